@@ -1,0 +1,1 @@
+"""bridle: an open agent harness."""

@@ -1,0 +1,1 @@
+"""Settings: where they live, how they merge, what they mean."""

@@ -1,0 +1,1 @@
+"""Where the parts meet: the loop from a prompt to its end."""

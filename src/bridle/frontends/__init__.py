@@ -1,0 +1,1 @@
+"""Channels that show a turn to somebody."""

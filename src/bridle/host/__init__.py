@@ -1,0 +1,1 @@
+"""The operating system made safe: processes, files, locks, git, paths."""

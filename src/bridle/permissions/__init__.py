@@ -1,0 +1,1 @@
+"""Rules and the one function that decides."""

@@ -1,0 +1,1 @@
+"""The frames that programs read and write on standard streams."""

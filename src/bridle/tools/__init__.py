@@ -1,0 +1,1 @@
+"""What the model can do: one input, one async function each."""

@@ -1,0 +1,49 @@
+"""The tools that one session offers, chosen from the catalogue."""
+
+from collections.abc import Collection
+
+from bridle.tools import definitions
+from bridle.tools.catalog import CATALOG, Listing
+from bridle.types.model import ToolDefinition
+from bridle.types.tool import Tool
+
+
+class BuiltinToolbox:
+    """Built-in tools in the order of their names; each is imported when it is first asked for."""
+
+    def __init__(self, listings: Collection[Listing]) -> None:
+        self._listings = {listing.name: listing for listing in sorted(listings, key=lambda each: each.name)}
+        self._aliases = {alias: listing for listing in listings for alias in listing.aliases}
+        self._tools: dict[str, Tool] = {}
+        self._definitions: tuple[ToolDefinition, ...] | None = None
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._listings)
+
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        if self._definitions is None:
+            known = definitions.load()
+            self._definitions = tuple(known[name] for name in self._listings)
+        return self._definitions
+
+    def find(self, name: str) -> Tool | None:
+        listing = self._listings.get(name) or self._aliases.get(name)
+        if listing is None:
+            return None
+        if listing.name not in self._tools:
+            self._tools[listing.name] = definitions.find_tool(listing)
+        return self._tools[listing.name]
+
+
+def choose(
+    *, base: Collection[str] | None = None, removed: Collection[str] = (), with_person: bool = False
+) -> BuiltinToolbox:
+    """The tools named in `base` (all when None) less those `removed`, `*` being every one."""
+    chosen = [
+        listing
+        for listing in CATALOG
+        if (base is None or listing.name in base or any(alias in base for alias in listing.aliases))
+        and (with_person or not listing.needs_person)
+        and not {"*", listing.name, *listing.aliases} & set(removed)
+    ]
+    return BuiltinToolbox(chosen)

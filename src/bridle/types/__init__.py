@@ -1,0 +1,1 @@
+"""Data and protocols that every layer shares; nothing here does I/O."""

@@ -1,0 +1,18 @@
+"""The two openings of the engine: it reports and it asks."""
+
+from typing import Protocol
+
+from bridle.types.event import Event
+from bridle.types.question import Answer, Question
+
+
+class Channel(Protocol):
+    """Whoever is on the other end: a terminal, a pipe, a host program, a parent agent."""
+
+    def emit(self, event: Event) -> None:
+        """Take note of an event; never blocks and never fails the turn."""
+        ...
+
+    async def ask(self, question: Question) -> Answer:
+        """Put a question to a person or a program and wait for the answer."""
+        ...

@@ -1,0 +1,55 @@
+"""Lines of a transcript, with the field names that Claude Code uses."""
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+from bridle.types.block import AssistantMessage, UserMessage
+
+
+class LinkedEntry(TypedDict):
+    """What every line of the conversation has; `parentUuid` makes the chain."""
+
+    parentUuid: str | None
+    isSidechain: bool
+    uuid: str
+    timestamp: str
+    sessionId: str
+    cwd: str
+    version: str
+    gitBranch: str
+    userType: Literal["external"]
+    entrypoint: str
+    logicalParentUuid: NotRequired[str]
+    agentId: NotRequired[str]
+    permissionMode: NotRequired[str]
+
+
+class UserEntry(LinkedEntry):
+    type: Literal["user"]
+    message: UserMessage
+    toolUseResult: NotRequired[Any]
+    sourceToolAssistantUUID: NotRequired[str]
+    isMeta: NotRequired[bool]
+    isCompactSummary: NotRequired[bool]
+
+
+class AssistantEntry(LinkedEntry):
+    """One content block; rows of one answer share `message.id`."""
+
+    type: Literal["assistant"]
+    message: AssistantMessage
+    requestId: NotRequired[str | None]
+    isApiErrorMessage: NotRequired[bool]
+    error: NotRequired[str]
+    apiErrorStatus: NotRequired[int | None]
+
+
+class SystemEntry(LinkedEntry):
+    type: Literal["system"]
+    subtype: str
+    content: NotRequired[str]
+
+
+ConversationEntry = UserEntry | AssistantEntry | SystemEntry
+
+NoteEntry = dict[str, Any]
+"""A line outside the chain: a title, a cost state, anything of a newer release."""

@@ -1,0 +1,62 @@
+"""Every error that bridle raises on purpose."""
+
+from typing import Literal
+
+ApiErrorKind = Literal[
+    "authentication_failed",
+    "billing_error",
+    "rate_limit",
+    "overloaded",
+    "invalid_request",
+    "model_not_found",
+    "server_error",
+    "max_output_tokens",
+    "unknown",
+]
+
+
+class BridleError(Exception):
+    """A fault that a person can read and act on: the message is one sentence with a way out."""
+
+
+class UsageError(BridleError):
+    """The command line asks for something that cannot be done."""
+
+
+class ConfigError(BridleError):
+    """A settings file or value cannot be used."""
+
+
+class SessionError(BridleError):
+    """A session cannot be found, opened or written."""
+
+
+class ToolError(BridleError):
+    """A tool call failed in a way that the model should read and mend."""
+
+
+class ProviderError(BridleError):
+    """A model service refused or failed to answer."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: ApiErrorKind = "unknown",
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        error_type: str | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind: ApiErrorKind = kind
+        self.status = status
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.error_type = error_type
+        self.request_id = request_id
+
+
+class StreamBroken(ProviderError):
+    """An answer stopped before its end; what had arrived is in the events that came before."""

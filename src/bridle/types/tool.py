@@ -1,0 +1,119 @@
+"""What a tool is: an input type, an async function, and a few facts about its effects."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal, Protocol, TypeVar
+
+from msgspec import Struct
+
+from bridle.types.block import AssistantMessage, ResultContent
+from bridle.types.model import ToolDefinition
+from bridle.types.permission import Access
+from bridle.types.question import Answer, Question
+from bridle.types.workspace import Workspace
+
+Input = TypeVar("Input", bound=Struct)
+
+
+class Consultation(Struct, frozen=True, kw_only=True):
+    """A question that a tool puts to a model on the side, counted and budgeted like any other call."""
+
+    prompt: str
+    system: str = ""
+    role: Literal["small", "main"] = "small"
+    tools: tuple[ToolDefinition, ...] = ()
+    max_tokens: int = 4096
+
+
+class ToolContext(Struct, frozen=True, kw_only=True):
+    """What a running call may see and use."""
+
+    call_id: str
+    session_id: str
+    workspace: Workspace
+    storage: str
+    """A private directory for this session's large outputs; made by whoever writes there first."""
+    env: Mapping[str, str]
+    """The environment for child processes, and for limits that users set by variables."""
+    progress: Callable[[str], None]
+    """Show that work goes on: the newest output of a long call."""
+    ask: Callable[[Question], Awaitable[Answer]]
+    consult: Callable[[Consultation], Awaitable[AssistantMessage]]
+
+    @property
+    def cwd(self) -> str:
+        return self.workspace.cwd
+
+
+class ToolOutput(Struct, frozen=True, kw_only=True):
+    """A finished call: what the model reads, and the same as data for hooks, hosts and transcripts."""
+
+    content: str | list[ResultContent]
+    data: Any
+    is_error: bool = False
+
+
+class Tool(Struct, frozen=True, kw_only=True):
+    name: str
+    input: type[Struct]
+    summary: str
+    run: Callable[[Any, ToolContext], Awaitable[ToolOutput]]
+    subject: Callable[[Any], str]
+    """The text that permission rules are matched against."""
+    access: Callable[[Any, Workspace], Access]
+    """Files that the call would touch, as absolute paths."""
+    read_only: Callable[[Any], bool]
+    parallel: Callable[[Any], bool]
+    """Whether the call may run beside others."""
+    check: Callable[[Any, ToolContext], None]
+    """The second phase: does this input make sense here? Raises ToolError."""
+    max_result_chars: int | None
+    """Longer results go to a file with a preview left behind; None means that the tool bounds itself."""
+    interrupt: Literal["cancel", "block"] = "cancel"
+
+
+class Toolbox(Protocol):
+    """The tools that this session offers."""
+
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """What the model is told, in a stable order."""
+        ...
+
+    def names(self) -> tuple[str, ...]: ...
+
+    def find(self, name: str) -> Tool | None:
+        """A tool by its name or an old name."""
+        ...
+
+
+def tool(
+    name: str,
+    input: type[Input],
+    *,
+    subject: Callable[[Input], str] = lambda _: "",
+    access: Callable[[Input, Workspace], Access] = lambda _, __: Access(),
+    read_only: bool | Callable[[Input], bool] = False,
+    parallel: Callable[[Input], bool] | None = None,
+    check: Callable[[Input, ToolContext], None] = lambda _, __: None,
+    max_result_chars: int | None = 100_000,
+    interrupt: Literal["cancel", "block"] = "cancel",
+) -> Callable[[Callable[[Input, ToolContext], Awaitable[ToolOutput]]], Tool]:
+    """Turn an async function into a `Tool`; unless said otherwise it writes and runs alone."""
+    is_read_only: Callable[[Input], bool] = read_only if callable(read_only) else lambda _: bool(read_only)
+
+    def build(run: Callable[[Input, ToolContext], Awaitable[ToolOutput]]) -> Tool:
+        return Tool(
+            name=name,
+            input=input,
+            summary=re.sub(r"\s+", " ", run.__doc__ or "").strip(),
+            run=run,
+            subject=subject,
+            access=access,
+            read_only=is_read_only,
+            parallel=parallel or is_read_only,
+            check=check,
+            max_result_chars=max_result_chars,
+            interrupt=interrupt,
+        )
+
+    return build

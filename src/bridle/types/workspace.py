@@ -1,0 +1,71 @@
+"""What the tools of one session share: where they stand, what they have read, what still runs."""
+
+import os.path
+from collections import OrderedDict
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.types.task import Tasks
+
+_MOST_FILES = 100
+_MOST_BYTES = 25 * 1024 * 1024
+
+
+class FileState(Struct, frozen=True, kw_only=True):
+    """A file as the model last saw it."""
+
+    content: str
+    mtime_ns: int
+    partial: bool = False
+    """Only a part was shown, so overwriting the whole would lose what was not seen."""
+
+
+class FileStates:
+    """The newest state of each file seen, bounded in number and size; spellings of a path are one path."""
+
+    def __init__(self) -> None:
+        self._states: OrderedDict[str, FileState] = OrderedDict()
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def note(self, path: str, state: FileState) -> None:
+        self.forget(path)
+        self._states[os.path.normpath(path)] = state
+        self._bytes += _weight(state)
+        while len(self._states) > _MOST_FILES or (self._bytes > _MOST_BYTES and len(self._states) > 1):
+            _, dropped = self._states.popitem(last=False)
+            self._bytes -= _weight(dropped)
+
+    def find(self, path: str) -> FileState | None:
+        key = os.path.normpath(path)
+        if (state := self._states.get(key)) is not None:
+            self._states.move_to_end(key)
+        return state
+
+    def forget(self, path: str) -> None:
+        if (state := self._states.pop(os.path.normpath(path), None)) is not None:
+            self._bytes -= _weight(state)
+
+
+class Workspace:
+    """Made when a session opens; `tasks` is closed with it."""
+
+    def __init__(self, cwd: str, *, tasks: Tasks, extra_roots: tuple[str, ...] = ()) -> None:
+        self.start = cwd
+        """Where the session began: the project directory."""
+        self.cwd = cwd
+        self.roots = (cwd, *extra_roots)
+        self.tasks = tasks
+        self.files = FileStates()
+        self.todos: list[dict[str, Any]] = []
+
+    def resolve(self, path: str) -> str:
+        """An absolute, normalised spelling of a path that the model or the user wrote."""
+        return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(path)))
+
+
+def _weight(state: FileState) -> int:
+    return max(1, len(state.content))
