@@ -1,4 +1,4 @@
-"""The built-in tools. A tool is imported when it is first called, so start-up does not grow with this list."""
+"""The built-in tools. Each is imported when first called, so start-up does not grow with this list."""
 
 from msgspec import Struct
 
