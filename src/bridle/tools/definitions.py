@@ -67,7 +67,7 @@ def _plain(schema: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any
         if len(chosen) == 1:
             return _plain({**chosen[0], **rest}, parts)
         return {**rest, "anyOf": [_plain(branch, parts) for branch in chosen]}
-    plain: dict[str, Any] = {}
+    plain: dict[str, Any] = {"type": "string"} if "enum" in schema and "type" not in schema else {}
     for key, value in schema.items():
         if key == "properties":
             plain[key] = {name: _plain(child, parts) for name, child in value.items()}

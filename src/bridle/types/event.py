@@ -19,6 +19,11 @@ class TurnStarted(Struct, frozen=True, kw_only=True, tag="turn_started"):
     tools: tuple[str, ...]
     mode: str
     cwd: str
+    prompt: str | list[UserBlock]
+    uuid: str
+    """The prompt's entry."""
+    meta: bool = False
+    """Nobody typed this prompt."""
 
 
 class StepStarted(Struct, frozen=True, kw_only=True, tag="step_started"):

@@ -34,6 +34,14 @@ class History:
         self.messages.append(message)
         self.origins.append(origin)
 
+    def cut(self, length: int) -> None:
+        """Forget the messages from `length` on, because they are about to be drawn anew."""
+        del self.messages[length:]
+        del self.origins[length:]
+        for known in self._encoded.values():
+            # The message before the cut may become the last again, and then it is not settled.
+            del known[max(0, length - 1) :]
+
     def encoded(self, form: str, encode: Callable[[SentMessage, str | None], bytes]) -> list[bytes]:
         """Every message but the last as `encode` writes it, remembered under `form`."""
         known = self._encoded.setdefault(form, [])

@@ -86,6 +86,11 @@ class Case(Struct, frozen=True, kw_only=True):
     mode: Mode = "default"
     cwd: str
     roots: tuple[str, ...] = ()
-    """Resolved working directories; `cwd` is among them."""
+    """Working directories, each where it leads and as it was named; the project's is first."""
+    readable: tuple[str, ...] = ()
+    """Folders that may be read but are not worked in, such as the session's saved outputs."""
+    home: str | None = None
+    config_home: str | None = None
+    """Where `~/` and, in the user's settings, `/` begin."""
     hook: Decision | None = None
     """What pre-call hooks said, already folded into one."""

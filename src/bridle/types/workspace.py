@@ -64,7 +64,9 @@ class Workspace:
 
     def resolve(self, path: str) -> str:
         """An absolute, normalised spelling of a path that the model or the user wrote."""
-        return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(path)))
+        resolved = os.path.normpath(os.path.join(self.cwd, os.path.expanduser(path)))
+        # POSIX lets two leading slashes mean something else; no system that bridle runs on does.
+        return resolved[1:] if resolved.startswith("//") else resolved
 
 
 def _weight(state: FileState) -> int:

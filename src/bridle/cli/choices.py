@@ -1,0 +1,233 @@
+"""What flags, variables and settings together choose, one function for each question."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from bridle.cli.args import Args
+from bridle.config.load import Config
+from bridle.engine.runtime import Asking, Limits, ModelFacts
+from bridle.permissions.rules import parse, rules_from, split_rules
+from bridle.providers import catalog
+from bridle.tools.toolbox import BuiltinToolbox, choose
+from bridle.types.errors import UsageError
+from bridle.types.model import Thinking
+from bridle.types.permission import Effect, Mode, Rule, RuleSource
+from bridle.types.usage import Usage
+
+_BARE_TOOLS = ("Bash", "Edit", "Read")
+_USABLE_MODES: Mapping[str, Mode] = {
+    "acceptEdits": "acceptEdits",
+    "plan": "plan",
+    "dontAsk": "dontAsk",
+    "bypassPermissions": "bypassPermissions",
+}
+_SHARED = ("projectSettings", "localSettings")
+
+
+def choose_model(args: Args, config: Config, env: Mapping[str, str]) -> str:
+    """The full id of the model to start with: flag, variable, setting, default, in this order."""
+    named = args.text("model") or env.get("ANTHROPIC_MODEL") or config.settings.model or "default"
+    return catalog.resolve(named, env)
+
+
+def choose_fallbacks(args: Args, config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
+    listed = args.text("fallback-model")
+    names = listed.split(",") if listed is not None else config.settings.fallback_model or ()
+    return tuple(catalog.resolve(name.strip(), env) for name in names if name.strip())
+
+
+def choose_mode(args: Args, config: Config, env: Mapping[str, str]) -> Mode:
+    """The permission mode to start in.
+
+    Raises:
+        UsageError: bypassing permissions is asked for and forbidden.
+    """
+    permissions = config.settings.permissions
+    named = args.text("permission-mode") or (permissions.default_mode if permissions else None) or "default"
+    if args.on("dangerously-skip-permissions"):
+        named = "bypassPermissions"
+    if named == "bypassPermissions":
+        _require_bypass(config, env)
+    # A model that judges calls is not part of this version: whatever it would judge is asked.
+    return _USABLE_MODES.get(named, "default")
+
+
+def choose_rules(args: Args, config: Config, *, trusted: bool) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    """Every rule that counts, and sentences about those that do not.
+
+    Raises:
+        UsageError: a rule on the command line cannot be read.
+    """
+    rules: list[Rule] = []
+    problems: list[str] = []
+    for layer in config.layers:
+        found, wrong = rules_from(layer.values.get("permissions") or {}, layer.source)
+        problems += (f"{layer.path}: {each}" for each in wrong)
+        if layer.source == "projectSettings" and not trusted:
+            kept = tuple(rule for rule in found if rule.effect is not Effect.ALLOW)
+            if len(kept) < len(found):
+                problems.append(
+                    f"{layer.path}: its allow rules do not count, because this folder is not trusted yet"
+                )
+            found = kept
+        rules += found
+    if config.settings.allow_managed_permission_rules_only:
+        rules = [rule for rule in rules if rule.source == "policySettings"]
+    rules += _flag_rules(args, "allowedTools", Effect.ALLOW)
+    rules += _flag_rules(args, "disallowedTools", Effect.DENY)
+    return tuple(rules), tuple(problems)
+
+
+def choose_tools(args: Args, rules: tuple[Rule, ...]) -> BuiltinToolbox:
+    """The tools to offer; one that is denied as a whole is not mentioned at all."""
+    removed = {rule.tool for rule in rules if rule.effect is Effect.DENY and rule.content is None}
+    listed = args.many("tools")
+    base: tuple[str, ...] | None = None
+    if listed is not None:
+        names = tuple(name for part in listed for name in split_rules(part))
+        base = None if "default" in names else names
+    elif args.on("bare"):
+        base = _BARE_TOOLS
+    return choose(base=base, removed=removed)
+
+
+def choose_roots(args: Args, config: Config, cwd: str, *, trusted: bool) -> tuple[str, ...]:
+    """Working folders besides the current one.
+
+    Raises:
+        UsageError: one given on the command line is not there.
+    """
+    roots: list[str] = []
+    for given in args.many("add-dir") or ():
+        path = os.path.normpath(os.path.join(cwd, os.path.expanduser(given)))
+        if not os.path.isdir(path):
+            raise UsageError(f"--add-dir: there is no folder {path}")
+        roots.append(path)
+    for layer in config.layers:
+        if layer.source in _SHARED and not trusted:
+            continue
+        permissions: Mapping[str, Any] = layer.values.get("permissions") or {}
+        for given in permissions.get("additionalDirectories") or ():
+            path = os.path.normpath(os.path.join(cwd, os.path.expanduser(given)))
+            if os.path.isdir(path):
+                roots.append(path)
+    return tuple(dict.fromkeys(roots))
+
+
+def choose_limits(args: Args, env: Mapping[str, str]) -> Limits:
+    turns = args.whole("max-turns") or _whole(env, "CLAUDE_CODE_MAX_TURNS")
+    return Limits(
+        max_turns=turns,
+        max_budget_usd=args.amount("max-budget-usd"),
+        max_total_tokens=args.whole("max-total-tokens"),
+        parallel_calls=_whole(env, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY") or 10,
+    )
+
+
+def choose_asking(args: Args, config: Config, env: Mapping[str, str], *, model: str) -> Asking:
+    """How requests are made.
+
+    Raises:
+        UsageError: a value cannot be used.
+    """
+    offline = catalog.find(model).dialect == "offline"
+    betas = [name for part in args.many("betas") or () for name in split_rules(part)]
+    betas += split_rules(env.get("ANTHROPIC_BETAS", ""))
+    effort = args.text("effort") or env.get("CLAUDE_CODE_EFFORT_LEVEL") or config.settings.effort_level
+    return Asking(
+        small_model=model if offline else catalog.small_model(env),
+        effort=None if effort == "auto" else {"ultracode": "xhigh"}.get(effort or "", effort),
+        task_budget=args.whole("task-budget"),
+        betas=tuple(dict.fromkeys(betas)),
+        cache=env.get("DISABLE_PROMPT_CACHING", "").lower() not in ("1", "true"),
+        extra=_extra_body(env),
+        max_tokens=_whole(env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
+    )
+
+
+def facts_of(args: Args, config: Config, env: Mapping[str, str]) -> Callable[[str], ModelFacts]:
+    """What the engine must know of any model, looked up once each."""
+    own = config.raw.get("bridleModels") or {}
+    override = _thinking(args, config, env)
+    window = _whole(env, "CLAUDE_CODE_MAX_CONTEXT_TOKENS")
+    known: dict[str, ModelFacts] = {}
+
+    def facts(name: str) -> ModelFacts:
+        if name not in known:
+            model = catalog.find(name, own)
+
+            def cost(usage: Usage) -> float:
+                return catalog.cost(model, usage)
+
+            thinks = model.thinking != "none"
+            known[name] = ModelFacts(
+                context_window=window or model.context_window,
+                max_output=model.max_output,
+                max_tokens=model.max_tokens,
+                thinking=(override or model.default_thinking()) if thinks else None,
+                cost=cost,
+            )
+        return known[name]
+
+    return facts
+
+
+def _thinking(args: Args, config: Config, env: Mapping[str, str]) -> Thinking | None:
+    display = args.text("thinking-display")
+    shown = "summarized" if display == "summarized" else "omitted" if display == "omitted" else None
+    budget = args.whole("max-thinking-tokens", least=0)
+    if budget is None:
+        budget = _whole(env, "MAX_THINKING_TOKENS", least=0)
+    off = config.settings.always_thinking_enabled is False or env.get("CLAUDE_CODE_DISABLE_THINKING") in (
+        "1",
+        "true",
+    )
+    match args.text("thinking"):
+        case "disabled":
+            return Thinking("disabled")
+        case "adaptive":
+            return Thinking("adaptive", display=shown)
+        case "enabled":
+            return Thinking("enabled", budget, shown)
+        case _ if budget is not None:
+            return Thinking("enabled", budget, shown) if budget else Thinking("disabled")
+        case _:
+            return Thinking("disabled") if off else None
+
+
+def _require_bypass(config: Config, env: Mapping[str, str]) -> None:
+    permissions = config.settings.permissions
+    if permissions is not None and permissions.disable_bypass_permissions_mode == "disable":
+        raise UsageError("bypassPermissions is forbidden by permissions.disableBypassPermissionsMode")
+    if os.geteuid() == 0 and env.get("IS_SANDBOX") != "1":
+        raise UsageError(
+            "bypassPermissions is refused for root: run as another user, or set IS_SANDBOX=1 in a sandbox"
+        )
+
+
+def _flag_rules(args: Args, key: str, effect: Effect) -> list[Rule]:
+    source: RuleSource = "cliArg"
+    texts = [text for part in args.many(key) or () for text in split_rules(part)]
+    # `*` and `mcp__*` name every tool, which only makes sense when taking away.
+    try:
+        return [parse(text, effect, source) for text in texts]
+    except ValueError as error:
+        raise UsageError(f"--{key}: {error}") from error
+
+
+def _extra_body(env: Mapping[str, str]) -> Mapping[str, Any]:
+    if not (text := env.get("CLAUDE_CODE_EXTRA_BODY")):
+        return {}
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise UsageError(f"CLAUDE_CODE_EXTRA_BODY is not a JSON object: {error}") from error
+
+
+def _whole(env: Mapping[str, str], name: str, *, least: int = 1) -> int | None:
+    """A number from a variable; what is not one is as if it were not set."""
+    text = env.get(name, "")
+    return int(text) if text.isdecimal() and int(text) >= least else None

@@ -1,0 +1,284 @@
+"""Puts the parts of a session together."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from bridle.cli import choices
+from bridle.cli.args import Args
+from bridle.config.load import Config, environment, load
+from bridle.config.state import installation_id, is_trusted
+from bridle.context.briefing import SessionBriefing
+from bridle.context.environment import gather_environment
+from bridle.context.prompt import Attribution, PromptInputs
+from bridle.context.scope import ALL_SOURCES, Scope, open_scope
+from bridle.context.switches import read_switches
+from bridle.engine.runtime import Asking, Runtime
+from bridle.host import git
+from bridle.host.background import BackgroundShells
+from bridle.host.paths import project_dir
+from bridle.providers.connect import provider_for
+from bridle.sessions import store
+from bridle.sessions.session import Session
+from bridle.types.channel import Channel
+from bridle.types.errors import UsageError
+from bridle.types.permission import Case, Decision, Rule
+from bridle.types.task import Task
+from bridle.types.workspace import Workspace
+
+
+class Setup(Struct, frozen=True, kw_only=True):
+    """What is settled before the session is opened."""
+
+    args: Args
+    config: Config
+    env: Mapping[str, str]
+    cwd: str
+    trusted: bool
+    model: str
+    rules: tuple[Rule, ...]
+    problems: tuple[str, ...]
+
+
+class Parts(Struct, frozen=True, kw_only=True):
+    """A session ready to run, and how to take it down."""
+
+    runtime: Runtime
+    tasks: BackgroundShells
+    close: Callable[[], Awaitable[None]]
+
+
+def set_up(args: Args, env: Mapping[str, str]) -> Setup:
+    """Read flags and settings.
+
+    Raises:
+        UsageError: flags contradict each other or cannot be used.
+        ConfigError: the settings given on the command line cannot be used.
+    """
+    cwd = _current_folder()
+    _check(args)
+    sources = args.text("setting-sources")
+    config = load(
+        cwd=cwd,
+        env=env,
+        flag=args.text("settings"),
+        setting_sources=None
+        if sources is None
+        else tuple(part.strip() for part in sources.split(",") if part.strip()),
+    )
+    trusted = is_trusted(env, cwd)
+    merged = environment(config, env, trusted=trusted)
+    rules, problems = choices.choose_rules(args, config, trusted=trusted)
+    return Setup(
+        args=args,
+        config=config,
+        env=merged,
+        cwd=cwd,
+        trusted=trusted,
+        model=choices.choose_model(args, config, merged),
+        rules=rules,
+        problems=(*map(str, config.problems), *problems),
+    )
+
+
+def open_session(setup: Setup, *, warn: Callable[[str], None]) -> Session:
+    """Begin a conversation, or go on with one.
+
+    Raises:
+        SessionError: there is no such conversation, or it cannot be opened.
+    """
+    args, env = setup.args, setup.env
+    place = store.Place(
+        cwd=setup.cwd,
+        env=env,
+        warn=warn,
+        git_branch=git.current_branch(setup.cwd),
+        entrypoint=env.get("CLAUDE_CODE_ENTRYPOINT") or "sdk-cli",
+        persist=not (args.on("no-session-persistence") or env.get("CLAUDE_CODE_SKIP_PROMPT_HISTORY")),
+    )
+    if args.on("continue") or args.has("resume"):
+        session = _continue(setup, place)
+    else:
+        session = store.begin(place, session_id=args.text("session-id"))
+    session.swap(model=setup.model, mode=choices.choose_mode(args, setup.config, env), rules=setup.rules)
+    if (name := args.text("name")) is not None:
+        session.note({"type": "custom-title", "customTitle": name[:200], "sessionId": session.id})
+    return session
+
+
+async def assemble(
+    setup: Setup, session: Session, channel: Channel, *, on_task: Callable[[Task], None]
+) -> Parts:
+    """Choose the parts that the engine works with."""
+    args, config, env = setup.args, setup.config, setup.env
+    own_models = config.raw.get("bridleModels") or {}
+    provider = provider_for(
+        setup.model, env, fallbacks=choices.choose_fallbacks(args, config, env), own_models=own_models
+    )
+    warming = asyncio.create_task(provider.warm_up(setup.model))
+    storage = storage_of(setup, session)
+    tasks = BackgroundShells(storage, on_change=on_task)
+    roots = choices.choose_roots(args, config, setup.cwd, trusted=setup.trusted)
+    toolbox = choices.choose_tools(args, session.state.rules)
+    asking = choices.choose_asking(args, config, env, model=setup.model)
+    runtime = Runtime(
+        provider=provider,
+        channel=channel,
+        workspace=Workspace(setup.cwd, tasks=tasks, extra_roots=roots),
+        toolbox=toolbox,
+        decide=_decide,
+        briefing=await _brief(setup, session, tools=toolbox.names(), roots=roots),
+        facts=choices.facts_of(args, config, env),
+        asking=_named(asking, env, session),
+        storage=storage,
+        env=env,
+        limits=choices.choose_limits(args, env),
+    )
+
+    async def close() -> None:
+        warming.cancel()
+        await asyncio.gather(warming, return_exceptions=True)
+        await tasks.close()
+        await provider.close()
+        session.close()
+
+    return Parts(runtime=runtime, tasks=tasks, close=close)
+
+
+def storage_of(setup: Setup, session: Session) -> str:
+    """Where large outputs go: beside the transcript, or below the temporary folder when there is none."""
+    if setup.args.on("no-session-persistence"):
+        base = setup.env.get("CLAUDE_CODE_TMPDIR") or setup.env.get("TMPDIR") or "/tmp"
+        return os.path.join(base, f"bridle-{os.getuid()}", session.id)
+    return os.path.join(project_dir(setup.cwd, setup.env), session.id)
+
+
+async def _brief(
+    setup: Setup, session: Session, *, tools: tuple[str, ...], roots: tuple[str, ...]
+) -> SessionBriefing:
+    args, settings, env = setup.args, setup.config.settings, setup.env
+    switches = read_switches(env)
+    bare = args.on("bare") or args.on("safe-mode")
+    speaks_git = switches.git and settings.include_git_instructions is not False
+    custom = _text_or_file(args, "system-prompt")
+    inputs = PromptInputs(
+        environment=gather_environment(setup.cwd, model=setup.model, env=env, extra_roots=roots),
+        tools=tools,
+        custom=custom,
+        append=_text_or_file(args, "append-system-prompt") or "",
+        minimal=args.on("bare") or switches.minimal_prompt,
+        language=settings.language or "",
+        git_advice=speaks_git,
+        attribution=_attribution(setup.config),
+        facts_apart=args.on("exclude-dynamic-system-prompt-sections"),
+    )
+    scope = None if bare else _instruction_scope(setup, roots)
+    is_new = not len(session.history)
+    wants_git = is_new and speaks_git and not bare
+    return SessionBriefing(inputs, scope=scope, git=await git.snapshot(setup.cwd, env) if wants_git else None)
+
+
+def _instruction_scope(setup: Setup, roots: tuple[str, ...]) -> Scope:
+    settings = setup.config.settings
+    chosen = setup.config.inputs.setting_sources
+    return open_scope(
+        setup.cwd,
+        env=setup.env,
+        managed_dir=setup.config.inputs.managed_dir,
+        managed_text=settings.claude_md or "",
+        sources=ALL_SOURCES if chosen is None else frozenset(chosen),
+        excludes=settings.claude_md_excludes or (),
+        extra_dirs=roots,
+    )
+
+
+def _attribution(config: Config) -> Attribution:
+    given = config.settings.attribution
+    usual = Attribution()
+    if config.settings.include_co_authored_by is False:
+        usual = Attribution("", "")
+    if given is None:
+        return usual
+    return Attribution(
+        usual.commit if given.commit is None else given.commit,
+        usual.pull_request if given.pr is None else given.pr,
+    )
+
+
+def _named(asking: Asking, env: Mapping[str, str], session: Session) -> Asking:
+    """Requests carry a name for the installation and the session, and nothing about the person."""
+    user = f"user_{installation_id(env)}_session_{session.id}"
+    return msgspec.structs.replace(asking, user_id=user)
+
+
+def _text_or_file(args: Args, key: str) -> str | None:
+    text, path = args.text(key), args.text(f"{key}-file")
+    if text is not None and path is not None:
+        raise UsageError(f"--{key} and --{key}-file cannot be used together")
+    if path is None:
+        return text
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--{key}-file: {path} cannot be read: {error}") from error
+
+
+def _continue(setup: Setup, place: store.Place) -> Session:
+    """Go on with a conversation; without one to continue, a new one begins."""
+    from bridle.sessions import resume
+
+    args = setup.args
+    if args.on("resume"):
+        raise UsageError("--resume needs the id of a conversation in print mode; --continue takes the newest")
+    wanted = args.text("resume")
+    path = (
+        resume.newest(setup.cwd, setup.env) if wanted is None else resume.find(wanted, setup.cwd, setup.env)
+    )
+    if path is None:
+        return store.begin(place, session_id=args.text("session-id"))
+    return resume.resume(
+        path,
+        place,
+        fork=args.on("fork-session"),
+        session_id=args.text("session-id"),
+        at=args.text("resume-session-at"),
+        drops_turn=args.text("resume-drops-turn"),
+    )
+
+
+def _decide(case: Case) -> Decision:
+    """The gate; its rules are imported with the first call that needs them."""
+    from bridle.permissions.policy import decide
+
+    return decide(case)
+
+
+def _check(args: Args) -> None:
+    continues = args.on("continue") or args.has("resume")
+    if args.on("continue") and args.has("resume"):
+        raise UsageError("--continue and --resume cannot be used together")
+    if args.has("session-id") and continues and not args.on("fork-session"):
+        raise UsageError(
+            "--session-id can only be used with --continue or --resume together with --fork-session"
+        )
+    if args.on("fork-session") and not continues:
+        raise UsageError("--fork-session needs --continue or --resume")
+    output, input = args.text("output-format") or "text", args.text("input-format") or "text"
+    if output == "stream-json" and not args.on("verbose"):
+        raise UsageError("--output-format stream-json needs --verbose")
+    if input == "stream-json" and output != "stream-json":
+        raise UsageError("--input-format stream-json needs --output-format stream-json")
+    for flag in ("include-partial-messages", "replay-user-messages"):
+        if args.on(flag) and output != "stream-json":
+            raise UsageError(f"--{flag} needs --output-format stream-json")
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise UsageError("the current folder does not exist any more: change to another one") from error

@@ -1,0 +1,130 @@
+"""The flags of the command line: one table, read by the parser and by `--help`."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Kind = Literal["switch", "value", "optional", "many"]
+"""`optional` may stand without a value; `many` takes every word up to the next flag and may be repeated."""
+
+
+class Flag(Struct, frozen=True):
+    names: tuple[str, ...]
+    kind: Kind
+    help: str = ""
+    """Shown by `--help`; a flag without it works but is not listed."""
+    value: str = ""
+    choices: tuple[str, ...] = ()
+    status: Literal["works", "ignored", "later"] = "works"
+    """`ignored` asks for something that bridle does anyway or never; `later` is refused with a sentence."""
+
+    @property
+    def key(self) -> str:
+        """The name under which the parsed value is kept."""
+        return _KEYS.get(self.names[-1]) or self.names[-1].lstrip("-")
+
+
+_KEYS = {"--allowed-tools": "allowedTools", "--disallowed-tools": "disallowedTools", "--rc": "remote-control"}
+
+EFFORTS = ("low", "medium", "high", "xhigh", "max", "ultracode")
+MODE_NAMES = ("default", "manual", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto")
+
+FLAGS: tuple[Flag, ...] = (
+    Flag(("-p", "--print"), "switch", "print the answer and exit; for scripts and pipes"),
+    Flag(("-c", "--continue"), "switch", "go on with the newest conversation of this folder"),
+    Flag(("-r", "--resume"), "optional", "go on with a conversation by its id", "id"),
+    Flag(("--model",), "value", "the model: an alias (sonnet, opus, haiku), a full id, or offline", "name"),
+    Flag(("--fallback-model",), "value", "models to switch to when the first is overloaded", "a,b"),
+    Flag(("--output-format",), "value", "text, json or stream-json", "form", ("text", "json", "stream-json")),
+    Flag(("--input-format",), "value", "text or stream-json", "form", ("text", "stream-json")),
+    Flag(("--verbose",), "switch", "tell every step on standard error; needed with stream-json"),
+    Flag(("--include-partial-messages",), "switch", "with stream-json: the model's stream as it arrives"),
+    Flag(("--replay-user-messages",), "switch", "with stream-json: echo the prompts that were read"),
+    Flag(
+        ("--permission-mode",),
+        "value",
+        "default, acceptEdits, plan, dontAsk or bypassPermissions",
+        "mode",
+        MODE_NAMES,
+    ),
+    Flag(("--allowedTools", "--allowed-tools"), "many", "rules for calls that need no approval", "rule"),
+    Flag(
+        ("--disallowedTools", "--disallowed-tools"),
+        "many",
+        "rules for calls that are refused; a bare name removes a tool",
+        "rule",
+    ),
+    Flag(("--tools",), "many", 'the built-in tools to offer: a list, "default", or "" for none', "name"),
+    Flag(("--dangerously-skip-permissions",), "switch", "ask for nothing (mode bypassPermissions)"),
+    Flag(("--allow-dangerously-skip-permissions",), "switch"),
+    Flag(("--add-dir",), "many", "more working folders", "folder"),
+    Flag(("--system-prompt",), "value", "use this text instead of the system prompt", "text"),
+    Flag(("--system-prompt-file",), "value", "the same from a file", "file"),
+    Flag(("--append-system-prompt",), "value", "add this text to the system prompt", "text"),
+    Flag(("--append-system-prompt-file",), "value", "the same from a file", "file"),
+    Flag(
+        ("--exclude-dynamic-system-prompt-sections",),
+        "switch",
+        "keep facts about this machine out of the system prompt",
+    ),
+    Flag(("--bare",), "switch", "only the shell, read and edit tools; no instructions, hooks or extensions"),
+    Flag(("--max-turns",), "value", "stop after so many model calls", "n"),
+    Flag(("--max-budget-usd",), "value", "stop when the session has cost this much", "amount"),
+    Flag(("--max-total-tokens",), "value", "stop when one prompt has used this many tokens", "n"),
+    Flag(("--effort",), "value", "low, medium, high, xhigh or max", "level", EFFORTS),
+    Flag(("--thinking",), "value", "adaptive or disabled", "mode", ("adaptive", "enabled", "disabled")),
+    Flag(("--max-thinking-tokens",), "value", "thinking budget in tokens; 0 turns it off", "n"),
+    Flag(("--thinking-display",), "value", choices=("summarized", "omitted")),
+    Flag(("--task-budget",), "value"),
+    Flag(("--betas",), "many"),
+    Flag(("--settings",), "value", "more settings, above those in files", "file or JSON"),
+    Flag(("--setting-sources",), "value", "which settings files count: user,project,local", "list"),
+    Flag(("--session-id",), "value", "use this id for the conversation", "uuid"),
+    Flag(("--fork-session",), "switch", "with --resume or --continue: leave the old conversation as it is"),
+    Flag(("--resume-session-at",), "value"),
+    Flag(("--resume-drops-turn",), "value"),
+    Flag(("--no-session-persistence",), "switch", "write no transcript"),
+    Flag(("-n", "--name"), "value", "a name for the conversation", "text"),
+    Flag(("-v", "--version"), "switch", "print the version"),
+    Flag(("-h", "--help"), "switch", "print this text"),
+    Flag(("--debug",), "switch", status="ignored"),
+    Flag(("--debug-file",), "value", status="ignored"),
+    Flag(("--include-hook-events",), "switch", status="ignored"),
+    Flag(("--strict-mcp-config",), "switch", status="ignored"),
+    Flag(("--disable-slash-commands",), "switch", status="ignored"),
+    Flag(("--enable-auto-mode",), "switch", status="ignored"),
+    Flag(("--forward-subagent-text",), "switch", status="ignored"),
+    Flag(("--ide",), "switch", status="ignored"),
+    Flag(("--no-chrome",), "switch", status="ignored"),
+    Flag(("--prompt-suggestions",), "switch", status="ignored"),
+    Flag(("--safe-mode",), "switch", status="ignored"),
+    Flag(("--advisor",), "value", status="later"),
+    Flag(("--agent",), "value", status="later"),
+    Flag(("--agents",), "value", status="later"),
+    Flag(("--append-subagent-system-prompt",), "value", status="later"),
+    Flag(("--autocompact",), "value", status="later"),
+    Flag(("--await-initialize",), "switch", status="later"),
+    Flag(("--ax-screen-reader",), "switch", status="later"),
+    Flag(("--bg", "--background"), "switch", status="later"),
+    Flag(("--channels",), "many", status="later"),
+    Flag(("--chrome",), "switch", status="later"),
+    Flag(("--cloud",), "optional", status="later"),
+    Flag(("--from-pr",), "optional", status="later"),
+    Flag(("--init",), "switch", status="later"),
+    Flag(("--init-only",), "switch", status="later"),
+    Flag(("--json-schema",), "value", status="later"),
+    Flag(("--maintenance",), "switch", status="later"),
+    Flag(("--managed-settings",), "value", status="later"),
+    Flag(("--mcp-config",), "many", status="later"),
+    Flag(("--permission-prompt-tool",), "value", status="later"),
+    Flag(("--permission-prompts",), "value", choices=("host", "none"), status="ignored"),
+    Flag(("--plugin-dir",), "many", status="later"),
+    Flag(("--plugin-url",), "value", status="later"),
+    Flag(("--remote",), "optional", status="later"),
+    Flag(("--remote-control", "--rc"), "optional", status="later"),
+    Flag(("--session-mirror",), "switch", status="later"),
+    Flag(("--teammate-mode",), "value", status="later"),
+    Flag(("--teleport",), "optional", status="later"),
+    Flag(("--tmux",), "switch", status="later"),
+    Flag(("-w", "--worktree"), "optional", status="later"),
+)

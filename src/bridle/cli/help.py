@@ -1,0 +1,32 @@
+"""The text of `--help`."""
+
+from bridle.cli.flags import FLAGS
+
+_HEAD = """\
+Usage: bridle [options] [prompt]
+       bridle -p [options] "prompt"        run a prompt and print the answer
+       bridle config <command>             look at and change settings
+
+bridle sends a prompt to a language model, runs the tools it asks for behind a permission gate,
+and keeps every conversation on disk.
+
+Options:
+"""
+_TAIL = """
+Try it without a key:  bridle -p --model offline "what can you do?"
+With a key:            ANTHROPIC_API_KEY=… bridle -p "explain this project"
+In a pipe:             git diff | bridle -p "review this change"
+"""
+_COLUMN = 46
+
+
+def text() -> str:
+    rows = [_row(", ".join(flag.names), flag.value, flag.help) for flag in FLAGS if flag.help]
+    return _HEAD + "\n".join(rows) + "\n" + _TAIL
+
+
+def _row(names: str, value: str, help: str) -> str:
+    left = f"  {names} <{value}>" if value else f"  {names}"
+    if len(left) >= _COLUMN:
+        return f"{left}\n{'':{_COLUMN}}{help}"
+    return f"{left:{_COLUMN}}{help}"

@@ -1,0 +1,86 @@
+"""From the command line to an exit code."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from bridle.cli.args import Args, parse
+from bridle.types.errors import BridleError, UsageError
+
+SUBCOMMANDS = ("config",)
+_LATER = (
+    "agents", "attach", "auth", "auto-mode", "daemon", "doctor", "gateway", "import", "install", "kill",
+    "logs", "mcp", "plugin", "plugins", "project", "rc", "remote-control", "respawn", "rm",
+    "self-hosted-runner", "setup-token", "stop", "ultrareview", "update",
+)  # fmt: skip
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the program; every fault that a person can mend is one line on standard error."""
+    try:
+        return _dispatch(argv, os.environ)
+    except BridleError as error:
+        _complain(f"error: {error}")
+        return 1
+    except BrokenPipeError:
+        return _quiet_end()
+    except KeyboardInterrupt:
+        return 130
+
+
+def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    if argv and argv[0] in SUBCOMMANDS:
+        from bridle.cli.config import run_config
+
+        return run_config(argv[1:], env)
+    if argv and argv[0] in _LATER:
+        raise UsageError(f"'bridle {argv[0]}' is not part of this version of bridle")
+    args = parse(argv)
+    if args.on("help"):
+        from bridle.cli.help import text
+
+        return _say(text())
+    if args.on("version"):
+        from bridle.version import COMPATIBLE_WITH, __version__
+
+        return _say(f"{COMPATIBLE_WITH} (bridle {__version__})\n")
+    if not is_headless(args):
+        _refuse_terminal(args)
+    from bridle.cli.print_mode import run_print
+
+    return run_print(args, env)
+
+
+def is_headless(args: Args) -> bool:
+    """Print mode is asked for by name, by streaming formats, or by a pipe on either side."""
+    asked = args.on("print") or args.text("output-format") == "stream-json"
+    return asked or not (sys.stdin.isatty() and sys.stdout.isatty())
+
+
+def _refuse_terminal(args: Args) -> None:
+    if len(args.words) == 1:
+        _check_spelling(args.words[0])
+    raise UsageError('the interactive terminal is not part of this version: use bridle -p "your prompt"')
+
+
+def _check_spelling(word: str) -> None:
+    from difflib import get_close_matches
+
+    if close := get_close_matches(word, (*SUBCOMMANDS, *_LATER), n=1, cutoff=0.7):
+        raise UsageError(f"there is no command '{word}': did you mean 'bridle {close[0]}'?")
+
+
+def _say(text: str) -> int:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+    return 0
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def _quiet_end() -> int:
+    """Nobody reads any more; point the stream elsewhere so that the interpreter's last flush is quiet too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141

@@ -1,0 +1,126 @@
+"""Changes settings files without losing what others put there."""
+
+import os
+import os.path
+import re
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from bridle.config.validate import parse
+from bridle.host.files import is_private, make_folders, read_bytes, write_atomic
+from bridle.host.lock import lock_fd
+from bridle.types.errors import ConfigError
+
+_LARGEST = 256 * 1024 * 1024
+_PATIENCE = 5.0
+_PAUSE = 0.005
+_INDENT = "  "
+_MARK = b"\xef\xbb\xbf"
+
+
+def set_value(path: str, key_path: tuple[str, ...], value: Any, *, mode: int | None = None) -> None:
+    """Set one value, with the objects around it; `mode` is for a file that is new.
+
+    Raises:
+        ConfigError: the file does not parse, or something that is not an object is in the way.
+    """
+
+    def change(values: dict[str, Any]) -> dict[str, Any]:
+        first, *rest = key_path
+        return {**values, first: _with(values.get(first), tuple(rest), value, key_path)}
+
+    update(path, change, mode=mode)
+
+
+def remove_value(path: str, key_path: tuple[str, ...]) -> None:
+    """Remove one value; harmless when it is not there.
+
+    Raises:
+        ConfigError: the file does not parse.
+    """
+    if os.path.exists(path):
+        update(path, lambda values: _without(values, key_path))
+
+
+def update(path: str, change: Callable[[dict[str, Any]], dict[str, Any]], *, mode: int | None = None) -> None:
+    """Replace what the file says by what `change` makes of it, with every other process kept out meanwhile.
+
+    `change` returns a new object and leaves its argument alone. A file that stays the same is not written.
+    Waiting for others blocks, so an event loop calls this in a thread.
+
+    Raises:
+        ConfigError: the file does not parse, or another process does not let go of it.
+        OSError: the file cannot be read or written; it is as it was before.
+    """
+    target = os.path.realpath(path)
+    make_folders(os.path.dirname(target), private=is_private(mode))
+    with _locked(os.path.dirname(target), path):
+        old = _read(target)
+        values, text, problem = parse(old or b"", file=path)
+        if problem is not None:
+            raise ConfigError(f"Mend {problem.file} before it can be changed: {problem}.")
+        changed = change(values)
+        if old is None or list(changed.items()) != list(values.items()):
+            mark = _MARK if old is not None and old.startswith(_MARK) else b""
+            write_atomic(target, mark + _written(changed, text), mode=mode)
+
+
+def _with(value: Any, rest: tuple[str, ...], new: Any, key_path: tuple[str, ...]) -> Any:
+    if not rest:
+        return new
+    if value is not None and not isinstance(value, dict):
+        taken = ".".join(key_path[: -len(rest)])
+        raise ConfigError(
+            f"{'.'.join(key_path)} cannot be set because {taken} is not an object; remove it first."
+        )
+    inner: dict[str, Any] = value or {}
+    return {**inner, rest[0]: _with(inner.get(rest[0]), rest[1:], new, key_path)}
+
+
+def _without(values: dict[str, Any], key_path: tuple[str, ...]) -> dict[str, Any]:
+    first, *rest = key_path
+    if first not in values:
+        return values
+    if not rest:
+        return {key: value for key, value in values.items() if key != first}
+    inner = values[first]
+    return {**values, first: _without(inner, tuple(rest))} if isinstance(inner, dict) else values
+
+
+def _read(target: str) -> bytes | None:
+    try:
+        return read_bytes(target, _LARGEST)
+    except FileNotFoundError:
+        return None
+
+
+def _written(values: dict[str, Any], text: str) -> bytes:
+    """The values as JSON in the manner of the text they replace."""
+    import json
+
+    indent = re.search(r'\n([ \t]+)"', text)
+    fresh = json.dumps(values, indent=indent[1] if indent else _INDENT, ensure_ascii=False)
+    if not text or text.endswith("\n"):
+        fresh += "\n"
+    if "\r\n" in text:
+        fresh = fresh.replace("\n", "\r\n")
+    return fresh.encode()
+
+
+@contextmanager
+def _locked(folder: str, path: str) -> Generator[None, None, None]:
+    """Hold the folder itself, so that no lock file is left in a project."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        deadline = time.monotonic() + _PATIENCE
+        while not lock_fd(descriptor):
+            if time.monotonic() > deadline:
+                raise ConfigError(
+                    f"{path} is being changed by another process; try again when it has finished."
+                )
+            time.sleep(_PAUSE)
+        yield
+    finally:
+        os.close(descriptor)

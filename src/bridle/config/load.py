@@ -1,0 +1,117 @@
+"""Reads all settings into one frozen value."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bridle.config.merge import merge
+from bridle.config.problem import Problem, located
+from bridle.config.reach import SHARED, permitted
+from bridle.config.schema import Settings
+from bridle.config.sources import Inputs, Layer, Place, places, read
+from bridle.config.validate import check
+from bridle.config.variables import only_when_trusted
+from bridle.host import paths
+from bridle.types.errors import ConfigError
+
+
+class Config(Struct, frozen=True, kw_only=True):
+    """Every setting that counts, and where it comes from."""
+
+    settings: Settings
+    raw: dict[str, Any]
+    """The same as plain values, with keys that only newer releases know."""
+    layers: tuple[Layer, ...]
+    """Lowest first."""
+    problems: tuple[Problem, ...]
+    inputs: Inputs
+
+
+def load(
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    flag: str | None,
+    setting_sources: tuple[str, ...] | None,
+    managed_dir: str | None = None,
+) -> Config:
+    """Read, check and merge all settings; what is wrong is left out and told in `problems`.
+
+    Raises:
+        ConfigError: `flag` (the value of --settings) cannot be read, or a source has an unknown name.
+    """
+    inputs = Inputs(
+        home=paths.config_home(env),
+        cwd=cwd,
+        flag=flag,
+        setting_sources=setting_sources,
+        managed_dir=paths.managed_dir(sys.platform) if managed_dir is None else managed_dir,
+    )
+    return _load(inputs, previous=None)
+
+
+def reload(config: Config) -> Config:
+    """Read everything again; a file that is broken now goes on saying what it said before."""
+    return _load(config.inputs, previous={layer.path: layer for layer in config.layers})
+
+
+def environment(config: Config, base_env: Mapping[str, str], *, trusted: bool) -> dict[str, str]:
+    """The process environment with the `env` blocks of all layers over it.
+
+    An untrusted folder sets no variable that decides which code runs.
+    """
+    added: dict[str, str] = {}
+    for layer in config.layers:
+        wary = layer.source in SHARED and not trusted
+        for name, value in (layer.values.get("env") or {}).items():
+            if value is None:
+                if layer.source == "flagSettings":
+                    added.pop(name, None)
+            elif not (wary and only_when_trusted(name)):
+                added[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return {**base_env, **added}
+
+
+def _load(inputs: Inputs, *, previous: Mapping[str, Layer] | None) -> Config:
+    layers: list[Layer] = []
+    problems: list[Problem] = []
+    for place in places(inputs):
+        layer, found = _read_layer(place, previous)
+        problems += found
+        if layer is not None:
+            layers.append(layer)
+    raw = merge([(layer.source, layer.values) for layer in layers])
+    return Config(
+        # Where nobody says anything there is nothing to convert, and msgspec need not learn the whole schema.
+        settings=msgspec.convert(raw, Settings) if raw else Settings(),
+        raw=raw,
+        layers=tuple(layers),
+        problems=tuple(problems),
+        inputs=inputs,
+    )
+
+
+def _read_layer(
+    place: Place, previous: Mapping[str, Layer] | None
+) -> tuple[Layer | None, tuple[Problem, ...]]:
+    layer, problem = read(place)
+    if place.source == "flagSettings" and previous is None:
+        _require(place, layer, problem)
+    if problem is not None:
+        return (previous or {}).get(place.path), (problem,)
+    if layer is None:
+        return None, ()
+    values, wrong = check(layer.values)
+    values, refused = permitted(values, layer.source)
+    problems = located((*wrong, *refused), file=layer.path, text=layer.text)
+    return Layer(layer.source, layer.path, values, layer.text), problems
+
+
+def _require(place: Place, layer: Layer | None, problem: Problem | None) -> None:
+    if problem is not None:
+        raise ConfigError(f"The settings given with --settings cannot be used: {problem}.")
+    if layer is None:
+        raise ConfigError(f"The file given with --settings does not exist: {place.path}.")

@@ -1,0 +1,131 @@
+"""What each source of settings may say, and what it may not."""
+
+from typing import Any
+
+from bridle.config.problem import Fault, KeyPath
+from bridle.config.variables import never_from_project
+
+SHARED = ("projectSettings", "localSettings")
+"""Sources that come with a folder and not from the person who opens it."""
+
+_MANAGED_ONLY = """
+    allowAllClaudeAiMcps allowManagedHooksOnly allowManagedMcpServersOnly allowManagedPermissionRulesOnly
+    allowedChannelPlugins blockedMarketplaces browserExternalPageTools channelsEnabled claudeMd
+    disableBrowserExternalNavigation disableCommandPluginSources disableMobileSimulatorTools
+    disableSideloadFlags forceLoginGatewayUrl forceRemoteSettingsRefresh parentSettingsBehavior
+    pluginSuggestionMarketplaces pluginTrustMessage policyHelper requiredMaximumVersion
+    requiredMinimumVersion sandbox.bwrapPath sandbox.filesystem.allowManagedReadPathsOnly
+    sandbox.network.allowManagedDomainsOnly sandbox.socatPath sshHostAllowlist strictKnownMarketplaces
+    strictPluginOnlyCustomization wslInheritsWindowsSettings
+    """
+_NOT_FROM_FOLDERS = """
+    apiKeyHelper askUserQuestionTimeout autoMode awsAuthRefresh awsCredentialExport dialogExpiry
+    enableArtifact footerLinksRegexes forceLoginMethod forceLoginOrgUUID gcpAuthRefresh otelHeadersHelper
+    pluginConfigs processWrapper sandbox.allowAppleEvents sandbox.credentials.allowPlaintextInject
+    sandbox.credentials.awsPairs sandbox.credentials.sigv4 sandbox.filesystem.disabled
+    sandbox.network.httpProxyPort sandbox.network.socksProxyPort sandbox.network.strictAllowlist
+    sandbox.network.tlsTerminate sandbox.ripgrep skipAutoPermissionPrompt spellcheck sshConfigs
+    vimInsertModeRemaps
+    """
+_NOT_FROM_PROJECTS = "skipDangerousModePermissionPrompt syncClaudeAiSkills useAutoModeDuringPlan"
+
+
+def _paths(keys: str) -> tuple[KeyPath, ...]:
+    return tuple(tuple(key.split(".")) for key in keys.split())
+
+
+_CLOSED: dict[str, tuple[tuple[tuple[KeyPath, ...], str], ...]] = {
+    "userSettings": ((_paths(_MANAGED_ONLY), "only managed settings can set this"),),
+    "flagSettings": ((_paths(_MANAGED_ONLY), "only managed settings can set this"),),
+    "localSettings": (
+        (_paths(_MANAGED_ONLY), "only managed settings can set this"),
+        (_paths(_NOT_FROM_FOLDERS), "a folder cannot set this for you; put it in your user settings"),
+    ),
+    "projectSettings": (
+        (_paths(_MANAGED_ONLY), "only managed settings can set this"),
+        (_paths(_NOT_FROM_FOLDERS), "a folder cannot set this for you; put it in your user settings"),
+        (
+            _paths(_NOT_FROM_PROJECTS),
+            "a project cannot set this for you; put it in your user or local settings",
+        ),
+    ),
+    "policySettings": (),
+}
+
+_REFUSED: tuple[tuple[KeyPath, tuple[Any, ...], str], ...] = (
+    (("permissions", "defaultMode"), ("bypassPermissions", "auto"), "a folder cannot turn the questions off"),
+    (("sandbox", "enabled"), (False,), "a folder cannot turn the sandbox off"),
+    (("sandbox", "failIfUnavailable"), (False,), "a folder cannot make the sandbox optional"),
+    (("sandbox", "allowUnsandboxedCommands"), (True,), "a folder cannot open the sandbox"),
+    (("sandbox", "enableWeakerNestedSandbox"), (True,), "a folder cannot weaken the sandbox"),
+    (("sandbox", "enableWeakerNetworkIsolation"), (True,), "a folder cannot weaken the sandbox"),
+    (("remoteControlAtStartup",), (True,), "a folder cannot turn remote control on"),
+    (("disableRemoteControl",), (False,), "a folder cannot turn remote control on"),
+)
+
+
+def permitted(values: dict[str, Any], source: str) -> tuple[dict[str, Any], tuple[Fault, ...]]:
+    """The values that this source may set, and why the others are left out."""
+    faults: list[Fault] = [
+        (path, reason)
+        for paths, reason in _CLOSED[source]
+        for path in paths
+        if path[0] in values and _find(values, path) is not None
+    ]
+    faults += _impossible_variables(values)
+    if source in SHARED:
+        faults += _refused_in_folders(values)
+    # From the back, so that the places of list elements still count.
+    for path, _ in reversed(faults):
+        values = _without(values, path)
+    return values, tuple(faults)
+
+
+def _refused_in_folders(values: dict[str, Any]) -> list[Fault]:
+    faults: list[Fault] = [
+        (path, f"{reason}; put it in your user settings")
+        for path, refused, reason in _REFUSED
+        if _find(values, path) in refused
+    ]
+    for index, command in enumerate(_find(values, ("sandbox", "excludedCommands")) or ()):
+        if not command.strip(" *:"):
+            path = ("sandbox", "excludedCommands", index)
+            faults.append((path, "a folder cannot let every command out of the sandbox; name the commands"))
+    faults += [
+        (("env", name), "a folder cannot set this variable for you; put it in your user settings")
+        for name in values.get("env") or ()
+        if never_from_project(name)
+    ]
+    return faults
+
+
+def _impossible_variables(values: dict[str, Any]) -> list[Fault]:
+    """Variables that no process can be given."""
+    return [
+        (
+            ("env", name),
+            "not a possible name and value of a variable; use no = in the name and no null characters",
+        )
+        for name, value in (values.get("env") or {}).items()
+        if not name or "=" in name or "\0" in name or "\0" in str(value)
+    ]
+
+
+def _find(values: Any, path: KeyPath) -> Any:
+    for part in path:
+        if not isinstance(values, dict):
+            return None
+        values = values.get(part)
+    return values
+
+
+def _without(values: Any, path: KeyPath) -> Any:
+    """A copy that lacks the value at the path."""
+    first, *rest = path
+    if isinstance(values, list):
+        return [item for index, item in enumerate(values) if index != first]
+    if first not in values:
+        return values
+    if not rest:
+        return {key: item for key, item in values.items() if key != first}
+    return {**values, first: _without(values[first], tuple(rest))}

@@ -1,0 +1,121 @@
+"""Where settings come from, lowest first."""
+
+import errno
+import os
+import os.path
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from bridle.config.problem import Problem
+from bridle.config.validate import parse
+from bridle.host.files import read_bytes
+from bridle.types.errors import ConfigError
+
+Source = Literal["userSettings", "projectSettings", "localSettings", "flagSettings", "policySettings"]
+
+LARGEST = 2 * 1024 * 1024
+INLINE = "--settings"
+"""Stands for the path of settings that were written on the command line."""
+
+
+class Layer(Struct, frozen=True):
+    """What one file says, without what is wrong or not its to say."""
+
+    source: Source
+    path: str
+    values: dict[str, Any]
+    text: str
+
+
+class Place(Struct, frozen=True):
+    """A file that may hold settings, or the settings themselves."""
+
+    source: Source
+    path: str
+    inline: str | None = None
+
+
+class Inputs(Struct, frozen=True, kw_only=True):
+    """All that decides which files are read."""
+
+    home: str
+    cwd: str
+    flag: str | None
+    setting_sources: tuple[str, ...] | None
+    managed_dir: str
+
+
+def places(inputs: Inputs) -> tuple[Place, ...]:
+    """Every file that may hold settings, lowest first, whether it exists or not."""
+    found = [*_own_places(inputs), *_flag_place(inputs), *_managed_places(inputs.managed_dir)]
+    # In the home directory the user's file and the project's are one, and it is the user's.
+    first: dict[str, Place] = {}
+    for place in found:
+        first.setdefault(os.path.realpath(place.path), place)
+    return tuple(first.values())
+
+
+def watched(inputs: Inputs) -> tuple[str, ...]:
+    """The paths whose change may change the settings."""
+    files = [place.path for place in places(inputs) if place.inline is None]
+    return (*files, os.path.join(inputs.managed_dir, "managed-settings.d"))
+
+
+def read(place: Place) -> tuple[Layer | None, Problem | None]:
+    """What a file says, before anybody checked it; None when there is no such file."""
+    if place.inline is not None:
+        data = place.inline.encode("utf-8", "surrogatepass")
+    else:
+        try:
+            data = read_bytes(place.path, LARGEST)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.islink(place.path):
+                return None, None
+            return None, Problem(file=place.path, message=_unreadable(error), broken=True)
+    values, text, problem = parse(data, file=place.path)
+    return Layer(place.source, place.path, values, text), problem
+
+
+_FILES: dict[str, Source] = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
+
+
+def _own_places(inputs: Inputs) -> list[Place]:
+    chosen = tuple(_FILES) if inputs.setting_sources is None else inputs.setting_sources
+    if unknown := [name for name in chosen if name not in _FILES]:
+        known = ", ".join(_FILES)
+        raise ConfigError(f"--setting-sources does not know {unknown[0]!r}; choose among {known}.")
+    paths = {
+        "user": os.path.join(inputs.home, "settings.json"),
+        "project": os.path.join(inputs.cwd, ".claude", "settings.json"),
+        "local": os.path.join(inputs.cwd, ".claude", "settings.local.json"),
+    }
+    return [Place(source, paths[name]) for name, source in _FILES.items() if name in chosen]
+
+
+def _flag_place(inputs: Inputs) -> list[Place]:
+    if inputs.flag is None or not inputs.flag.strip():
+        return []
+    if inputs.flag.lstrip().startswith("{"):
+        return [Place("flagSettings", INLINE, inputs.flag)]
+    return [Place("flagSettings", os.path.join(inputs.cwd, os.path.expanduser(inputs.flag)))]
+
+
+def _managed_places(folder: str) -> list[Place]:
+    parts = os.path.join(folder, "managed-settings.d")
+    try:
+        names = sorted(
+            name for name in os.listdir(parts) if name.endswith(".json") and not name.startswith(".")
+        )
+    except OSError:
+        names = []  # Most machines have no managed settings.
+    paths = [os.path.join(folder, "managed-settings.json"), *(os.path.join(parts, name) for name in names)]
+    return [Place("policySettings", path) for path in paths]
+
+
+def _unreadable(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "the link leads nowhere"
+    if error.errno == errno.EFBIG:
+        return "the file is larger than 2 MiB"
+    return f"the file cannot be read: {(error.strerror or str(error)).lower()}"

@@ -1,0 +1,92 @@
+"""What bridle remembers about this machine and its folders, outside the settings."""
+
+import os
+import os.path
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from bridle.config.schema import GlobalConfig
+from bridle.host import paths
+from bridle.host.files import make_folders, read_bytes, write_atomic
+from bridle.host.git import find_root
+from bridle.host.lock import FileLock, Locked
+
+State = TypeVar("State", bound=Struct)
+
+_LARGEST = 256 * 1024 * 1024
+
+
+class _Project(Struct, rename="camel"):
+    has_trust_dialog_accepted: bool = False
+
+
+class _State(Struct):
+    projects: dict[str, _Project] = {}
+
+
+def is_trusted(env: Mapping[str, str], cwd: str) -> bool:
+    """Whether the user has said that what the folder brings along may run.
+
+    Trust given to a folder covers what is below it, but no repository inside it, and trust in the home
+    directory or the root of the disk is never remembered.
+    """
+    state = _read_state(env, _State)
+    if state is None:
+        return False
+    trusted = {path for path, project in state.projects.items() if project.has_trust_dialog_accepted}
+    return not trusted.isdisjoint(_folders(env, cwd))
+
+
+def global_config(env: Mapping[str, str]) -> GlobalConfig:
+    """The preferences in the state file; a file that cannot be used counts as empty."""
+    return _read_state(env, GlobalConfig) or GlobalConfig()
+
+
+def installation_id(env: Mapping[str, str]) -> str:
+    """A random name for this installation, kept from first use on wherever the home can be written."""
+    path = os.path.join(paths.bridle_dir(env), "installation-id")
+    if known := _known_id(path):
+        return known
+    fresh = os.urandom(16).hex()
+    try:
+        make_folders(os.path.dirname(path), private=True)
+        with FileLock(f"{path}.lock"):
+            if known := _known_id(path):
+                return known
+            write_atomic(path, f"{fresh}\n".encode(), mode=0o600)
+    except (OSError, Locked):
+        pass  # A read-only home is no reason to fail: the id only tells installations apart.
+    return fresh
+
+
+def _folders(env: Mapping[str, str], cwd: str) -> list[str]:
+    """The resolved folder and those above it whose trust it shares."""
+    folder = os.path.realpath(cwd)
+    last = find_root(folder)
+    home = os.path.realpath(os.path.dirname(paths.global_state_file({**env, "CLAUDE_CONFIG_DIR": ""})))
+    folders = [folder]
+    while folder not in (last, os.path.dirname(folder)):
+        folder = os.path.dirname(folder)
+        folders.append(folder)
+    return [each for each in folders if each not in (home, os.path.dirname(each))]
+
+
+def _read_state(env: Mapping[str, str], kind: type[State]) -> State | None:
+    try:
+        data = read_bytes(paths.global_state_file(env), _LARGEST)
+        return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=kind)
+    except (OSError, msgspec.DecodeError, RecursionError):
+        # Whatever cannot be read grants nothing.
+        return None
+
+
+def _known_id(path: str) -> str | None:
+    try:
+        text = read_bytes(path, 1024).decode("ascii", "replace").strip()
+    except OSError:
+        return None
+    return text if re.fullmatch("[0-9a-f]{32}", text) else None

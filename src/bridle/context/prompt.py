@@ -1,0 +1,122 @@
+"""The system prompt: a part that is the same for every session, and a part about this one."""
+
+from msgspec import Struct
+
+from bridle.context.environment import Environment, describe_environment
+from bridle.context.lines import one_line
+from bridle.context.sections import (
+    CARE,
+    GIT,
+    IDENTITY,
+    MINIMAL,
+    TONE,
+    TOOL_ADVICE,
+    TOOLS,
+    TRUTH,
+    WITH_PERSON,
+    WITHOUT_PERSON,
+    WORK,
+)
+from bridle.types.block import TextBlock, text_block
+
+
+class Attribution(Struct, frozen=True):
+    """What commits and pull requests are signed with; empty leaves the line out."""
+
+    commit: str = "Co-Authored-By: bridle <noreply@bridle.invalid>"
+    pull_request: str = "Made with bridle"
+
+
+class PromptInputs(Struct, frozen=True, kw_only=True):
+    """Everything that the system prompt depends on: equal inputs give equal bytes."""
+
+    environment: Environment
+    tools: tuple[str, ...] = ()
+    """Names of the tools that are offered."""
+    person: bool = False
+    """Whether somebody is there to answer a question."""
+    custom: str | tuple[str | TextBlock, ...] | None = None
+    """Takes the place of the whole default prompt; empty means no prompt."""
+    append: str = ""
+    minimal: bool = False
+    language: str = ""
+    style: str = ""
+    """The body of the chosen output style."""
+    coding: bool = True
+    """False when the output style brings its own manner of work."""
+    git_advice: bool = True
+    attribution: Attribution = Attribution()
+    facts_apart: bool = False
+    """Leave out what differs between machines; it goes into the first user message."""
+
+    @property
+    def facts_in_message(self) -> bool:
+        """Whether the first user message has to carry the facts, because this prompt does not."""
+        return self.facts_apart or self.custom is not None
+
+
+def build_system(inputs: PromptInputs) -> tuple[TextBlock, ...]:
+    """The system prompt as text blocks, what changes least first; none when there is nothing to say."""
+    if inputs.custom is not None:
+        return _custom_blocks(inputs.custom, inputs.append)
+    stable = MINIMAL if inputs.minimal else _stable_part(inputs)
+    return tuple(text_block(part) for part in (stable, _session_part(inputs)) if part)
+
+
+def _custom_blocks(custom: str | tuple[str | TextBlock, ...], append: str) -> tuple[TextBlock, ...]:
+    given = (custom,) if isinstance(custom, str) else custom
+    blocks = [text_block(each) if isinstance(each, str) else each for each in (*given, append)]
+    # The API refuses empty text.
+    return tuple(block for block in blocks if block["text"].strip())
+
+
+def _stable_part(inputs: PromptInputs) -> str:
+    sections = (
+        IDENTITY,
+        WORK if inputs.coding else "",
+        TRUTH,
+        _tool_section(inputs.tools),
+        CARE,
+        GIT if inputs.git_advice and "Bash" in inputs.tools else "",
+        TONE,
+        WITH_PERSON if inputs.person else WITHOUT_PERSON,
+    )
+    return "\n\n".join(section for section in sections if section)
+
+
+def _tool_section(offered: tuple[str, ...]) -> str:
+    if not offered:
+        return ""
+    advice = (text for needed, text in TOOL_ADVICE if needed.issubset(offered))
+    return "\n".join((TOOLS, *(f"- {text}" for text in advice)))
+
+
+def _session_part(inputs: PromptInputs) -> str:
+    sections = (
+        f"# Output style\n{inputs.style.strip()}" if inputs.style.strip() else "",
+        _language_section(inputs.language),
+        _attribution_section(inputs),
+        "" if inputs.facts_apart else f"# Environment\n{describe_environment(inputs.environment)}",
+        inputs.append if inputs.append.strip() else "",
+    )
+    return "\n\n".join(section for section in sections if section)
+
+
+def _language_section(language: str) -> str:
+    if not language.strip():
+        return ""
+    return (
+        f"# Language\nWrite to the user in {one_line(language.strip(), 100)}. Code, identifiers, commands "
+        "and quotations stay as they are; comments and documents in files keep the project's language."
+    )
+
+
+def _attribution_section(inputs: PromptInputs) -> str:
+    if not inputs.git_advice or inputs.minimal or "Bash" not in inputs.tools:
+        return ""
+    lines: list[str] = []
+    if commit := inputs.attribution.commit.strip():
+        lines.append(f"Commit messages that you write end with a blank line and then:\n{commit}")
+    if pull_request := inputs.attribution.pull_request.strip():
+        lines.append(f"Pull request texts that you write end with:\n{pull_request}")
+    return "\n".join(("# Attribution", *lines)) if lines else ""

@@ -1,0 +1,31 @@
+"""The environment variables that say how much the model is told."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+
+class Switches(Struct, frozen=True, kw_only=True):
+    """Each as if the variable stood alone; flags and settings are weighed by the caller."""
+
+    instructions: bool
+    """Whether instruction files are read at all."""
+    git: bool
+    """Whether the prompt speaks of git and the first message shows its status."""
+    extra_directories: bool
+    """Whether instruction files of additional working directories are read."""
+    minimal_prompt: bool
+
+
+def read_switches(env: Mapping[str, str]) -> Switches:
+    """What the variables ask for."""
+    return Switches(
+        instructions=not _on(env, "CLAUDE_CODE_DISABLE_CLAUDE_MDS"),
+        git=not _on(env, "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS"),
+        extra_directories=_on(env, "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"),
+        minimal_prompt=_on(env, "CLAUDE_CODE_SIMPLE_SYSTEM_PROMPT"),
+    )
+
+
+def _on(env: Mapping[str, str], name: str) -> bool:
+    return env.get(name, "").strip().lower() in ("1", "true", "yes", "on")

@@ -1,0 +1,141 @@
+"""Runs the calls of one answer: together where that is safe, else alone, each with exactly one result."""
+
+import asyncio
+from typing import Literal
+
+from bridle.engine.dispatch import Call, Settled, dispatch, failure, is_parallel
+from bridle.engine.results import ResultBudget, normalise
+from bridle.engine.turn import Turn
+from bridle.engine.wording import CALL_CANCELLED
+from bridle.types.block import ToolUseBlock, result_block, text_block
+from bridle.types.event import ToolFinished, ToolStarted
+
+_CANCELS_SIBLINGS = "Bash"
+
+
+class _Job:
+    """A call in the queue."""
+
+    __slots__ = ("call", "cancelled_for", "parallel", "source", "state", "task")
+
+    def __init__(self, call: Call, source: str, *, parallel: bool) -> None:
+        self.call = call
+        self.source = source
+        self.parallel = parallel
+        self.state: Literal["queued", "running", "settled"] = "queued"
+        self.task: asyncio.Task[None] | None = None
+        self.cancelled_for: str | None = None
+
+
+class CallQueue:
+    """Calls start as their blocks arrive, while the rest of the answer is still being written.
+
+    A call that must be alone waits for all before it and holds back all behind it. When a shell command
+    fails, the calls beside and behind it are cancelled: they were planned on the belief that it would work.
+    """
+
+    def __init__(self, group: asyncio.TaskGroup, turn: Turn, *, held: bool = False) -> None:
+        self._group = group
+        self._turn = turn
+        self._held = held
+        self._jobs: list[_Job] = []
+        self._given_up: str | None = None
+        self._budget = ResultBudget(turn.runtime.limits.message_result_chars)
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def add(self, block: ToolUseBlock, *, flaw: str | None, source: str) -> None:
+        """Queue the call of a complete block; `source` is the transcript entry that holds it."""
+        call = Call(id=block["id"], name=block["name"], input=block["input"], flaw=flaw)
+        tool = self._turn.runtime.toolbox.find(call.name)
+        self._jobs.append(_Job(call, source, parallel=is_parallel(tool, call)))
+        if self._given_up is not None:
+            self.refuse(self._given_up)
+        self._pump()
+
+    def release(self) -> None:
+        """Let held calls start."""
+        self._held = False
+        self._pump()
+
+    def refuse(self, message: str) -> None:
+        """Settle every call that has not started with an error."""
+        for job in self._jobs:
+            if job.state == "queued":
+                self._announce(job)
+                self._settle(job, Settled(output=failure(message)), seconds=0.0)
+
+    def _pump(self) -> None:
+        if self._held:
+            return
+        for job in self._jobs:
+            if job.state != "queued":
+                continue
+            running = [other for other in self._jobs if other.state == "running"]
+            if len(running) >= self._turn.runtime.limits.parallel_calls:
+                return
+            if running and not (job.parallel and all(other.parallel for other in running)):
+                if not job.parallel:
+                    return
+                continue
+            self._announce(job)
+            # Before anything happens the call must be on disk, or a resume could make it a second time.
+            self._turn.session.flush()
+            job.state = "running"
+            job.task = self._group.create_task(self._run(job))
+
+    async def _run(self, job: _Job) -> None:
+        clock = self._turn.runtime.clock
+        began = clock()
+        try:
+            settled = await dispatch(job.call, self._turn)
+        except asyncio.CancelledError:
+            if job.cancelled_for is None:
+                raise
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+            settled = Settled(output=failure(job.cancelled_for))
+        self._settle(job, settled, seconds=clock() - began)
+        if settled.output.is_error and job.call.name == _CANCELS_SIBLINGS and job.cancelled_for is None:
+            self._cancel_siblings(job)
+        self._pump()
+
+    def _cancel_siblings(self, failed: _Job) -> None:
+        self._given_up = message = CALL_CANCELLED.format(tool=failed.call.name)
+        for job in self._jobs:
+            if job.state == "running" and job.task is not None:
+                job.cancelled_for = message
+                job.task.cancel()
+        self.refuse(message)
+
+    def _announce(self, job: _Job) -> None:
+        call = job.call
+        self._turn.runtime.channel.emit(ToolStarted(call_id=call.id, tool=call.name, input=call.input))
+
+    def _settle(self, job: _Job, settled: Settled, *, seconds: float) -> None:
+        """Record the result and tell it; from here on the call is answered."""
+        turn, call = self._turn, job.call
+        job.state = "settled"
+        tool = turn.runtime.toolbox.find(call.name)
+        output = self._budget.fit(
+            settled.output,
+            limit=tool.max_result_chars if tool is not None else None,
+            call_id=call.id,
+            storage=turn.runtime.storage,
+        )
+        result = result_block(call.id, normalise(output.content), is_error=output.is_error)
+        entry = turn.session.say_user([result], data=output.data, source=job.source)
+        turn.user_lines += 1
+        if settled.context:
+            turn.session.say_user([text_block(text) for text in settled.context], meta=True)
+        turn.runtime.channel.emit(
+            ToolFinished(
+                uuid=entry["uuid"],
+                timestamp=entry["timestamp"],
+                tool=call.name,
+                result=result,
+                data=output.data,
+                seconds=seconds,
+            )
+        )

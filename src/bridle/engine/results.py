@@ -1,0 +1,77 @@
+"""Keeps tool results small: what is too long goes to a file and leaves a preview."""
+
+import os
+
+import msgspec
+
+from bridle.engine.wording import EMPTY_RESULT
+from bridle.types.block import ResultContent
+from bridle.types.tool import ToolOutput
+
+_PREVIEW = 2_000
+_DEFAULT_LIMIT = 100_000
+
+
+class ResultBudget:
+    """Room for the results of one message; settled when a result is recorded, so nothing changes later."""
+
+    def __init__(self, total: int) -> None:
+        self._left = total
+
+    def fit(self, output: ToolOutput, *, limit: int | None, call_id: str, storage: str) -> ToolOutput:
+        """The output as the model will read it."""
+        if limit is None:
+            self._left -= _length(output.content)
+            return output
+        length = _length(output.content)
+        if length > min(limit, _DEFAULT_LIMIT) or (length > self._left and length > _PREVIEW):
+            output = persist(output, call_id=call_id, storage=storage)
+        self._left -= _length(output.content)
+        return output
+
+
+def persist(output: ToolOutput, *, call_id: str, storage: str) -> ToolOutput:
+    """Save the whole result to a file that only the user can read, and return a preview that names it."""
+    is_json = not isinstance(output.content, str)
+    text = msgspec.json.encode(output.content).decode() if is_json else str(output.content)
+    path = os.path.join(storage, "tool-results", f"{_safe(call_id)}.{'json' if is_json else 'txt'}")
+    preview = _cut(text)
+    try:
+        _save(path, text)
+    except OSError as error:
+        note = f"The output has {len(text):,} characters and could not be saved ({error.strerror})."
+    else:
+        note = f"The output has {len(text):,} characters. All of it is in {path}: read parts of it as needed."
+    content = f"<persisted-output>\n{note}\n\nIts beginning:\n{preview}\n…\n</persisted-output>"
+    return ToolOutput(content=content, data=output.data, is_error=output.is_error)
+
+
+def normalise(content: str | list[ResultContent]) -> str | list[ResultContent]:
+    """The API refuses empty content."""
+    return content or EMPTY_RESULT
+
+
+def _save(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        return  # The same call was saved before a resume; its content cannot differ.
+    with open(handle, "w", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+
+
+def _cut(text: str) -> str:
+    head = text[:_PREVIEW]
+    line_end = head.rfind("\n")
+    return head[:line_end] if line_end > _PREVIEW // 2 else head
+
+
+def _length(content: str | list[ResultContent]) -> int:
+    if isinstance(content, str):
+        return len(content)
+    return sum(len(block["text"]) for block in content if block["type"] == "text")
+
+
+def _safe(call_id: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in call_id)[:100]

@@ -1,0 +1,241 @@
+"""One step: ask the model once, record what it says, run what it calls."""
+
+import asyncio
+
+from msgspec import Struct
+
+from bridle.engine.calls import CallQueue
+from bridle.engine.guards import money_limit
+from bridle.engine.turn import Turn
+from bridle.engine.wording import CALL_OVER_BUDGET
+from bridle.types.block import AssistantBlock, AssistantMessage, ToolUseBlock, text_block
+from bridle.types.errors import ProviderError, StreamBroken
+from bridle.types.event import (
+    AssistantSaid,
+    ModelSwitched,
+    RetryScheduled,
+    StepStarted,
+    Streamed,
+    TextDelta,
+    ThinkingDelta,
+    Withdrawn,
+)
+from bridle.types.model import (
+    BlockClosed,
+    BlockOpened,
+    Completed,
+    FellBack,
+    ModelEvent,
+    ModelRequest,
+    Noted,
+    PieceArrived,
+    Restarted,
+    Started,
+    TextArrived,
+    ThinkingArrived,
+    Waiting,
+)
+from bridle.types.usage import Usage
+
+
+class StepEnd(Struct, frozen=True, kw_only=True):
+    """How a step came out."""
+
+    text: str
+    """The visible text of the answer."""
+    blocks: int
+    calls: int
+    stop_reason: str | None
+    broken: bool = False
+    """The answer stopped in the middle; what was whole is kept."""
+
+
+async def take_step(turn: Turn) -> StepEnd:
+    """Send the conversation, stream the answer and settle its calls.
+
+    Raises:
+        ProviderError: the model could not answer; calls that had started are settled all the same.
+    """
+    turn.steps += 1
+    runtime = turn.runtime
+    runtime.channel.emit(StepStarted(number=turn.steps, model=turn.model))
+    fault: ProviderError | None = None
+    async with asyncio.TaskGroup() as group:
+        calls = CallQueue(group, turn, held=runtime.limits.max_budget_usd is not None)
+        answer = Answer(turn, calls)
+        try:
+            await answer.stream(_request(turn))
+        except ProviderError as error:
+            fault = error
+            answer.keep_partial_text()
+        if money_limit(turn) is not None:
+            calls.refuse(CALL_OVER_BUDGET)
+        calls.release()
+    broken = isinstance(fault, StreamBroken) and answer.blocks > 0
+    if fault is not None and not broken:
+        raise fault
+    turn.stop_reason = answer.stop_reason
+    return StepEnd(
+        text=answer.text,
+        blocks=answer.blocks,
+        calls=len(calls),
+        stop_reason=answer.stop_reason,
+        broken=broken,
+    )
+
+
+class Answer:
+    """Folds the model's events into entries, events and calls, block by block."""
+
+    def __init__(self, turn: Turn, calls: CallQueue) -> None:
+        self._turn = turn
+        self._calls = calls
+        self._message: AssistantMessage | None = None
+        self._request_id: str | None = None
+        self._said: list[str] = []
+        self._open_text: dict[int, list[str]] = {}
+        self._asked = turn.runtime.clock()
+        self._counted = False
+        self.text = ""
+        self.blocks = 0
+        self.stop_reason: str | None = None
+
+    async def stream(self, request: ModelRequest) -> None:
+        turn = self._turn
+        clock = turn.runtime.clock
+        turn.streaming = True
+        try:
+            async for event in turn.runtime.provider.stream(request):
+                self._take(event)
+        except asyncio.CancelledError:
+            self.keep_partial_text(aborted=True)
+            raise
+        finally:
+            turn.api_seconds += clock() - self._asked
+            self._count_unfinished()
+        turn.streaming = False
+
+    def keep_partial_text(self, *, aborted: bool = False) -> None:
+        """Record the text of blocks that never closed, if something whole came before or the user cut it."""
+        for pieces in self._open_text.values():
+            if (text := "".join(pieces)).strip() and (aborted or self.blocks):
+                self._say(text_block(text), aborted=aborted)
+        self._open_text.clear()
+
+    def _take(self, event: ModelEvent) -> None:
+        emit = self._turn.runtime.channel.emit
+        match event:
+            case TextArrived():
+                self._open_text.setdefault(event.index, []).append(event.text)
+                emit(TextDelta(event.text, event.wire))
+            case ThinkingArrived():
+                emit(ThinkingDelta(event.text, event.wire))
+            case PieceArrived() | BlockOpened() | Noted():
+                emit(Streamed(event.wire))
+            case BlockClosed():
+                self._close(event)
+                emit(Streamed(event.wire))
+            case Started():
+                self._start(event)
+            case Completed():
+                self._complete(event)
+                emit(Streamed(event.wire))
+            case Waiting():
+                emit(
+                    RetryScheduled(
+                        attempt=event.attempt,
+                        max_retries=event.max_retries,
+                        delay=event.delay,
+                        error=event.error,
+                        status=event.status,
+                    )
+                )
+            case Restarted():
+                self._give_up()
+            case FellBack():
+                self._give_up()
+                self._turn.model = event.fallback
+                emit(ModelSwitched(original=event.original, fallback=event.fallback, reason=event.reason))
+
+    def _start(self, event: Started) -> None:
+        turn = self._turn
+        self._message, self._request_id = event.message, event.request_id
+        waited = round((turn.runtime.clock() - self._asked) * 1000)
+        if turn.ttft_ms is None:
+            turn.ttft_ms = waited
+        turn.runtime.channel.emit(Streamed(event.wire, waited))
+
+    def _close(self, event: BlockClosed) -> None:
+        self._open_text.pop(event.index, None)
+        entry_uuid = self._say(event.block)
+        if event.block["type"] == "tool_use":
+            block: ToolUseBlock = event.block
+            self._calls.add(block, flaw=event.flaw, source=entry_uuid)
+
+    def _complete(self, event: Completed) -> None:
+        message = event.message
+        self.stop_reason = message["stop_reason"]
+        self._turn.session.finish_message(
+            message["id"], stop_reason=message["stop_reason"], usage=message["usage"]
+        )
+        self._turn.spend(message["model"], Usage.from_api(message["usage"]), main=True)
+        self._counted = True
+
+    def _count_unfinished(self) -> None:
+        """An answer that was cut still cost what the service had counted when it began."""
+        if self._message is not None and not self._counted:
+            self._turn.spend(self._message["model"], Usage.from_api(self._message["usage"]), main=True)
+            self._counted = True
+
+    def _say(self, block: AssistantBlock, *, aborted: bool = False) -> str:
+        message: AssistantMessage = {**self._opened(), "content": [block]}
+        entry = self._turn.session.say_assistant(message, request_id=self._request_id)
+        self.blocks += 1
+        if block["type"] == "text":
+            self.text += block["text"]
+        self._said.append(entry["uuid"])
+        self._turn.runtime.channel.emit(
+            AssistantSaid(
+                uuid=entry["uuid"],
+                timestamp=entry["timestamp"],
+                message=message,
+                request_id=self._request_id,
+                aborted=aborted,
+            )
+        )
+        return entry["uuid"]
+
+    def _give_up(self) -> None:
+        """All since the last start is void; what was recorded stays in the file but not in the chain."""
+        if self._said:
+            self._turn.session.withdraw(self._said)
+            self._turn.runtime.channel.emit(Withdrawn(tuple(self._said)))
+        self._count_unfinished()
+        self._said, self._message, self._counted = [], None, False
+        self._open_text.clear()
+        self.text, self.blocks, self.stop_reason = "", 0, None
+
+    def _opened(self) -> AssistantMessage:
+        if self._message is None:
+            raise StreamBroken("The model's stream had content before its start.", retryable=False)
+        return self._message
+
+
+def _request(turn: Turn) -> ModelRequest:
+    runtime, asking = turn.runtime, turn.runtime.asking
+    facts = runtime.facts(turn.model)
+    return ModelRequest(
+        model=turn.model,
+        system=runtime.briefing.system(turn.model),
+        history=turn.session.history,
+        tools=runtime.toolbox.definitions(),
+        max_tokens=turn.max_tokens or asking.max_tokens or facts.max_tokens,
+        thinking=facts.thinking,
+        effort=asking.effort,
+        task_budget=asking.task_budget,
+        betas=asking.betas,
+        user_id=asking.user_id,
+        session_id=turn.session.id,
+        cache=asking.cache,
+        extra=asking.extra,
+    )

@@ -1,0 +1,34 @@
+"""Sentences that the engine puts into the conversation in its own name."""
+
+INTERRUPTED = "[Request interrupted by user]"
+INTERRUPTED_IN_TOOLS = "[Request interrupted by user for tool use]"
+"""Both markers are part of the transcript format: other readers look for them."""
+
+CALL_INTERRUPTED = "The user interrupted before this call had finished; it may have had part of its effect."
+CALL_NOT_STARTED = "The user interrupted before this call had started."
+CALL_CANCELLED = "Cancelled because {tool}, called in the same message, failed."
+CALL_OVER_BUDGET = "Not run: the spending limit of this session is reached."
+CALL_LOST = "Not run: the answer that made this call was given up."
+
+RESUME_CUT = (
+    "Your last message hit the output limit. Go on exactly where it stopped: no apology, no recap. "
+    "Split what is left into smaller pieces."
+)
+RESUME_BROKEN = (
+    "The connection broke in the middle of your last message. Go on exactly where it stopped, without recap."
+)
+NUDGE_EMPTY = "Your last message had no visible content. Answer the user, or go on with the work."
+NUDGE_REFUSED = (
+    "Your last message was stopped by a safety filter. If the request is fine, go on in another way; "
+    "otherwise say briefly what you cannot help with."
+)
+EMPTY_RESULT = "(no output)"
+
+
+def task_notification(*, task_id: str, call_id: str, output_file: str, status: str, summary: str) -> str:
+    """The note that a background job has ended, in the form that other readers recognise."""
+    return (
+        f"<task-notification>\n<task-id>{task_id}</task-id>\n<tool-use-id>{call_id}</tool-use-id>\n"
+        f"<output-file>{output_file}</output-file>\n<status>{status}</status>\n"
+        f"<summary>{summary}</summary>\n</task-notification>"
+    )

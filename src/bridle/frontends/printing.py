@@ -1,0 +1,94 @@
+"""The channel of print mode: nobody answers, and the answer comes as text, as JSON, or as lines of JSON."""
+
+from typing import Protocol
+
+from bridle.host.streams import Output
+from bridle.protocol.frames import Frame, Framer, encode
+from bridle.types.event import Event, TurnFinished
+from bridle.types.question import Answer, Question, Refused
+from bridle.types.turn import Outcome
+
+
+class Presenter(Protocol):
+    """Shows a run to somebody who only looks."""
+
+    def take(self, event: Event) -> None: ...
+
+    def finish(self, outcome: Outcome | None) -> None:
+        """The run is over; `outcome` is that of its last turn."""
+        ...
+
+
+class PrintChannel:
+    """Shows every event to its presenters and answers every question with no."""
+
+    def __init__(self, *presenters: Presenter) -> None:
+        self._presenters = presenters
+        self.outcome: Outcome | None = None
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, TurnFinished):
+            self.outcome = event.outcome
+        for presenter in self._presenters:
+            presenter.take(event)
+
+    async def ask(self, question: Question) -> Answer:
+        del question
+        return Refused(
+            message="Nobody is there to approve this call. Go on without it, or say what you lack.",
+            by_person=False,
+        )
+
+    def finish(self) -> None:
+        for presenter in self._presenters:
+            presenter.finish(self.outcome)
+
+
+class TextPresenter:
+    """Prints the final answer and nothing else."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def take(self, event: Event) -> None:
+        """Only the end is shown."""
+
+    def finish(self, outcome: Outcome | None) -> None:
+        if outcome is not None:
+            text = outcome.text if outcome.subtype == "success" else "\n".join(outcome.errors)
+            self._output.write(f"{text}\n".encode(errors="replace"))
+
+
+class JsonPresenter:
+    """Prints the last result as one object, or all messages as one array."""
+
+    def __init__(self, output: Output, framer: Framer, *, everything: bool = False) -> None:
+        self._output = output
+        self._framer = framer
+        self._everything = everything
+        self._frames: list[Frame] = []
+
+    def take(self, event: Event) -> None:
+        if self._everything:
+            self._frames.extend(self._framer.frames(event))
+
+    def finish(self, outcome: Outcome | None) -> None:
+        if self._everything:
+            self._output.write(encode(self._frames))
+        elif outcome is not None:
+            self._output.write(encode(self._framer.result(outcome)))
+
+
+class LinePresenter:
+    """Prints every message as it happens."""
+
+    def __init__(self, output: Output, framer: Framer) -> None:
+        self._output = output
+        self._framer = framer
+
+    def take(self, event: Event) -> None:
+        for frame in self._framer.frames(event):
+            self._output.write(encode(frame))
+
+    def finish(self, outcome: Outcome | None) -> None:
+        """Everything is out already."""

@@ -1,0 +1,298 @@
+"""Shell commands that run beside the conversation, and the care for what commands leave running."""
+
+import asyncio
+import os
+import os.path
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from math import inf
+from typing import Any, Literal
+
+import msgspec
+
+from bridle.host.plain_text import plain
+from bridle.host.process import Process, start
+from bridle.host.reaper import Reaper
+from bridle.types.task import Task
+
+MOST_OUTPUT = 5 * 1024**3
+_LOOK = 0.5
+_STOP_GRACE = 1.0
+_CLOSE_GRACE = 0.5
+_CLOSE_REPORTS = 0.3
+_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+Ending = Literal["ended", "timeout", "flooded"]
+
+
+class Shell:
+    """A running command and the file that holds what it prints."""
+
+    def __init__(self, process: Process, output_file: str) -> None:
+        self.process = process
+        self.output_file = output_file
+        self.started = time.time()
+
+    def size(self) -> int:
+        """Bytes printed so far; none when somebody removed the file."""
+        try:
+            return os.stat(self.output_file).st_size
+        except FileNotFoundError:
+            return 0
+
+
+class BackgroundShells:
+    """The shell commands of one session; closed with it.
+
+    `on_change` hears of every job when it starts and when it ends.
+    """
+
+    def __init__(
+        self, storage: str, *, on_change: Callable[[Task], None], most_output: int = MOST_OUTPUT
+    ) -> None:
+        self.reaper = Reaper()
+        self._storage = storage
+        self._on_change = on_change
+        self._most_output = most_output
+        self._jobs: dict[str, _Job] = {}
+        self._shells: set[Shell] = set()
+        self._watches: set[asyncio.Task[None]] = set()
+
+    def find(self, task_id: str) -> Task | None:
+        job = self._jobs.get(task_id)
+        return job.task if job else None
+
+    def all(self) -> tuple[Task, ...]:
+        return tuple(job.task for job in self._jobs.values())
+
+    def read(self, task_id: str, limit: int) -> str:
+        """The newest output of a job, at most `limit` characters.
+
+        Raises:
+            KeyError: there is no such job.
+        """
+        return tail(self._jobs[task_id].task.output_file, limit)
+
+    async def wait(self, task_id: str, timeout: float) -> Task:
+        """The job once it has ended, or as it stands when `timeout` seconds are over.
+
+        Raises:
+            KeyError: there is no such job.
+        """
+        job = self._jobs[task_id]
+        try:
+            async with asyncio.timeout(timeout):
+                await job.ended.wait()
+        except TimeoutError:
+            pass  # The caller sees from the status that it goes on.
+        return job.task
+
+    async def stop(self, task_id: str) -> Task:
+        """End a job and all its children; a job that has ended stays as it is.
+
+        Raises:
+            KeyError: there is no such job.
+        """
+        job = self._jobs[task_id]
+        if job.task.status == "running":
+            job.stopped = True
+            await job.shell.process.end(grace=_STOP_GRACE)
+        return await self.wait(task_id, _STOP_GRACE)
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        command: str,
+        description: str,
+        call_id: str,
+    ) -> Task:
+        """Start a command as a job.
+
+        Raises:
+            OSError: the program, the directory or the output file cannot be used.
+        """
+        task_id = self._new_id()
+        path = os.path.join(self._storage, "tasks", f"{task_id}.output")
+        shell = self.launch(argv, cwd=cwd, env=env, output_file=path)
+        return self.adopt(shell, command=command, description=description, call_id=call_id, task_id=task_id)
+
+    def launch(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        output_file: str,
+        pass_fds: tuple[int, ...] = (),
+    ) -> Shell:
+        """Start a command that somebody waits for; hand it to `adopt` or `release` afterwards.
+
+        Raises:
+            OSError: the program, the directory or the output file cannot be used; FileExistsError when the
+                file is there already.
+        """
+        output = _create(output_file)
+        try:
+            process = start(argv, cwd=cwd, env=env, stdout=output, pass_fds=pass_fds, reaper=self.reaper)
+        except OSError:
+            os.unlink(output_file)
+            raise
+        finally:
+            os.close(output)
+        shell = Shell(process, output_file)
+        self._shells.add(shell)
+        return shell
+
+    def adopt(
+        self, shell: Shell, *, command: str, description: str, call_id: str, task_id: str | None = None
+    ) -> Task:
+        """Let a running command go on as a job."""
+        task = Task(
+            id=task_id or self._new_id(),
+            kind="local_bash",
+            description=description,
+            call_id=call_id,
+            command=command,
+            output_file=shell.output_file,
+            started=shell.started,
+        )
+        job = self._jobs[task.id] = _Job(task, shell)
+        self._watch(self._attend(job))
+        self._on_change(task)
+        return task
+
+    def release(self, shell: Shell, *, keep_output: bool) -> None:
+        """Note that a command is over; what it left running is ended when the session closes."""
+        if shell.process.has_members():
+            self._watch(self._attend_leftovers(shell, keep_output=keep_output))
+            return
+        self._drop(shell, keep_output=keep_output)
+
+    async def follow(
+        self, shell: Shell, *, timeout: float = inf, on_output: Callable[[], None] = lambda: None
+    ) -> Ending:
+        """Wait until a command ends, is out of time, or has printed more than is allowed."""
+        deadline = time.monotonic() + timeout
+        seen = 0
+        while True:
+            left = deadline - time.monotonic()
+            if await shell.process.ends_within(max(0, min(left, _LOOK))):
+                return "ended"
+            if (size := shell.size()) > self._most_output:
+                return "flooded"
+            if left <= 0:
+                return "timeout"
+            if size != seen:
+                seen = size
+                on_output()
+
+    async def close(self) -> None:
+        """End everything that still runs; takes two seconds at most."""
+        for job in self._jobs.values():
+            job.stopped = True
+        await asyncio.gather(*(shell.process.end(grace=_CLOSE_GRACE) for shell in self._shells))
+        await asyncio.gather(*(self.wait(task_id, _CLOSE_REPORTS) for task_id in self._jobs))
+        watches = tuple(self._watches)
+        for watch in watches:
+            watch.cancel()
+        await asyncio.gather(*watches, return_exceptions=True)
+        await asyncio.to_thread(self.reaper.close)
+
+    def _watch(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        watch = asyncio.create_task(coroutine)
+        self._watches.add(watch)
+        watch.add_done_callback(self._watches.discard)
+
+    async def _attend(self, job: "_Job") -> None:
+        flooded = await self.follow(job.shell) == "flooded"
+        if flooded:
+            await job.shell.process.end(grace=_STOP_GRACE)
+            _append(job.shell.output_file, f"\n[stopped: more than {self._most_output:,} bytes of output]\n")
+        code = await job.shell.process.wait()
+        job.task = msgspec.structs.replace(
+            job.task,
+            status="killed" if job.stopped else "completed" if code == 0 and not flooded else "failed",
+            exit_code=exit_code(code),
+            ended=time.time(),
+        )
+        job.ended.set()
+        self.release(job.shell, keep_output=True)
+        self._on_change(job.task)
+
+    async def _attend_leftovers(self, shell: Shell, *, keep_output: bool) -> None:
+        try:
+            while shell.process.has_members():
+                await asyncio.sleep(_LOOK)
+                if shell.size() > self._most_output:
+                    await shell.process.end(grace=_STOP_GRACE)
+        finally:
+            self._drop(shell, keep_output=keep_output)
+
+    def _drop(self, shell: Shell, *, keep_output: bool) -> None:
+        shell.process.forget()
+        self._shells.discard(shell)
+        if not keep_output:
+            remove(shell.output_file)
+
+    def _new_id(self) -> str:
+        while (task_id := "b" + "".join(_LETTERS[byte % 36] for byte in os.urandom(8))) in self._jobs:
+            pass
+        return task_id
+
+
+class _Job:
+    def __init__(self, task: Task, shell: Shell) -> None:
+        self.task = task
+        self.shell = shell
+        self.stopped = False
+        self.ended = asyncio.Event()
+
+
+def exit_code(code: int) -> int:
+    """The number that a shell reports for a program ended by a signal."""
+    return 128 - code if code < 0 else code
+
+
+def tail(path: str, limit: int) -> str:
+    """The end of a file as plain text, at most `limit` characters."""
+    try:
+        with open(path, "rb") as file:
+            # No character takes more than four bytes.
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 4 * limit))
+            return plain(file.read(4 * limit))[-limit:] if limit else ""
+    except FileNotFoundError:
+        return ""
+
+
+def remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass  # The command may have cleaned up after itself.
+
+
+def _create(path: str) -> int:
+    _make_private(os.path.dirname(path))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags, 0o600)
+
+
+def _make_private(folder: str) -> None:
+    if os.path.isdir(folder):
+        return
+    _make_private(os.path.dirname(folder))
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass  # Another command was quicker.
+
+
+def _append(path: str, text: str) -> None:
+    try:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError:
+        pass  # A full disk is the likely reason; the status says that the job failed.

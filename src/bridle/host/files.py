@@ -1,0 +1,141 @@
+"""Reads that are bounded and writes that a crash cannot leave half done."""
+
+import errno
+import os
+import os.path
+import stat
+
+_OTHERS = 0o077
+"""Permission bits that let anybody but the owner in."""
+
+
+def write_atomic(path: str, data: bytes, *, mode: int | None = None) -> None:
+    """Make `data` the content of the file: at every moment it is the old file or the new one.
+
+    An existing file keeps its permissions and, where the system lets us, its owner; `mode` is for a new one,
+    and a private `mode` makes missing parents private too. A link stays and its target is replaced.
+
+    Raises:
+        OSError: nothing was changed and nothing is left behind.
+    """
+    folder, name = os.path.split(_target(path))
+    make_folders(folder, private=is_private(mode))
+    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        old = _writable(name, directory, path)
+        temporary = f".bridle-{os.urandom(12).hex()}.tmp"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(temporary, flags, 0o600 if old or mode is not None else 0o666, dir_fd=directory)
+        try:
+            _fill(file, data, old=old, mode=mode)
+            os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+        except BaseException:
+            os.unlink(temporary, dir_fd=directory)
+            raise
+    finally:
+        os.close(directory)
+
+
+def read_bytes(path: str, limit: int) -> bytes:
+    """The whole content of a regular file.
+
+    Raises:
+        OSError: the file is missing, unreadable, not regular, or larger than `limit` bytes (EFBIG).
+    """
+    # A pipe without a writer would block the open itself.
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(file)
+        _require_regular(status, path)
+        if status.st_size > limit:
+            raise _too_large(path, limit)
+        chunks: list[bytes] = []
+        left = limit + 1
+        while left and (chunk := os.read(file, min(left, 1 << 20))):
+            chunks.append(chunk)
+            left -= len(chunk)
+    finally:
+        os.close(file)
+    if not left:
+        raise _too_large(path, limit)
+    return b"".join(chunks)
+
+
+def is_private(mode: int | None) -> bool:
+    """Whether a file of this mode is for its owner alone; None is the ordinary mode."""
+    return mode is not None and not mode & _OTHERS
+
+
+def make_folders(folder: str, *, private: bool) -> None:
+    """Make a folder and those above it, where they are missing; private ones are for the user alone.
+
+    Raises:
+        OSError: something else is in the way, or the folder may not be made.
+    """
+    if os.path.isdir(folder):
+        return
+    make_folders(os.path.dirname(folder), private=private)
+    try:
+        os.mkdir(folder, 0o700 if private else 0o777)
+    except FileExistsError:
+        if not os.path.isdir(folder):
+            raise
+
+
+def _target(path: str) -> str:
+    target = os.path.realpath(path)
+    if os.path.islink(target):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+    return target
+
+
+def _writable(name: str, directory: int, path: str) -> os.stat_result | None:
+    """The file that is to be replaced, None when there is none."""
+    try:
+        old = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    _require_regular(old, path)
+    # Renaming asks only for rights on the directory: a file made read-only must stay as it is.
+    if not os.access(name, os.W_OK, dir_fd=directory):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+    return old
+
+
+def _require_regular(status: os.stat_result, path: str) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file", path)
+
+
+def _fill(file: int, data: bytes, *, old: os.stat_result | None, mode: int | None) -> None:
+    """Write everything, take on the old file's owner and mode, and close the file."""
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(file, view) :]
+        if old is not None:
+            _keep_owner_and_mode(file, old)
+        elif mode is not None:
+            os.fchmod(file, mode)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _keep_owner_and_mode(file: int, old: os.stat_result) -> None:
+    mode = stat.S_IMODE(old.st_mode)
+    new = os.fstat(file)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.fchown(file, old.st_uid, old.st_gid)
+        except PermissionError:
+            # The file becomes ours: it must not run with our rights because it once ran with another's.
+            mode &= ~(stat.S_ISUID | stat.S_ISGID)
+    # After the owner, because changing the owner clears the special bits.
+    os.fchmod(file, mode)
+
+
+def _too_large(path: str, limit: int) -> OSError:
+    return OSError(errno.EFBIG, f"Larger than {limit} bytes", path)

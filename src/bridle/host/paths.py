@@ -1,0 +1,81 @@
+"""Where files live: the user's folder, each project's folder inside it, the administrator's folder."""
+
+import os
+import os.path
+import re
+from collections.abc import Mapping
+
+_LONGEST_SLUG = 200
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_MANAGED = {
+    "darwin": "/Library/Application Support/ClaudeCode",
+    "win32": "C:\\Program Files\\ClaudeCode",
+}
+
+
+def config_home(env: Mapping[str, str]) -> str:
+    """The folder with settings, transcripts and extensions: `CLAUDE_CONFIG_DIR` or `~/.claude`."""
+    return env.get("CLAUDE_CONFIG_DIR") or os.path.join(_user_home(env), ".claude")
+
+
+def global_state_file(env: Mapping[str, str]) -> str:
+    """The file with logins and the state of every project; it moves along with `CLAUDE_CONFIG_DIR`."""
+    return os.path.join(env.get("CLAUDE_CONFIG_DIR") or _user_home(env), ".claude.json")
+
+
+def bridle_dir(env: Mapping[str, str]) -> str:
+    """The folder for what only bridle reads."""
+    return os.path.join(config_home(env), "bridle")
+
+
+def projects_dir(env: Mapping[str, str]) -> str:
+    """The folder that holds one folder of transcripts per project."""
+    return os.path.join(config_home(env), "projects")
+
+
+def project_dir(cwd: str, env: Mapping[str, str]) -> str:
+    """The folder with the transcripts of the project at `cwd`, links followed."""
+    return os.path.join(projects_dir(env), project_slug(_composed(os.path.realpath(cwd))))
+
+
+def project_slug(cwd: str) -> str:
+    """The name of a project's folder: `cwd` with everything but ASCII letters and digits made a dash."""
+    # The convention counts in UTF-16 units, so that a character beyond the first plane makes two dashes.
+    units = memoryview(cwd.encode("utf-16-le", "surrogatepass")).cast("H")
+    slug = re.sub("[^A-Za-z0-9]", "-", "".join(chr(unit) for unit in units))
+    if len(slug) <= _LONGEST_SLUG:
+        return slug
+    return f"{slug[:_LONGEST_SLUG]}-{_base36(_hash32(units))}"
+
+
+def managed_dir(platform: str) -> str:
+    """The administrator's folder on a `sys.platform`."""
+    return _MANAGED.get(platform, "/etc/claude-code")
+
+
+def _user_home(env: Mapping[str, str]) -> str:
+    return env.get("HOME") or os.path.expanduser("~")
+
+
+def _composed(path: str) -> str:
+    if path.isascii():
+        return path
+    import unicodedata
+
+    return unicodedata.normalize("NFC", path)
+
+
+def _hash32(units: memoryview) -> int:
+    value = 0
+    for unit in units:
+        value = (value * 31 + unit) & 0xFFFFFFFF
+    return 0x100000000 - value if value >= 0x80000000 else value
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while True:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+        if not number:
+            return digits

@@ -1,0 +1,263 @@
+"""Starts programs in process groups of their own, and ends them with everything they started."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from bridle.host.reaper import Reaper
+
+_LOOK_AGAIN = 0.005
+_AFTER_KILL = 1.0
+_LAST_WORDS = 0.5
+_MOST_COMPLAINTS = 64 * 1024
+
+
+class Process:
+    """A program and its descendants in one process group."""
+
+    def __init__(self, child: subprocess.Popen[bytes], reaper: Reaper | None) -> None:
+        self.pid = child.pid
+        """Also the id of the group."""
+        self._reaper = reaper
+        self._gone = False
+        self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._thread = _watch_exit(child, self.exited)
+
+    @property
+    def code(self) -> int | None:
+        """How the program ended, a signal as a negative number; None while it runs."""
+        return self.exited.result() if self.exited.done() else None
+
+    async def wait(self) -> int:
+        """Wait for the program itself; descendants may still run."""
+        return await asyncio.shield(self.exited)
+
+    async def ends_within(self, seconds: float | None) -> bool:
+        """Wait for the program, at most so long."""
+        await asyncio.wait([self.exited], timeout=seconds)
+        return self.exited.done()
+
+    def has_members(self) -> bool:
+        """Whether anything of the group is left."""
+        if self._gone:
+            return False
+        try:
+            os.killpg(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    async def end(self, *, grace: float) -> None:
+        """End the whole group: politely, then after `grace` seconds for certain.
+
+        Cancelling cuts the grace short. What has left the group on purpose, such as a daemon, is not reached.
+        """
+        try:
+            self._signal(signal.SIGTERM)
+            if not (gone := await self._is_gone_within(grace)):
+                self._signal(signal.SIGKILL)
+                gone = await self._is_gone_within(_AFTER_KILL)
+        except asyncio.CancelledError:
+            self._signal(signal.SIGKILL)
+            raise
+        if gone:
+            self.forget()
+
+    def forget(self) -> None:
+        """Note that the group is gone: from now on its id may belong to somebody else."""
+        self._gone = True
+        if self._reaper is not None:
+            self._reaper.forget(self.pid)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._gone:
+            return
+        try:
+            os.killpg(self.pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass  # Gone already, or somebody else's by the right of setuid.
+
+    async def _is_gone_within(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        pause = _LOOK_AGAIN
+        # The end of a group is not an event that can be waited for, only that of our own child.
+        while not self.exited.done() or (self.has_members() and _has_living(self.pid)):
+            if (left := deadline - time.monotonic()) <= 0:
+                return False
+            await asyncio.sleep(min(left, pause))
+            pause *= 1.5
+        return True
+
+
+class Captured(Struct, frozen=True, kw_only=True):
+    """What a program said and how it ended."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+    cut: bool
+    """There was more output than was allowed, so the program was stopped."""
+    timed_out: bool
+
+
+def start(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    stdout: int,
+    stderr: int | None = None,
+    pass_fds: tuple[int, ...] = (),
+    reaper: Reaper | None = None,
+) -> Process:
+    """Start a program with no input in a session of its own; stderr goes where stdout goes unless told.
+
+    With a reaper, a program that cannot be used ends with 126 or 127, as in a shell.
+
+    Raises:
+        OSError: the program or the directory cannot be used.
+    """
+    child = subprocess.Popen(
+        argv if reaper is None else reaper.enlisting(list(argv)),
+        stdin=subprocess.DEVNULL if reaper is None else reaper.pipe(),
+        stdout=stdout,
+        stderr=stdout if stderr is None else stderr,
+        cwd=cwd,
+        env=dict(env),
+        pass_fds=pass_fds,
+        start_new_session=True,
+    )
+    return Process(child, reaper)
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    timeout: float,
+    limit: int,
+    reaper: Reaper | None = None,
+) -> Captured:
+    """Run a program to its end, or until `timeout` seconds or `limit` bytes of output are over.
+
+    Nothing of its group is left afterwards, also when the waiting is cancelled.
+
+    Raises:
+        OSError: the program or the directory cannot be used.
+    """
+    output, complaints = _Intake(limit), _Intake(_MOST_COMPLAINTS)
+    try:
+        process = start(argv, cwd=cwd, env=env, stdout=output.inlet, stderr=complaints.inlet, reaper=reaper)
+        output.close_inlet()
+        complaints.close_inlet()
+        try:
+            ended, _ = await asyncio.wait(
+                (process.exited, output.full), timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            if process.exited in ended:
+                # A descendant may hold the pipe open for ever.
+                await asyncio.wait([output.closed, complaints.closed], timeout=_LAST_WORDS)
+        finally:
+            if process.has_members() or process.code is None:
+                await process.end(grace=0.1)
+            process.forget()
+        return Captured(
+            code=process.code if process.code is not None else -signal.SIGKILL,
+            stdout=bytes(output.data),
+            stderr=bytes(complaints.data),
+            cut=output.full.done(),
+            timed_out=not ended,
+        )
+    finally:
+        output.close()
+        complaints.close()
+
+
+class _Intake:
+    """The reading end of a pipe that keeps at most `limit` bytes and lets the rest go."""
+
+    def __init__(self, limit: int) -> None:
+        self.data = bytearray()
+        self._limit = limit
+        self._loop = asyncio.get_running_loop()
+        self.full: asyncio.Future[None] = self._loop.create_future()
+        self.closed: asyncio.Future[None] = self._loop.create_future()
+        self._outlet, self.inlet = os.pipe()
+        os.set_blocking(self._outlet, False)
+        self._loop.add_reader(self._outlet, self._read)
+
+    def close_inlet(self) -> None:
+        os.close(self.inlet)
+        self.inlet = -1
+
+    def close(self) -> None:
+        if not self.closed.done():
+            self._finish()
+        if self.inlet >= 0:
+            self.close_inlet()
+        os.close(self._outlet)
+
+    def _read(self) -> None:
+        try:
+            chunk = os.read(self._outlet, 256 * 1024)
+        except BlockingIOError:
+            return
+        if not chunk:
+            self._finish()
+            return
+        room = self._limit - len(self.data)
+        self.data += chunk[:room]
+        if len(chunk) > room and not self.full.done():
+            self.full.set_result(None)
+
+    def _finish(self) -> None:
+        self._loop.remove_reader(self._outlet)
+        self.closed.set_result(None)
+
+
+def _watch_exit(child: subprocess.Popen[bytes], exit: asyncio.Future[int]) -> asyncio.Task[None] | None:
+    """Settle `exit` when the child ends, with a thread only where the system has nothing better."""
+    loop = asyncio.get_running_loop()
+    try:
+        handle = os.pidfd_open(child.pid)
+    except (AttributeError, OSError):
+        return loop.create_task(_wait_in_thread(child, exit))
+
+    def settle() -> None:
+        loop.remove_reader(handle)
+        os.close(handle)
+        exit.set_result(child.wait())
+
+    loop.add_reader(handle, settle)
+    return None
+
+
+async def _wait_in_thread(child: subprocess.Popen[bytes], exit: asyncio.Future[int]) -> None:
+    exit.set_result(await asyncio.to_thread(child.wait))
+
+
+def _has_living(group: int) -> bool:
+    """Whether a group has more than corpses, which nobody may ever collect; True where it cannot be told."""
+    try:
+        entries = os.listdir("/proc")
+    except OSError:
+        return True
+    numbers = [entry for entry in entries if entry.isdecimal()]
+    return not numbers or any(_lives_in(group, number) for number in numbers)
+
+
+def _lives_in(group: int, pid: str) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state, _, its_group = file.read(4096).rpartition(b")")[2].split()[:3]
+    except (OSError, ValueError):
+        return False
+    return int(its_group) == group and state not in (b"Z", b"X")

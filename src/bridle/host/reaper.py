@@ -1,0 +1,80 @@
+"""Ends process groups that would outlive this process, however it dies."""
+
+import os
+import subprocess
+
+_SHELL = "/bin/sh"
+_WATCH = """\
+trap '' HUP INT QUIT TERM
+groups=' '
+while read -r sign group; do
+  case $sign in
+    +) groups="$groups$group " ;;
+    -) case $groups in *" $group "*) groups="${groups%% "$group" *} ${groups#* "$group" }" ;; esac ;;
+  esac
+done
+[ "$groups" = ' ' ] && exit
+for group in $groups; do kill -s TERM -- "-$group"; done 2>/dev/null
+sleep 0.3 || sleep 1
+for group in $groups; do kill -s KILL -- "-$group"; done 2>/dev/null
+"""
+_ENLIST = 'echo "+ $$" >&0; exec </dev/null; exec "$@"'
+
+
+class Reaper:
+    """A small shell that reads group ids from a pipe and kills those still listed when the pipe closes.
+
+    Children list themselves before they become the program that was asked for, so there is no moment at
+    which our death leaves one behind. The shell is started with the first child.
+    """
+
+    def __init__(self) -> None:
+        self._watch: subprocess.Popen[bytes] | None = None
+
+    def enlisting(self, argv: list[str]) -> list[str]:
+        """A command line that lists its own process group, then becomes `argv`; needs `pipe` as its stdin."""
+        return [_SHELL, "-c", _ENLIST, "sh", *argv]
+
+    def pipe(self) -> int:
+        """The descriptor to give to a child as its standard input."""
+        if self._watch is not None and self._watch.poll() is not None:
+            self.close()
+        if self._watch is None:
+            self._watch = _start()
+        return _input(self._watch)
+
+    def forget(self, group: int) -> None:
+        """Take a group that has ended off the list."""
+        if self._watch is None or self._watch.poll() is not None:
+            return
+        try:
+            os.write(_input(self._watch), f"- {group}\n".encode())
+        except BrokenPipeError:
+            pass  # It was killed a moment ago, and its list with it.
+
+    def close(self) -> None:
+        """End the shell; groups that are still listed are killed shortly after."""
+        if self._watch is None:
+            return
+        watch, self._watch = self._watch, None
+        assert watch.stdin is not None
+        watch.stdin.close()
+        watch.wait()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [_SHELL, "-c", _WATCH],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env={"PATH": "/usr/bin:/bin"},
+        start_new_session=True,
+        bufsize=0,
+    )
+
+
+def _input(watch: subprocess.Popen[bytes]) -> int:
+    assert watch.stdin is not None
+    return watch.stdin.fileno()

@@ -1,0 +1,142 @@
+"""Which files a path rule covers, which lie inside the working directories, and which are protected."""
+
+import os.path
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from bridle.types.permission import Case, Effect, Rule
+
+_FOLDERS = frozenset({
+    ".git", ".vscode", ".idea", ".husky", ".devcontainer", ".cargo", ".yarn", ".mvn", ".claude", ".bridle",
+})  # fmt: skip
+_FILES = frozenset({
+    ".gitconfig", ".gitmodules", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout",
+    ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".profile", ".envrc", ".npmrc", ".yarnrc",
+    ".yarnrc.yml", ".pnp.cjs", ".pnp.loader.mjs", ".pnpmfile.cjs", "bunfig.toml", ".bunfig.toml", ".bazelrc",
+    ".bazelversion", ".bazeliskrc", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml",
+    ".lefthook.yml", ".lefthook.yaml", "gradle-wrapper.properties", "maven-wrapper.properties",
+    ".devcontainer.json", ".ripgreprc", "pyrightconfig.json", ".mcp.json", ".claude.json",
+})  # fmt: skip
+
+
+def covers(rule: Rule, case: Case, path: str) -> bool:
+    """Whether a rule with a gitignore-like pattern covers this absolute path.
+
+    A pattern that matches a folder covers all that is in it.
+    """
+    components = _components(path)
+    return any(
+        (below := _below(components, base)) is not None and _matches(glob, below)
+        for base, glob in _anchored(rule, case)
+    )
+
+
+def is_inside(path: str, roots: Sequence[str]) -> bool:
+    components = _components(path)
+    return any(_below(components, root) is not None for root in roots)
+
+
+def is_protected(path: str) -> bool:
+    """Whether writing there could change what runs later, in any letter case and at any depth."""
+    components = [component.casefold() for component in _components(path)]
+    if components and components[-1] in _FILES:
+        return True
+    for name, following in zip(components, [*components[1:], ""], strict=True):
+        # Worktrees are made for editing; the rest of the folder is configuration.
+        if name in _FOLDERS and (name, following) != (".claude", "worktrees"):
+            return True
+        if (name, following) == (".config", "git"):
+            return True
+    return False
+
+
+def _anchored(rule: Rule, case: Case) -> Iterator[tuple[str, list[str]]]:
+    """Every directory that the pattern starts from, with the components that must follow."""
+    pattern = rule.content or ""
+    start = case.roots[0] if case.roots else case.cwd
+    if pattern.startswith("//"):
+        yield "/", _globs(pattern)
+    elif pattern == "~" or pattern.startswith("~/"):
+        yield case.home or os.path.expanduser("~"), _globs(pattern[1:])
+    elif pattern.startswith("/"):
+        yield _settings_root(rule, case, start), _globs(pattern)
+    elif rule.effect is Effect.ALLOW:
+        floats = "/" not in pattern.rstrip("/")
+        yield _climb(start, (["**"] if floats else []) + _globs(pattern))
+    else:
+        # A denial must not depend on which working directory the call stands in.
+        globs = _globs(pattern)
+        floats = len(globs) == 1 and globs[0] not in ("..", "**")
+        for base in dict.fromkeys((*case.roots, case.cwd)):
+            yield _climb(base, (["**"] if floats else []) + globs)
+
+
+def _settings_root(rule: Rule, case: Case, start: str) -> str:
+    if rule.source != "userSettings":
+        return start
+    return case.config_home or os.path.expanduser("~/.claude")
+
+
+def _climb(base: str, globs: list[str]) -> tuple[str, list[str]]:
+    climbed = 0
+    while climbed < len(globs) and globs[climbed] == "..":
+        base = os.path.dirname(base.rstrip("/")) or "/"
+        climbed += 1
+    return base, globs[climbed:]
+
+
+def _globs(pattern: str) -> list[str]:
+    """The components of a pattern; what ends in `/` or `/**` means the folder and so all that is in it."""
+    components = [component for component in pattern.split("/") if component not in ("", ".")]
+    while len(components) > 1 and components[-1] == "**":
+        components.pop()
+    return [component if component in ("**", "..") else _glob(component) for component in components]
+
+
+def _glob(component: str) -> str:
+    """The same pattern in the dialect of `fnmatch`, which has no backslash and negates with `!`."""
+    made, index = "", 0
+    while index < len(component):
+        character = component[index]
+        if character == "\\" and index + 1 < len(component):
+            index += 1
+            made += f"[{component[index]}]"
+        elif component.startswith("[^", index):
+            index += 1
+            made += "[!"
+        else:
+            made += character
+        index += 1
+    return made
+
+
+def _matches(globs: list[str], components: list[str]) -> bool:
+    """Follow all ways to read the pattern at once, so that no pattern takes long."""
+    places = _skip(globs, {0})
+    for component in components:
+        if len(globs) in places:
+            return True
+        stepped = {
+            place + 1 for place in places if globs[place] != "**" and fnmatchcase(component, globs[place])
+        }
+        places = _skip(globs, stepped | {place for place in places if globs[place] == "**"})
+    return len(globs) in places
+
+
+def _skip(globs: list[str], places: set[int]) -> set[int]:
+    """Add the places reached when `**` stands for nothing."""
+    reached = set(places)
+    for place, glob in enumerate(globs):
+        if place in reached and glob == "**":
+            reached.add(place + 1)
+    return reached
+
+
+def _below(components: list[str], base: str) -> list[str] | None:
+    """What is left of a path after a directory, None when it is not in that directory."""
+    start = _components(base)
+    return components[len(start) :] if components[: len(start)] == start else None
+
+
+def _components(path: str) -> list[str]:
+    return [component for component in os.path.normpath(path).split("/") if component]

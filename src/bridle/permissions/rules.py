@@ -1,0 +1,114 @@
+"""Permission rules as people write them: `Tool` or `Tool(content)`."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bridle.types.permission import Effect, Rule, RuleSource
+
+_TOOL = r"[^\s(),]+"
+_ALLOWED_GLOB = r"mcp__[^*]+__[^*]*\*"
+_OLD_NAMES = {"Task": "Agent"}
+_UNMATCHED = {"Write": "Edit", "NotebookEdit": "Edit", "Glob": "Read", "Grep": "Read", "LSP": "Read"}
+"""Tools whose files are ruled by the rules of another tool."""
+_PRIMARY_FIELD = r"(command|file_path|notebook_path|path|url):"
+_SHOWN = 200
+
+
+def parse(text: str, effect: Effect, source: RuleSource = "session") -> Rule:
+    """Read one rule; `Tool(*)` is the same as `Tool`, and `\\(`, `\\)` and `\\\\` stand for themselves.
+
+    Raises:
+        ValueError: the text is no rule, or one that may not have this effect.
+    """
+    stripped = text.strip()
+    name, bracket, rest = stripped.partition("(")
+    if not re.fullmatch(_TOOL, name) or (bracket and not _closes(rest)):
+        raise ValueError(f"{_shown(text)} is not a permission rule; write Tool or Tool(content).")
+    content = _unescape(rest[:-1]) if bracket else None
+    if content is not None and not content.strip():
+        raise ValueError(
+            f"{_shown(text)} has nothing between its parentheses; write {name} to cover every call."
+        )
+    if effect is Effect.ALLOW and "*" in name and not re.fullmatch(_ALLOWED_GLOB, name):
+        raise ValueError(f"{_shown(text)} would allow too much; a star may only follow mcp__<server>__.")
+    return Rule(effect, _OLD_NAMES.get(name, name), None if content == "*" else content, source)
+
+
+def write(rule: Rule) -> str:
+    """The text that `parse` reads back as the same rule."""
+    if rule.content is None:
+        return rule.tool
+    escaped = re.sub(r"[\\()]", lambda found: "\\" + found[0], rule.content)
+    return f"{rule.tool}({escaped})"
+
+
+def split_rules(text: str) -> tuple[str, ...]:
+    """Take a list apart at the commas and blanks outside parentheses, as in `Bash(git log:*),Read Write`."""
+    pieces: list[str] = []
+    piece, depth, escaped = "", 0, False
+    for character in text:
+        if depth == 0 and (character == "," or character.isspace()):
+            pieces.append(piece)
+            piece = ""
+            continue
+        if not escaped:
+            depth += (character == "(") - (character == ")" and depth > 0)
+        escaped = character == "\\" and not escaped
+        piece += character
+    return tuple(piece for piece in (*pieces, piece) if piece)
+
+
+def rules_from(
+    permissions: Mapping[str, Any], source: RuleSource
+) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    """The rules of one settings layer, and a sentence about each that cannot be used."""
+    rules: list[Rule] = []
+    problems: list[str] = []
+    for effect in Effect:
+        listed = permissions.get(effect.value) or []
+        if not isinstance(listed, list | tuple):
+            problems.append(f"permissions.{effect.value} must be a list of rules.")
+            continue
+        for text in listed:
+            try:
+                rule = parse(text, effect, source) if isinstance(text, str) else None
+            except ValueError as error:
+                problems.append(str(error))
+                continue
+            if rule is None:
+                problems.append(f"permissions.{effect.value} may only hold text, not {_shown(text)}.")
+            elif flaw := _flaw(rule):
+                problems.append(flaw)
+            else:
+                rules.append(rule)
+    return tuple(rules), tuple(problems)
+
+
+def _flaw(rule: Rule) -> str | None:
+    """Why a rule that reads well would never match."""
+    if rule.content is None:
+        return None
+    if (instead := _UNMATCHED.get(rule.tool)) is not None:
+        return f"{_shown(write(rule))} never matches; write {instead}({rule.content[:_SHOWN]}) for files."
+    if rule.tool.startswith("mcp__") and rule.effect is Effect.ALLOW:
+        return f"{_shown(write(rule))} never matches; an allow rule for a server's tool has no parentheses."
+    if rule.effect is not Effect.ALLOW and (field := re.match(_PRIMARY_FIELD, rule.content)):
+        return f"{_shown(write(rule))} never matches; leave out {field[0]} and write what it should match."
+    return None
+
+
+def _closes(rest: str) -> bool:
+    """Whether the text after the opening parenthesis ends with one that closes it."""
+    body = rest[:-1]
+    backslashes = len(body) - len(body.rstrip("\\"))
+    return rest.endswith(")") and backslashes % 2 == 0
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\([\\()])", r"\1", text)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

@@ -1,0 +1,171 @@
+"""A model request as the Messages API wants it, byte for byte the same as far as nothing changed."""
+
+from typing import Any, Literal
+
+from msgspec.json import encode as to_json
+
+from bridle.providers import catalog
+from bridle.types.block import SentMessage, TextBlock
+from bridle.types.model import ModelRequest, Thinking
+
+CacheLife = Literal["5m", "1h"]
+
+_LONG = "[1m]"
+_THOUGHTS = ("thinking", "redacted_thinking")
+_MARKED_SYSTEM_BLOCKS = 2
+_EMPTY: dict[str, Any] = {"type": "text", "text": "(no content)"}
+
+
+def encode(request: ModelRequest, *, cache: CacheLife | None = "5m", experimental: bool = True) -> bytes:
+    """The body of `POST /v1/messages`; `messages` come last, so that earlier bytes stay as they were.
+
+    `cache` is how long marked prefixes are kept, None for no marks; without `experimental` nothing is sent
+    that needs a beta header.
+    """
+    mark = _mark(cache) if request.cache else None
+    fields: dict[str, Any] = {
+        "model": request.model.removesuffix(_LONG),
+        "max_tokens": request.max_tokens,
+        "stream": request.stream,
+    }
+    if request.user_id is not None:
+        fields["metadata"] = {"user_id": request.user_id}
+    fields |= _thinking(request, experimental)
+    if experimental and (output := _output(request)):
+        fields["output_config"] = output
+    return _joined(fields | dict(request.extra), request, mark)
+
+
+def encode_for_counting(request: ModelRequest) -> bytes:
+    """The body of `POST /v1/messages/count_tokens`."""
+    fields: dict[str, Any] = {"model": request.model.removesuffix(_LONG)}
+    fields |= _thinking(request, experimental=False)
+    return _joined(fields, request, None)
+
+
+def betas(request: ModelRequest) -> list[str]:
+    """The beta headers of the features that this request uses."""
+    wanted: list[str] = list(request.betas)
+    if _thinks(request.thinking):
+        wanted.append("context-management-2025-06-27")
+        if request.tools and request.thinking is not None and request.thinking.mode == "enabled":
+            wanted.append("interleaved-thinking-2025-05-14")
+    if request.effort is not None:
+        wanted.append("effort-2025-11-24")
+    if request.task_budget is not None:
+        wanted.append("task-budgets-2026-03-13")
+    if request.model.endswith(_LONG) and _is_short(request.model.removesuffix(_LONG)):
+        wanted.append("context-1m-2025-08-07")
+    return wanted
+
+
+def _joined(fields: dict[str, Any], request: ModelRequest, mark: dict[str, str] | None) -> bytes:
+    if request.system:
+        fields["system"] = _system(request.system, mark)
+    if request.tools:
+        fields["tools"] = request.tools
+    return b"".join((to_json(fields)[:-1], b',"messages":[', b",".join(_messages(request, mark)), b"]}"))
+
+
+def _messages(request: ModelRequest, mark: dict[str, str] | None) -> list[bytes]:
+    history = request.history
+    if not history.messages:
+        return []
+    model = catalog.normal(request.model)
+
+    def settled(message: SentMessage, origin: str | None) -> bytes:
+        return _message(message, origin, model=model)
+
+    # Thoughts are kept or left out by model, so each model has its own form of the history.
+    known = history.encoded(f"anthropic {model}", settled)
+    return [*known, _message(history.messages[-1], history.origins[-1], model=model, mark=mark)]
+
+
+def _message(
+    message: SentMessage, origin: str | None, *, model: str, mark: dict[str, str] | None = None
+) -> bytes:
+    foreign = origin is not None and catalog.normal(origin) != model
+    blocks = _blocks(message["content"], foreign=foreign)
+    if mark is not None:
+        _put_mark(blocks, mark)
+    return to_json({"role": message["role"], "content": blocks})
+
+
+def _blocks(content: Any, *, foreign: bool) -> list[dict[str, Any]]:
+    """What may be sent: no thoughts of another model, no blank text, no marks but ours."""
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    kept = [
+        _unmarked(block)
+        for block in content
+        if not (foreign and block["type"] in _THOUGHTS)
+        and not (block["type"] == "text" and not block["text"].strip())
+    ]
+    return kept or [_EMPTY]
+
+
+def _unmarked(block: dict[str, Any]) -> dict[str, Any]:
+    inner = block.get("content")
+    if isinstance(inner, list) and any(isinstance(each, dict) and "cache_control" in each for each in inner):
+        block = {**block, "content": [_unmarked(each) for each in inner]}
+    if "cache_control" in block:
+        return {key: value for key, value in block.items() if key != "cache_control"}
+    return block
+
+
+def _put_mark(blocks: list[dict[str, Any]], mark: dict[str, str]) -> None:
+    for index in reversed(range(len(blocks))):
+        if blocks[index]["type"] not in _THOUGHTS:
+            blocks[index] = {**blocks[index], "cache_control": mark}
+            return
+
+
+def _system(given: tuple[TextBlock, ...], mark: dict[str, str] | None) -> list[dict[str, Any]]:
+    blocks = [_unmarked(dict(block)) for block in given if block["text"].strip()]
+    if mark is not None:
+        for block in blocks[-_MARKED_SYSTEM_BLOCKS:]:
+            block["cache_control"] = mark
+    return blocks
+
+
+def _mark(life: CacheLife | None) -> dict[str, str] | None:
+    if life is None:
+        return None
+    return {"type": "ephemeral"} if life == "5m" else {"type": "ephemeral", "ttl": life}
+
+
+def _thinking(request: ModelRequest, experimental: bool) -> dict[str, Any]:
+    thinking = request.thinking
+    if thinking is None:
+        return {}
+    if thinking.mode == "disabled":
+        # Such a model takes no word against thinking.
+        always = catalog.find(request.model).thinking == "always"
+        return {} if always else {"thinking": {"type": "disabled"}}
+    form: dict[str, Any] = {"type": thinking.mode}
+    if thinking.mode == "enabled":
+        most = request.max_tokens - 1
+        form["budget_tokens"] = most if thinking.budget is None else min(thinking.budget, most)
+    if thinking.display is not None:
+        form["display"] = thinking.display
+    if not experimental:
+        return {"thinking": form}
+    kept = {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}
+    return {"thinking": form, "context_management": kept}
+
+
+def _thinks(thinking: Thinking | None) -> bool:
+    return thinking is not None and thinking.mode != "disabled"
+
+
+def _output(request: ModelRequest) -> dict[str, Any]:
+    output: dict[str, Any] = {}
+    if request.effort is not None:
+        output["effort"] = request.effort
+    if request.task_budget is not None:
+        output["task_budget"] = {"type": "tokens", "total": request.task_budget}
+    return output
+
+
+def _is_short(model: str) -> bool:
+    return catalog.find(model).context_window < 1_000_000

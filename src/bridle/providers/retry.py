@@ -1,0 +1,192 @@
+"""Tries again when a model service fails in a way that may pass, and falls back to other models."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.providers import catalog
+from bridle.types.errors import ProviderError, StreamBroken
+from bridle.types.model import (
+    BlockClosed,
+    FellBack,
+    ModelEvent,
+    ModelRequest,
+    Provider,
+    Restarted,
+    Started,
+    Waiting,
+)
+
+_FIRST_DELAY = 0.5
+_LONGEST_DELAY = 32.0
+_LONGEST_PATIENCE = 600.0
+"""A service that wants to be left alone for longer is not worth waiting for unasked."""
+_OVERLOADS_BEFORE_FALLBACK = 3
+_BREAKS_BEFORE_WHOLE_ANSWER = 2
+
+
+@runtime_checkable
+class WarmingProvider(Protocol):
+    """A provider that can connect ahead of the first request."""
+
+    async def warm_up(self, model: str) -> None: ...
+
+
+def chance() -> float:
+    """A random number from 0 up to 1."""
+    return int.from_bytes(os.urandom(4), "big") / 2**32
+
+
+class Retrying:
+    """A provider that shields its caller from the passing faults of another.
+
+    `fallbacks` answer in their order when a model stays overloaded; a call begins with the model it names.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        *,
+        max_retries: int = 10,
+        fallbacks: tuple[str, ...] = (),
+        rng: Callable[[], float] = chance,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        whole_answers: bool = True,
+    ) -> None:
+        self.provider = provider
+        self._max_retries = max_retries
+        self._fallbacks = fallbacks
+        self._rng = rng
+        self._sleep = sleep
+        self._whole_answers = whole_answers
+        """Whether a request whose stream keeps breaking may be sent without streaming."""
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        tally = _Tally(self._after(request.model))
+        while True:
+            seen = _Seen()
+            try:
+                async for event in self.provider.stream(request):
+                    seen.note(event)
+                    yield event
+            except ProviderError as error:
+                tally.count(error)
+                if (fallback := tally.fallback(error, seen)) is not None:
+                    yield FellBack(request.model, fallback, str(error))
+                    request = _fitted(request, fallback)
+                    continue
+                self._check(error, seen, tally)
+                if seen.started:
+                    yield Restarted(str(error))
+                delay = self._delay(tally.retries, error)
+                yield Waiting(tally.retries, self._max_retries, delay, error.kind, error.status)
+                await self._sleep(delay)
+                if self._whole_answers and tally.breaks >= _BREAKS_BEFORE_WHOLE_ANSWER:
+                    request = replace(request, stream=False)
+            else:
+                return
+
+    async def warm_up(self, model: str) -> None:
+        """Get ready for a first request to `model`, where its service has a connection to open."""
+        if isinstance(self.provider, WarmingProvider):
+            await self.provider.warm_up(model)
+
+    async def close(self) -> None:
+        await self.provider.close()
+
+    def _after(self, model: str) -> list[str]:
+        """The fallbacks that are left when a call starts with `model`."""
+        if model in self._fallbacks:
+            return list(self._fallbacks[self._fallbacks.index(model) + 1 :])
+        return list(self._fallbacks)
+
+    def _check(self, error: ProviderError, seen: "_Seen", tally: "_Tally") -> None:
+        """Raise what the caller must deal with; return when another try is due."""
+        if seen.has_substance:
+            raise StreamBroken(
+                str(error),
+                kind=error.kind,
+                status=error.status,
+                error_type=error.error_type,
+                request_id=error.request_id,
+            ) from error
+        passing = error.retryable or isinstance(error, StreamBroken)
+        again = error.status == 401 and tally.refusals > 1
+        too_long = (error.retry_after or 0) > _LONGEST_PATIENCE
+        if not passing or again or too_long or tally.retries > self._max_retries:
+            raise error
+
+    def _delay(self, attempt: int, error: ProviderError) -> float:
+        exponential = _FIRST_DELAY * 2 ** min(attempt - 1, 10) * (1 + 0.25 * self._rng())
+        return max(min(exponential, _LONGEST_DELAY), error.retry_after or 0.0)
+
+
+class _Seen:
+    """What one attempt has delivered."""
+
+    def __init__(self) -> None:
+        self.started = False
+        self.called = False
+        self.has_substance = False
+        """Whether a block came whole that must not be thrown away: text, or a call that may be running."""
+
+    def note(self, event: ModelEvent) -> None:
+        match event:
+            case Started():
+                self.started = True
+            case BlockClosed(block={"type": "tool_use"}):
+                self.called = self.has_substance = True
+            case BlockClosed(block={"type": "text"}):
+                self.has_substance = True
+            case _:
+                pass
+
+
+class _Tally(Struct):
+    """What has gone wrong in one call."""
+
+    left: list[str]
+    """Fallback models that have not been tried."""
+    retries: int = 0
+    overloads: int = 0
+    """In a row."""
+    breaks: int = 0
+    refusals: int = 0
+
+    def count(self, error: ProviderError) -> None:
+        self.retries += 1
+        self.overloads = self.overloads + 1 if _is_overload(error) else 0
+        self.breaks += isinstance(error, StreamBroken)
+        self.refusals += error.status == 401
+
+    def fallback(self, error: ProviderError, seen: _Seen) -> str | None:
+        """The next model, if it is time for it; what has come so far is void then."""
+        if not self.left or seen.called or not _is_overload(error):
+            return None
+        if self.overloads < _OVERLOADS_BEFORE_FALLBACK and not seen.has_substance:
+            return None
+        self.retries = self.overloads = self.breaks = 0
+        return self.left.pop(0)
+
+
+def _is_overload(error: ProviderError) -> bool:
+    return error.status == 529 or error.kind == "overloaded" or error.error_type == "overloaded_error"
+
+
+def _fitted(request: ModelRequest, name: str) -> ModelRequest:
+    """The request as another model can take it."""
+    model = catalog.find(name)
+    thinking = request.thinking
+    if thinking is not None and thinking.mode != "disabled":
+        thinking = model.default_thinking()
+    return replace(
+        request,
+        model=name,
+        max_tokens=min(request.max_tokens, model.max_output),
+        thinking=thinking,
+        effort=request.effort if request.effort in model.efforts else None,
+    )

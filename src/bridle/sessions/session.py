@@ -1,0 +1,260 @@
+"""The one object that changes: a conversation, its settings and its cost."""
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypedDict, Unpack
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from bridle.sessions.conversation import Conversation
+from bridle.sessions.cost import Cost, to_note
+from bridle.sessions.identity import timestamp
+from bridle.sessions.transcript import NoTranscript, Writer
+from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock
+from bridle.types.entry import (
+    AssistantEntry,
+    ConversationEntry,
+    LinkedEntry,
+    NoteEntry,
+    SystemEntry,
+    UserEntry,
+)
+from bridle.types.history import History
+from bridle.types.ids import new_uuid
+from bridle.types.permission import Mode, Rule
+from bridle.types.usage import ModelSpend, Usage
+from bridle.version import COMPATIBLE_WITH
+
+
+class SessionState(Struct, frozen=True):
+    """The settings that may change between two steps."""
+
+    model: str = ""
+    mode: Mode = "default"
+    rules: tuple[Rule, ...] = ()
+
+
+class StateChanges(TypedDict, total=False):
+    model: str
+    mode: Mode
+    rules: tuple[Rule, ...]
+
+
+class Session:
+    """Entries are appended to memory and to the transcript at once, with one exception.
+
+    Rows of an answer that is still streaming wait in memory until `finish_message` knows their stop reason
+    and usage. Whatever else is said next, and `flush`, `sync` and `close`, writes them as they are, so that a
+    result never reaches the file before its call. Who starts a tool before that calls `flush` first.
+    """
+
+    def __init__(
+        self,
+        id: str | None = None,
+        *,
+        writer: Writer | None = None,
+        cwd: str = ".",
+        git_branch: str = "",
+        entrypoint: str = "cli",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.id = id or new_uuid()
+        self.cwd = cwd
+        self.git_branch = git_branch
+        self.entrypoint = entrypoint
+        self.entries: list[ConversationEntry] = []
+        self.state = SessionState()
+        self._cost = Cost()
+        self._saved_cost = self._cost
+        self._clock = clock
+        self._writer: Writer = writer or NoTranscript()
+        self._conversation = Conversation()
+        self._held: list[AssistantEntry] = []
+
+    @property
+    def history(self) -> History:
+        """What the next request carries; the same object for the whole life of the session."""
+        return self._conversation.history
+
+    @property
+    def spend(self) -> Mapping[str, ModelSpend]:
+        return self._cost.spend
+
+    @property
+    def total_cost_usd(self) -> float:
+        return self._cost.usd
+
+    def swap(self, **changes: Unpack[StateChanges]) -> None:
+        self.state = msgspec.structs.replace(self.state, **changes)
+
+    def restore(self, entries: Sequence[ConversationEntry], cost: Cost) -> None:
+        """Take over a conversation that is on disk already."""
+        self.entries.extend(entries)
+        self._conversation.extend(entries)
+        self._cost = self._saved_cost = cost
+
+    def say_user(
+        self,
+        content: str | list[UserBlock],
+        *,
+        uuid: str | None = None,
+        meta: bool = False,
+        summary: bool = False,
+        data: Any = UNSET,
+        source: str | None = None,
+    ) -> UserEntry:
+        """Record something from the user's side.
+
+        `data` is the structured output of the tool whose result this is, `source` the entry with its call;
+        `summary` marks the text that stands for all before a compaction. A uuid that is taken is replaced.
+        """
+        if uuid is not None and any(entry["uuid"] == uuid for entry in self.entries):
+            uuid = None
+        entry: UserEntry = {
+            **self._link(uuid),
+            "type": "user",
+            "message": {"role": "user", "content": content},
+        }
+        if data is not UNSET:
+            entry["toolUseResult"] = data
+        elif not meta:
+            entry["permissionMode"] = self.state.mode
+        if source is not None:
+            entry["sourceToolAssistantUUID"] = source
+        if meta:
+            entry["isMeta"] = True
+        if summary:
+            entry["isCompactSummary"] = True
+        self._say(entry)
+        return entry
+
+    def say_assistant(
+        self,
+        message: AssistantMessage,
+        *,
+        request_id: str | None = None,
+        error: str | None = None,
+        status: int | None = None,
+        api_error: bool = False,
+    ) -> AssistantEntry:
+        """Record one block of an answer; blocks of one answer share `message["id"]`."""
+        entry: AssistantEntry = {**self._link(None), "type": "assistant", "message": message}
+        if request_id is not None:
+            entry["requestId"] = request_id
+        if error is not None:
+            entry["error"] = error
+        if api_error:
+            entry["isApiErrorMessage"] = True
+            entry["apiErrorStatus"] = status
+        if api_error or message["stop_reason"] is not None:
+            self._say(entry)
+            return entry
+        if self._held and self._held[-1]["message"]["id"] != message["id"]:
+            self.flush()
+        self._held.append(entry)
+        self._keep(entry)
+        return entry
+
+    def finish_message(self, message_id: str, *, stop_reason: str | None, usage: dict[str, Any]) -> None:
+        """Write the rows that waited for the end of their answer; earlier ones keep what was known then."""
+        for entry in self._held:
+            if entry["message"]["id"] == message_id:
+                # A new object, because the old one may be on its way to a front end.
+                entry["message"] = {**entry["message"], "stop_reason": stop_reason, "usage": usage}
+        self.flush()
+
+    def say_system(
+        self, subtype: str, *, content: str | None = None, fields: Mapping[str, Any] | None = None
+    ) -> SystemEntry:
+        """Record something that the model does not see; a `compact_boundary` begins a new chain."""
+        entry: SystemEntry = {**self._link(None), "type": "system", "subtype": subtype}
+        if content is not None:
+            entry["content"] = content
+        if subtype == "compact_boundary" and (parent := entry["parentUuid"]) is not None:
+            entry["parentUuid"] = None
+            entry["logicalParentUuid"] = parent
+        whole: Any = {**entry, **(fields or {})}
+        self._say(whole)
+        return whole
+
+    def withdraw(self, uuids: Collection[str]) -> None:
+        """Forget entries: the next one chains to what came before them.
+
+        Their lines stay in the file. Entries behind them that are kept are written once more with their new
+        parent; readers take the last line of a uuid.
+        """
+        first = next((i for i, entry in enumerate(self.entries) if entry["uuid"] in uuids), None)
+        if first is None:
+            return
+        kept = [entry for entry in self.entries[first:] if entry["uuid"] not in uuids]
+        del self.entries[first:]
+        self._held = [entry for entry in self._held if entry["uuid"] not in uuids]
+        self._conversation.forget(uuids)
+        for entry in kept:
+            if entry["parentUuid"] is not None:
+                entry["parentUuid"] = self._leaf()
+            self.entries.append(entry)
+        waiting = {entry["uuid"] for entry in self._held}
+        self._writer.append([entry for entry in kept if entry["uuid"] not in waiting])
+
+    def note(self, entry: NoteEntry) -> None:
+        """Write a line that is not part of the conversation."""
+        self._writer.append([entry])
+
+    def record_cost(
+        self, model: str, usage: Usage, usd: float, *, context_window: int, max_output: int
+    ) -> None:
+        """Add a model call to what the session has cost."""
+        self._cost = self._cost.plus(model, ModelSpend(usage, usd, context_window, max_output))
+
+    def save_cost(self) -> None:
+        """Write down the cost so far, if it has changed."""
+        if self._cost is not self._saved_cost:
+            self._saved_cost = self._cost
+            self.note(to_note(self._cost, self.id))
+
+    def open_calls(self) -> list[ToolUseBlock]:
+        """Calls of the newest answer that have no result yet."""
+        return self._conversation.open_calls()
+
+    def flush(self) -> None:
+        """Write rows that wait for the end of their message."""
+        held, self._held = self._held, []
+        self._writer.append(held)
+
+    async def sync(self) -> None:
+        """Make everything said so far survive a power cut."""
+        self.flush()
+        await self._writer.sync()
+
+    def close(self) -> None:
+        """Write what waits and let another process continue the session."""
+        self.flush()
+        self._writer.close()
+
+    def _say(self, entry: ConversationEntry) -> None:
+        self._keep(entry)
+        held, self._held = self._held, []
+        self._writer.append([*held, entry])
+
+    def _keep(self, entry: ConversationEntry) -> None:
+        self.entries.append(entry)
+        self._conversation.append(entry)
+
+    def _leaf(self) -> str | None:
+        return self.entries[-1]["uuid"] if self.entries else None
+
+    def _link(self, uuid: str | None) -> LinkedEntry:
+        return {
+            "parentUuid": self._leaf(),
+            "isSidechain": False,
+            "uuid": uuid or new_uuid(),
+            "timestamp": timestamp(self._clock()),
+            "sessionId": self.id,
+            "cwd": self.cwd,
+            "version": COMPATIBLE_WITH,
+            "gitBranch": self.git_branch,
+            "userType": "external",
+            "entrypoint": self.entrypoint,
+        }

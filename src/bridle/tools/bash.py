@@ -1,0 +1,309 @@
+"""Run shell commands."""
+
+import asyncio
+import fcntl
+import os
+import os.path
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from bridle.host.background import BackgroundShells, Ending, Shell, exit_code, tail
+from bridle.host.plain_text import newest_lines
+from bridle.host.shell import command_line, find_bash, shell_environment
+from bridle.tools.bash_output import describe_exit, show
+from bridle.tools.bash_reading import is_silent, may_outlive_its_limit, meaning_of_one, read_paths
+from bridle.types.errors import ToolError
+from bridle.types.permission import Access
+from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.workspace import Workspace
+
+_TIMEOUT_MS = 120_000
+_MOST_TIMEOUT_MS = 600_000
+_OUTPUT_CHARS = 30_000
+_MOST_OUTPUT_CHARS = 150_000
+_PROGRESS_CHARS = 4_000
+_INTERRUPT_GRACE = 0.15
+_LIMIT_GRACE = 1.0
+_FIRST_FREE_DESCRIPTOR = 60
+"""Scripts use small numbers for their own files."""
+
+
+class BashInput(Struct, forbid_unknown_fields=True, kw_only=True):
+    command: Annotated[str, Meta(description="The command to run.")]
+    timeout: Annotated[
+        int | None, Meta(description="Time limit in milliseconds: 120000 unless given, at most 600000.")
+    ] = None
+    description: Annotated[
+        str | None, Meta(description="What the command does, in five to ten words, for the person watching.")
+    ] = None
+    run_in_background: Annotated[
+        bool | None, Meta(description="Return at once and let the command go on beside the conversation.")
+    ] = None
+    dangerouslyDisableSandbox: Annotated[
+        bool | None, Meta(description="Run outside the sandbox; the user is asked first.")
+    ] = None
+
+
+def _reads(input: BashInput) -> tuple[str, ...] | None:
+    return None if input.run_in_background else read_paths(input.command)
+
+
+def _access(input: BashInput, workspace: Workspace) -> Access:
+    return Access(reads=tuple(workspace.resolve(path) for path in _reads(input) or ()))
+
+
+def _check(input: BashInput, ctx: ToolContext) -> None:
+    if not input.command.strip():
+        raise ToolError("The command is empty: say what to run.")
+    if "\0" in input.command:
+        raise ToolError("The command contains a NUL character: leave it out.")
+    if input.run_in_background and not _may_use_background(ctx.env):
+        raise ToolError("Background tasks are turned off here: run the command without run_in_background.")
+
+
+@tool(
+    "Bash",
+    BashInput,
+    subject=lambda input: input.command,
+    access=_access,
+    read_only=lambda input: _reads(input) is not None,
+    check=_check,
+    max_result_chars=None,
+)
+async def TOOL(input: BashInput, ctx: ToolContext) -> ToolOutput:
+    """Run a shell command and return what it prints."""
+    shells = ctx.workspace.tasks
+    if not isinstance(shells, BackgroundShells):
+        raise ToolError("Shell commands are not available in this session: use the file tools.")
+    if (bash := find_bash(ctx.env)) is None:
+        raise ToolError("No bash was found: install it or set CLAUDE_CODE_SHELL to its path.")
+    moved = _stand_somewhere(ctx.workspace)
+    try:
+        if input.run_in_background:
+            return await _start_in_background(input, ctx, shells, bash)
+        return await _run(input, ctx, shells, bash, notices=moved)
+    except OSError as error:
+        raise ToolError(
+            f"The shell could not be started: {error.strerror or error}. Put very long commands in a script."
+        ) from error
+
+
+async def _start_in_background(
+    input: BashInput, ctx: ToolContext, shells: BackgroundShells, bash: str
+) -> ToolOutput:
+    task = await shells.start(
+        command_line(bash, input.command, before=ctx.env.get("CLAUDE_ENV_FILE") or None),
+        cwd=ctx.cwd,
+        env=shell_environment(ctx.env, cwd=ctx.cwd, session_id=ctx.session_id),
+        command=input.command,
+        description=input.description or input.command,
+        call_id=ctx.call_id,
+    )
+    text = f"The command runs in the background with ID: {task.id}. Its output goes to: {task.output_file}"
+    return ToolOutput(content=text, data=_data("", backgroundTaskId=task.id))
+
+
+async def _run(
+    input: BashInput, ctx: ToolContext, shells: BackgroundShells, bash: str, *, notices: list[str]
+) -> ToolOutput:
+    place = _Place()
+    try:
+        shell = _launch(input, ctx, shells, bash, place)
+        limit_ms = _limit_ms(input.timeout, ctx.env)
+        try:
+            ending = await shells.follow(
+                shell, timeout=limit_ms / 1000, on_output=lambda: _report_progress(shell, ctx)
+            )
+            if ending == "timeout" and _may_use_background(ctx.env) and may_outlive_its_limit(input.command):
+                return _go_on(input, ctx, shells, shell, limit_ms=limit_ms)
+            if ending != "ended":
+                await shell.process.end(grace=_LIMIT_GRACE)
+        except asyncio.CancelledError:
+            try:
+                await shell.process.end(grace=_INTERRUPT_GRACE)
+            finally:
+                shells.release(shell, keep_output=False)
+            raise
+        if reset := _settle(ctx.workspace, place.read(), ctx.env):
+            notices = [*notices, reset]
+        return _result(input, ctx, shells, shell, ending=ending, limit_ms=limit_ms, notices=notices)
+    finally:
+        place.close()
+
+
+def _launch(
+    input: BashInput, ctx: ToolContext, shells: BackgroundShells, bash: str, place: "_Place"
+) -> Shell:
+    argv = command_line(
+        bash, input.command, report_to=place.inlet, before=ctx.env.get("CLAUDE_ENV_FILE") or None
+    )
+    try:
+        return shells.launch(
+            argv,
+            cwd=ctx.cwd,
+            env=shell_environment(ctx.env, cwd=ctx.cwd, session_id=ctx.session_id),
+            output_file=_free_name(ctx),
+            pass_fds=(place.inlet,),
+        )
+    finally:
+        place.close_inlet()
+
+
+def _go_on(
+    input: BashInput, ctx: ToolContext, shells: BackgroundShells, shell: Shell, *, limit_ms: int
+) -> ToolOutput:
+    task = shells.adopt(
+        shell,
+        command=input.command,
+        description=input.description or input.command,
+        call_id=ctx.call_id,
+    )
+    so_far = newest_lines(tail(shell.output_file, _PROGRESS_CHARS), _PROGRESS_CHARS).rstrip()
+    text = (
+        f"The command timed out after {limit_ms / 1000:g} s and was moved to the background "
+        f"with ID: {task.id}. Its output goes to: {task.output_file}"
+    )
+    return ToolOutput(
+        content=f"{text}\n\nIts newest output:\n{so_far}" if so_far else text,
+        data=_data(so_far, backgroundTaskId=task.id, timedOutAfterMs=limit_ms),
+    )
+
+
+def _result(
+    input: BashInput,
+    ctx: ToolContext,
+    shells: BackgroundShells,
+    shell: Shell,
+    *,
+    ending: Ending,
+    limit_ms: int,
+    notices: list[str],
+) -> ToolOutput:
+    code = exit_code(shell.process.code or 0)
+    meaning = meaning_of_one(input.command) if code == 1 and ending == "ended" else None
+    failed = ending != "ended" or (code != 0 and meaning is None)
+    if ending == "timeout":
+        notices = [f"The command timed out after {limit_ms / 1000:g} s and was stopped.", *notices]
+    elif ending == "flooded":
+        notices = [
+            "The command was stopped because it printed too much: send its output to a file.",
+            *notices,
+        ]
+    shown = show(shell.output_file, limit=_output_limit(ctx.env), failed=failed)
+    shells.release(shell, keep_output=not shown.whole)
+    silent = is_silent(input.command)
+    facts: dict[str, Any] = {
+        "timedOutAfterMs": limit_ms if ending == "timeout" else None,
+        "persistedOutputPath": None if shown.whole else shell.output_file,
+        "returnCodeInterpretation": meaning,
+    }
+    placeholder = "" if failed else meaning or ("Done" if silent else "(no output)")
+    parts = (describe_exit(code) if failed else "", shown.text or placeholder, *notices)
+    return ToolOutput(
+        content="\n".join(part for part in parts if part),
+        data=_data(shown.text, "\n".join(notices), silent=silent, **facts),
+        is_error=failed,
+    )
+
+
+def _data(stdout: str, stderr: str = "", *, silent: bool = False, **facts: Any) -> dict[str, Any]:
+    return {
+        "stdout": stdout,
+        "stderr": stderr,
+        "interrupted": False,
+        "isImage": False,
+        "noOutputExpected": silent,
+        **{name: value for name, value in facts.items() if value is not None},
+    }
+
+
+class _Place:
+    """A pipe beside the output, through which a shell says where it ended up."""
+
+    def __init__(self) -> None:
+        self._outlet, inlet = os.pipe()
+        os.set_blocking(self._outlet, False)
+        self.inlet = fcntl.fcntl(inlet, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_DESCRIPTOR)
+        os.close(inlet)
+
+    def close_inlet(self) -> None:
+        os.close(self.inlet)
+
+    def read(self) -> str | None:
+        try:
+            words = os.read(self._outlet, 64 * 1024)
+        except BlockingIOError:
+            return None  # Something that still runs holds the pipe, and the shell said nothing.
+        *_, last, _ = (b"", *words.split(b"\0"))
+        return os.fsdecode(last.removesuffix(b"\n")) or None
+
+    def close(self) -> None:
+        os.close(self._outlet)
+
+
+def _stand_somewhere(workspace: Workspace) -> list[str]:
+    """Go back to where the session began when the current directory was removed."""
+    if os.path.isdir(workspace.cwd):
+        return []
+    if not os.path.isdir(workspace.start):
+        raise ToolError(f"The directory {workspace.start} is gone: nothing can run until it is back.")
+    workspace.cwd = workspace.start
+    return [_reset_notice(workspace)]
+
+
+def _settle(workspace: Workspace, place: str | None, env: Mapping[str, str]) -> str | None:
+    """Stay where the command went if that is allowed; otherwise the sentence that says so."""
+    before = os.path.realpath(workspace.cwd)
+    if _is_on(env.get("CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR")):
+        workspace.cwd = workspace.start
+        return _reset_notice(workspace) if place not in (None, before) else None
+    if place is None or place == before:
+        return None
+    roots = (os.path.realpath(root) for root in workspace.roots)
+    if any(place == root or place.startswith(root.rstrip("/") + "/") for root in roots):
+        workspace.cwd = place
+        return None
+    return _reset_notice(workspace)
+
+
+def _reset_notice(workspace: Workspace) -> str:
+    return f"Shell cwd was reset to {workspace.cwd}"
+
+
+def _report_progress(shell: Shell, ctx: ToolContext) -> None:
+    ctx.progress(newest_lines(tail(shell.output_file, _PROGRESS_CHARS), _PROGRESS_CHARS))
+
+
+def _free_name(ctx: ToolContext) -> str:
+    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in ctx.call_id)[:100]
+    folder = os.path.join(ctx.storage, "tool-results")
+    path, number = os.path.join(folder, f"{name}.txt"), 1
+    while os.path.lexists(path):
+        number += 1
+        path = os.path.join(folder, f"{name}-{number}.txt")
+    return path
+
+
+def _limit_ms(asked: int | None, env: Mapping[str, str]) -> int:
+    usual = _number(env, "BASH_DEFAULT_TIMEOUT_MS", _TIMEOUT_MS)
+    ceiling = max(usual, _number(env, "BASH_MAX_TIMEOUT_MS", _MOST_TIMEOUT_MS))
+    return min(asked if asked is not None and asked > 0 else usual, ceiling)
+
+
+def _output_limit(env: Mapping[str, str]) -> int:
+    return min(_number(env, "BASH_MAX_OUTPUT_LENGTH", _OUTPUT_CHARS), _MOST_OUTPUT_CHARS)
+
+
+def _number(env: Mapping[str, str], name: str, default: int) -> int:
+    text = env.get(name, "").strip()
+    return int(text) if text.isdecimal() and int(text) > 0 else default
+
+
+def _may_use_background(env: Mapping[str, str]) -> bool:
+    return not _is_on(env.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"))
+
+
+def _is_on(value: str | None) -> bool:
+    return (value or "").strip().lower() in ("1", "true", "yes", "on")

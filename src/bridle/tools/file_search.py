@@ -1,0 +1,78 @@
+"""What Glob and Grep share: running the search, the order and the spelling of what it finds."""
+
+import os
+import os.path
+from collections.abc import Iterable, Sequence
+
+from bridle.host.background import BackgroundShells
+from bridle.host.process import Captured, run
+from bridle.host.ripgrep import search_command
+from bridle.types.errors import ToolError
+from bridle.types.tool import ToolContext
+
+NEVER_SEARCHED = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")
+_MOST_BYTES = 64 * 1024 * 1024
+
+
+async def search(
+    options: Sequence[str], ctx: ToolContext, *, folder: str, timeout: float, globs: Iterable[str] = ()
+) -> Captured:
+    """Run ripgrep, or what stands in for it, in a directory.
+
+    Raises:
+        ToolError: the search could not be started, was refused, or found nothing in time.
+    """
+    # The last glob that matches decides, so what is never searched comes last.
+    filters = [*globs, *(f"!{name}" for name in NEVER_SEARCHED)]
+    argv = [*search_command(ctx.env), "--no-messages", *(f"--glob={each}" for each in filters), *options]
+    tasks = ctx.workspace.tasks
+    reaper = tasks.reaper if isinstance(tasks, BackgroundShells) else None
+    try:
+        found = await run(argv, cwd=folder, env=ctx.env, timeout=timeout, limit=_MOST_BYTES, reaper=reaper)
+    except OSError as error:
+        raise ToolError(f"The search could not be started in {folder}: {error.strerror or error}.") from error
+    if found.timed_out and not found.stdout:
+        raise ToolError(f"The search found nothing within {timeout:g} s: narrow it with path or pattern.")
+    if _has_failed(found):
+        raise ToolError(f"The search failed: {_plainly(found.stderr) or f'exit code {found.code}'}")
+    return found
+
+
+def newest_first(folder: str, paths: Iterable[str]) -> list[str]:
+    """Paths below a directory by the time of their last change; those that vanished are left out."""
+    stamped: list[tuple[int, str]] = []
+    for path in paths:
+        try:
+            stamped.append((-os.lstat(os.path.join(folder, path)).st_mtime_ns, path))
+        except OSError:
+            continue  # Removed since it was listed.
+    return [path for _, path in sorted(stamped)]
+
+
+def shown(cwd: str, folder: str, path: str) -> str:
+    """A path below a directory as text, relative where it is inside the current directory."""
+    whole = os.path.normpath(os.path.join(folder, path)).removeprefix(cwd.rstrip("/") + "/")
+    # What is not UTF-8 in a name could not be sent to anybody.
+    return whole.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def require_existing(path: str, shown: str) -> None:
+    """See that something is there.
+
+    Raises:
+        ToolError: nothing is.
+    """
+    if not os.path.exists(path):
+        raise ToolError(f"Path does not exist: {shown}. Check it with Glob or leave it out.")
+
+
+def _has_failed(found: Captured) -> bool:
+    """Whether there was more than files that could not be read, which end in code 2 without a word."""
+    if found.cut or found.timed_out or found.code in (0, 1):
+        return False
+    return found.code != 2 or bool(found.stderr.strip())
+
+
+def _plainly(complaint: bytes) -> str:
+    lines = complaint.decode("utf-8", "replace").strip().splitlines()
+    return "\n".join(lines)[:1000].removeprefix("rg: ")

@@ -1,0 +1,35 @@
+"""Keep the list of what is to be done."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+
+class Todo(Struct, frozen=True, forbid_unknown_fields=True):
+    content: Annotated[str, Meta(min_length=1, description="What to do, such as: Run the tests.")]
+    status: Literal["pending", "in_progress", "completed"]
+    activeForm: Annotated[  # The wire's own spelling.
+        str, Meta(min_length=1, description="The same while it is being done, such as: Running the tests.")
+    ]
+
+
+class TodoWriteInput(Struct, frozen=True, forbid_unknown_fields=True):
+    todos: Annotated[list[Todo], Meta(max_length=200, description="The whole list; it replaces the old one.")]
+
+
+@tool("TodoWrite", TodoWriteInput, read_only=True, parallel=lambda _: False)
+async def todo_write(input: TodoWriteInput, ctx: ToolContext) -> ToolOutput:
+    """Replace the list of things to do."""
+    old, new = ctx.workspace.todos, [msgspec.to_builtins(todo) for todo in input.todos]
+    ctx.workspace.todos = new
+    done = sum(todo.status == "completed" for todo in input.todos)
+    return ToolOutput(
+        content=f"The list is saved: {done} of {len(new)} done. Go on with the current item.",
+        data={"oldTodos": old, "newTodos": new},
+    )
+
+
+TOOL = todo_write

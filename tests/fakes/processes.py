@@ -1,0 +1,31 @@
+"""Looking at processes of the system from a test."""
+
+import asyncio
+import os
+from collections.abc import Callable
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process does anything still; a corpse that waits to be collected does not."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+async def eventually(condition: Callable[[], object], seconds: float = 5) -> None:
+    """Wait until something is so; TimeoutError when it never is."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def read_number(path: "os.PathLike[str]") -> int | None:
+    """The number in a file, None while there is none."""
+    try:
+        with open(path, encoding="ascii") as file:
+            text = file.read()
+    except FileNotFoundError:
+        return None
+    return int(text) if text.endswith("\n") else None

@@ -1,0 +1,55 @@
+import os
+
+import msgspec
+import pytest
+
+from bridle.tools import definitions
+from bridle.tools.catalog import CATALOG, Listing
+from bridle.tools.toolbox import choose
+
+
+def test_the_file_says_what_the_code_says():
+    with open(definitions.PATH, "rb") as file:
+        assert file.read() == definitions.build(), "run `make definitions`"
+
+
+@pytest.mark.parametrize("listing", CATALOG, ids=lambda listing: listing.name)
+def test_every_tool_of_the_catalogue_can_be_found(listing: Listing):
+    tool = definitions.find_tool(listing)
+    assert tool.name == listing.name
+    assert tool.summary
+
+
+def test_definitions_are_small():
+    assert os.path.getsize(definitions.PATH) < 30_000
+    for definition in definitions.load().values():
+        assert 50 < len(definition.get("description", "")) < 3_000
+
+
+def test_schemas_are_plain():
+    for definition in definitions.load().values():
+        schema = definition.get("input_schema", {})
+        text = msgspec.json.encode(schema).decode()
+        assert schema["type"] == "object" and schema["additionalProperties"] is False
+        assert "$ref" not in text and '"null"' not in text
+        assert all("description" in schema["properties"][name] for name in schema.get("required", ()))
+
+
+def test_tools_are_offered_in_the_order_of_their_names():
+    names = [definition["name"] for definition in choose().definitions()]
+    assert names == sorted(names) and "AskUserQuestion" not in names
+    assert "AskUserQuestion" in choose(with_person=True).names()
+
+
+def test_old_names_find_the_same_tool():
+    toolbox = choose()
+    assert toolbox.find("KillShell") is toolbox.find("TaskStop")
+    assert toolbox.find("BashOutput") is toolbox.find("TaskOutput")
+    assert toolbox.find("Nothing") is None
+
+
+def test_selection_and_removal():
+    assert choose(base=("Read", "KillShell")).names() == ("Read", "TaskStop")
+    assert "Bash" not in choose(removed=("Bash",)).names()
+    assert choose(removed=("*",)).names() == ()
+    assert choose(base=()).names() == ()
