@@ -87,7 +87,7 @@ class Connection:
         self.used = False
         """Whether an exchange has gone over it before the current one."""
 
-    async def exchange(self, method: str, message: bytes, limits: Limits) -> Response:
+    async def exchange(self, method: str, head: bytes, body: bytes, limits: Limits) -> Response:
         """Send a request and wait for the head of its response.
 
         Raises:
@@ -96,12 +96,14 @@ class Connection:
         """
         self._framing = None
         self._watch = _Watch(self._writer.transport, limits)
-        self._writer.write(message)
-        head = await self._head()
-        headers = head.headers
-        self._framing = framing(head.status, method, headers)
-        self._stays_open = head.version == "1.1" and "close" not in headers.get("connection", "").lower()
-        return Response(head.status, headers, self._body(head.rest, self._framing, headers, limits))
+        self._writer.write(head)
+        # Not joined: a body holds the whole conversation, and copying it is what a step would pay for.
+        self._writer.write(body)
+        answer = await self._head()
+        headers = answer.headers
+        self._framing = framing(answer.status, method, headers)
+        self._stays_open = answer.version == "1.1" and "close" not in headers.get("connection", "").lower()
+        return Response(answer.status, headers, self._body(answer.rest, self._framing, headers, limits))
 
     def settle(self) -> bool:
         """Make ready for another exchange; False when this connection cannot have one."""

@@ -54,18 +54,18 @@ class HttpClient:
             ConfigError: the URL, a header, the proxy or a certificate cannot be used.
         """
         origin, target = split_url(request.url)
-        message = await self._head(request, origin, target) + request.body
+        head = await self._head(request, origin, target)
         connection = await self._take(origin, limits)
         try:
             try:
-                response = await connection.exchange(request.method, message, limits)
+                response = await connection.exchange(request.method, head, request.body, limits)
             except Unanswered:
                 # The host may drop a kept connection while the request is on its way.
                 if not connection.used:
                     raise
                 connection.abort()
                 connection = await self._open(origin, limits)
-                response = await connection.exchange(request.method, message, limits)
+                response = await connection.exchange(request.method, head, request.body, limits)
             async with aclosing(response):
                 yield response
         finally:
