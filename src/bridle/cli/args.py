@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
-
 from bridle.cli.flags import FLAGS, Flag
 from bridle.types.errors import UsageError
 
 Values = dict[str, str | bool | list[str]]
 
 
-class Args(Struct, frozen=True):
+class Args:
     """Flags by name, and the words that belong to none."""
 
-    values: Mapping[str, str | bool | list[str]]
-    words: tuple[str, ...]
+    __slots__ = ("values", "words")
+
+    def __init__(self, values: Mapping[str, str | bool | list[str]], words: tuple[str, ...]) -> None:
+        self.values = values
+        self.words = words
 
     def on(self, key: str) -> bool:
         return self.values.get(key) is True

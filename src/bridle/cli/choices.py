@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.args import Args
+from bridle.cli.flags import EFFORTS
 from bridle.config.load import Config
 from bridle.engine.runtime import Asking, Limits, ModelFacts
 from bridle.permissions.rules import parse, rules_from, split_rules
@@ -81,7 +82,17 @@ def choose_rules(args: Args, config: Config, *, trusted: bool) -> tuple[tuple[Ru
     return tuple(rules), tuple(problems)
 
 
-def choose_tools(args: Args, rules: tuple[Rule, ...]) -> BuiltinToolbox:
+def is_bare(args: Args, env: Mapping[str, str]) -> bool:
+    """Whether only the bones are wanted: three tools, no instructions, nothing discovered."""
+    return args.on("bare") or _on(env, "CLAUDE_CODE_SIMPLE")
+
+
+def is_safe(args: Args, env: Mapping[str, str]) -> bool:
+    """Whether everything that users and projects add is left out."""
+    return args.on("safe-mode") or _on(env, "CLAUDE_CODE_SAFE_MODE")
+
+
+def choose_tools(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) -> BuiltinToolbox:
     """The tools to offer; one that is denied as a whole is not mentioned at all."""
     removed = {rule.tool for rule in rules if rule.effect is Effect.DENY and rule.content is None}
     listed = args.many("tools")
@@ -89,7 +100,7 @@ def choose_tools(args: Args, rules: tuple[Rule, ...]) -> BuiltinToolbox:
     if listed is not None:
         names = tuple(name for part in listed for name in split_rules(part))
         base = None if "default" in names else names
-    elif args.on("bare"):
+    elif is_bare(args, env):
         base = _BARE_TOOLS
     return choose(base=base, removed=removed)
 
@@ -142,7 +153,7 @@ def choose_asking(args: Args, config: Config, env: Mapping[str, str], *, model: 
         effort=None if effort == "auto" else {"ultracode": "xhigh"}.get(effort or "", effort),
         task_budget=args.whole("task-budget"),
         betas=tuple(dict.fromkeys(betas)),
-        cache=env.get("DISABLE_PROMPT_CACHING", "").lower() not in ("1", "true"),
+        cache=not _on(env, "DISABLE_PROMPT_CACHING"),
         extra=_extra_body(env),
         max_tokens=_whole(env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
     )
@@ -153,6 +164,7 @@ def facts_of(args: Args, config: Config, env: Mapping[str, str]) -> Callable[[st
     own = config.raw.get("bridleModels") or {}
     override = _thinking(args, config, env)
     window = _whole(env, "CLAUDE_CODE_MAX_CONTEXT_TOKENS")
+    always = _on(env, "CLAUDE_CODE_ALWAYS_ENABLE_EFFORT")
     known: dict[str, ModelFacts] = {}
 
     def facts(name: str) -> ModelFacts:
@@ -168,6 +180,7 @@ def facts_of(args: Args, config: Config, env: Mapping[str, str]) -> Callable[[st
                 max_output=model.max_output,
                 max_tokens=model.max_tokens,
                 thinking=(override or model.default_thinking()) if thinks else None,
+                efforts=EFFORTS if always else model.efforts,
                 cost=cost,
             )
         return known[name]
@@ -181,10 +194,7 @@ def _thinking(args: Args, config: Config, env: Mapping[str, str]) -> Thinking | 
     budget = args.whole("max-thinking-tokens", least=0)
     if budget is None:
         budget = _whole(env, "MAX_THINKING_TOKENS", least=0)
-    off = config.settings.always_thinking_enabled is False or env.get("CLAUDE_CODE_DISABLE_THINKING") in (
-        "1",
-        "true",
-    )
+    off = config.settings.always_thinking_enabled is False or _on(env, "CLAUDE_CODE_DISABLE_THINKING")
     match args.text("thinking"):
         case "disabled":
             return Thinking("disabled")
@@ -225,6 +235,10 @@ def _extra_body(env: Mapping[str, str]) -> Mapping[str, Any]:
         return msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise UsageError(f"CLAUDE_CODE_EXTRA_BODY is not a JSON object: {error}") from error
+
+
+def _on(env: Mapping[str, str], name: str) -> bool:
+    return env.get(name, "").lower() in ("1", "true", "yes", "on")
 
 
 def _whole(env: Mapping[str, str], name: str, *, least: int = 1) -> int | None:

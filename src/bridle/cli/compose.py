@@ -122,12 +122,14 @@ async def assemble(
     storage = storage_of(setup, session)
     tasks = BackgroundShells(storage, on_change=on_task)
     roots = choices.choose_roots(args, config, setup.cwd, trusted=setup.trusted)
-    toolbox = choices.choose_tools(args, session.state.rules)
+    toolbox = choices.choose_tools(args, env, session.state.rules)
     asking = choices.choose_asking(args, config, env, model=setup.model)
+    workspace = Workspace(setup.cwd, tasks=tasks, extra_roots=roots)
+    _recall_files(session, workspace)
     runtime = Runtime(
         provider=provider,
         channel=channel,
-        workspace=Workspace(setup.cwd, tasks=tasks, extra_roots=roots),
+        workspace=workspace,
         toolbox=toolbox,
         decide=_decide,
         briefing=await _brief(setup, session, tools=toolbox.names(), roots=roots),
@@ -161,7 +163,7 @@ async def _brief(
 ) -> SessionBriefing:
     args, settings, env = setup.args, setup.config.settings, setup.env
     switches = read_switches(env)
-    bare = args.on("bare") or args.on("safe-mode")
+    bare = choices.is_bare(args, env) or choices.is_safe(args, env)
     speaks_git = switches.git and settings.include_git_instructions is not False
     custom = _text_or_file(args, "system-prompt")
     inputs = PromptInputs(
@@ -169,7 +171,7 @@ async def _brief(
         tools=tools,
         custom=custom,
         append=_text_or_file(args, "append-system-prompt") or "",
-        minimal=args.on("bare") or switches.minimal_prompt,
+        minimal=choices.is_bare(args, env) or switches.minimal_prompt,
         language=settings.language or "",
         git_advice=speaks_git,
         attribution=_attribution(setup.config),
@@ -248,6 +250,15 @@ def _continue(setup: Setup, place: store.Place) -> Session:
         at=args.text("resume-session-at"),
         drops_turn=args.text("resume-drops-turn"),
     )
+
+
+def _recall_files(session: Session, workspace: Workspace) -> None:
+    """A resumed conversation may go on editing what it has read."""
+    results = [entry.get("toolUseResult") for entry in session.entries if entry["type"] == "user"]
+    if any(results):
+        from bridle.tools.remembered import remember
+
+        remember(workspace.files, results)
 
 
 def _decide(case: Case) -> Decision:

@@ -1,22 +1,39 @@
 """The flags of the command line: one table, read by the parser and by `--help`."""
 
-from typing import Literal
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
 
-from msgspec import Struct
-
-Kind = Literal["switch", "value", "optional", "many"]
-"""`optional` may stand without a value; `many` takes every word up to the next flag and may be repeated."""
+    Kind = Literal["switch", "value", "optional", "many"]
+    Status = Literal["works", "ignored", "later"]
 
 
-class Flag(Struct, frozen=True):
-    names: tuple[str, ...]
-    kind: Kind
-    help: str = ""
-    """Shown by `--help`; a flag without it works but is not listed."""
-    value: str = ""
-    choices: tuple[str, ...] = ()
-    status: Literal["works", "ignored", "later"] = "works"
-    """`ignored` asks for something that bridle does anyway or never; `later` is refused with a sentence."""
+class Flag:
+    """A plain class, so that `--help` imports next to nothing.
+
+    `optional` may stand without a value; `many` takes every word up to the next flag and may be repeated.
+    A flag without help works but is not listed. `ignored` asks for something that bridle does anyway or
+    never, `later` is refused with a sentence.
+    """
+
+    __slots__ = ("choices", "help", "kind", "names", "status", "value")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        kind: "Kind",
+        help: str = "",
+        value: str = "",
+        *,
+        choices: tuple[str, ...] = (),
+        status: "Status" = "works",
+    ) -> None:
+        self.names = names
+        self.kind: Kind = kind
+        self.help = help
+        self.value = value
+        self.choices = choices
+        self.status: Status = status
 
     @property
     def key(self) -> str:
@@ -35,8 +52,14 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("-r", "--resume"), "optional", "go on with a conversation by its id", "id"),
     Flag(("--model",), "value", "the model: an alias (sonnet, opus, haiku), a full id, or offline", "name"),
     Flag(("--fallback-model",), "value", "models to switch to when the first is overloaded", "a,b"),
-    Flag(("--output-format",), "value", "text, json or stream-json", "form", ("text", "json", "stream-json")),
-    Flag(("--input-format",), "value", "text or stream-json", "form", ("text", "stream-json")),
+    Flag(
+        ("--output-format",),
+        "value",
+        "text, json or stream-json",
+        "form",
+        choices=("text", "json", "stream-json"),
+    ),
+    Flag(("--input-format",), "value", "text or stream-json", "form", choices=("text", "stream-json")),
     Flag(("--verbose",), "switch", "tell every step on standard error; needed with stream-json"),
     Flag(("--include-partial-messages",), "switch", "with stream-json: the model's stream as it arrives"),
     Flag(("--replay-user-messages",), "switch", "with stream-json: echo the prompts that were read"),
@@ -45,7 +68,7 @@ FLAGS: tuple[Flag, ...] = (
         "value",
         "default, acceptEdits, plan, dontAsk or bypassPermissions",
         "mode",
-        MODE_NAMES,
+        choices=MODE_NAMES,
     ),
     Flag(("--allowedTools", "--allowed-tools"), "many", "rules for calls that need no approval", "rule"),
     Flag(
@@ -71,8 +94,10 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--max-turns",), "value", "stop after so many model calls", "n"),
     Flag(("--max-budget-usd",), "value", "stop when the session has cost this much", "amount"),
     Flag(("--max-total-tokens",), "value", "stop when one prompt has used this many tokens", "n"),
-    Flag(("--effort",), "value", "low, medium, high, xhigh or max", "level", EFFORTS),
-    Flag(("--thinking",), "value", "adaptive or disabled", "mode", ("adaptive", "enabled", "disabled")),
+    Flag(("--effort",), "value", "low, medium, high, xhigh or max", "level", choices=EFFORTS),
+    Flag(
+        ("--thinking",), "value", "adaptive or disabled", "mode", choices=("adaptive", "enabled", "disabled")
+    ),
     Flag(("--max-thinking-tokens",), "value", "thinking budget in tokens; 0 turns it off", "n"),
     Flag(("--thinking-display",), "value", choices=("summarized", "omitted")),
     Flag(("--task-budget",), "value"),

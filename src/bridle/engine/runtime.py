@@ -41,6 +41,8 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     max_tokens: int
     """What is asked for unless an answer was cut."""
     thinking: Thinking | None = None
+    efforts: tuple[str, ...] = ()
+    """The levels of effort that the model can be asked for."""
     cost: Callable[[Usage], float] = lambda _: 0.0
 
 

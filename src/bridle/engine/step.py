@@ -231,7 +231,7 @@ def _request(turn: Turn) -> ModelRequest:
         tools=runtime.toolbox.definitions(),
         max_tokens=turn.max_tokens or asking.max_tokens or facts.max_tokens,
         thinking=facts.thinking,
-        effort=asking.effort,
+        effort=asking.effort if asking.effort in facts.efforts else None,
         task_budget=asking.task_budget,
         betas=asking.betas,
         user_id=asking.user_id,
