@@ -1,0 +1,13 @@
+"""How the whole suite runs."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# The machine may be busy, and a suite that fails now and then is worth little: the same examples every time.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+# HYPOTHESIS_PROFILE=explore looks for new examples.
+settings.register_profile("explore", deadline=None, max_examples=1_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
