@@ -8,7 +8,7 @@ def main() -> int:
     if argv in (["--version"], ["-v"]):
         from bridle.version import COMPATIBLE_WITH, __version__
 
-        print(f"{COMPATIBLE_WITH} (bridle {__version__})")  # noqa: T201
+        sys.stdout.write(f"{COMPATIBLE_WITH} (bridle {__version__})\n")
         return 0
     import gc
 

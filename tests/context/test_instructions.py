@@ -14,9 +14,9 @@ from bridle.context.scope import Instructions, Kind, Scope, open_scope
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A home directory with a project in it that is a repository, and an administrator's folder."""
-    for folder in ("etc", "home/.claude", "home/work/app/.git"):
+    for folder in ("etc", "home/.claude", "home/code/app/.git"):
         (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "home/work/app/.git/HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "home/code/app/.git/HEAD").write_text("ref: refs/heads/main\n")
     return tmp_path
 
 
@@ -28,7 +28,7 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 
 def scope_of(
-    root: Path, cwd: str = "home/work/app", *, env: dict[str, str] | None = None, **more: Any
+    root: Path, cwd: str = "home/code/app", *, env: dict[str, str] | None = None, **more: Any
 ) -> Scope:
     (root / cwd).mkdir(parents=True, exist_ok=True)
     env = {"HOME": str(root / "home")} | (env or {})
@@ -51,16 +51,16 @@ EVERYTHING = {
     "home/.claude/rules/b.md": "user rule b",
     "home/.claude/rules/a.md": "user rule a",
     "CLAUDE.md": "top",
-    "home/work/CLAUDE.local.md": "parent local",
-    "home/work/CLAUDE.md": "parent",
-    "home/work/app/CLAUDE.md": "app",
-    "home/work/app/.claude/CLAUDE.md": "app hidden",
-    "home/work/app/AGENTS.md": "not read beside CLAUDE.md",
-    "home/work/app/.claude/rules/style.md": "rule",
-    "home/work/app/.claude/rules/deep/more.md": "deep rule",
-    "home/work/app/.claude/rules/notes.txt": "not Markdown",
-    "home/work/app/CLAUDE.local.md": "local",
-    "home/work/app/sub/CLAUDE.md": "below: only on demand",
+    "home/code/CLAUDE.local.md": "parent local",
+    "home/code/CLAUDE.md": "parent",
+    "home/code/app/CLAUDE.md": "app",
+    "home/code/app/.claude/CLAUDE.md": "app hidden",
+    "home/code/app/AGENTS.md": "not read beside CLAUDE.md",
+    "home/code/app/.claude/rules/style.md": "rule",
+    "home/code/app/.claude/rules/deep/more.md": "deep rule",
+    "home/code/app/.claude/rules/notes.txt": "not Markdown",
+    "home/code/app/CLAUDE.local.md": "local",
+    "home/code/app/sub/CLAUDE.md": "below: only on demand",
 }
 
 
@@ -113,7 +113,7 @@ def test_a_variable_turns_all_instruction_files_off(root: Path):
     scope = scope_of(root, env={"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"}, managed_text="managed key")
 
     assert load(scope) == Instructions()
-    assert nested_for(str(root / "home/work/app/sub/x.py"), scope).files == ()
+    assert nested_for(str(root / "home/code/app/sub/x.py"), scope).files == ()
 
 
 def test_another_home_for_the_configuration_is_honoured(root: Path):
@@ -135,7 +135,7 @@ def test_another_home_for_the_configuration_is_honoured(root: Path):
 def test_agents_md_is_read_where_there_is_no_claude_md(
     root: Path, files: dict[str, str], expected: list[str]
 ):
-    write(root / "home/work/app", files)
+    write(root / "home/code/app", files)
 
     assert texts(load(scope_of(root))) == expected
 
@@ -151,7 +151,7 @@ def test_additional_directories_are_read_when_the_variable_says_so(root: Path):
 
 def test_imports_follow_their_file_and_name_it(root: Path):
     write(
-        root / "home/work/app",
+        root / "home/code/app",
         {
             "CLAUDE.md": "See @docs/a.md. And (maybe) @missing.md or @nobody",
             "docs/a.md": "a, with @b.md#part",
@@ -161,7 +161,7 @@ def test_imports_follow_their_file_and_name_it(root: Path):
 
     loaded = load(scope_of(root))
 
-    app = root / "home/work/app"
+    app = root / "home/code/app"
     assert [(each.path, each.parent, each.reason) for each in loaded.files] == [
         (f"{app}/CLAUDE.md", None, "session_start"),
         (f"{app}/docs/a.md", f"{app}/CLAUDE.md", "include"),
@@ -173,27 +173,27 @@ def test_imports_follow_their_file_and_name_it(root: Path):
 
 def test_imports_in_code_and_comments_are_not_followed(root: Path):
     text = "`@x.md`\n```\n@x.md\n```\n<!-- @x.md -->\nkept"
-    write(root / "home/work/app", {"CLAUDE.md": text, "x.md": "x"})
+    write(root / "home/code/app", {"CLAUDE.md": text, "x.md": "x"})
 
     assert texts(load(scope_of(root))) == ["`@x.md`\n```\n@x.md\n```\nkept"]
 
 
 def test_an_import_cycle_is_cut_and_a_file_is_taken_once(root: Path):
     write(
-        root / "home/work/app",
+        root / "home/code/app",
         {"CLAUDE.md": "@a.md @b.md", "a.md": "a @b.md @CLAUDE.md", "b.md": "b @a.md @b.md"},
     )
 
-    assert names(load(scope_of(root)), root / "home/work/app") == ["CLAUDE.md", "a.md", "b.md"]
+    assert names(load(scope_of(root)), root / "home/code/app") == ["CLAUDE.md", "a.md", "b.md"]
 
 
 def test_imports_go_four_hops_deep(root: Path):
     chain = {f"{n}.md": f"{n} @{n + 1}.md" for n in range(1, 7)}
-    write(root / "home/work/app", {"CLAUDE.md": "0 @1.md"} | chain)
+    write(root / "home/code/app", {"CLAUDE.md": "0 @1.md"} | chain)
 
     loaded = load(scope_of(root))
 
-    assert names(loaded, root / "home/work/app") == ["CLAUDE.md", "1.md", "2.md", "3.md", "4.md"]
+    assert names(loaded, root / "home/code/app") == ["CLAUDE.md", "1.md", "2.md", "3.md", "4.md"]
     assert len(loaded.problems) == 1
     assert "5.md" in loaded.problems[0]
 
@@ -203,7 +203,7 @@ def test_imports_go_four_hops_deep(root: Path):
 )
 @pytest.mark.parametrize("name", ["CLAUDE.md", "CLAUDE.local.md"])
 def test_imports_of_a_project_that_leave_it_are_reported_and_not_followed(root: Path, name: str, link: str):
-    app = root / "home/work/app"
+    app = root / "home/code/app"
     write(root, {"secret.txt": "secret"})
     (app / "inside").mkdir()
     os.symlink(root / "secret.txt", app / "inside/link.txt")
@@ -217,15 +217,15 @@ def test_imports_of_a_project_that_leave_it_are_reported_and_not_followed(root: 
 
 
 def test_a_sibling_with_the_same_beginning_is_outside(root: Path):
-    write(root, {"home/work/app/CLAUDE.md": "@../app-secret/x.md", "home/work/app-secret/x.md": "x"})
+    write(root, {"home/code/app/CLAUDE.md": "@../app-secret/x.md", "home/code/app-secret/x.md": "x"})
 
     assert texts(load(scope_of(root))) == ["@../app-secret/x.md"]
 
 
 def test_a_folder_may_import_from_all_of_its_repository(root: Path):
-    write(root, {"home/work/app/sub/CLAUDE.md": "@../shared.md", "home/work/app/shared.md": "shared"})
+    write(root, {"home/code/app/sub/CLAUDE.md": "@../shared.md", "home/code/app/shared.md": "shared"})
 
-    assert texts(load(scope_of(root, "home/work/app/sub"))) == ["@../shared.md", "shared"]
+    assert texts(load(scope_of(root, "home/code/app/sub"))) == ["@../shared.md", "shared"]
 
 
 def test_a_home_directory_under_version_control_is_not_one_project(root: Path):
@@ -253,22 +253,22 @@ def test_the_user_may_import_from_home_and_elsewhere(root: Path):
 
 @pytest.mark.parametrize(
     "pattern",
-    ["{app}/CLAUDE.md", "**/app/CLAUDE.md", "app/CLAUDE.md", "~/work/app/CLAUDE.md", "~/work/app/*.md"],
+    ["{app}/CLAUDE.md", "**/app/CLAUDE.md", "app/CLAUDE.md", "~/code/app/CLAUDE.md", "~/code/app/*.md"],
 )
 def test_excluded_files_are_skipped(root: Path, pattern: str):
     write(root, EVERYTHING)
-    app = root / "home/work/app"
+    app = root / "home/code/app"
 
     left = names(load(scope_of(root, excludes=(pattern.replace("{app}", str(app)),))), root)
 
-    assert "home/work/app/CLAUDE.md" not in left
-    assert "home/work/CLAUDE.md" in left
-    assert "home/work/app/.claude/CLAUDE.md" in left
+    assert "home/code/app/CLAUDE.md" not in left
+    assert "home/code/CLAUDE.md" in left
+    assert "home/code/app/.claude/CLAUDE.md" in left
 
 
 def test_excludes_cover_rules_imports_and_link_targets_but_not_the_administrator(root: Path):
-    write(root, EVERYTHING | {"home/work/app/docs/a.md": "imported", "home/work/app/CLAUDE.md": "@docs/a.md"})
-    os.symlink(root / "home/work/app/docs/a.md", root / "home/work/app/.claude/rules/link.md")
+    write(root, EVERYTHING | {"home/code/app/docs/a.md": "imported", "home/code/app/CLAUDE.md": "@docs/a.md"})
+    os.symlink(root / "home/code/app/docs/a.md", root / "home/code/app/.claude/rules/link.md")
 
     left = texts(load(scope_of(root, excludes=("**/rules/**", "**/docs/**", f"{root}/etc/**"))))
 
@@ -277,8 +277,8 @@ def test_excludes_cover_rules_imports_and_link_targets_but_not_the_administrator
 
 
 def test_links_are_followed_and_a_file_under_two_names_is_taken_once(root: Path):
-    app = root / "home/work/app"
-    write(root, {"shared/rules/team.md": "team", "home/work/app/AGENTS.md": "agents"})
+    app = root / "home/code/app"
+    write(root, {"shared/rules/team.md": "team", "home/code/app/AGENTS.md": "agents"})
     os.symlink("AGENTS.md", app / "CLAUDE.md")
     (app / ".claude").mkdir()
     os.symlink("../CLAUDE.md", app / ".claude/CLAUDE.md")
@@ -288,16 +288,16 @@ def test_links_are_followed_and_a_file_under_two_names_is_taken_once(root: Path)
 
 
 def test_a_linked_working_directory_is_the_place_it_leads_to(root: Path):
-    write(root, {"home/work/app/CLAUDE.md": "app"})
-    os.symlink(root / "home/work/app", root / "link")
+    write(root, {"home/code/app/CLAUDE.md": "app"})
+    os.symlink(root / "home/code/app", root / "link")
 
-    assert names(load(scope_of(root, "link")), root) == ["home/work/app/CLAUDE.md"]
+    assert names(load(scope_of(root, "link")), root) == ["home/code/app/CLAUDE.md"]
 
 
 def test_a_project_link_out_to_something_other_than_markdown_is_refused(root: Path):
     """S30: a repository must not bring a private file before the model by linking to it."""
     write(root, {"home/.ssh/id_rsa": "private key"})
-    os.symlink(root / "home/.ssh/id_rsa", root / "home/work/app/CLAUDE.md")
+    os.symlink(root / "home/.ssh/id_rsa", root / "home/code/app/CLAUDE.md")
 
     loaded = load(scope_of(root))
 
@@ -306,7 +306,7 @@ def test_a_project_link_out_to_something_other_than_markdown_is_refused(root: Pa
 
 
 def test_loops_of_links_in_the_rules_end(root: Path):
-    rules = root / "home/work/app/.claude/rules"
+    rules = root / "home/code/app/.claude/rules"
     write(rules, {"a/x.md": "x"})
     os.symlink("..", rules / "a/up")
     os.symlink(rules, rules / "again")
@@ -315,7 +315,7 @@ def test_loops_of_links_in_the_rules_end(root: Path):
 
 
 def test_what_cannot_be_read_is_reported_and_the_rest_is_loaded(root: Path):
-    app = root / "home/work/app"
+    app = root / "home/code/app"
     os.symlink("CLAUDE.md", app / "CLAUDE.md")
     os.mkfifo(app / "CLAUDE.local.md")
     (app / ".claude/rules/folder.md").mkdir(parents=True)
@@ -332,8 +332,8 @@ def test_what_cannot_be_read_is_reported_and_the_rest_is_loaded(root: Path):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_permission_is_reported(root: Path):
-    write(root, {"home/work/app/CLAUDE.md": "app"})
-    (root / "home/work/app/CLAUDE.md").chmod(0)
+    write(root, {"home/code/app/CLAUDE.md": "app"})
+    (root / "home/code/app/CLAUDE.md").chmod(0)
 
     loaded = load(scope_of(root))
 
@@ -342,7 +342,7 @@ def test_a_file_without_permission_is_reported(root: Path):
 
 
 def test_a_file_over_four_mebibytes_is_skipped(root: Path):
-    write(root, {"home/work/app/CLAUDE.md": "x" * (4 * 1024 * 1024 + 1), "home/work/CLAUDE.md": "small"})
+    write(root, {"home/code/app/CLAUDE.md": "x" * (4 * 1024 * 1024 + 1), "home/code/CLAUDE.md": "small"})
 
     loaded = load(scope_of(root))
 
@@ -353,8 +353,8 @@ def test_a_file_over_four_mebibytes_is_skipped(root: Path):
 def test_long_files_are_cut_and_the_total_is_bounded_with_notices(root: Path):
     long = "ä" * 150_000
     files = {f"{name}.md": f"{name}{long}" for name in "abc"}
-    write(root / "home/work/app/.claude/rules", files)
-    write(root, {"home/work/app/CLAUDE.md": "first", "home/work/app/CLAUDE.local.md": long})
+    write(root / "home/code/app/.claude/rules", files)
+    write(root, {"home/code/app/CLAUDE.md": "first", "home/code/app/CLAUDE.local.md": long})
 
     loaded = load(scope_of(root))
 
@@ -365,8 +365,8 @@ def test_long_files_are_cut_and_the_total_is_bounded_with_notices(root: Path):
 
 
 def test_bytes_that_are_no_text_are_replaced(root: Path):
-    (root / "home/work/app/CLAUDE.md").write_bytes(b"\xef\xbb\xbfgood \xff\x00 bad\r\nend @pic.png")
-    (root / "home/work/app/pic.png").write_bytes(b"\x89PNG\0\0")
+    (root / "home/code/app/CLAUDE.md").write_bytes(b"\xef\xbb\xbfgood \xff\x00 bad\r\nend @pic.png")
+    (root / "home/code/app/pic.png").write_bytes(b"\x89PNG\0\0")
 
     loaded = load(scope_of(root))
 
@@ -375,7 +375,7 @@ def test_bytes_that_are_no_text_are_replaced(root: Path):
 
 
 def test_an_empty_file_says_nothing(root: Path):
-    write(root, {"home/work/app/CLAUDE.md": " \n<!-- later -->\n"})
+    write(root, {"home/code/app/CLAUDE.md": " \n<!-- later -->\n"})
 
     assert load(scope_of(root)).files == ()
 
@@ -384,7 +384,7 @@ RULE = "---\npaths: src/**/*.py\n---\nTyped."
 
 
 def test_a_rule_with_paths_waits_for_a_file_that_it_covers(root: Path):
-    app = root / "home/work/app"
+    app = root / "home/code/app"
     write(app, {".claude/rules/py.md": RULE, "src/a/b.py": "", "src/a/b.js": "", "x.py": ""})
     scope = scope_of(root)
     loaded = load(scope)
@@ -413,7 +413,7 @@ def test_a_rule_of_the_user_is_matched_from_the_working_directory(root: Path):
 
 
 def test_folders_below_speak_up_once_when_something_in_them_is_read(root: Path):
-    app = root / "home/work/app"
+    app = root / "home/code/app"
     write(
         app,
         {
@@ -444,7 +444,7 @@ def test_folders_below_speak_up_once_when_something_in_them_is_read(root: Path):
 
 
 def test_a_problem_on_the_way_is_reported_once(root: Path):
-    app = root / "home/work/app"
+    app = root / "home/code/app"
     (app / "sub").mkdir()
     os.mkfifo(app / "sub/CLAUDE.md")
     scope = scope_of(root)
@@ -456,17 +456,17 @@ def test_a_problem_on_the_way_is_reported_once(root: Path):
 
 
 def test_a_file_read_through_a_link_from_elsewhere_brings_in_its_folder(root: Path):
-    write(root, {"home/work/app/sub/CLAUDE.md": "sub"})
-    os.symlink(root / "home/work/app", root / "link")
+    write(root, {"home/code/app/sub/CLAUDE.md": "sub"})
+    os.symlink(root / "home/code/app", root / "link")
 
     assert texts(nested_for(str(root / "link/sub/x.py"), scope_of(root))) == ["sub"]
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "{app}/top.py", "{app}", "../beside/x.py"])
 def test_files_that_are_not_in_a_folder_below_bring_in_nothing(root: Path, path: str):
-    write(root, {"home/work/beside/CLAUDE.md": "beside", "home/work/app/CLAUDE.md": "app"})
+    write(root, {"home/code/beside/CLAUDE.md": "beside", "home/code/app/CLAUDE.md": "app"})
     scope = scope_of(root)
-    path = path.replace("{app}", str(root / "home/work/app"))
+    path = path.replace("{app}", str(root / "home/code/app"))
 
     assert nested_for(path, scope, already=load(scope).seen).files == ()
 
@@ -478,7 +478,7 @@ def test_loading_twice_gives_the_same(root: Path):
 
 
 def test_loading_is_quick_where_there_is_nothing_to_load(root: Path):
-    deep = "home/work/app/" + "/".join("d" * 20)
+    deep = "home/code/app/" + "/".join("d" * 20)
     scope = scope_of(root, deep)
     load(scope)
     before = time.process_time()

@@ -8,7 +8,7 @@ from bridle.permissions.policy import decide
 from bridle.permissions.rules import parse
 from bridle.types.permission import Access, Case, Decision, Effect, Mode, Rule, RuleSource
 
-CWD = "/work/project"
+CWD = "/srv/project"
 HOME = os.path.expanduser("~")
 
 

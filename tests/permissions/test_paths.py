@@ -9,7 +9,7 @@ from tests.permissions.cases import CWD, HOME, file_call, rules
 
 def test_inside_is_decided_by_components_and_for_every_spelling():
     """S30, S31"""
-    assert isinstance(file_call("Read", "/work/project-other/a"), Ask)
+    assert isinstance(file_call("Read", "/srv/project-other/a"), Ask)
     assert isinstance(file_call("Read", f"{CWD}/../secret"), Ask)
     assert isinstance(file_call("Read", f"{CWD}/link", "/etc/passwd"), Ask)
     assert isinstance(file_call("Edit", f"{CWD}/link", "/etc/passwd", mode="acceptEdits"), Ask)
@@ -74,8 +74,8 @@ def test_names_that_only_resemble_protected_ones_are_free():
         ("*.py", "/other/a.py", False),
         ("notes", f"{CWD}/x/notes/a", True),
         ("./notes", f"{CWD}/x/notes/a", False),
-        ("../sibling/**", "/work/sibling/a", True),
-        ("../sibling/**", "/work/other/a", False),
+        ("../sibling/**", "/srv/sibling/a", True),
+        ("../sibling/**", "/srv/other/a", False),
         ("a[0-9].py", f"{CWD}/a1.py", True),
         ("a[^0-9].py", f"{CWD}/a1.py", False),
         (r"a\*.py", f"{CWD}/ab.py", False),
