@@ -6,10 +6,10 @@ import sys
 def main() -> int:
     argv = sys.argv[1:]
     if argv in (["--version"], ["-v"]):
+        from bridle.cli.say import say
         from bridle.version import COMPATIBLE_WITH, __version__
 
-        sys.stdout.write(f"{COMPATIBLE_WITH} (bridle {__version__})\n")
-        return 0
+        return say(f"{COMPATIBLE_WITH} (bridle {__version__})\n")
     import gc
 
     # Nothing that start-up makes is garbage, and looking for it takes time; print mode turns it on again.

@@ -10,7 +10,7 @@ import pytest
 
 from bridle.version import COMPATIBLE_WITH, __version__
 from tests.fakes.messages_server import MessagesServer, step
-from tests.fakes.program import Program
+from tests.fakes.program import Done, Program
 
 
 @pytest.mark.parametrize("flags", [("--version",), ("-v",), ("-p", "--version")])
@@ -39,7 +39,7 @@ def test_quick_answers_import_almost_nothing(argv: tuple[str, ...]):
     assert not {"asyncio", "ssl", "json", "h11", "argparse", "subprocess", "msgspec"} & set(loaded)
     own = [name for name in loaded if name.startswith("bridle")]
     if argv == ("--version",):
-        assert loaded == ["bridle", "bridle.__main__", "bridle.version"]
+        assert loaded == ["bridle", "bridle.__main__", "bridle.cli", "bridle.cli.say", "bridle.version"]
     else:
         assert len(own) <= 10
 
@@ -203,3 +203,64 @@ def test_terminal_without_print_mode_is_told_what_to_use(tmp_path: Path):
 async def _until(stream: asyncio.StreamReader, wanted: bytes) -> None:
     while wanted not in (line := await stream.readline()):
         assert line, f"the stream ended before {wanted!r}"
+
+
+@pytest.mark.parametrize("argv", [("--version",), ("--help",), ("config", "list")])
+def test_full_disk_behind_standard_output_is_one_line(tmp_path: Path, argv: tuple[str, ...]):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "bridle", *argv],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        1,
+        b"error: the output cannot be written: No space left on device\n",
+    )
+
+
+async def test_answer_that_cannot_be_written_is_an_error(tmp_path: Path):
+    async with MessagesServer([step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        with open("/dev/full", "wb") as full:
+            process = await program.start("-p", "hi", stdin=subprocess.DEVNULL, stdout=full.fileno())
+            assert process.stderr is not None
+            err = await process.stderr.read()
+            assert await process.wait() == 1
+    assert err == b"error: the output cannot be written: No space left on device\n"
+
+
+async def test_bytes_that_are_not_utf8_do_no_harm(tmp_path: Path):
+    async with MessagesServer([step("ok")] * 2) as server:
+        program = Program(tmp_path, server.url)
+        odd = program.project / os.fsdecode(b"odd\xff")
+        odd.mkdir()
+        first = await program.run(
+            "-p", os.fsdecode(b"caf\xe9?"), "--append-system-prompt", os.fsdecode(b"\xff")
+        )
+        program.project = odd
+        second = await program.run("-p", stdin=b"\xff\xfe\x00")
+        sent = [json.dumps(request.body, ensure_ascii=False) for request in server.requests]
+    assert (first, second) == (Done(0, "ok\n", ""), Done(0, "ok\n", ""))
+    assert "caf�?" in sent[0]
+
+
+async def test_git_state_and_environment_reach_the_model(tmp_path: Path):
+    program = Program(tmp_path)
+    for argv in (
+        ("init", "-q", "-b", "trunk"),
+        ("add", "."),
+        ("commit", "-q", "-m", "begin here", "--allow-empty"),
+    ):
+        identity = ("-c", "user.name=A", "-c", "user.email=a@b.c")
+        subprocess.run(["git", *identity, *argv], cwd=program.project, check=True, env=program.env)
+    (program.project / "new.txt").write_text("x")
+    async with MessagesServer([step("ok")]) as server:
+        await program.run("-p", "hi", ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="k")
+        body = server.requests[0].body
+    said = json.dumps(body["messages"])
+    assert "trunk" in said and "begin here" in said and "new.txt" in said
+    assert str(program.project) in body["system"][-1]["text"]
+    assert next(row["gitBranch"] for row in program.rows() if "gitBranch" in row) == "trunk"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.messages_server import MessagesServer, fault, step
+from tests.fakes.processes import eventually, is_running, read_number
 from tests.fakes.program import Done, Program, lines, user
 
 STREAM = ("--output-format", "stream-json", "--verbose")
@@ -317,8 +318,7 @@ async def test_signal_settles_the_turn_and_kills_its_commands(
         process.stdin.close()
         pid_file = program.project / "pid"
         async with asyncio.timeout(20):
-            while not (pid_file.exists() and pid_file.read_text().strip()):
-                await asyncio.sleep(0)
+            await eventually(lambda: read_number(pid_file), seconds=20)
             process.send_signal(number)
             out = await process.stdout.read()
             assert await process.wait() == code
@@ -327,7 +327,7 @@ async def test_signal_settles_the_turn_and_kills_its_commands(
         "error_during_execution",
         "aborted_tools",
     )
-    assert not _alive(int(pid_file.read_text()))
+    assert not is_running(int(pid_file.read_text()))
     kinds = [
         block["type"] for row in program.rows() if row["type"] == "user" for block in _blocks(row["message"])
     ]
@@ -402,12 +402,3 @@ def _last_text(body: Any) -> str:
 def _unmarked(messages: Any) -> Any:
     text = json.dumps([{**message, "content": _blocks(message)} for message in messages])
     return text.replace(', "cache_control": {"type": "ephemeral"}', "")
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-        return file.read().rpartition(")")[2].split()[0] != "Z"

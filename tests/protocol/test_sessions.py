@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.messages_server import MessagesServer, step
+from tests.fakes.processes import eventually
 from tests.fakes.program import Program
 
 STREAM = ("--output-format", "stream-json", "--verbose")
@@ -112,8 +113,7 @@ async def test_killed_process_loses_no_prompt_and_leaves_no_open_call(tmp_path: 
         assert process.stdin is not None
         process.stdin.close()
         async with asyncio.timeout(20):
-            while not (program.project / "ran").exists():
-                await asyncio.sleep(0)
+            await eventually((program.project / "ran").exists, seconds=20)
             process.send_signal(signal.SIGKILL)
             await process.wait()
         done = await program.run("-p", "-c", "go on")

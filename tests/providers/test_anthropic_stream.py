@@ -325,3 +325,13 @@ def test_a_stream_cut_at_any_byte_closes_no_block_that_was_not_whole():
             pass
         assert closed == ANSWER["content"][: len(closed)]
         assert decoder.completed == (cut >= len(WIRE) - 2)
+
+
+def test_half_a_surrogate_pair_costs_a_character_and_not_the_answer():
+    decoder = Decoder(None)
+    decoder.feed(b'{"type":"message_start","message":{"id":"m","model":"x","content":[],"usage":{}}}')
+    decoder.feed(b'{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}')
+    event = decoder.feed(
+        b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\\ud83d"}}'
+    )
+    assert isinstance(event, TextArrived) and event.text == "a�"

@@ -2,6 +2,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Asking, Limits
 from bridle.providers.scripted import calls, says
@@ -362,3 +364,23 @@ async def test_prefix_of_the_conversation_never_changes(tmp_path: Path):
     for earlier, later in pairwise(asked):
         assert later.messages[: len(earlier.messages)] == earlier.messages
         assert (later.system, later.tools) == (earlier.system, earlier.tools)
+
+
+async def test_defect_of_ours_still_gives_a_result_and_answers_every_call(tmp_path: Path):
+    class Broken(ZeroDivisionError):
+        pass
+
+    def explode(asked: Any) -> Any:
+        raise Broken
+
+    work = Workshop().tool("Work", parallel=False, waits=False)
+    channel = FakeChannel()
+    runtime = make_runtime(tmp_path, [says(calls("Work", name="a")), explode], work, channel=channel)
+    session = make_session()
+
+    with pytest.raises(BaseExceptionGroup):
+        await run_turn(session, _prompt(), runtime)
+
+    (finished,) = channel.of(TurnFinished)
+    assert (finished.outcome.subtype, finished.outcome.is_error) == ("error_during_execution", True)
+    assert session.open_calls() == []

@@ -27,6 +27,7 @@ from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
 from bridle.types.permission import Case, Decision, Rule
 from bridle.types.task import Task
+from bridle.types.text import encodable
 from bridle.types.workspace import Workspace
 
 
@@ -221,7 +222,7 @@ def _text_or_file(args: Args, key: str) -> str | None:
     if text is not None and path is not None:
         raise UsageError(f"--{key} and --{key}-file cannot be used together")
     if path is None:
-        return text
+        return None if text is None else encodable(text)
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()

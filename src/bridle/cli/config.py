@@ -1,12 +1,12 @@
 """`bridle config`: look at settings, see where they come from, change them."""
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from bridle.cli.say import say
 from bridle.config import edit, explain
 from bridle.config.load import Config, load
 from bridle.config.validate import check
@@ -38,14 +38,14 @@ def run_config(argv: Sequence[str], env: Mapping[str, str]) -> int:
     cwd = os.getcwd()
     match words:
         case [] | ["help"]:
-            return _say(_HELP)
+            return say(_HELP)
         case ["explain", key]:
             told = explain.explain(_load(cwd, env), key)
-            return _say(_pretty(explain.to_json(told)) if as_json else f"{explain.render(told)}\n")
+            return say(_pretty(explain.to_json(told)) if as_json else f"{explain.render(told)}\n")
         case ["get", key]:
-            return _say(_pretty(explain.explain(_load(cwd, env), key).value))
+            return say(_pretty(explain.explain(_load(cwd, env), key).value))
         case ["list"]:
-            return _say(_pretty(_load(cwd, env).raw))
+            return say(_pretty(_load(cwd, env).raw))
         case ["check"]:
             return _check(_load(cwd, env))
         case ["set", key, value]:
@@ -84,9 +84,9 @@ def _load(cwd: str, env: Mapping[str, str]) -> Config:
 
 def _check(config: Config) -> int:
     for problem in config.problems:
-        _say(f"{problem}\n")
+        say(f"{problem}\n")
     if not config.problems:
-        _say(f"{len(config.layers)} settings file(s), nothing wrong\n")
+        say(f"{len(config.layers)} settings file(s), nothing wrong\n")
     return 1 if config.problems else 0
 
 
@@ -133,9 +133,3 @@ def _file(scope: str, cwd: str, env: Mapping[str, str]) -> str:
 
 def _pretty(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
-
-
-def _say(text: str) -> int:
-    sys.stdout.write(text)
-    sys.stdout.flush()
-    return 0

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from bridle.cli.args import Args, parse
+from bridle.cli.say import say
 from bridle.types.errors import BridleError, UsageError
 
 SUBCOMMANDS = ("config",)
@@ -17,15 +18,20 @@ _LATER = (
 
 def run(argv: Sequence[str]) -> int:
     """Run the program; every fault that a person can mend is one line on standard error."""
+    env = os.environ
     try:
-        return _dispatch(argv, os.environ)
+        return _dispatch(argv, env)
     except BridleError as error:
         _complain(f"error: {error}")
         return 1
-    except BrokenPipeError:
-        return _quiet_end()
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        # The top of the program: what nobody foresaw is a defect, and still one line.
+        if env.get("BRIDLE_DEBUG"):
+            raise
+        _complain(f"error: bridle has a defect: {_innermost(error)} (set BRIDLE_DEBUG=1 to see where)")
+        return 1
 
 
 def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
@@ -39,16 +45,19 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
     if args.on("help"):
         from bridle.cli.help import text
 
-        return _say(text())
+        return say(text())
     if args.on("version"):
         from bridle.version import COMPATIBLE_WITH, __version__
 
-        return _say(f"{COMPATIBLE_WITH} (bridle {__version__})\n")
+        return say(f"{COMPATIBLE_WITH} (bridle {__version__})\n")
     if not is_headless(args):
         _refuse_terminal(args)
+    from bridle.cli.bytecode import compile_once
     from bridle.cli.print_mode import run_print
 
-    return run_print(args, env)
+    code = run_print(args, env)
+    compile_once()
+    return code
 
 
 def is_headless(args: Args) -> bool:
@@ -70,17 +79,12 @@ def _check_spelling(word: str) -> None:
         raise UsageError(f"there is no command '{word}': did you mean 'bridle {close[0]}'?")
 
 
-def _say(text: str) -> int:
-    sys.stdout.write(text)
-    sys.stdout.flush()
-    return 0
-
-
 def _complain(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def _quiet_end() -> int:
-    """Nobody reads any more; point the stream elsewhere so that the interpreter's last flush is quiet too."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 141
+def _innermost(error: BaseException) -> str:
+    """The fault inside the groups that concurrent work wraps it in."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"

@@ -19,6 +19,7 @@ from bridle.types.errors import SessionError, UsageError
 from bridle.types.event import Noticed
 from bridle.types.ids import new_uuid
 from bridle.types.task import Task
+from bridle.types.text import encodable
 from bridle.types.turn import Prompt
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
@@ -51,7 +52,7 @@ class _Run:
         self._stderr = Output(_STDERR)
 
     async def run(self, prompts: list[Prompt]) -> int:
-        output = Output(_STDOUT, on_closed=lambda: self._stop(141))
+        output = Output(_STDOUT, on_closed=self._lose_output)
         try:
             session = open_session(self._setup, warn=_complain)
         except SessionError as error:
@@ -139,6 +140,14 @@ class _Run:
         if self._server is not None:
             self._server.note_task(task)
 
+    def _lose_output(self, error: OSError) -> None:
+        """A reader that went away is no fault; a full disk is."""
+        if isinstance(error, BrokenPipeError):
+            self._stop(141)
+        else:
+            _complain(f"error: the output cannot be written: {error.strerror}")
+            self._stop(1)
+
     def _stop(self, code: int) -> None:
         """End the run: the turn is settled and reported, then the process leaves with this code."""
         if self._code is None:
@@ -197,7 +206,7 @@ def _prompts_at_hand(args: Args) -> list[Prompt]:
     Raises:
         UsageError: there is none.
     """
-    words = " ".join(args.words)
+    words = encodable(" ".join(args.words))
     if args.text("input-format") == "stream-json":
         return [Prompt(content=words)] if words.strip() else []
     piped = "" if os.isatty(_STDIN) else _piped(words)

@@ -8,6 +8,7 @@ from bridle.engine.step import StepEnd, take_step
 from bridle.engine.turn import Ending, Turn, api_ending
 from bridle.engine.wording import (
     CALL_INTERRUPTED,
+    CALL_LOST,
     INTERRUPTED,
     INTERRUPTED_IN_TOOLS,
     NUDGE_EMPTY,
@@ -42,6 +43,10 @@ async def run_turn(session: Session, prompt: Prompt, runtime: Runtime) -> Outcom
         ending = _record_fault(turn, error)
     except asyncio.CancelledError:
         turn.finish(_settle_interrupt(turn))
+        raise
+    except BaseException as defect:
+        # Not ours to handle, but the turn still gets its result and every call its answer.
+        turn.finish(_settle_defect(turn, defect))
         raise
     return turn.finish(ending)
 
@@ -171,10 +176,23 @@ def _record_fault(turn: Turn, error: ProviderError) -> Ending:
 
 def _settle_interrupt(turn: Turn) -> Ending:
     """Answer every open call and leave a marker, so that the next prompt finds a valid conversation."""
+    answered = _answer_open_calls(turn, CALL_INTERRUPTED)
+    _say_marker(turn, INTERRUPTED_IN_TOOLS if answered else INTERRUPTED)
+    reason = "aborted_tools" if answered or not turn.streaming else "aborted_streaming"
+    return Ending.failed(reason, "error_during_execution", "The user interrupted the turn.")
+
+
+def _settle_defect(turn: Turn, defect: BaseException) -> Ending:
+    _answer_open_calls(turn, CALL_LOST)
+    return Ending.failed("model_error", "error_during_execution", f"bridle has a defect: {defect!r}")
+
+
+def _answer_open_calls(turn: Turn, text: str) -> int:
+    """Give every call that has no result an error, and return how many there were."""
     open_calls = turn.session.open_calls()
     for call in open_calls:
-        result = result_block(call["id"], CALL_INTERRUPTED, is_error=True)
-        entry = turn.session.say_user([result], data=f"Error: {CALL_INTERRUPTED}")
+        result = result_block(call["id"], text, is_error=True)
+        entry = turn.session.say_user([result], data=f"Error: {text}")
         turn.user_lines += 1
         turn.runtime.channel.emit(
             ToolFinished(
@@ -182,13 +200,11 @@ def _settle_interrupt(turn: Turn) -> Ending:
                 timestamp=entry["timestamp"],
                 tool=call["name"],
                 result=result,
-                data=f"Error: {CALL_INTERRUPTED}",
+                data=f"Error: {text}",
                 seconds=0.0,
             )
         )
-    _say_marker(turn, INTERRUPTED_IN_TOOLS if open_calls else INTERRUPTED)
-    reason = "aborted_tools" if open_calls or not turn.streaming else "aborted_streaming"
-    return Ending.failed(reason, "error_during_execution", "The user interrupted the turn.")
+    return len(open_calls)
 
 
 def _say_marker(turn: Turn, text: str) -> None:

@@ -6,6 +6,7 @@ import msgspec
 
 from bridle.engine.wording import EMPTY_RESULT
 from bridle.types.block import ResultContent
+from bridle.types.text import encodable_value
 from bridle.types.tool import ToolOutput
 
 _PREVIEW = 2_000
@@ -47,8 +48,8 @@ def persist(output: ToolOutput, *, call_id: str, storage: str) -> ToolOutput:
 
 
 def normalise(content: str | list[ResultContent]) -> str | list[ResultContent]:
-    """The API refuses empty content."""
-    return content or EMPTY_RESULT
+    """Content that the API takes: not empty, and in a text that can be encoded."""
+    return encodable_value(content) or EMPTY_RESULT
 
 
 def _save(path: str, text: str) -> None:

@@ -5,10 +5,9 @@ INTERRUPTED_IN_TOOLS = "[Request interrupted by user for tool use]"
 """Both markers are part of the transcript format: other readers look for them."""
 
 CALL_INTERRUPTED = "The user interrupted before this call had finished; it may have had part of its effect."
-CALL_NOT_STARTED = "The user interrupted before this call had started."
 CALL_CANCELLED = "Cancelled because {tool}, called in the same message, failed."
 CALL_OVER_BUDGET = "Not run: the spending limit of this session is reached."
-CALL_LOST = "Not run: the answer that made this call was given up."
+CALL_LOST = "This call has no result, because the turn ended early; it may have had part of its effect."
 
 RESUME_CUT = (
     "Your last message hit the output limit. Go on exactly where it stopped: no apology, no recap. "

@@ -15,7 +15,7 @@ _LONGEST_LINE = 256 * 1024 * 1024
 class Output:
     """Writes in the background; `drain` waits until everything is out."""
 
-    def __init__(self, descriptor: int, *, on_closed: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, descriptor: int, *, on_closed: Callable[[OSError], None] = lambda _: None) -> None:
         self._descriptor = descriptor
         self._on_closed = on_closed
         self._pending = bytearray()
@@ -56,11 +56,11 @@ class Output:
     def _write_piece(self) -> None:
         try:
             written = os.write(self._descriptor, self._pending[:_PIECE])
-        except OSError:
-            # Nobody reads any more, or the disk is full: there is nowhere left to say so.
+        except OSError as error:
+            # Nobody reads any more, or the disk is full.
             self.closed = True
             self._pending.clear()
-            self._on_closed()
+            self._on_closed(error)
         else:
             del self._pending[:written]
 

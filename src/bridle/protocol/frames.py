@@ -29,6 +29,7 @@ from bridle.types.event import (
 )
 from bridle.types.ids import new_uuid
 from bridle.types.task import Task
+from bridle.types.text import encodable_value
 from bridle.types.turn import Outcome
 from bridle.types.usage import ModelSpend
 from bridle.version import COMPATIBLE_WITH, __version__
@@ -301,7 +302,10 @@ class Framer:
 
 def encode(frame: Frame | list[Frame]) -> bytes:
     """One line of JSON; the two separators that some readers take for line ends are escaped."""
-    line = _ENCODER.encode(frame)
+    try:
+        line = _ENCODER.encode(frame)
+    except UnicodeEncodeError:
+        line = _ENCODER.encode(encodable_value(frame))
     if b"\xe2\x80\xa8" in line or b"\xe2\x80\xa9" in line:
         line = line.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
     return line + b"\n"

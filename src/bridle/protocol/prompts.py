@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.types.errors import UsageError
+from bridle.types.text import decode_json
 from bridle.types.turn import Prompt
 
 _LONGEST_SHOWN = 120
@@ -35,7 +36,7 @@ def read_line(line: bytes) -> Line:
     if not line.strip():
         return Ignored()
     try:
-        message = msgspec.json.decode(line)
+        message = decode_json(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         shown = line[:_LONGEST_SHOWN].decode(errors="replace").strip()
         raise UsageError(f"cannot read standard input: {error} in the line {shown!r}") from error

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from msgspec import DecodeError, Struct, ValidationError
+from msgspec import DecodeError, Struct, ValidationError, convert
 from msgspec.json import Decoder as JsonDecoder
 from msgspec.json import encode as to_json
 from msgspec.json import format as reformat
@@ -22,6 +22,7 @@ from bridle.types.model import (
     TextArrived,
     ThinkingArrived,
 )
+from bridle.types.text import decode_json
 
 ERROR_KINDS: Mapping[str, ApiErrorKind] = {
     "authentication_error": "authentication_failed",
@@ -244,7 +245,7 @@ class _OpenBlock:
         if not text.strip():
             return None
         try:
-            value = _VALUES.decode(text)
+            value = decode_json(text.encode())
         except _UNREADABLE as error:
             return f"the input is not valid JSON ({error}); it began with: {text[:_QUOTED]}"
         if not isinstance(value, dict):
@@ -262,6 +263,9 @@ def _frame(data: bytes) -> _Frame:
         return _FRAMES.decode(data)
     except ValidationError:
         value = _VALUES.decode(data)
+    except DecodeError:
+        # Some services cut text in the middle of a surrogate pair; that costs a character, not the answer.
+        return convert(decode_json(data), _Frame)
     kind = value.get("type") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind in _OURS:
         raise _broken("The service sent an event that is not of the Messages API; check its address.")

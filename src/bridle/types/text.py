@@ -1,0 +1,51 @@
+"""Text that can be written down: no half of a surrogate pair, which UTF-8 has no place for."""
+
+from typing import Any
+
+import msgspec
+
+
+def encodable(text: str) -> str:
+    """The text with every lone surrogate made a replacement character.
+
+    They stand for bytes of file names and arguments that are not UTF-8, or come from programs that cut text
+    by UTF-16 units.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def encodable_value(value: Any) -> Any:
+    """The same for every text inside a JSON-like value."""
+    match value:
+        case str():
+            return encodable(value)
+        case list() | tuple():
+            return [encodable_value(each) for each in value]
+        case dict():
+            return {encodable_value(key): encodable_value(each) for key, each in value.items()}
+        case _:
+            return value
+
+
+def decode_json(data: bytes) -> Any:
+    """A JSON text as plain values; escaped halves of surrogate pairs are replaced.
+
+    Raises:
+        msgspec.DecodeError: it is not JSON.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        if b"\\ud" not in data and b"\\uD" not in data:
+            raise
+        import json
+
+        try:
+            return encodable_value(json.loads(data))
+        except (ValueError, RecursionError):
+            pass
+        raise
