@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, TypedDict
 
 from msgspec import Struct
 
@@ -65,6 +65,41 @@ class Deny(Struct, frozen=True):
 
 
 Decision = Allow | Ask | Deny
+
+
+class Place(Struct, frozen=True):
+    """A path and everywhere it leads."""
+
+    path: str
+    """Absolute and normalised, as it was named."""
+    hops: tuple[str, ...] = ()
+    """Every other spelling met while following links, the last being where it ends."""
+
+    @property
+    def target(self) -> str:
+        return self.hops[-1] if self.hops else self.path
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        return (self.path, *self.hops)
+
+
+class RuleValue(TypedDict):
+    """A rule as hosts and settings exchange it."""
+
+    toolName: str
+    ruleContent: NotRequired[str | None]
+
+
+class PermissionUpdate(TypedDict):
+    """A change of rules, mode or folders, with where it is kept; the fields depend on the type."""
+
+    type: Literal["addRules", "replaceRules", "removeRules", "setMode", "addDirectories", "removeDirectories"]
+    destination: Literal["userSettings", "projectSettings", "localSettings", "session", "cliArg"]
+    rules: NotRequired[list[RuleValue]]
+    behavior: NotRequired[Literal["allow", "deny", "ask"]]
+    mode: NotRequired[str]
+    directories: NotRequired[list[str]]
 
 
 class Access(Struct, frozen=True):

@@ -26,7 +26,14 @@ class ChoiceQuestion(Struct, frozen=True, kw_only=True, tag="choice"):
     questions: tuple[Mapping[str, Any], ...]
 
 
-Question = PermissionQuestion | ChoiceQuestion
+class NetworkQuestion(Struct, frozen=True, kw_only=True, tag="network"):
+    """May sandboxed commands reach this host? Answered with Permitted or Refused."""
+
+    host: str
+    port: int
+
+
+Question = PermissionQuestion | ChoiceQuestion | NetworkQuestion
 
 
 class Permitted(Struct, frozen=True, kw_only=True, tag="permitted"):

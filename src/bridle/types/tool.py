@@ -10,6 +10,7 @@ from bridle.types.block import AssistantMessage, ResultContent
 from bridle.types.model import ToolDefinition
 from bridle.types.permission import Access
 from bridle.types.question import Answer, Question
+from bridle.types.sandbox import Sandbox
 from bridle.types.workspace import Workspace
 
 Input = TypeVar("Input", bound=Struct)
@@ -39,6 +40,9 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """Show that work goes on: the newest output of a long call."""
     ask: Callable[[Question], Awaitable[Answer]]
     consult: Callable[[Consultation], Awaitable[AssistantMessage]]
+    approved: Mapping[str, str] = {}
+    """Where each path led when the gate let the call through; a file that lies elsewhere by now is refused."""
+    sandbox: Sandbox | None = None
 
     @property
     def cwd(self) -> str:

@@ -1,0 +1,43 @@
+"""The boundary that the kernel holds around commands."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class Confined(Struct, frozen=True, kw_only=True):
+    """How to start a program so that it stays inside."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    pass_fds: tuple[int, ...] = ()
+
+
+class Sandbox(Protocol):
+    """Made for a session from its settings, never from what a model says."""
+
+    def covers(self, command: str) -> bool:
+        """Whether a shell command would run inside; excluded commands do not."""
+        ...
+
+    @property
+    def may_be_left(self) -> bool:
+        """Whether a command may ask to run outside."""
+        ...
+
+    def confine(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Confined:
+        """The same program inside the boundary.
+
+        Raises:
+            ToolError: the boundary cannot be set up; nothing runs without it.
+        """
+        ...
+
+    def annotate(self, output: str, *, failed: bool) -> str:
+        """A sentence about what the boundary refused, when a command failed because of it; else empty."""
+        ...
+
+    async def close(self) -> None:
+        """End the proxy and remove what was made for the session."""
+        ...

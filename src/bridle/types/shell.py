@@ -1,0 +1,43 @@
+"""A shell command taken apart: every simple command that could run in it, and what each would touch."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """One simple command, wherever it stood: in a list, a loop, a substitution, behind a wrapper."""
+
+    text: str
+    """As it was written, runs of blanks made one; what people are shown."""
+    allow_forms: tuple[str, ...] = ()
+    """The texts that an allow rule may match: harmless assignments and transparent wrappers taken off."""
+    deny_forms: tuple[str, ...] = ()
+    """The texts that a deny or ask rule may match: any assignment, wrapper, quote or escape taken off too."""
+    harmless: bool = False
+    """Known to read only, with every option on its list of harmless ones."""
+    file_command: bool = False
+    """One of the simple file commands that `acceptEdits` lets run inside the working directories."""
+    why: str = ""
+    """Why it is harmless, or what keeps it from being so."""
+    reads: tuple[str, ...] = ()
+    """Files and folders it reads, absolute, with the directory changes before it taken into account."""
+    writes: tuple[str, ...] = ()
+    """Files that it or its redirections write, create or remove."""
+    unclear: str | None = None
+    """Why it cannot be told what it touches: an expansion, a glob in a write, a name from a variable."""
+    critical: str | None = None
+    """Why no rule and no mode may approve it: it removes something that must not go."""
+    blocks_prefix: bool = False
+    """No wildcard rule covers it, because it runs what its arguments say (`find -exec`, `watch`)."""
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What a command comes to."""
+
+    parts: tuple[Part, ...] = ()
+    fault: str | None = None
+    """Why the command cannot be judged as a whole: it does not parse, is too long, hides characters."""
+    leaves: tuple[str, ...] = ()
+    """Directories outside its start that a `cd` in it leads to."""
+    shape: Literal["simple", "compound"] = "simple"
