@@ -41,7 +41,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     ask: Callable[[Question], Awaitable[Answer]]
     consult: Callable[[Consultation], Awaitable[AssistantMessage]]
     approved: Mapping[str, str] = {}
-    """Where each path led when the gate let the call through; a file that lies elsewhere by now is refused."""
+    """Where each path led when the gate let the call through; what leads elsewhere by now is refused."""
     sandbox: Sandbox | None = None
 
     @property
