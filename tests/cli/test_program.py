@@ -264,3 +264,18 @@ async def test_git_state_and_environment_reach_the_model(tmp_path: Path):
     assert "trunk" in said and "begin here" in said and "new.txt" in said
     assert str(program.project) in body["system"][-1]["text"]
     assert next(row["gitBranch"] for row in program.rows() if "gitBranch" in row) == "trunk"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+async def test_closed_standard_streams_do_no_harm(tmp_path: Path, closed: str):
+    async with MessagesServer([step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        script = f'"{sys.executable}" -m bridle -p hi {closed}'
+        process = await asyncio.create_subprocess_exec(
+            "sh", "-c", script, cwd=program.project, env=program.env,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        out, err = await process.communicate()
+    assert (process.returncode, err) == (0, b"")
+    assert out == (b"" if ">&-" in closed.replace("2>&-", "") else b"ok\n")
+    assert [row["type"] for row in program.rows()][-1] in ("assistant", "cost-state")

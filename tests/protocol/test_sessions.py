@@ -180,3 +180,44 @@ async def test_second_process_cannot_write_into_an_open_session(tmp_path: Path):
         await process.wait()
     assert done.code == 1 and "--fork-session" in done.err
     os.stat(program.transcripts()[0])
+
+
+async def test_conversation_that_began_elsewhere_gets_the_instructions_with_the_next_prompt(tmp_path: Path):
+    session = "11111111-1111-4111-8111-111111111111"
+    common = {
+        "isSidechain": False, "userType": "external", "cwd": "/", "sessionId": session, "version": "2.1.300",
+        "gitBranch": "", "timestamp": "2026-01-01T00:00:00.000Z",
+    }  # fmt: skip
+    answer = {"id": "m1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "usage": {}}
+    rows = [
+        {
+            **common, "type": "user", "uuid": "u1", "parentUuid": None,
+            "message": {"role": "user", "content": "hi"},
+        },
+        {
+            **common, "type": "assistant", "uuid": "a1", "parentUuid": "u1",
+            "message": {**answer, "content": [{"type": "text", "text": "hello"}], "stop_reason": "end_turn"},
+        },
+        {"type": "future-kind", "anything": 1},
+    ]  # fmt: skip
+    async with MessagesServer([step("one"), step("two")]) as server:
+        program = Program(tmp_path, server.url)
+        (program.project / "CLAUDE.md").write_text("Be kind.\n")
+        await program.run("-p", "make the folder", "--session-id", "22222222-2222-4222-8222-222222222222")
+        transcript = program.transcripts()[0].with_name(f"{session}.jsonl")
+        transcript.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        await program.run("-p", "--resume", session, "go on")
+        messages = server.requests[1].body["messages"]
+    assert _texts({"messages": messages}) == ["hi", "hello", "go on"]
+    assert "Be kind." in json.dumps(messages[2])
+
+
+async def test_note_before_the_first_prompt_does_not_cost_the_instructions(tmp_path: Path):
+    note = b'{"type":"user","shouldQuery":false,"message":{"role":"user","content":"note"}}\n'
+    prompt = b'{"type":"user","message":{"role":"user","content":"go"}}\n'
+    async with MessagesServer([step("one")]) as server:
+        program = Program(tmp_path, server.url)
+        (program.project / "CLAUDE.md").write_text("Be kind.\n")
+        await program.run(*STREAM, "--input-format", "stream-json", stdin=note + prompt)
+        body = server.requests[0].body
+    assert _texts(body) == ["note", "go"] and "Be kind." in json.dumps(body)

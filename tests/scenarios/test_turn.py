@@ -326,14 +326,19 @@ async def test_stream_that_breaks_before_anything_whole_is_an_error(tmp_path: Pa
 
 
 async def test_reminders_stand_before_the_first_prompt_only(tmp_path: Path):
-    runtime = make_runtime(tmp_path, [says("one"), says("two")], briefing=FakeBriefing(["remember"]))
+    runtime = make_runtime(
+        tmp_path, [says("one"), says("two")], briefing=FakeBriefing(["<system-reminder>remember"])
+    )
     session = make_session()
 
     await run_turn(session, _prompt("a"), runtime)
     await run_turn(session, _prompt("b"), runtime)
 
     assert requests(runtime)[1].messages == [
-        {"role": "user", "content": [{"type": "text", "text": "remember"}, {"type": "text", "text": "a"}]},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "<system-reminder>remember"}, {"type": "text", "text": "a"}],
+        },
         {"role": "assistant", "content": [{"type": "text", "text": "one"}]},
         {"role": "user", "content": "b"},
     ]

@@ -19,6 +19,7 @@ _LATER = (
 def run(argv: Sequence[str]) -> int:
     """Run the program; every fault that a person can mend is one line on standard error."""
     env = os.environ
+    _occupy_standard_streams()
     try:
         return _dispatch(argv, env)
     except BridleError as error:
@@ -60,10 +61,19 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
     return code
 
 
+def _occupy_standard_streams() -> None:
+    """A standard stream that is closed is a number that the next file gets, and then holds our output."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
 def is_headless(args: Args) -> bool:
     """Print mode is asked for by name, by streaming formats, or by a pipe on either side."""
     asked = args.on("print") or args.text("output-format") == "stream-json"
-    return asked or not (sys.stdin.isatty() and sys.stdout.isatty())
+    return asked or not (os.isatty(0) and os.isatty(1))
 
 
 def _refuse_terminal(args: Args) -> None:

@@ -18,6 +18,7 @@ from bridle.engine.wording import (
 )
 from bridle.sessions.session import Session
 from bridle.types.block import AssistantMessage, UserBlock, result_block, text_block, text_of
+from bridle.types.entry import UserEntry
 from bridle.types.errors import ProviderError
 from bridle.types.event import ApiFault, AssistantSaid, Noticed, ToolFinished, TurnStarted, UserSaid
 from bridle.types.hook import Stop, UserPromptSubmit
@@ -58,9 +59,7 @@ async def _take_up(turn: Turn) -> Ending | None:
     if said.block is not None:
         runtime.channel.emit(Noticed(f"The prompt was refused by a hook: {said.block}", "warning"))
         return Ending("completed", text=said.block)
-    if not len(session.history) and (reminders := runtime.briefing.opening()):
-        session.say_user([*reminders], meta=True)
-    entry = session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta)
+    entry = record_prompt(session, prompt, runtime)
     if said.context:
         session.say_user([text_block(text) for text in said.context], meta=True)
     await session.sync()
@@ -76,6 +75,23 @@ async def _take_up(turn: Turn) -> Ending | None:
         )
     )
     return money_limit(turn)
+
+
+def record_prompt(session: Session, prompt: Prompt, runtime: Runtime) -> UserEntry:
+    """Add a prompt to the conversation, with the reminders before it if they have not been given yet."""
+    if not _is_briefed(session) and (reminders := runtime.briefing.opening()):
+        session.say_user([*reminders], meta=True)
+    return session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta)
+
+
+def _is_briefed(session: Session) -> bool:
+    """Whether the reminders stand somewhere in the conversation; one that began elsewhere may have none."""
+    return any(
+        entry["type"] == "user"
+        and entry.get("isMeta", False)
+        and text_of(entry["message"]["content"]).startswith("<system-reminder>")
+        for entry in session.entries
+    )
 
 
 async def _work(turn: Turn) -> Ending:

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from bridle.engine.loop import run_turn
+from bridle.engine.loop import record_prompt, run_turn
 from bridle.engine.runtime import Runtime
 from bridle.engine.wording import task_notification
 from bridle.sessions.session import Session
@@ -85,7 +85,7 @@ class Server:
     async def _serve_inbox(self) -> None:
         while (prompt := await self._inbox.next()) is not None:
             if not prompt.query:
-                self._session.say_user(prompt.content, uuid=prompt.uuid)
+                record_prompt(self._session, prompt, self._runtime)
                 continue
             self._turn = asyncio.create_task(run_turn(self._session, prompt, self._runtime))
             try:
