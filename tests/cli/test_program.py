@@ -279,3 +279,17 @@ async def test_closed_standard_streams_do_no_harm(tmp_path: Path, closed: str):
     assert (process.returncode, err) == (0, b"")
     assert out == (b"" if ">&-" in closed.replace("2>&-", "") else b"ok\n")
     assert [row["type"] for row in program.rows()][-1] in ("assistant", "cost-state")
+
+
+async def test_debug_log_tells_every_event_but_the_stream(tmp_path: Path):
+    async with MessagesServer([step("ok"), step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        await program.run("-p", "hi", "--debug-file", "log/run.txt")
+        done = await program.run("-p", "hi", "--debug")
+    log = (program.project / "log" / "run.txt").read_text()
+    assert [line.split()[1] for line in log.splitlines()] == [
+        "turn_started", "step_started", "assistant_said", "turn_finished", "finished",
+    ]  # fmt: skip
+    (own,) = (program.home / ".claude" / "debug").glob("*.txt")
+    assert own.stat().st_mode & 0o777 == 0o600 and "turn_finished" in own.read_text()
+    assert (done.code, done.err) == (0, "")

@@ -12,6 +12,7 @@ from bridle.cli.compose import Setup, assemble, open_session, set_up
 from bridle.config.load import Config
 from bridle.engine.serve import Inbox, Server
 from bridle.frontends.printing import JsonPresenter, LinePresenter, Presenter, PrintChannel, TextPresenter
+from bridle.host.paths import config_home
 from bridle.host.streams import Output, read_all, read_lines
 from bridle.protocol.frames import Facts, Framer, encode, start_failure
 from bridle.sessions.session import Session
@@ -58,7 +59,7 @@ class _Run:
         except SessionError as error:
             return await self._refuse(output, error)
         framer = self._framer(session)
-        channel = self._channel(output, framer)
+        channel = self._channel(output, framer, session)
         parts = await assemble(self._setup, session, channel, on_task=self._note_task)
         self._server = Server(session, parts.runtime, self._inbox)
         # From here on there is garbage; what start-up made stays and is never looked at again.
@@ -176,15 +177,30 @@ class _Run:
             facts, partial=args.on("include-partial-messages"), replay=args.on("replay-user-messages")
         )
 
-    def _channel(self, output: Output, framer: Framer) -> PrintChannel:
+    def _channel(self, output: Output, framer: Framer, session: Session) -> PrintChannel:
         verbose = self._args.on("verbose")
+        log = self._debug_log(session)
         match self._args.text("output-format"):
             case "stream-json":
-                return PrintChannel(LinePresenter(output, framer))
+                return PrintChannel(*log, LinePresenter(output, framer))
             case "json":
-                return PrintChannel(JsonPresenter(output, framer, everything=verbose))
+                return PrintChannel(*log, JsonPresenter(output, framer, everything=verbose))
             case _:
-                return PrintChannel(*self._narrators(verbose), TextPresenter(output))
+                return PrintChannel(*log, *self._narrators(verbose), TextPresenter(output))
+
+    def _debug_log(self, session: Session) -> tuple[Presenter, ...]:
+        path = self._args.text("debug-file")
+        if path is None and not (self._args.on("debug") or self._setup.env.get("DEBUG") == "1"):
+            return ()
+        from bridle.frontends.debug_log import DebugLog
+
+        path = path or os.path.join(config_home(self._setup.env), "debug", f"{session.id}.txt")
+        try:
+            os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+            log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise UsageError(f"the debug log {path} cannot be written: {error.strerror}") from error
+        return (DebugLog(log),)
 
     def _narrators(self, verbose: bool) -> tuple[Presenter, ...]:
         if not verbose:
