@@ -31,6 +31,20 @@ class Inbox:
         self._closed = True
         self._changed.set()
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._waiting
+
+    def waiting(self) -> list[str]:
+        """The senders' ids of the prompts that wait."""
+        return [prompt.uuid for prompt in self._waiting if prompt.uuid is not None]
+
+    def drop(self) -> list[str]:
+        """Forget every prompt that waits, and return the senders' ids of them."""
+        dropped = self.waiting()
+        self._waiting.clear()
+        return dropped
+
     async def next(self) -> Prompt | None:
         """The next prompt, or None when the inbox is closed and empty."""
         while not self._waiting:
@@ -44,10 +58,14 @@ class Inbox:
 class Server:
     """Serves one session: turns from the inbox, and a turn of its own when a background job has ended."""
 
-    def __init__(self, session: Session, runtime: Runtime, inbox: Inbox) -> None:
+    def __init__(
+        self, session: Session, runtime: Runtime, inbox: Inbox, *, on_rest: Callable[[], None] = lambda: None
+    ) -> None:
         self._session = session
         self._runtime = runtime
         self._inbox = inbox
+        self._on_rest = on_rest
+        """Told whenever no turn is owed."""
         self._turn: asyncio.Task[Outcome] | None = None
         self._ended = asyncio.Event()
         self.last: Outcome | None = None
@@ -68,6 +86,19 @@ class Server:
             except TimeoutError:
                 return
             await self._serve_inbox()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs."""
+        return self._turn is not None
+
+    def waiting(self) -> list[str]:
+        """Prompts that wait for their turn, by their senders' ids."""
+        return self._inbox.waiting()
+
+    def drop_waiting(self) -> list[str]:
+        """Forget the prompts that wait."""
+        return self._inbox.drop()
 
     def interrupt(self) -> bool:
         """End the running turn, if there is one."""
@@ -95,6 +126,8 @@ class Server:
                     raise
             finally:
                 self._turn = None
+            if self._inbox.is_empty:
+                self._on_rest()
 
 
 def _notification(task: Task) -> str:

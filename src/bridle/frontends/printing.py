@@ -8,6 +8,9 @@ from bridle.types.event import Event, TurnFinished
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.turn import Outcome
 
+NOBODY = "Nobody is there to approve this call. Go on without it, or say what you lack."
+"""What the model hears when a call would need somebody's approval."""
+
 
 class Presenter(Protocol):
     """Shows a run to somebody who only looks."""
@@ -34,10 +37,7 @@ class PrintChannel:
 
     async def ask(self, question: Question) -> Answer:
         del question
-        return Refused(
-            message="Nobody is there to approve this call. Go on without it, or say what you lack.",
-            by_person=False,
-        )
+        return Refused(message=NOBODY, by_person=False)
 
     def finish(self) -> None:
         for presenter in self._presenters:

@@ -1,7 +1,7 @@
 """Events as the lines that programs read on standard output."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 import msgspec
 from msgspec import Raw, Struct
@@ -36,6 +36,9 @@ from bridle.version import COMPATIBLE_WITH, __version__
 
 Frame = dict[str, Any]
 
+StateReports = Literal["host", "everyone"]
+"""Who may read that the session runs, waits or rests."""
+
 _PROGRESS_SECONDS = 5.0
 
 
@@ -51,10 +54,14 @@ class Facts(Struct, frozen=True, kw_only=True):
 class Framer:
     """Turns the events of one session into frames."""
 
-    def __init__(self, facts: Facts, *, partial: bool = False, replay: bool = False) -> None:
+    def __init__(
+        self, facts: Facts, *, partial: bool = False, replay: bool = False, states: StateReports | None = None
+    ) -> None:
         self._facts = facts
         self._partial = partial
         self._replay = replay
+        self._states = states
+        self._state = "idle"
         self._running: dict[str, Task] = {}
         self._progressed: dict[str, float] = {}
 
@@ -119,6 +126,18 @@ class Framer:
                 yield self.result(event.outcome)
             case _:
                 assert_never(event)
+
+    def state(self, state: str) -> Iterator[Frame]:
+        """What the session is doing, for hosts that want to know; each change once."""
+        if self._states is None or state == self._state:
+            return
+        self._state = state
+        private = {"sdk_host_only": True} if self._states == "host" else {}
+        yield self._system("session_state_changed", state=state, **private)
+
+    def mode(self, mode: str) -> Frame:
+        """The permission mode has changed."""
+        return self._system("status", status=None, permissionMode=mode)
 
     def result(self, outcome: Outcome) -> Frame:
         """The last line of a turn."""

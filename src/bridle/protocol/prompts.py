@@ -1,10 +1,12 @@
-"""Prompts that programs write on standard input, one JSON object per line."""
+"""Lines that programs write on standard input, one JSON object each."""
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from bridle.protocol.control import ControlCancel, ControlRequest, ControlResponse
 from bridle.types.errors import UsageError
 from bridle.types.text import decode_json
 from bridle.types.turn import Prompt
@@ -16,15 +18,13 @@ class Ignored(Struct, frozen=True):
     """A line that asks for nothing: empty, a keep-alive, a type of a newer release."""
 
 
-class ControlRequest(Struct, frozen=True):
-    """The host asks for something that is not a prompt."""
+class Variables(Struct, frozen=True):
+    """Environment variables that the host sets while the session runs."""
 
-    request_id: str
-    subtype: str
-    request: dict[str, Any]
+    values: Mapping[str, str]
 
 
-Line = Prompt | ControlRequest | Ignored
+Line = Prompt | ControlRequest | ControlResponse | ControlCancel | Variables | Ignored
 
 
 def read_line(line: bytes) -> Line:
@@ -36,42 +36,45 @@ def read_line(line: bytes) -> Line:
     if not line.strip():
         return Ignored()
     try:
-        message = decode_json(line)
+        message: Any = decode_json(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         shown = line[:_LONGEST_SHOWN].decode(errors="replace").strip()
         raise UsageError(f"cannot read standard input: {error} in the line {shown!r}") from error
+    if not isinstance(message, dict):
+        raise UsageError("cannot read standard input: each line must be a JSON object")
+    return _read(message)
+
+
+def _read(message: dict[str, Any]) -> Line:
     match message:
-        case {"type": "user", "message": {"role": "user", "content": str() | list() as content}}:
-            return _prompt(cast("dict[str, Any]", message), cast("Any", content))
+        case {"type": "user", "message": {"role": "user", "content": str() | list()}}:
+            return _prompt(message)
         case {"type": "user"}:
             raise UsageError('a user message needs "message": {"role": "user", "content": …}')
         case {"type": "control_request", "request_id": str() as request_id, "request": dict() as request}:
-            asked = cast("dict[str, Any]", request)
-            return ControlRequest(request_id, str(asked.get("subtype")), asked)
-        case dict():
-            return Ignored()
+            return ControlRequest(request_id, str(request.get("subtype")), request)
+        case {"type": "control_response", "response": {"request_id": str() as request_id} as response}:
+            return _response(request_id, response)
+        case {"type": "control_cancel_request", "request_id": str() as request_id}:
+            return ControlCancel(request_id)
+        case {"type": "update_environment_variables", "variables": dict() as values}:
+            return Variables({str(name): str(value) for name, value in values.items()})
         case _:
-            raise UsageError("cannot read standard input: each line must be a JSON object")
+            return Ignored()
 
 
-def unsupported(request: ControlRequest) -> dict[str, Any]:
-    """The answer to a request that this program does not know."""
-    return {
-        "type": "control_response",
-        "response": {
-            "subtype": "error",
-            "request_id": request.request_id,
-            "error": f"Unsupported control request subtype: {request.subtype}",
-            "error_code": "unsupported_request",
-        },
-    }
+def _response(request_id: str, response: Mapping[str, Any]) -> ControlResponse:
+    if response.get("subtype") == "error":
+        return ControlResponse(request_id, {}, str(response.get("error") or "the host gave no reason"))
+    answer = response.get("response")
+    return ControlResponse(request_id, answer if isinstance(answer, dict) else {})
 
 
-def _prompt(message: dict[str, Any], content: Any) -> Prompt:
+def _prompt(message: dict[str, Any]) -> Prompt:
     origin = message.get("origin")
     uuid = message.get("uuid")
     return Prompt(
-        content=content,
+        content=message["message"]["content"],
         uuid=uuid if isinstance(uuid, str) else None,
         origin={"kind": "human"} if isinstance(origin, dict) and origin.get("kind") == "human" else None,
         query=message.get("shouldQuery") is not False,

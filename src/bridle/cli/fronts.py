@@ -1,0 +1,123 @@
+"""The other end of print mode: a reader who only looks, or a host program that talks back."""
+
+import os
+from typing import Protocol
+
+from bridle.cli.compose import Setup
+from bridle.engine.runtime import Runtime
+from bridle.engine.serve import Inbox, Server
+from bridle.frontends.printing import JsonPresenter, LinePresenter, Presenter, PrintChannel, TextPresenter
+from bridle.host.paths import config_home
+from bridle.host.streams import Output
+from bridle.protocol.frames import Facts, Framer
+from bridle.sessions.session import Session
+from bridle.types.channel import Channel
+from bridle.types.errors import UsageError
+from bridle.types.turn import Outcome
+
+STDERR = 2
+
+
+class Front(Protocol):
+    """What a run needs of whoever is on the other end."""
+
+    @property
+    def channel(self) -> Channel: ...
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the last turn ended."""
+        ...
+
+    async def feed(self, inbox: Inbox, server: Server, runtime: Runtime) -> None:
+        """Put prompts into the inbox until there are no more, then close it.
+
+        Raises:
+            UsageError: what came cannot be understood.
+        """
+        ...
+
+    def rest(self) -> None:
+        """No turn is owed for now."""
+        ...
+
+    async def finish(self) -> None:
+        """The run is over; show what is left to show."""
+        ...
+
+
+class PrintFront:
+    """Somebody reads the answer; nobody says anything more."""
+
+    def __init__(self, setup: Setup, session: Session, output: Output) -> None:
+        self._stderr = Output(STDERR)
+        self.channel = PrintChannel(
+            *debug_logs(setup, session), *_narrators(setup, self._stderr), _presenter(setup, session, output)
+        )
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.channel.outcome
+
+    async def feed(self, inbox: Inbox, server: Server, runtime: Runtime) -> None:
+        del server, runtime
+        inbox.close()
+
+    def rest(self) -> None:
+        """Nobody asked to be told."""
+
+    async def finish(self) -> None:
+        self.channel.finish()
+        await self._stderr.drain()
+
+
+def facts_of(setup: Setup, session: Session) -> Facts:
+    return Facts(
+        session_id=session.id,
+        api_key_source="ANTHROPIC_API_KEY" if setup.env.get("ANTHROPIC_API_KEY") else "none",
+        output_style=setup.config.settings.output_style or "default",
+        betas=tuple(setup.args.many("betas") or ()),
+    )
+
+
+def debug_logs(setup: Setup, session: Session) -> tuple[Presenter, ...]:
+    """The log file, if one is wanted.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    path = setup.args.text("debug-file")
+    if path is None and not (setup.args.on("debug") or setup.env.get("DEBUG") == "1"):
+        return ()
+    from bridle.frontends.debug_log import DebugLog
+
+    path = path or os.path.join(config_home(setup.env), "debug", f"{session.id}.txt")
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        raise UsageError(f"the debug log {path} cannot be written: {error.strerror}") from error
+    return (DebugLog(log),)
+
+
+def _presenter(setup: Setup, session: Session, output: Output) -> Presenter:
+    args = setup.args
+    form = args.text("output-format") or "text"
+    if form == "text":
+        return TextPresenter(output)
+    framer = Framer(
+        facts_of(setup, session),
+        partial=args.on("include-partial-messages"),
+        replay=args.on("replay-user-messages"),
+    )
+    if form == "json":
+        return JsonPresenter(output, framer, everything=args.on("verbose"))
+    return LinePresenter(output, framer)
+
+
+def _narrators(setup: Setup, stderr: Output) -> tuple[Presenter, ...]:
+    if not setup.args.on("verbose") or setup.args.text("output-format") not in (None, "text"):
+        return ()
+    from bridle.frontends.narrator import Narrator
+
+    return (Narrator(stderr),)

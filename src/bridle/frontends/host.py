@@ -1,0 +1,151 @@
+"""The channel to a host program: events go out as frames, questions as control requests."""
+
+import os.path
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bridle.frontends.printing import NOBODY, Presenter
+from bridle.protocol.control import Correspondence, HostGone, HostRefused
+from bridle.protocol.frames import Frame, Framer
+from bridle.types.event import Event, TurnFinished, TurnStarted
+from bridle.types.question import (
+    Answer,
+    ChoiceQuestion,
+    Chosen,
+    NetworkQuestion,
+    PermissionQuestion,
+    Permitted,
+    Question,
+    Refused,
+)
+from bridle.types.turn import Outcome
+
+_PATHS = ("file_path", "notebook_path")
+
+
+class HostChannel:
+    """Speaks the control protocol; the host decides what the gate asks."""
+
+    def __init__(
+        self,
+        send: Callable[[Frame], None],
+        framer: Framer,
+        correspondence: Correspondence,
+        *,
+        asks: bool,
+        cwd: Callable[[], str],
+        observers: tuple[Presenter, ...] = (),
+    ) -> None:
+        self._send = send
+        self._framer = framer
+        self._correspondence = correspondence
+        self._asks = asks
+        """Whether the host has said that it answers questions."""
+        self._cwd = cwd
+        self._observers = observers
+        self.outcome: Outcome | None = None
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, TurnStarted):
+            self._change_state("running")
+        for frame in self._framer.frames(event):
+            self._send(frame)
+        for observer in self._observers:
+            observer.take(event)
+        if isinstance(event, TurnFinished):
+            self.outcome = event.outcome
+
+    def rest(self) -> None:
+        """No further turn is owed."""
+        self._change_state("idle")
+
+    def finish(self) -> None:
+        """The run is over."""
+        for observer in self._observers:
+            observer.finish(self.outcome)
+
+    async def ask(self, question: Question) -> Answer:
+        if not self._asks:
+            return Refused(message=NOBODY, by_person=False)
+        match question:
+            case PermissionQuestion():
+                return _permission(await self._can_use_tool(question))
+            case ChoiceQuestion():
+                return _choice(await self._choose(question))
+            case NetworkQuestion():
+                return Refused(
+                    message=f"The host cannot be asked about {question.host}: allow it in sandbox.network.",
+                    by_person=False,
+                )
+
+    async def _can_use_tool(self, question: PermissionQuestion) -> Mapping[str, Any]:
+        return await self._request(
+            tool_name=question.tool,
+            input=self._absolute(question.input),
+            tool_use_id=question.call_id,
+            permission_suggestions=list(question.suggestions),
+            display_name=question.tool,
+            description=str(question.input.get("description") or ""),
+            decision_reason=question.reason,
+            decision_reason_type=question.reason_type,
+        )
+
+    async def _choose(self, question: ChoiceQuestion) -> Mapping[str, Any]:
+        return await self._request(
+            tool_name="AskUserQuestion",
+            input={"questions": list(question.questions)},
+            tool_use_id=question.call_id,
+            permission_suggestions=[],
+            display_name="AskUserQuestion",
+            description="",
+            requires_user_interaction=True,
+        )
+
+    async def _request(self, **fields: Any) -> Mapping[str, Any]:
+        self._change_state("requires_action")
+        try:
+            return await self._correspondence.ask("can_use_tool", **fields)
+        except (HostRefused, HostGone) as error:
+            return {"behavior": "deny", "message": str(error)}
+        finally:
+            self._change_state("running")
+
+    def _absolute(self, input: Mapping[str, Any]) -> dict[str, Any]:
+        """Hosts look at paths without knowing where the session stands."""
+        shown = dict(input)
+        for name in _PATHS:
+            if isinstance(path := shown.get(name), str):
+                shown[name] = os.path.normpath(os.path.join(self._cwd(), os.path.expanduser(path)))
+        return shown
+
+    def _change_state(self, state: str) -> None:
+        for frame in self._framer.state(state):
+            self._send(frame)
+
+
+def _permission(answer: Mapping[str, Any]) -> Answer:
+    match answer:
+        case {"behavior": "allow"}:
+            changed, updates = answer.get("updatedInput"), answer.get("updatedPermissions")
+            return Permitted(
+                input=changed if isinstance(changed, dict) else None,
+                updates=tuple(updates) if isinstance(updates, list) else (),
+            )
+        case {"behavior": "deny"}:
+            message = answer.get("message")
+            return Refused(
+                message=message if isinstance(message, str) and message else "The host refused this call.",
+                interrupt=answer.get("interrupt") is True,
+            )
+        case _:
+            return Refused(message="The host gave an answer that is neither allow nor deny.")
+
+
+def _choice(answer: Mapping[str, Any]) -> Answer:
+    match answer:
+        case {"behavior": "allow", "updatedInput": {"answers": dict() as answers}}:
+            return Chosen(answers={str(question): str(label) for question, label in answers.items()})
+        case {"behavior": "deny", "message": str() as message}:
+            return Refused(message=message)
+        case _:
+            return Refused(message="The questions were not answered.")

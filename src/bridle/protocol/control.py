@@ -1,0 +1,120 @@
+"""Requests between bridle and a host program, and their answers, in both directions."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.types.errors import BridleError
+from bridle.types.ids import new_uuid
+
+Frame = dict[str, Any]
+
+
+class HostRefused(BridleError):
+    """The host answered a request with an error."""
+
+
+class HostGone(BridleError):
+    """The host closed its side before it answered."""
+
+
+class ControlRequest(Struct, frozen=True):
+    """The host asks for something that is not a prompt."""
+
+    request_id: str
+    subtype: str
+    request: dict[str, Any]
+
+
+class ControlResponse(Struct, frozen=True):
+    """The host answers one of our requests."""
+
+    request_id: str
+    answer: dict[str, Any]
+    error: str | None = None
+
+
+class ControlCancel(Struct, frozen=True):
+    """The host no longer wants an answer."""
+
+    request_id: str
+
+
+class Correspondence:
+    """Our requests to the host. Answers may come late, in any order, twice, or never."""
+
+    def __init__(self, send: Callable[[Frame], None]) -> None:
+        self._send = send
+        self._waiting: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._gone = False
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """The requests that have no answer yet."""
+        return tuple(self._waiting)
+
+    async def ask(self, subtype: str, **fields: Any) -> dict[str, Any]:
+        """Send a request and wait for its answer; a caller that gives up withdraws the request.
+
+        Raises:
+            HostRefused: the answer is an error.
+            HostGone: there will be no answer.
+        """
+        if self._gone:
+            raise HostGone("The host program has closed its side.")
+        request_id = new_uuid()
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[request_id] = answer
+        self._send(
+            {"type": "control_request", "request_id": request_id, "request": {"subtype": subtype, **fields}}
+        )
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self._send({"type": "control_cancel_request", "request_id": request_id})
+            raise
+        finally:
+            self._waiting.pop(request_id, None)
+
+    def take(self, response: ControlResponse) -> None:
+        """Hand an answer to whoever waits for it; nobody waits for one that is late or comes twice."""
+        answer = self._waiting.get(response.request_id)
+        if answer is None or answer.done():
+            return
+        if response.error is not None:
+            answer.set_exception(HostRefused(response.error))
+        else:
+            answer.set_result(response.answer)
+
+    def close(self) -> None:
+        """The host can answer no more."""
+        self._gone = True
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(HostGone("The host program closed its side before it answered."))
+
+
+def success(request: ControlRequest, answer: Frame | None = None, **beside: Any) -> Frame:
+    """The answer to a request that could be fulfilled."""
+    response: Frame = {
+        "subtype": "success",
+        "request_id": request.request_id,
+        "response": answer or {},
+        **beside,
+    }
+    return {"type": "control_response", "response": response}
+
+
+def failure(request: ControlRequest, error: str, **beside: Any) -> Frame:
+    """The answer to a request that could not."""
+    response = {"subtype": "error", "request_id": request.request_id, "error": error, **beside}
+    return {"type": "control_response", "response": response}
+
+
+def unsupported(request: ControlRequest) -> Frame:
+    """The answer to a request that this program does not know."""
+    return failure(
+        request, f"Unsupported control request subtype: {request.subtype}", error_code="unsupported_request"
+    )
