@@ -8,8 +8,9 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
+from bridle.frontends.frame_printing import JsonPresenter, LinePresenter
 from bridle.frontends.narrator import Narrator
-from bridle.frontends.printing import JsonPresenter, LinePresenter, Presenter, PrintChannel, TextPresenter
+from bridle.frontends.printing import Presenter, PrintChannel, TextPresenter
 from bridle.host.streams import Output
 from bridle.protocol.frames import Facts, Framer
 from bridle.types.block import AssistantMessage, result_block, text_block

@@ -6,10 +6,9 @@ from typing import Protocol
 from bridle.cli.compose import Setup
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Inbox, Server
-from bridle.frontends.printing import JsonPresenter, LinePresenter, Presenter, PrintChannel, TextPresenter
+from bridle.frontends.printing import Presenter, PrintChannel, TextPresenter
 from bridle.host.paths import config_home
 from bridle.host.streams import Output
-from bridle.protocol.frames import Facts, Framer
 from bridle.sessions.session import Session
 from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
@@ -71,15 +70,6 @@ class PrintFront:
         await self._stderr.drain()
 
 
-def facts_of(setup: Setup, session: Session) -> Facts:
-    return Facts(
-        session_id=session.id,
-        api_key_source="ANTHROPIC_API_KEY" if setup.env.get("ANTHROPIC_API_KEY") else "none",
-        output_style=setup.config.settings.output_style or "default",
-        betas=tuple(setup.args.many("betas") or ()),
-    )
-
-
 def debug_logs(setup: Setup, session: Session) -> tuple[Presenter, ...]:
     """The log file, if one is wanted.
 
@@ -105,6 +95,10 @@ def _presenter(setup: Setup, session: Session, output: Output) -> Presenter:
     form = args.text("output-format") or "text"
     if form == "text":
         return TextPresenter(output)
+    from bridle.cli.frame_facts import facts_of
+    from bridle.frontends.frame_printing import JsonPresenter, LinePresenter
+    from bridle.protocol.frames import Framer
+
     framer = Framer(
         facts_of(setup, session),
         partial=args.on("include-partial-messages"),

@@ -5,7 +5,8 @@ from typing import Any
 
 from bridle.cli.choices import choose_mode
 from bridle.cli.compose import Setup
-from bridle.cli.fronts import debug_logs, facts_of
+from bridle.cli.frame_facts import facts_of
+from bridle.cli.fronts import debug_logs
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Inbox, Server
 from bridle.frontends.desk import Desk, Offer

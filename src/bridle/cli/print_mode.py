@@ -14,7 +14,6 @@ from bridle.config.load import Config
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Inbox, Server
 from bridle.host.streams import Output, read_all
-from bridle.protocol.frames import encode, start_failure
 from bridle.sessions.session import Session
 from bridle.types.channel import Channel
 from bridle.types.errors import SessionError, UsageError
@@ -138,6 +137,8 @@ class _Run:
     async def _refuse(self, output: Output, error: SessionError) -> int:
         args = self._setup.args
         if args.text("output-format") in ("json", "stream-json"):
+            from bridle.protocol.frames import encode, start_failure
+
             session_id = args.text("resume") or args.text("session-id") or new_uuid()
             output.write(encode(start_failure(session_id, str(error))))
             await output.drain()

@@ -1,9 +1,8 @@
-"""The channel of print mode: nobody answers, and the answer comes as text, as JSON, or as lines of JSON."""
+"""The channel of print mode: nobody answers, and presenters show what happens."""
 
 from typing import Protocol
 
 from bridle.host.streams import Output
-from bridle.protocol.frames import Frame, Framer, encode
 from bridle.types.event import Event, TurnFinished
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.turn import Outcome
@@ -57,38 +56,3 @@ class TextPresenter:
         if outcome is not None:
             text = outcome.text if outcome.subtype == "success" else "\n".join(outcome.errors)
             self._output.write(f"{text}\n".encode(errors="replace"))
-
-
-class JsonPresenter:
-    """Prints the last result as one object, or all messages as one array."""
-
-    def __init__(self, output: Output, framer: Framer, *, everything: bool = False) -> None:
-        self._output = output
-        self._framer = framer
-        self._everything = everything
-        self._frames: list[Frame] = []
-
-    def take(self, event: Event) -> None:
-        if self._everything:
-            self._frames.extend(self._framer.frames(event))
-
-    def finish(self, outcome: Outcome | None) -> None:
-        if self._everything:
-            self._output.write(encode(self._frames))
-        elif outcome is not None:
-            self._output.write(encode(self._framer.result(outcome)))
-
-
-class LinePresenter:
-    """Prints every message as it happens."""
-
-    def __init__(self, output: Output, framer: Framer) -> None:
-        self._output = output
-        self._framer = framer
-
-    def take(self, event: Event) -> None:
-        for frame in self._framer.frames(event):
-            self._output.write(encode(frame))
-
-    def finish(self, outcome: Outcome | None) -> None:
-        """Everything is out already."""
