@@ -9,7 +9,7 @@ from typing import Protocol
 
 from bridle.types.errors import BridleError
 
-_SIZE_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?")
+_SIZE_LINE = rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?"
 _LONGEST_LINE = 16 * 1024
 
 
@@ -80,6 +80,7 @@ class Chunked:
     """A body in chunks, each with its size before it."""
 
     def __init__(self) -> None:
+        self._size_line = re.compile(_SIZE_LINE)
         self._rest = b""
         self._left = 0
         """Bytes of the current chunk that have not come."""
@@ -118,7 +119,7 @@ class Chunked:
             self._after_chunk = False
         elif self._in_trailer:
             self.ended = not line
-        elif (match := _SIZE_LINE.fullmatch(line)) is None:
+        elif (match := self._size_line.fullmatch(line)) is None:
             raise BodyFault("A chunk of the response has no readable size.")
         else:
             self._left = int(match[1], 16)
