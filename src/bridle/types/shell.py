@@ -15,17 +15,22 @@ class Part(Struct, frozen=True, kw_only=True):
     deny_forms: tuple[str, ...] = ()
     """The texts that a deny or ask rule may match: any assignment, wrapper, quote or escape taken off too."""
     harmless: bool = False
-    """Known to read only, with every option on its list of harmless ones."""
+    """Known to read only, with every option on its list of harmless ones; what its redirections write is in
+    `writes` and judged on its own, and so is what it reads."""
     file_command: bool = False
     """One of the simple file commands that `acceptEdits` lets run inside the working directories."""
     why: str = ""
     """Why it is harmless, or what keeps it from being so."""
     reads: tuple[str, ...] = ()
     """Files and folders it reads, absolute, with the directory changes before it taken into account."""
+    globs: tuple[str, ...] = ()
+    """Patterns of file names that it reads, absolute; their directories are in `reads`, and what they match
+    may be links."""
     writes: tuple[str, ...] = ()
     """Files that it or its redirections write, create or remove."""
     unclear: str | None = None
-    """Why it cannot be told what it touches: an expansion, a glob in a write, a name from a variable."""
+    """Why it cannot be told what it writes or runs: an expansion or glob in a write, a name from a variable.
+    No rule with a wildcard makes up for it."""
     critical: str | None = None
     """Why no rule and no mode may approve it: it removes something that must not go."""
     blocks_prefix: bool = False

@@ -1,0 +1,55 @@
+"""Where a command line leads: the directories that each of its commands may run in."""
+
+import os.path
+from collections.abc import Collection
+
+from bridle.permissions.shell.simple import Places, Simple
+from bridle.permissions.shell.words import Word
+from bridle.permissions.shell.wrappers import hides_name, unwrapped
+
+_MOST = 4
+_LOSES = frozenset({"popd", "eval", "source", "."})
+_THROUGH = frozenset({"command", "builtin", "time"})
+
+
+def join(one: Places, other: Places) -> Places:
+    """The directories of both."""
+    if one is None or other is None:
+        return None
+    both = one | other
+    return both if len(both) <= _MOST else None
+
+
+def follow(simple: Simple, at: Places, home: str, functions: Collection[str]) -> tuple[Places, Places]:
+    """Where the shell is after a simple command that went well, and after one that did not."""
+    words, wrappers = unwrapped(simple.words)
+    if not words or simple.kind not in ("command", "declaration"):
+        return at, at
+    name = words[0].value
+    if name in _LOSES or name in functions or not words[0].literal or hides_name(words):
+        return None, None
+    if name not in ("cd", "pushd") or wrappers - _THROUGH:
+        return at, at
+    target = destination(words, home)
+    if target is None or (at is None and not target.startswith("/")):
+        return None, at
+    if at is None:
+        return frozenset({os.path.normpath(target)}), None
+    return frozenset(resolve(place, target) for place in at), at
+
+
+def destination(words: tuple[Word, ...], home: str) -> str | None:
+    """The directory that `cd` is given, relative or absolute; None when it cannot be told."""
+    operands = [word for word in words[1:] if word.value not in ("-L", "--")]
+    if not operands:
+        return home if home and words[0].value == "cd" else None
+    word = operands[0]
+    if len(operands) > 1 or not word.literal or word.value.startswith(("-", "+")) or not word.value:
+        return None
+    return word.value
+
+
+def resolve(place: str, path: str) -> str:
+    """An absolute path without `.` and `..`."""
+    joined = os.path.normpath(os.path.join(place, path))
+    return joined[1:] if joined.startswith("//") else joined

@@ -1,0 +1,97 @@
+"""The simple file commands: what they read and what they write."""
+
+import os.path
+
+from msgspec import Struct
+
+from bridle.permissions.shell.options import Parsed, Refused, Use, parse
+from bridle.permissions.shell.sed_scripts import only_prints
+from bridle.permissions.shell.words import Word
+
+_USES = {
+    "mkdir": Use("pvm:", "parents verbose mode="),
+    "touch": Use("acmd:t:fh", "no-create date= no-dereference time="),
+    "rm": Use(
+        "rRfiIvd", "recursive force verbose dir interactive? one-file-system", banned="no-preserve-root"
+    ),
+    "rmdir": Use("pv", "parents verbose ignore-fail-on-non-empty"),
+    "mv": Use(
+        "finuvTt:b",
+        "force interactive no-clobber update? verbose no-target-directory target-directory= backup?",
+    ),
+    "cp": Use(
+        "rRapfinuvTt:dxPb",
+        "recursive archive preserve? no-preserve= force interactive no-clobber update? verbose"
+        " no-target-directory target-directory= no-dereference one-file-system reflink? backup?",
+    ),
+    "sed": Use(
+        "i::nErEe:uz", "in-place? quiet silent regexp-extended expression= null-data unbuffered", safe=False
+    ),
+}
+
+
+class Touched(Struct, frozen=True):
+    """What a file command would touch, relative to where it runs."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    unclear: str | None = None
+    simple: bool = False
+    """It is one of the simple ones, used in a known way."""
+
+
+def touched(name: str, words: tuple[Word, ...]) -> Touched | None:
+    """What a file command touches; None for any other command."""
+    use = _USES.get(name)
+    if use is None or (name == "sed" and not _in_place(words)):
+        return None
+    for word in words:
+        if not word.literal:
+            return Touched(unclear=f"it cannot be told what {word.raw} stands for")
+    try:
+        parsed = parse(use, words)
+    except Refused:
+        return None
+    match name:
+        case "mv" | "cp":
+            return _transfer(name, parsed)
+        case "sed":
+            return _edit(parsed)
+        case _:
+            operands = tuple(word.value for word in parsed.operands)
+            return Touched((), operands, None, bool(operands))
+
+
+def _transfer(name: str, parsed: Parsed) -> Touched:
+    operands = [word.value for word in parsed.operands]
+    folder = next(
+        (word.value for option, word in parsed.values if option in ("-t", "--target-directory")), None
+    )
+    if folder is None:
+        if len(operands) < 2:
+            return Touched(unclear=f"{name} lacks an operand")
+        operands, folder = operands[:-1], operands[-1]
+    if any(source.endswith(("/.", "/..")) or source in (".", "..") for source in operands):
+        return Touched(unclear=f"it cannot be told which files {name} brings along")
+    # The target may be a directory, and then the files go into it.
+    into = [os.path.join(folder, os.path.basename(source.rstrip("/"))) for source in operands]
+    writes = (folder, *into, *(operands if name == "mv" else ()))
+    return Touched(tuple(operands), writes, None, True)
+
+
+def _edit(parsed: Parsed) -> Touched:
+    scripts = [word.value for option, word in parsed.values if option in ("-e", "--expression")]
+    files = [word.value for word in parsed.operands]
+    if not scripts:
+        scripts, files = files[:1], files[1:]
+    if not scripts or not files or not all(map(only_prints, scripts)):
+        return Touched(unclear="the script of sed may do more than edit its files")
+    suffix = next((word.value for option, word in parsed.values if option in ("-i", "--in-place")), "")
+    if "/" in suffix or "*" in suffix:
+        return Touched(unclear="it cannot be told where sed puts its copies")
+    copies = tuple(file + suffix for file in files) if suffix else ()
+    return Touched(tuple(files), (*files, *copies), None, True)
+
+
+def _in_place(words: tuple[Word, ...]) -> bool:
+    return any(word.value.startswith(("-i", "--in-place")) for word in words)

@@ -1,0 +1,278 @@
+"""What a simple command comes to: harmless or not, what it reads, writes and must never remove."""
+
+import os.path
+import re
+from fnmatch import fnmatchcase
+
+from msgspec import Struct
+
+from bridle.permissions.shell.directories import destination, resolve
+from bridle.permissions.shell.file_commands import Touched, touched
+from bridle.permissions.shell.forms import allow_forms, deny_forms
+from bridle.permissions.shell.options import Verdict
+from bridle.permissions.shell.programs import FIND_ACTS
+from bridle.permissions.shell.read_only import judge_command, program
+from bridle.permissions.shell.removals import Ground, critical
+from bridle.permissions.shell.simple import Places, Redirection, Simple
+from bridle.permissions.shell.variables import is_harmless, may_be_set, may_be_shown
+from bridle.permissions.shell.words import Word
+from bridle.permissions.shell.wrappers import OPAQUE, hides_name, unwrapped
+from bridle.types.shell import Part
+
+_FREE_OUTPUT = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+_FREE_INPUT = frozenset({"/dev/null", "/dev/stdin", "/dev/zero", "/dev/urandom", "/dev/random"})
+_NETWORK = re.compile(r"/+dev/+(?:tcp|udp)/")
+_NUMBERS_ONLY = re.compile(r"\(\([\d\s+*/%()<>=!&|^~?:;-]*\)\)")
+_PLAIN_NUMBERS = re.compile(r"(?:\d+|\$[?#])\s-(?:eq|ne|lt|le|gt|ge)\s(?:\d+|\$[?#])(?=\s)")
+_COMPUTES = re.compile(r"[\s(!]-(?:eq|ne|lt|le|gt|ge|v|R)\s")
+_NEVER_HARMLESS_BEHIND = frozenset({"xargs", "nohup", "noglob"})
+_FD_ACTS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
+
+
+class Scene(Struct, frozen=True):
+    """What is the same for every command of a command line."""
+
+    start: str
+    home: str
+    functions: frozenset[str] = frozenset()
+    variables: frozenset[str] = frozenset()
+
+
+class _Paths(Struct):
+    """Absolute paths as they come together."""
+
+    reads: list[str]
+    writes: list[str]
+    globs: list[str]
+    unclear: str | None = None
+
+
+def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
+    """Judge one simple command; `every` is it and all that it may run."""
+    paths = _Paths([], [], [])
+    for each in simple.redirections:
+        _redirect(each, simple.places, scene, paths)
+    words, wrappers = unwrapped(simple.words)
+    verdict = _documents(simple, scene) or _verdict(simple, words, wrappers, scene)
+    if verdict.harmless:
+        verdict = _follow_reads(verdict, simple.places, scene, paths)
+    file_command = False
+    if words and not verdict.harmless and not wrappers & _NEVER_HARMLESS_BEHIND:
+        file_command = _file_command(simple, words, scene, paths)
+    ground = Ground(scene.start, scene.home, simple.places)
+    return Part(
+        text=simple.text,
+        allow_forms=allow_forms(simple),
+        deny_forms=deny_forms(simple, every),
+        harmless=verdict.harmless,
+        file_command=file_command,
+        why=verdict.why,
+        reads=tuple(dict.fromkeys(paths.reads)),
+        writes=tuple(dict.fromkeys(paths.writes)),
+        globs=tuple(dict.fromkeys(paths.globs)),
+        unclear=paths.unclear or _unknown_name(words),
+        critical=next((reason for each in every if (reason := critical(each, ground))), None),
+        blocks_prefix=_blocks_prefix(words),
+    )
+
+
+def _documents(simple: Simple, scene: Scene) -> Verdict | None:
+    """What is wrong with the here-documents and here-strings of a command."""
+    for each in simple.redirections:
+        word = each.document if each.document is not None else each.target if each.operator == "<<<" else None
+        if word is None:
+            continue
+        if not word.inert:
+            return Verdict(f"filling in {each.raw} may set a variable or run something")
+        if unknown := next((name for name in word.names if not _known(name, scene)), None):
+            return Verdict(f"it is not known what ${unknown} holds")
+    return None
+
+
+def _verdict(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: Scene) -> Verdict:
+    match simple.kind:
+        case "redirection":
+            return Verdict("it only opens files", True)
+        case "assignment":
+            return _assigned(simple)
+        case "declaration":
+            return _declared(simple)
+        case "arithmetic":
+            return Verdict("it computes", _NUMBERS_ONLY.fullmatch(simple.text) is not None)
+        case "condition":
+            # What is compared as a number is computed, and that may run a command in a subscript.
+            computes = _COMPUTES.search(_PLAIN_NUMBERS.sub("", simple.text)) is not None
+            return Verdict("it computes" if computes else "it compares", not computes)
+        case "command" | "test":
+            return _commanded(simple, words, wrappers, scene)
+
+
+def _commanded(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: Scene) -> Verdict:
+    name = words[0].value
+    if behind := wrappers & _NEVER_HARMLESS_BEHIND:
+        return Verdict(f"{min(behind)} makes more of it than can be seen")
+    if name in scene.functions or wrappers & scene.functions:
+        return Verdict(f"{name} is defined in the command itself")
+    for each in simple.assignments:
+        # `IFS= read` is how lines are read whole, and means nothing to anything but read.
+        fine = is_harmless(each.name) or (each.name == "IFS" and name == "read")
+        if not fine or not each.value.inert or not each.plain:
+            return Verdict(f"setting {each.name} may change what {name} does")
+    unknown = next((shown for word in words for shown in word.names if not _known(shown, scene)), None)
+    if unknown is not None:
+        return Verdict(f"it is not known what ${unknown} holds")
+    if name in ("cd", "pushd"):
+        target = destination(words, scene.home)
+        known = target is not None and (simple.places is not None or target.startswith("/"))
+        return Verdict("it changes the directory" if known else "it cannot be told where it leads", known)
+    start = os.path.normpath(scene.start)
+    return judge_command(words, here=start if simple.places == frozenset({start}) else None)
+
+
+def _known(name: str, scene: Scene) -> bool:
+    return name in scene.variables or may_be_shown(name)
+
+
+def _assigned(simple: Simple) -> Verdict:
+    for each in simple.assignments:
+        if not each.plain or not may_be_set(each.name):
+            return Verdict(f"setting {each.name} may change what follows")
+        if not each.value.inert or each.value.doubt == "a substitution":
+            return Verdict(f"{each.name} is set to what another command prints")
+    return Verdict("it sets a variable that means nothing to others", True)
+
+
+def _declared(simple: Simple) -> Verdict:
+    words = simple.words[1:]
+    plain = [
+        each for each in simple.assignments if each.plain and each.value.inert and is_harmless(each.name)
+    ]
+    if simple.words and simple.words[0].value == "export" and len(plain) == len(words) and words:
+        return Verdict("it sets variables that change nothing", True)
+    return Verdict(f"{simple.words[0].value if simple.words else 'it'} may change what follows")
+
+
+def _follow_reads(verdict: Verdict, places: Places, scene: Scene, paths: _Paths) -> Verdict:
+    """Note what is read, or take the verdict back when that cannot be told."""
+    if verdict.here:
+        if places is None:
+            return Verdict("it cannot be told which directory it reads")
+        paths.reads += sorted(places)
+    for word in verdict.reads:
+        if word.stream or (word.literal and (word.value == "-" or word.value in _FREE_INPUT)):
+            continue
+        found = _read(word, places, scene)
+        if found is None:
+            return Verdict(f"it cannot be told where {word.raw} leads")
+        paths.reads += found
+        if word.glob is not None:
+            paths.globs += absolute(word.value, places) or ()
+    return verdict
+
+
+def _read(word: Word, places: Places, scene: Scene) -> list[str] | None:
+    if word.doubt is not None:
+        return None
+    if word.glob is None:
+        return _certain(word.value, places, scene)
+    if any(
+        step.startswith(".") and fnmatchcase("..", step)
+        for step in word.value[word.glob.rfind("/") + 1 :].split("/")
+    ):
+        return None
+    return _certain(os.path.dirname(word.glob) or ("/" if word.glob.startswith("/") else "."), places, scene)
+
+
+def _certain(path: str, places: Places, scene: Scene) -> list[str] | None:
+    """A path made absolute, unless a `..` in it may step back over a link."""
+    steps = [step for step in path.split("/") if step not in ("", ".")]
+    leading = 0
+    while leading < len(steps) and steps[leading] == "..":
+        leading += 1
+    if ".." in steps[leading:]:
+        return None
+    start = frozenset({os.path.normpath(scene.start)})
+    if leading and (os.path.isabs(path) or places != start):
+        return None
+    return absolute(path, places)
+
+
+def absolute(path: str, places: Places) -> list[str] | None:
+    """A path as seen from each directory the command may run in; None when those are not known."""
+    if os.path.isabs(path):
+        return [resolve("/", path)]
+    return None if places is None else [resolve(place, path) for place in sorted(places)]
+
+
+def _redirect(each: Redirection, places: Places, scene: Scene, paths: _Paths) -> None:
+    target = each.target
+    if target is None or each.operator == "<<<":
+        return
+    if target.literal:
+        output = ">" in each.operator
+        if each.operator in (">&", "<&") and re.fullmatch(r"\d+-?|-", target.value):
+            return
+        if (
+            target.value in (_FREE_OUTPUT if output else _FREE_INPUT)
+            or target.value in _FREE_OUTPUT & _FREE_INPUT
+        ):
+            return
+    if not target.literal or _NETWORK.match(target.value):
+        paths.unclear = paths.unclear or f"it cannot be told where {each.raw} leads"
+        return
+    found = _certain(target.value, places, scene)
+    if found is None:
+        paths.unclear = paths.unclear or f"it cannot be told where {each.raw} leads"
+        return
+    if "<" in each.operator:
+        paths.reads += found
+    if ">" in each.operator:
+        paths.writes += found
+
+
+def _file_command(simple: Simple, words: tuple[Word, ...], scene: Scene, paths: _Paths) -> bool:
+    name = program(words[0])
+    effects = touched(name, words[1:]) if name and name not in scene.functions else None
+    if effects is None:
+        return False
+    if effects.unclear:
+        paths.unclear = paths.unclear or effects.unclear
+        return False
+    found = _resolved(effects, simple.places, scene)
+    if found is None:
+        paths.unclear = paths.unclear or "it cannot be told which files it touches"
+        return False
+    paths.reads += found[0]
+    paths.writes += found[1]
+    return effects.simple and all(is_harmless(each.name) and each.value.inert for each in simple.assignments)
+
+
+def _resolved(effects: Touched, places: Places, scene: Scene) -> tuple[list[str], list[str]] | None:
+    both: list[list[str]] = []
+    for group in (effects.reads, effects.writes):
+        found: list[str] = []
+        for path in group:
+            certain = _certain(path, places, scene)
+            if certain is None:
+                return None
+            found += certain
+        both.append(found)
+    return both[0], both[1]
+
+
+def _unknown_name(words: tuple[Word, ...]) -> str | None:
+    if not words or (words[0].literal and not hides_name(words)):
+        return None
+    return f"it cannot be told which program {words[0].raw} runs"
+
+
+def _blocks_prefix(words: tuple[Word, ...]) -> bool:
+    if not words:
+        return False
+    name = os.path.basename(words[0].value)
+    values = {word.value for word in words[1:]}
+    if name == "find":
+        return not FIND_ACTS.isdisjoint(values)
+    if name in ("fd", "fdfind"):
+        return not _FD_ACTS.isdisjoint(values)
+    return name in OPAQUE

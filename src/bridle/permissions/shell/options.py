@@ -1,0 +1,195 @@
+"""Reading the options of a command against the list of those that do no harm."""
+
+import re
+from functools import cache
+from typing import Literal
+
+from msgspec import Struct
+
+from bridle.permissions.shell.words import Word
+
+_NUMBER = re.compile(r"-\d+")
+_LIKE_OPTION = re.compile(r"--?[A-Za-z]")
+Operands = Literal["paths", "pattern", "text", "none"]
+
+
+class Use(Struct, frozen=True):
+    """How a command may be used without doing harm.
+
+    Short options are written as for getopt (`n:` takes a value, `i::` one that is attached or left out), long
+    ones as words (`lines=` takes a value, `color?` one behind an equals sign or none)."""
+
+    short: str = ""
+    long: str = ""
+    operands: Operands = "paths"
+    """Files; a pattern and then files; text that names no file; or nothing at all."""
+    safe: bool = True
+    """Not one of its options does harm, so that file names may look like options."""
+    here: bool = False
+    """It reads the directory it runs in when no file is named."""
+    recursive: str = ""
+    """Options that make it do so."""
+    most: int | None = None
+    """The most operands it may have, because one more would be written to."""
+    numbers: bool = False
+    """A number may be an option, as in `head -5`."""
+    files: str = ""
+    """Options whose value is a file that is read."""
+    patterns: str = ""
+    """Options that bring the pattern along, so that every operand is a file."""
+    banned: str = ""
+    """Long options that do harm, so that no abbreviation is taken for one of them."""
+
+
+class Verdict(Struct, frozen=True):
+    """What can be said of one use of a command."""
+
+    why: str
+    harmless: bool = False
+    reads: tuple[Word, ...] = ()
+    """Operands that are read, relative to where the command runs."""
+    here: bool = False
+    """It reads the directory it runs in."""
+
+
+class Parsed(Struct, frozen=True):
+    """Words of a command sorted into options and operands."""
+
+    operands: tuple[Word, ...] = ()
+    options: frozenset[str] = frozenset()
+    values: tuple[tuple[str, Word], ...] = ()
+
+
+class Refused(ValueError):
+    """An option is not on the list of harmless ones."""
+
+
+def look(name: str, use: Use, words: tuple[Word, ...]) -> Verdict:
+    """Judge the words behind the name of a command."""
+    try:
+        parsed = parse(use, words)
+    except Refused as reason:
+        return Verdict(f"{name}: {reason}")
+    operands = parsed.operands
+    if use.operands == "none" and operands:
+        return Verdict(f"{name} takes no operands when it only reads")
+    if use.operands in ("text", "none"):
+        # A pattern of file names shows what is in a directory.
+        return Verdict(f"{name} only reads", True, tuple(word for word in operands if word.glob is not None))
+    if use.operands == "pattern" and parsed.options.isdisjoint(use.patterns.split()):
+        operands = operands[1:]
+    if use.most is not None and (len(operands) > use.most or any(not word.literal for word in operands)):
+        return Verdict(f"{name} may write to its last operand")
+    here = use.here or not parsed.options.isdisjoint(use.recursive.split())
+    files = use.files.split()
+    reads = (*operands, *(word for option, word in parsed.values if option in files))
+    return Verdict(f"{name} only reads", True, reads, not operands and here)
+
+
+def parse(use: Use, words: tuple[Word, ...]) -> Parsed:
+    """Sort words into options and operands.
+
+    Raises Refused for an option that is not listed."""
+    operands: list[Word] = []
+    options: set[str] = set()
+    values: list[tuple[str, Word]] = []
+    index = 0
+    while index < len(words):
+        word = words[index]
+        index += 1
+        if not word.literal:
+            _check_uncertain(use, word)
+            operands.append(word)
+            continue
+        value = word.value
+        if value == "--":
+            for each in words[index:]:
+                _check_certain_enough(use, each)
+            operands += words[index:]
+            break
+        if value == "-" or not value.startswith("-"):
+            operands.append(word)
+            continue
+        if use.numbers and _NUMBER.fullmatch(value):
+            continue
+        name, given, takes_next = _long(use, word) if value.startswith("--") else _short(use, word, options)
+        options.add(name)
+        if takes_next:
+            if index == len(words):
+                raise Refused(f"{value} lacks its value")
+            given = words[index]
+            index += 1
+            _check_value(use, given)
+        if given is not None:
+            values.append((name, given))
+    return Parsed(tuple(operands), frozenset(options), tuple(values))
+
+
+def _check_uncertain(use: Use, word: Word) -> None:
+    """A word that bash fills in may look like an option."""
+    if word.stream:
+        return
+    if word.doubt is not None:
+        if use.operands != "text" or not (use.safe or word.dashless) or not word.inert:
+            raise Refused(f"{word.doubt} in {word.raw}")
+    elif not use.safe and (not word.glob or word.glob.startswith("-")):
+        raise Refused(f"{word.raw} may become an option")
+
+
+def _check_certain_enough(use: Use, word: Word) -> None:
+    if not word.stream and word.doubt is not None and (use.operands != "text" or not word.inert):
+        raise Refused(f"{word.doubt} in {word.raw}")
+
+
+def _check_value(use: Use, word: Word) -> None:
+    if not word.literal:
+        raise Refused(f"{word.doubt or 'a pattern'} in {word.raw}")
+    if not use.safe and _LIKE_OPTION.match(word.value):
+        # Where versions differ on whether an option takes a value, this would be an option.
+        raise Refused(f"{word.value} may be an option or a value")
+
+
+def _long(use: Use, word: Word) -> tuple[str, Word | None, bool]:
+    name, equals, given = word.value.partition("=")
+    kinds, banned = _long_kinds(use.long), use.banned.split()
+    kind = kinds.get(name[2:])
+    if kind is None:
+        name, kind = _abbreviated(name[2:], kinds, banned)
+    if equals and kind == "":
+        raise Refused(f"{word.value} is not on the list of harmless options")
+    value = Word(word.raw, given) if equals else None
+    return name, value, kind == "=" and not equals
+
+
+def _abbreviated(name: str, kinds: dict[str, str], banned: list[str]) -> tuple[str, str]:
+    found = [each for each in kinds if each.startswith(name)]
+    if len(name) < 3 or len(found) != 1 or any(each.startswith(name) for each in banned):
+        raise Refused(f"--{name} is not on the list of harmless options")
+    return f"--{found[0]}", kinds[found[0]]
+
+
+def _short(use: Use, word: Word, options: set[str]) -> tuple[str, Word | None, bool]:
+    """The last option of a cluster, with its value; those before it are only noted."""
+    kinds = _short_kinds(use.short)
+    cluster = word.value[1:]
+    for index, letter in enumerate(cluster):
+        kind = kinds.get(letter)
+        if kind is None:
+            raise Refused(f"-{letter} is not on the list of harmless options")
+        rest = cluster[index + 1 :]
+        if kind == ":":
+            return f"-{letter}", Word(word.raw, rest) if rest else None, not rest
+        if kind == "::":
+            return f"-{letter}", Word(word.raw, rest) if rest else None, False
+        options.add(f"-{letter}")
+    return f"-{cluster[-1]}", None, False
+
+
+@cache
+def _short_kinds(short: str) -> dict[str, str]:
+    return {found[1]: found[2] for found in re.finditer(r"([^:])(:{0,2})", short)}
+
+
+@cache
+def _long_kinds(long: str) -> dict[str, str]:
+    return {word.rstrip("=?"): word[-1] if word[-1] in "=?" else "" for word in long.split()}

@@ -1,0 +1,280 @@
+"""Commands that only read, each with its harmless options."""
+
+from bridle.permissions.shell.options import Use
+
+_GREP_LONG = (
+    "extended-regexp fixed-strings basic-regexp perl-regexp regexp= file= ignore-case"
+    " no-ignore-case word-regexp"
+    " line-regexp null-data no-messages invert-match max-count= byte-offset line-number line-buffered"
+    " with-filename no-filename label= only-matching quiet silent binary-files= text directories= devices="
+    " recursive include= exclude= exclude-from= exclude-dir= files-without-match files-with-matches count"
+    " initial-tab null before-context= after-context= context= color? colour? version help"
+)
+_GREP = Use(
+    "EFGPe:f:iywxzsvm:bnHhoqaD:d:rLlcTZUA:B:C:VI",
+    _GREP_LONG,
+    "pattern",
+    recursive="-r --recursive",
+    numbers=True,
+    files="-f --file --exclude-from",
+    patterns="-e -f --regexp --file --version -V --help",
+    banned="dereference-recursive",
+)
+_RG = Use(
+    "ivwxcl0nNHIoFPqSsuUaA:B:C:e:f:g:t:T:m:M:d:j:pr:hVE:.",
+    "ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count count-matches"
+    " files-with-matches files-without-match files line-number no-line-number with-filename no-filename"
+    " only-matching fixed-strings pcre2 quiet unrestricted multiline multiline-dotall text after-context="
+    " before-context= context= regexp= file= glob= iglob= type= type-not= max-count= max-columns="
+    " max-columns-preview max-depth= maxdepth= max-filesize= threads= pretty replace= hidden no-hidden"
+    " no-ignore no-ignore-vcs no-ignore-parent no-ignore-global no-ignore-dot heading no-heading color="
+    " colors= column no-column sort= sortr= stats no-stats json trim no-config no-messages vimgrep passthru"
+    " null null-data crlf encoding= line-buffered block-buffered byte-offset include-zero type-list version"
+    " help glob-case-insensitive no-require-git one-file-system ignore-file= context-separator= debug"
+    " field-match-separator= path-separator= engine= auto-hybrid-regex dfa-size-limit= regex-size-limit=",
+    "pattern",
+    safe=False,
+    here=True,
+    files="-f --file --ignore-file",
+    patterns="-e --regexp -f --file --files --type-list --version -V",
+    banned="pre pre-glob hostname-bin follow search-zip",
+)
+
+PLAIN = {
+    "ls": Use(
+        "aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1D0w:I:T:",
+        "all almost-all author escape block-size= ignore-backups color? colour? directory dired classify?"
+        " file-type format= full-time group-directories-first no-group human-readable si hide= hyperlink?"
+        " indicator-style= inode ignore= kibibytes dereference dereference-command-line"
+        " numeric-uid-gid literal"
+        " hide-control-chars show-control-chars quote-name quoting-style= reverse recursive size sort= time="
+        " time-style= tabsize= width= context zero version help",
+        here=True,
+    ),
+    "cat": Use(
+        "AbeEnstTuv",
+        "show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting version help",
+    ),
+    "head": Use("n:c:qvz", "lines= bytes= quiet silent verbose zero-terminated version help", numbers=True),
+    "tail": Use(
+        "n:c:qvzfFs:",
+        "lines= bytes= quiet silent verbose zero-terminated follow? retry sleep-interval= pid= version help",
+        numbers=True,
+    ),
+    "wc": Use("clmLw", "bytes chars lines max-line-length words total= version help", banned="files0-from"),
+    "grep": _GREP,
+    "egrep": _GREP,
+    "fgrep": _GREP,
+    "rg": _RG,
+    "fd": Use(
+        "HIuisgFapd:t:e:E:0c:1qhVS:j:",
+        "hidden no-ignore no-ignore-vcs no-ignore-parent unrestricted case-sensitive ignore-case glob regex"
+        " fixed-strings absolute-path full-path max-depth= min-depth= exact-depth= type= extension= exclude="
+        " print0 color= max-results= quiet size= changed-within= changed-before= owner= prune"
+        " threads= strip-cwd-prefix"
+        " path-separator= one-file-system show-errors version help",
+        "pattern",
+        safe=False,
+        here=True,
+        banned="exec exec-batch list-details follow format base-directory",
+    ),
+    "stat": Use("Lfc:t", "dereference file-system format= printf= terse cached= version help"),
+    "file": Use(
+        "bhiLkNrE0",
+        "brief mime mime-type mime-encoding no-dereference dereference keep-going no-pad raw print0"
+        " version help",
+        safe=False,
+        banned="compile magic-file files-from uncompress special-files preserve-date",
+    ),
+    "du": Use(
+        "aAbB:cd:hHkmlsSt:x0P",
+        "all apparent-size block-size= bytes total max-depth= human-readable count-links separate-dirs si"
+        " summarize threshold= one-file-system null no-dereference exclude= time? time-style="
+        " inodes version help",
+        here=True,
+        banned="files0-from exclude-from dereference",
+    ),
+    "df": Use(
+        "aB:hHiklPt:Tx:",
+        "all block-size= human-readable si inodes local portability type= print-type exclude-type="
+        " total output?"
+        " version help",
+        "text",
+    ),
+    "tree": Use(
+        "adfixL:P:I:nNqpughDFstcUrAQSCJX",
+        "dirsfirst noreport charset= filelimit= prune matchdirs ignore-case gitignore inodes device"
+        " si du metafirst"
+        " filesfirst sort= timefmt= version help",
+        safe=False,
+        here=True,
+        banned="fromfile infofile output hintro houtro",
+    ),
+    "pwd": Use("LP", "logical physical version help", "none"),
+    "basename": Use("as:z", "multiple suffix= zero version help", "text"),
+    "dirname": Use("z", "zero version help", "text"),
+    "realpath": Use(
+        "emLPsqz",
+        "canonicalize-existing canonicalize-missing logical physical quiet relative-to= relative-base= strip"
+        " no-symlinks zero version help",
+    ),
+    "readlink": Use(
+        "femnqsvz",
+        "canonicalize canonicalize-existing canonicalize-missing no-newline quiet silent verbose"
+        " zero version help",
+    ),
+    "which": Use("as", "all version help", "text"),
+    "whereis": Use("bmsu", "", "text"),
+    "type": Use("aftpP", "", "text"),
+    "whoami": Use("", "version help", "none"),
+    "id": Use("agGnruzZ", "context group groups name real user zero version help", "text"),
+    "groups": Use("", "version help", "text"),
+    "users": Use("", "version help", "none"),
+    "tty": Use("s", "silent quiet version help", "none"),
+    "hostname": Use("sI", "short all-ip-addresses version help", "none", safe=False, banned="file"),
+    "uname": Use(
+        "asnrvmpio",
+        "all kernel-name nodename kernel-release kernel-version machine processor hardware-platform"
+        " operating-system version help",
+        "none",
+    ),
+    "arch": Use("", "version help", "none"),
+    "nproc": Use("", "all ignore= version help", "none"),
+    "uptime": Use("psV", "pretty since version help", "none"),
+    "free": Use(
+        "bkmghltwvs:c:",
+        "bytes kilo mega giga tera human lohi total wide si kibi mebi gibi version help",
+        "none",
+    ),
+    "lscpu": Use("aebcpxyJ", "all extended? json parse? version help", "none"),
+    "lsblk": Use("abdfilmnpPrtJo:", "all bytes nodeps fs json list output= paths raw version help", "none"),
+    "pgrep": Use(
+        "acfilnoPu:vwxd:",
+        "list-name list-full full exact newest oldest count version help",
+        "text",
+        safe=False,
+    ),
+    "sort": Use(
+        "bcCdfghik:Mmnrst:uVz",
+        "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting"
+        " month-sort"
+        " human-numeric-sort numeric-sort random-sort reverse sort= version-sort check? key= merge stable"
+        " field-separator= unique zero-terminated parallel= debug version help",
+        safe=False,
+        banned="output compress-program temporary-directory files0-from random-source buffer-size batch-size",
+    ),
+    "uniq": Use(
+        "cdDf:is:uw:z",
+        "count repeated all-repeated? skip-fields= group? ignore-case skip-chars= unique"
+        " check-chars= zero-terminated"
+        " version help",
+        safe=False,
+        most=1,
+    ),
+    "cut": Use(
+        "b:c:d:f:nsz",
+        "bytes= characters= delimiter= fields= complement only-delimited output-delimiter="
+        " zero-terminated version help",
+    ),
+    "tr": Use("cCdst", "complement delete squeeze-repeats truncate-set1 version help", "text"),
+    "paste": Use("d:sz", "delimiters= serial zero-terminated version help"),
+    "column": Use(
+        "c:dE:eH:i:J:l:L:N:nO:o:p:R:rs:tT:W:x",
+        "output-width= table separator= output-separator= table-columns= table-right="
+        " table-noheadings json keep-empty-lines"
+        " fillrows version help",
+    ),
+    "nl": Use(
+        "b:d:f:h:i:l:n:ps:v:w:",
+        "body-numbering= header-numbering= number-format= number-separator= number-width="
+        " starting-line-number= line-increment= version help",
+    ),
+    "tac": Use("brs:", "before regex separator= version help"),
+    "rev": Use("0", "zero version help"),
+    "fold": Use("bsw:", "bytes spaces width= version help", numbers=True),
+    "fmt": Use(
+        "cstup:w:g:",
+        "crown-margin split-only tagged-paragraph uniform-spacing width= prefix= version help",
+        numbers=True,
+    ),
+    "expand": Use("it:", "initial tabs= version help"),
+    "unexpand": Use("at:", "all first-only tabs= version help"),
+    "join": Use(
+        "a:e:ij:o:t:v:1:2:z", "ignore-case check-order nocheck-order header zero-terminated version help"
+    ),
+    "comm": Use("123z", "check-order nocheck-order output-delimiter= total zero-terminated version help"),
+    "diff": Use(
+        "abBcC:dDeEiI:nNpqrsS:tTuU:wW:yZ",
+        "normal brief report-identical-files context? unified? ed rcs side-by-side width= left-column"
+        " suppress-common-lines show-c-function show-function-line= label= expand-tabs initial-tab tabsize="
+        " suppress-blank-empty recursive no-dereference new-file unidirectional-new-file"
+        " ignore-file-name-case"
+        " exclude= starting-file= ignore-case ignore-tab-expansion ignore-trailing-space ignore-space-change"
+        " ignore-all-space ignore-blank-lines ignore-matching-lines= text strip-trailing-cr minimal"
+        " speed-large-files color? palette= line-format= horizon-lines= version help",
+        safe=False,
+        banned="paginate exclude-from from-file to-file ifdef",
+    ),
+    "cmp": Use("bi:ln:s", "print-bytes ignore-initial= verbose bytes= quiet silent version help"),
+    **dict.fromkeys(
+        ("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"),
+        Use("btz", "binary text tag zero version help", banned="check"),
+    ),
+    "cksum": Use("a:z", "algorithm= untagged zero base64 raw version help", banned="check"),
+    "shasum": Use("a:bt", "algorithm= binary text version help", safe=False, banned="check"),
+    "sum": Use("rs", "sysv version help"),
+    "od": Use(
+        "A:j:N:S:t:vw::abcdfiloxs",
+        "address-radix= skip-bytes= read-bytes= strings? format= output-duplicates width? endian="
+        " version help",
+    ),
+    "hexdump": Use(
+        "bcCde:n:os:vx", "one-byte-octal canonical length= skip= no-squeezing version help", safe=False
+    ),
+    "xxd": Use("abc:Cdeg:il:o:ps:u", "", safe=False, most=1),
+    "strings": Use("adfn:t:e:w", "all bytes= print-file-name radix= encoding= version help", safe=False),
+    "base64": Use("diw:", "decode ignore-garbage wrap= version help"),
+    "base32": Use("diw:", "decode ignore-garbage wrap= version help"),
+    "seq": Use("f:s:w", "format= separator= equal-width version help", "text", numbers=True),
+    "sleep": Use("", "version help", "text"),
+    "expr": Use("", "version help", "text"),
+    "cal": Use("13jmsyA:B:n:w", "one three sunday monday julian year version help", "text"),
+    "ncal": Use("13jmsyA:B:bhMw", "", "text"),
+    "locale": Use("ackm", "all-locales charmaps category-name keyword-name version help", "text"),
+    "getconf": Use("a", "version help", "text"),
+    "factor": Use("", "version help", "text"),
+    "numfmt": Use("d:z", "to= from= suffix= field= format= padding= header? grouping version help", "text"),
+    "tsort": Use("", "version help"),
+    "jobs": Use("lpnrs", "", "text", safe=False),
+    "times": Use("", "", "none"),
+    "wait": Use("", "", "text", safe=False),
+}
+
+_NAMES_ONLY = (
+    "aws bash cc clang cmake curl docker ffmpeg g++ gawk gcc gh git grep java javac jq make"
+    " mysql ninja node npm"
+    " nvim openssl perl php pip pip3 psql python python3 rg ruby ruff sed sqlite3 ssh tar tmux uv vim wget"
+)
+VERSIONS = {
+    **{name: frozenset({"--version"}) for name in _NAMES_ONLY.split()},
+    "node": frozenset({"--version", "-v"}),
+    "npm": frozenset({"--version", "-v"}),
+    "python": frozenset({"--version", "-V"}),
+    "python3": frozenset({"--version", "-V"}),
+    "pip": frozenset({"--version", "-V"}),
+    "pip3": frozenset({"--version", "-V"}),
+    "java": frozenset({"--version", "-version"}),
+    "perl": frozenset({"--version", "-v"}),
+    "php": frozenset({"--version", "-v"}),
+    "make": frozenset({"--version", "-v"}),
+    "git": frozenset({"--version", "version"}),
+    "openssl": frozenset({"version"}),
+    "ffmpeg": frozenset({"-version"}),
+    "tmux": frozenset({"-V"}),
+    "ssh": frozenset({"-V"}),
+}
+"""How programs that do not look at the project for it are asked for their version.
+
+Not among them: rustc, cargo and go, whose version the project chooses and may bring along; yarn, which runs
+the copy that the project names; terraform and docker version, which talk to somebody; and whatever loads
+plugins or configuration first, such as pytest."""

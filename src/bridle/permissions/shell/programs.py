@@ -1,0 +1,298 @@
+"""Commands whose arguments are small languages of their own, such as find, sed, awk, jq and test."""
+
+import re
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from itertools import pairwise
+
+from bridle.permissions.shell.lists import listed
+from bridle.permissions.shell.options import Refused, Use, Verdict, look, parse
+from bridle.permissions.shell.plain_commands import PLAIN
+from bridle.permissions.shell.sed_scripts import only_prints
+from bridle.permissions.shell.variables import may_be_set
+from bridle.permissions.shell.words import Word
+
+Words = tuple[Word, ...]
+
+_FIND_TESTS = listed("""
+    -name -iname -path -ipath -wholename -iwholename -regex -iregex -type -xtype -size -mtime -atime
+    -ctime -mmin -amin -cmin -newer -anewer -cnewer -perm -user -group -uid -gid -links -inum -samefile
+    -maxdepth -mindepth -fstype -regextype -lname -ilname -used -printf
+""")
+_FIND_WORDS = listed("""
+    -print -print0 -prune -empty -daystart -depth -d -mount -xdev -noleaf -ignore_readdir_race
+    -executable -readable -writable -nouser -nogroup -true -false -quit -not -a -and -o -or -ls ! ( ) ,
+""")
+FIND_ACTS = listed("""
+    -exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls
+""")
+_FIND_OTHER = ("-follow", "-files0-from", "-L", "-H", "-D", "-O3")
+_NEWER = re.compile(r"-newer[aBcm][aBcmt]")
+_SED = Use(
+    "nErEuze:s",
+    "quiet silent regexp-extended expression= unbuffered null-data separate posix sandbox debug version help",
+    "pattern",
+    patterns="-e --expression --version --help",
+    safe=False,
+    banned="in-place file follow-symlinks",
+)
+_AWK = Use("F:v:", "", "pattern", safe=False)
+_AWK_ACTS = re.compile(
+    r"(?<!\|)\|(?!\|)|\|\|\||>(?!=)|@|\b(?:system|getline|close|fflush|ENVIRON|ARGV|ARGC|SYMTAB|FUNCTAB|PROCINFO"
+    r"|extension|load|include|namespace)\b"
+)
+_JQ = Use(
+    "rcsneSMCajRh",
+    "raw-output compact-output slurp null-input exit-status sort-keys monochrome-output"
+    " color-output ascii-output"
+    " join-output raw-input tab indent= arg= argjson= seq stream help version raw-output0 unbuffered",
+    "pattern",
+    safe=False,
+    banned="from-file slurpfile rawfile library-path args jsonargs argfile",
+)
+_JQ_ACTS = re.compile(
+    r"(?<![.\w$\"])env\b|\$ENV|\$__prog|\b(?:import|include|input_filename|modulemeta|get_search_list)\b"
+)
+_DATE = Use(
+    "uRI::d:r:",
+    "utc universal rfc-email rfc-2822 iso-8601? rfc-3339= date= reference= debug version help",
+    "text",
+    safe=False,
+    banned="set file",
+)
+_PS = Use(
+    "AaefFlLjHwdmTNo:O:p:u:U:C:t:g:G:s:q:",
+    "pid= ppid= user= sort= no-headers no-heading headers format= forest cols= columns= width= version",
+    "text",
+    safe=False,
+)
+_PS_WORDS = re.compile(r"[auxwfljvhrTSc]+|\d+(?:,\d+)*")
+_READ = Use("rsn:N:d:p:t:u:", "", "text", safe=False)
+_PRINTF_STORES = re.compile(r"%[-+ #0-9.*'hlLjztq]*n")
+_SET = re.compile(r"[-+](?:[euxfvnhC]+|[eux]*o)")
+_SET_NAMES = frozenset({"pipefail", "errexit", "nounset", "xtrace", "noglob", "noclobber", "posix"})
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_UNARY = listed("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n -o")
+_FILE_TESTS = _UNARY - {"-t", "-z", "-n", "-o"}
+_BINARY = listed("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef")
+
+
+def text(words: Words) -> Verdict:
+    """A builtin to which every word is text."""
+    if not all(word.inert for word in words):
+        return Verdict("filling in a variable may set another or run something")
+    return Verdict(
+        "it only prints or does nothing", True, tuple(word for word in words if word.glob is not None)
+    )
+
+
+def find(words: Words) -> Verdict:
+    """`find` with tests and actions that only print."""
+    roots: list[Word] = []
+    index = 0
+    while index < len(words) and words[index].value == "-P":
+        index += 1
+    while index < len(words) and not _begins_expression(words[index]):
+        if not words[index].dashless or words[index].doubt:
+            return Verdict(f"find: {words[index].raw} may become something else")
+        roots.append(words[index])
+        index += 1
+    while index < len(words):
+        word = words[index]
+        index += 1
+        if not word.literal and not _inert_pattern(word):
+            return Verdict(f"find: {word.raw} may become an action")
+        if word.value in _FIND_WORDS:
+            continue
+        if word.value not in _FIND_TESTS and not _NEWER.fullmatch(word.value):
+            return Verdict(f"find: {word.value} is not on the list of harmless tests")
+        if index < len(words) and not words[index].literal and not _inert_pattern(words[index]):
+            return Verdict(f"find: {words[index].raw} may become an action")
+        index += 1
+    return Verdict("find only looks", True, tuple(roots), not roots)
+
+
+def sed(words: Words) -> Verdict:
+    """`sed` with a script that only prints."""
+    try:
+        parsed = parse(_SED, words)
+    except Refused as reason:
+        return Verdict(f"sed: {reason}")
+    scripts = [word for option, word in parsed.values if option in ("-e", "--expression")]
+    files = parsed.operands
+    if not scripts:
+        scripts, files = list(files[:1]), files[1:]
+    if not scripts or not all(word.literal and only_prints(word.value) for word in scripts):
+        return Verdict("sed: the script may do more than print")
+    return Verdict("sed only prints", True, files)
+
+
+def awk(words: Words) -> Verdict:
+    """`awk` with a program that opens nothing and runs nothing.
+
+    Pipes and redirections are refused wherever their characters stand, in strings and patterns too: to tell
+    the two from an operator takes awk's own parser."""
+    try:
+        parsed = parse(_AWK, words)
+    except Refused as reason:
+        return Verdict(f"awk: {reason}")
+    if not parsed.operands or not parsed.operands[0].literal:
+        return Verdict("awk: the program is not known")
+    if _AWK_ACTS.search(parsed.operands[0].value):
+        return Verdict("awk: the program may open a file or run a command")
+    files = tuple(word for word in parsed.operands[1:] if not re.match(r"[A-Za-z_]\w*=", word.value))
+    return Verdict("awk only prints", True, files)
+
+
+def jq(words: Words) -> Verdict:
+    """`jq` with a filter that looks at its input only."""
+    flattened: list[Word] = []
+    index = 0
+    while index < len(words):
+        if words[index].value in ("--arg", "--argjson") and words[index].literal:
+            # A name and a value follow; the value is data wherever it comes from.
+            if not all(word.inert and not word.splits for word in words[index + 1 : index + 3]):
+                return Verdict("jq: an argument may become something else")
+            index += 3
+            continue
+        flattened.append(words[index])
+        index += 1
+    verdict = look("jq", _JQ, tuple(flattened))
+    if not verdict.harmless:
+        return verdict
+    operands = parse(_JQ, tuple(flattened)).operands
+    if operands and (not operands[0].literal or _JQ_ACTS.search(operands[0].value)):
+        return Verdict("jq: the filter may look beyond its input")
+    return verdict
+
+
+def date(words: Words) -> Verdict:
+    """`date` that shows and does not set."""
+    verdict = look("date", _DATE, words)
+    if verdict.harmless and not all(word.value.startswith("+") for word in parse(_DATE, words).operands):
+        return Verdict("date: an operand without a plus sign sets the clock")
+    return verdict
+
+
+def ps(words: Words) -> Verdict:
+    """`ps` without the environment of processes."""
+    verdict = look("ps", _PS, words)
+    if verdict.harmless and not all(_PS_WORDS.fullmatch(word.value) for word in parse(_PS, words).operands):
+        return Verdict("ps: an operand is not on the list of harmless ones")
+    return verdict
+
+
+def printf(words: Words) -> Verdict:
+    """`printf` that prints and stores nothing."""
+    rest = words[1:] if words and words[0].value == "--" else words
+    if not rest or not rest[0].literal or (rest is words and rest[0].value.startswith("-")):
+        return Verdict("printf: the format is not known")
+    if _PRINTF_STORES.search(rest[0].value) or not all(word.inert for word in rest):
+        return Verdict("printf may set a variable")
+    return Verdict("printf only prints", True)
+
+
+def test(words: Words) -> Verdict:
+    """`test` and `[` whose operators stand where they can be seen."""
+    rest = list(words)
+    while rest and rest[0].literal and rest[0].value == "!":
+        rest = rest[1:]
+    uncertain = [word for word in rest if not word.literal]
+    if any(word.splits or not word.inert or word.glob is not None for word in uncertain):
+        return Verdict("test: an operand may become several")
+    values = [word.value for word in rest]
+    if any(value in ("-v", "-R") for value in values):
+        return Verdict("test: -v may run what stands in a subscript")
+    match [word.literal for word in rest]:
+        case [] | [_]:
+            return Verdict("test only looks", True)
+        case [True, _] if values[0] in _UNARY:
+            reads = tuple(rest[1:]) if values[0] in _FILE_TESTS else ()
+            return Verdict("test only looks", True, tuple(word for word in reads if word.literal))
+        case [_, True, _] if values[1] in _BINARY:
+            return Verdict("test only looks", True)
+        case _ if uncertain:
+            return Verdict("test: the expression is not known")
+        case _:
+            reads = tuple(word for before, word in pairwise(rest) if before.value in _FILE_TESTS)
+            return Verdict("test only looks", True, reads)
+
+
+def bracket(words: Words) -> Verdict:
+    """`[ … ]` with its closing bracket."""
+    if not words or words[-1].value != "]":
+        return Verdict("[ is not closed")
+    return test(words[:-1])
+
+
+def read(words: Words) -> Verdict:
+    """`read` into variables that mean nothing to anybody else."""
+    try:
+        parsed = parse(_READ, words)
+    except Refused as reason:
+        return Verdict(f"read: {reason}")
+    if not all(
+        word.literal and _NAME.fullmatch(word.value) and may_be_set(word.value) for word in parsed.operands
+    ):
+        return Verdict("read may set a variable that matters")
+    return Verdict("read only reads its input", True)
+
+
+def set_options(words: Words) -> Verdict:
+    """`set` with the options of careful scripts."""
+    index = 0
+    while index < len(words):
+        word = words[index]
+        index += 1
+        if not word.literal or not _SET.fullmatch(word.value):
+            return Verdict("set may change what the words of this command mean")
+        if word.value.endswith("o"):
+            if index == len(words) or words[index].value not in _SET_NAMES:
+                return Verdict("set may change what the words of this command mean")
+            index += 1
+    return Verdict("set changes how errors are met", bool(words))
+
+
+def command(words: Words) -> Verdict:
+    """`command -v`, which says what a name stands for."""
+    if len(words) > 1 and words[0].value in ("-v", "-V") and all(word.inert for word in words[1:]):
+        return Verdict("command -v only looks", True)
+    return Verdict("command runs what follows")
+
+
+def strings(words: Words) -> Verdict:
+    """`strings`, which would take options from a file behind an at sign."""
+    if any(word.value.startswith("@") for word in words):
+        return Verdict("strings: options may come from a file")
+    return look("strings", PLAIN["strings"], words)
+
+
+PROGRAMS: dict[str, Callable[[Words], Verdict]] = {
+    "find": find,
+    "sed": sed,
+    "awk": awk,
+    "gawk": awk,
+    "mawk": awk,
+    "jq": jq,
+    "date": date,
+    "ps": ps,
+    "printf": printf,
+    "test": test,
+    "[": bracket,
+    "read": read,
+    "set": set_options,
+    "command": command,
+    "strings": strings,
+    **dict.fromkeys(("echo", ":", "true", "false", "exit", "return", "break", "continue"), text),
+}
+
+
+def _begins_expression(word: Word) -> bool:
+    return word.value.startswith("-") or word.value in ("(", "!", ",", ")")
+
+
+def _inert_pattern(word: Word) -> bool:
+    """A pattern of file names without quotes that cannot become one of find's dangerous words."""
+    if word.doubt is not None or word.glob is None:
+        return False
+    return not any(fnmatchcase(act, word.value) for act in (*FIND_ACTS, *_FIND_OTHER))

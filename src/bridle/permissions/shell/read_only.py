@@ -1,0 +1,60 @@
+"""Whether a command only reads."""
+
+import os.path
+
+from bridle.permissions.shell.git_commands import git
+from bridle.permissions.shell.options import Use, Verdict, look
+from bridle.permissions.shell.plain_commands import PLAIN, VERSIONS
+from bridle.permissions.shell.programs import PROGRAMS
+from bridle.permissions.shell.words import Word
+
+_TRUSTED = frozenset({"/bin", "/usr/bin"})
+# Commands that talk to a daemon or the network (docker, kubectl, gh) and build tools that may run what the
+# project brings along (cargo, go, make -n) are not here, whatever the subcommand.
+_LISTERS = {
+    ("npm", "ls"): Use("agl", "all depth= json long parseable global prod dev omit=", "text", safe=False),
+    ("npm", "list"): Use("agl", "all depth= json long parseable global prod dev omit=", "text", safe=False),
+    ("npm", "root"): Use("g", "global", "none", safe=False),
+    ("npm", "prefix"): Use("g", "global", "none", safe=False),
+    ("pip", "list"): Use(
+        "le",
+        "local user format= not-required exclude= editable exclude-editable include-editable"
+        " disable-pip-version-check",
+        "none",
+        safe=False,
+    ),
+    ("pip", "show"): Use("fv", "files verbose disable-pip-version-check", "text", safe=False),
+    ("pip", "freeze"): Use(
+        "l", "local user all exclude-editable exclude= disable-pip-version-check", "none", safe=False
+    ),
+    ("pip", "check"): Use("", "disable-pip-version-check", "none", safe=False),
+}
+
+
+def judge_command(words: tuple[Word, ...], *, here: str | None) -> Verdict:
+    """Judge a command behind its wrappers; `here` is where it runs, if that is where everything started."""
+    name = program(words[0])
+    if name is None:
+        return Verdict(f"{words[0].raw} is not a known program")
+    rest = words[1:]
+    if len(rest) == 1 and rest[0].literal and rest[0].value in VERSIONS.get(name, ()):
+        return Verdict(f"{name} says its version", True)
+    if name == "git":
+        if here is None:
+            return Verdict("git behind a change of directory reads another configuration")
+        return git(rest, here=here)
+    if check := PROGRAMS.get(name):
+        return check(rest)
+    if use := PLAIN.get(name):
+        return look(name, use, rest)
+    if rest and (lister := _LISTERS.get((name.replace("pip3", "pip"), rest[0].value))):
+        return look(f"{name} {rest[0].value}", lister, rest[1:])
+    return Verdict(f"{name} is not known to read only")
+
+
+def program(word: Word) -> str | None:
+    """The name of a program that is found on the system's path; None for any other."""
+    if not word.literal or not word.value:
+        return None
+    folder, name = os.path.split(word.value)
+    return name if not folder or folder in _TRUSTED else None

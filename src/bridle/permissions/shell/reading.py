@@ -1,0 +1,122 @@
+"""A shell command read once: every part, and whether the whole can be judged at all."""
+
+import os.path
+import re
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.permissions.shell.forms import every_command
+from bridle.permissions.shell.judge import Scene, judge
+from bridle.permissions.shell.lists import listed
+from bridle.permissions.shell.salvage import pieces
+from bridle.permissions.shell.scripts import inner_scripts
+from bridle.permissions.shell.simple import Places, Simple
+from bridle.permissions.shell.tree import TOO_DEEP, TOO_MANY, parse
+from bridle.permissions.shell.walk import Walk, flat
+from bridle.permissions.shell.wrappers import unwrapped
+from bridle.types.shell import Part, Reading
+
+_LONGEST = 10_000
+_MOST_PARTS = 50
+_DEEPEST_SCRIPT = 3
+_MOST_SCRIPTS = 20
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_HIDDEN = re.compile(
+    "[\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f"
+    "\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+_RESERVED = listed("""
+    { } then do else fi if elif while until for case esac done in function select [[ ]] !
+""")
+
+
+class _Found(Struct, frozen=True):
+    """What a walk over one command line brought."""
+
+    simples: list[Simple]
+    fault: str | None
+    scene: Scene
+    visited: frozenset[str] = frozenset()
+
+
+def read_command(command: str, *, cwd: str, home: str) -> Reading:
+    """Take a shell command apart; never raises, and says in `fault` why it cannot be judged."""
+    fault = _unreadable(command)
+    if len(command) > _LONGEST:
+        return Reading(parts=tuple(pieces(command)), fault=fault, shape="compound")
+    start = os.path.normpath(cwd)
+    found = _walk(command, frozenset({start}), start, home)
+    fault = fault or found.fault
+    simples = found.simples
+    if len(simples) > _MOST_PARTS:
+        fault = fault or TOO_MANY
+        # Nothing is allowed any more; what is left to do is to look for what is denied.
+        simples = list({each.text: each for each in simples}.values())
+    parts = [_judge(each, found.scene) for each in simples]
+    if fault:
+        parts = [replace(part, harmless=False, file_command=False) for part in parts]
+        parts += pieces(command)
+    return Reading(
+        parts=tuple(parts),
+        fault=fault,
+        leaves=_outside(found, start),
+        shape="simple" if len(parts) <= 1 else "compound",
+    )
+
+
+def _unreadable(command: str) -> str | None:
+    if len(command) > _LONGEST:
+        return f"the command is longer than {_LONGEST:,} characters"
+    if "\r" in command:
+        return "the command holds a carriage return"
+    if _CONTROL.search(command):
+        return "the command holds a control character"
+    if _HIDDEN.search(command):
+        return "the command holds a character that cannot be seen"
+    return None
+
+
+def _walk(command: str, at: Places, start: str, home: str) -> _Found:
+    tree = parse(command.encode("utf-8", "replace").decode("latin-1"), home)
+    if tree.fault in (TOO_DEEP, TOO_MANY):
+        return _Found(flat(tree), tree.fault, Scene(start, home))
+    walk = Walk(tree)
+    walk.run(at)
+    fault = walk.fault
+    if any(_misplaced(each) for each in walk.simples):
+        fault = fault or "a reserved word stands where a command is expected"
+    scene = Scene(start, home, frozenset(walk.functions), frozenset(walk.variables))
+    return _Found(walk.simples, fault, scene, frozenset(walk.visited))
+
+
+def _misplaced(simple: Simple) -> bool:
+    words, _ = unwrapped(simple.words)
+    return any(each and each[0].raw in _RESERVED for each in (simple.words, words))
+
+
+def _judge(simple: Simple, scene: Scene, depth: int = 0) -> Part:
+    """Judge a simple command, and what it would run from its own text, for rules that deny or ask."""
+    every = every_command(simple.words)
+    part = judge(simple, scene, every)
+    if depth >= _DEEPEST_SCRIPT:
+        return part
+    scripts = [text for words in every for text in inner_scripts(words, simple.redirections) if text]
+    if not scripts:
+        return part
+    denied, critical = list(part.deny_forms), part.critical
+    for text in dict.fromkeys(scripts[:_MOST_SCRIPTS]):
+        found = _walk(text, simple.places, scene.start, scene.home)
+        for each in found.simples:
+            inner = _judge(each, found.scene, depth + 1)
+            denied += inner.deny_forms
+            critical = critical or inner.critical
+        if found.fault:
+            denied += [form for piece in pieces(text) for form in piece.deny_forms]
+    return replace(part, deny_forms=tuple(dict.fromkeys(denied)), critical=critical, harmless=False)
+
+
+def _outside(found: _Found, start: str) -> tuple[str, ...]:
+    inside = start.rstrip("/") + "/"
+    places = {place for each in found.simples for place in each.places or ()} | found.visited
+    return tuple(sorted(place for place in places if not f"{place}/".startswith(inside)))

@@ -1,0 +1,86 @@
+"""S3, S18: what cannot be judged is said so, and deny rules still reach what can be recognised."""
+
+import pytest
+
+from tests.permissions.shell.readings import denies, read
+
+UNREADABLE = [
+    "ls 'unclosed; rm x",
+    'ls "unclosed; rm x',
+    "ls $(unclosed; rm x",
+    "ls `unclosed; rm x",
+    "if ls; rm x",
+    "rm x; )",
+    "rm x; fi",
+    "ls && && rm x",
+    "ls |; rm x",
+    "cat <<END\nno end; rm x",
+    "ls; rm x\r\nls",
+    "ls\rrm x",
+    "ls\0; rm x",
+    "ls \x1b[2K; rm x",
+    "ls \x07; rm x",
+    "ls \u202e; rm x",
+    "ls \u200b; rm x",
+    "ls \u00a0; rm x",
+    "ls \u3000; rm x",
+    "ls \ufeff; rm x",
+    "ls \u2028; rm x",
+    "ls \udc80; rm x",
+    "ls \U000e0041; rm x",
+    "time { rm x; }",
+    "coproc name { rm x; }",
+    "E\n\\\nrm x",
+    "ls; rm x; " + "a" * 10_000,
+    "a" * 10_000 + "; rm x",
+    "ls; " * 51 + "rm x",
+    "(" * 300 + "rm x" + ")" * 300,
+    "$(" * 300 + "rm x" + ")" * 300,
+    "echo `" + "(" * 90 + "echo \\`" + "(" * 90 + "ls" + ")" * 90 + "\\`" + ")" * 90 + "`; (rm x",
+]
+
+
+@pytest.mark.parametrize("command", UNREADABLE, ids=range(len(UNREADABLE)))
+def test_what_cannot_be_judged_has_a_fault_and_is_still_searched(command: str):
+    assert read(command).fault
+    assert denies(command, "rm x")
+
+
+AMBIGUOUS = [
+    "ls\\\nrm",  # bash joins this to one word
+    "cat<(ls)",  # and this
+    'echo $"text"',
+    "((# x;\nls))",  # two subshells and a comment
+    "ls {fd}>out",
+    "-2>&1",  # a command of this name
+    "@x=1",
+    "cat <<E''F\nhello\nEF",
+]
+
+
+@pytest.mark.parametrize("command", AMBIGUOUS)
+def test_what_the_grammar_and_bash_take_differently_has_a_fault(command: str):
+    assert read(command).fault
+
+
+@pytest.mark.parametrize("command", ["", " ", "\n", "# only a comment", "\t\n"])
+def test_nothing_has_no_parts_and_no_fault(command: str):
+    assert read(command).parts == ()
+    assert read(command).fault is None
+
+
+@pytest.mark.parametrize("command", ["echo 'ünïcödé'", "grep -r 日本 src", "echo '🙂'", "ls naïve.txt"])
+def test_letters_of_any_language_are_fine(command: str):
+    reading = read(command)
+
+    assert reading.fault is None
+    assert reading.parts[0].text == command
+
+
+@pytest.mark.parametrize("command", ["ｌｓ", "ls\u0336", "сat x", "rｍ x"])
+def test_look_alikes_are_not_the_programs_they_look_like(command: str):
+    assert not any(part.harmless for part in read(command).parts)
+
+
+def test_nothing_is_harmless_in_what_cannot_be_judged():
+    assert not any(part.harmless or part.file_command for part in read("ls; touch x; cat 'unclosed").parts)

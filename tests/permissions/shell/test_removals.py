@@ -1,0 +1,114 @@
+"""S19: removals that no rule and no mode approves."""
+
+import pytest
+
+from tests.permissions.shell.readings import read
+
+CRITICAL = [
+    "rm -rf /",
+    "rm -rf //",
+    "rm -rf /.",
+    "rm -rf /*",
+    "rm -rf /u*",
+    "rm -rf /usr",
+    "rm -rf /usr/",
+    "rm -rf /etc /x",
+    "rm -rf /tmp/../usr",
+    "rm -rf /{bin,usr}",
+    "rm -rf ~",
+    "rm -rf ~/",
+    "rm -rf ~/*",
+    "rm -rf ~root",
+    "rm -rf $HOME",
+    'rm -rf "$HOME"',
+    "rm -rf ${HOME}/*",
+    "rm -rf /home/someone",
+    "rm -rf /home",
+    "rm -rf .",
+    "rm -rf ./",
+    "rm -rf ..",
+    "rm -rf ../",
+    "rm -rf ../..",
+    "rm -rf *",
+    "rm -rf ./*",
+    "rm -rf .*",
+    "rm -rf ../*",
+    "rm -rf /srv/project",
+    "rm -rf /srv",
+    "rm -rf $PWD",
+    "rm -rf $(pwd)",
+    "rm -rf `pwd`",
+    'rm -rf "$X"/*',
+    "rm -rf $X/*",
+    "rm -rf ${X}/",
+    "rm -rf $X/",
+    "rm -rf $(x)/*",
+    "rm -rf C:/",
+    "rm -rf 'C:\\Windows'",
+    "rm --no-preserve-root -rf x",
+    "rmdir /usr",
+    "rm -r -f -- /",
+    "'rm' -rf /",
+    "\\rm -rf /",
+    "/bin/rm -rf /",
+    "sudo rm -rf /",
+    "timeout 5 rm -rf /",
+    "env A=1 rm -rf /",
+    "xargs rm -rf /",
+    "ls && rm -rf /",
+    "echo $(rm -rf /)",
+    'echo "`rm -rf ~`"',
+    "cat <(rm -rf /)",
+    "if true; then rm -rf /; fi",
+    "bash -c 'rm -rf /'",
+    "eval 'rm -rf ~'",
+    "find / -delete",
+    "find / -name x -delete",
+    "find ~ -delete",
+    "find . -delete",
+    "find . -type f -delete",
+    "find /usr -exec rm {} +",
+    "find . -exec rm -rf / \\;",
+    "cd / && rm -rf *",
+    "cd sub && rm -rf *",
+    "cd sub && rm -rf ../../project",
+    "A=1 rm -rf /",
+]
+
+
+@pytest.mark.parametrize("command", CRITICAL)
+def test_nobody_may_approve_it_beforehand(command: str):
+    assert any(part.critical for part in read(command).parts)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm x",
+        "rm -rf node_modules",
+        "rm -rf ./dist",
+        "rm -rf dist/*",
+        "rm *.pyc",
+        "rm -rf /tmp/x/y",
+        "rm -rf ~/project/old",
+        "rm -rf /srv/project/dist",
+        "rm -rf ../other",
+        'rm -rf "$X"',
+        "rm -rf $X/cache",
+        "rmdir empty",
+        "find . -name '*.pyc' -delete",
+        "find dist -delete",
+        "find . -type d -empty -delete",
+        "echo rm -rf /",
+        "ls /",
+    ],
+)
+def test_ordinary_removals_are_left_to_rules_and_modes(command: str):
+    assert not any(part.critical for part in read(command).parts)
+
+
+def test_a_fault_does_not_hide_a_critical_removal():
+    reading = read("rm -rf /; ls 'unclosed")
+
+    assert reading.fault
+    assert any(part.critical for part in reading.parts)
