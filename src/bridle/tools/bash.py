@@ -13,9 +13,9 @@ from bridle.host.background import BackgroundShells, Ending, Shell, exit_code, t
 from bridle.host.plain_text import newest_lines
 from bridle.host.shell import command_line, find_bash, shell_environment
 from bridle.tools.bash_output import describe_exit, show
-from bridle.tools.bash_reading import is_silent, may_outlive_its_limit, meaning_of_one, read_paths
+from bridle.tools.bash_reading import is_silent, may_outlive_its_limit, meaning_of_one
 from bridle.types.errors import ToolError
-from bridle.types.permission import Access
+from bridle.types.sandbox import Confined, Sandbox
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.workspace import Workspace
 
@@ -46,14 +46,6 @@ class BashInput(Struct, forbid_unknown_fields=True, kw_only=True):
     ] = None
 
 
-def _reads(input: BashInput) -> tuple[str, ...] | None:
-    return None if input.run_in_background else read_paths(input.command)
-
-
-def _access(input: BashInput, workspace: Workspace) -> Access:
-    return Access(reads=tuple(workspace.resolve(path) for path in _reads(input) or ()))
-
-
 def _check(input: BashInput, ctx: ToolContext) -> None:
     if not input.command.strip():
         raise ToolError("The command is empty: say what to run.")
@@ -67,8 +59,6 @@ def _check(input: BashInput, ctx: ToolContext) -> None:
     "Bash",
     BashInput,
     subject=lambda input: input.command,
-    access=_access,
-    read_only=lambda input: _reads(input) is not None,
     check=_check,
     max_result_chars=None,
 )
@@ -93,10 +83,13 @@ async def TOOL(input: BashInput, ctx: ToolContext) -> ToolOutput:
 async def _start_in_background(
     input: BashInput, ctx: ToolContext, shells: BackgroundShells, bash: str
 ) -> ToolOutput:
+    started = _to_start(
+        input, ctx, command_line(bash, input.command, before=ctx.env.get("CLAUDE_ENV_FILE") or None)
+    )
     task = await shells.start(
-        command_line(bash, input.command, before=ctx.env.get("CLAUDE_ENV_FILE") or None),
+        started.argv,
         cwd=ctx.cwd,
-        env=shell_environment(ctx.env, cwd=ctx.cwd, session_id=ctx.session_id),
+        env=started.env,
         command=input.command,
         description=input.description or input.command,
         call_id=ctx.call_id,
@@ -140,15 +133,34 @@ def _launch(
         bash, input.command, report_to=place.inlet, before=ctx.env.get("CLAUDE_ENV_FILE") or None
     )
     try:
+        started = _to_start(input, ctx, argv, pass_fds=(place.inlet,))
         return shells.launch(
-            argv,
+            started.argv,
             cwd=ctx.cwd,
-            env=shell_environment(ctx.env, cwd=ctx.cwd, session_id=ctx.session_id),
+            env=started.env,
             output_file=_free_name(ctx),
-            pass_fds=(place.inlet,),
+            pass_fds=started.pass_fds,
         )
     finally:
         place.close_inlet()
+
+
+def _to_start(
+    input: BashInput, ctx: ToolContext, argv: list[str], *, pass_fds: tuple[int, ...] = ()
+) -> Confined:
+    """What really is started: the command itself, or what builds the sandbox around it first."""
+    env = shell_environment(ctx.env, cwd=ctx.cwd, session_id=ctx.session_id)
+    if (sandbox := _sandbox(input, ctx)) is None:
+        return Confined(argv=tuple(argv), env=env, pass_fds=pass_fds)
+    return sandbox.confine(argv, cwd=ctx.cwd, env=env, pass_fds=pass_fds)
+
+
+def _sandbox(input: BashInput, ctx: ToolContext) -> Sandbox | None:
+    """The sandbox that the command runs in; leaving it was asked about before the call came here."""
+    sandbox = ctx.sandbox
+    if sandbox is None or (input.dangerouslyDisableSandbox and sandbox.may_be_left):
+        return None
+    return sandbox if sandbox.covers(input.command) else None
 
 
 def _go_on(
@@ -193,6 +205,10 @@ def _result(
         ]
     shown = show(shell.output_file, limit=_output_limit(ctx.env), failed=failed)
     shells.release(shell, keep_output=not shown.whole)
+    if (sandbox := _sandbox(input, ctx)) is not None and (
+        refused := sandbox.annotate(shown.text, failed=code != 0, command=input.command)
+    ):
+        notices = [*notices, refused]
     silent = is_silent(input.command)
     facts: dict[str, Any] = {
         "timedOutAfterMs": limit_ms if ending == "timeout" else None,

@@ -26,15 +26,17 @@ class Sandbox(Protocol):
         """Whether a command may ask to run outside."""
         ...
 
-    def confine(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Confined:
-        """The same program inside the boundary.
+    def confine(
+        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], pass_fds: tuple[int, ...] = ()
+    ) -> Confined:
+        """The same program inside the boundary, with the standard descriptors and `pass_fds` open.
 
         Raises:
             ToolError: the boundary cannot be set up; nothing runs without it.
         """
         ...
 
-    def annotate(self, output: str, *, failed: bool) -> str:
+    def annotate(self, output: str, *, failed: bool, command: str = "") -> str:
         """A sentence about what the boundary refused, when a command failed because of it; else empty."""
         ...
 

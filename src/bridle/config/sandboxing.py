@@ -1,0 +1,231 @@
+"""Reads the sandbox that the settings ask for."""
+
+import os.path
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from glob import glob, has_magic
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.config.load import Config
+from bridle.config.sandbox_schema import Sandbox as Settings
+from bridle.config.sources import Layer
+from bridle.host.paths import bridle_dir, config_home, global_state_file
+from bridle.host.sandbox.bubblewrap import find_bubblewrap
+from bridle.host.sandbox.confinement import Confinement, Walls
+from bridle.host.sandbox.linux import LinuxWalls, find_way
+from bridle.host.sandbox.policy import Network, Policy
+from bridle.host.sandbox.proxy import Gate, Proxy
+from bridle.host.sandbox.room import Room, close_room, open_room
+from bridle.host.sandbox.seatbelt import PROGRAM, SeatbeltWalls
+from bridle.types.errors import ConfigError
+from bridle.types.question import Answer, NetworkQuestion
+from bridle.types.sandbox import Sandbox
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """What the settings ask for, before anybody looked whether this machine can do it."""
+
+    policy: Policy
+    problems: tuple[str, ...] = ()
+
+
+async def make_sandbox(
+    config: Config,
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    roots: Callable[[], tuple[str, ...]],
+    ask: Callable[[NetworkQuestion], Awaitable[Answer]],
+    warn: Callable[[str], None],
+    platform: str = sys.platform,
+) -> Sandbox | None:
+    """The boundary of a session, None when the settings do not turn it on; closed with the session.
+
+    Raises:
+        ConfigError: it must be available and is not.
+    """
+    settings = config.settings.sandbox
+    if settings is None or not settings.enabled:
+        return None
+    wish = read_policy(config, cwd=cwd, env=env)
+    for problem in wish.problems:
+        warn(problem)
+    room = open_room(env)
+    proxy = Proxy(Gate(wish.policy.network, ask)) if wish.policy.network.mode == "proxy" else None
+    walls = await _build(wish.policy, settings, room, platform, roots=roots, env=env, proxy=proxy)
+    if isinstance(walls, str):
+        if settings.fail_if_unavailable:
+            close_room(room)
+            raise ConfigError(
+                f"The sandbox cannot be set up ({walls}): "
+                "install bubblewrap or set sandbox.failIfUnavailable to false."
+            )
+        warn(f"sandbox: none can be set up here, so commands will be refused: {walls}")
+    elif walls.ports is None and proxy is not None:
+        warn("sandbox: without namespaces commands have no network at all, not even the allowed domains")
+    return Confinement(
+        wish.policy,
+        walls=None if isinstance(walls, str) else walls,
+        fault=walls if isinstance(walls, str) else "",
+        temporary=room.temporary,
+        proxy=proxy,
+        excluded=settings.excluded_commands or (),
+        may_be_left=settings.allow_unsandboxed_commands is not False,
+        ignored=settings.ignore_violations,
+        on_close=lambda: close_room(room),
+    )
+
+
+def sandbox_for_programs(config: Config, sandbox: Sandbox | None) -> Sandbox | None:
+    """What hooks and stdio servers run in: the same boundary when any `sandbox.scope` is `all`, else none."""
+    return sandbox if any(_scope(layer) == "all" for layer in config.layers) else None
+
+
+def read_policy(config: Config, *, cwd: str, env: Mapping[str, str]) -> Wish:
+    """Everything that the layers of settings say about what commands may touch."""
+    settings = config.settings.sandbox or Settings()
+    filesystem = settings.filesystem
+    credentials = settings.credentials
+    paths = _Paths(config, cwd=cwd, env=env)
+    files = tuple(credentials.files or ()) if credentials else ()
+    variables = tuple(credentials.env_vars or ()) if credentials else ()
+    managed_reads = filesystem is not None and filesystem.allow_managed_read_paths_only is True
+    policy = Policy(
+        writable=paths.listed("allowWrite"),
+        never_writable=(
+            *paths.listed("denyWrite"),
+            config_home(env),
+            global_state_file(env),
+            bridle_dir(env),
+            config.inputs.managed_dir,
+        ),
+        unreadable=(*paths.listed("denyRead"), *paths.resolve("userSettings", (file.path for file in files))),
+        readable_again=paths.listed("allowRead", managed_only=managed_reads),
+        hidden_variables=tuple(variable.name for variable in variables),
+        network=_network(config, settings),
+        filesystem=not (filesystem is not None and filesystem.disabled),
+        weaker_nesting=settings.enable_weaker_nested_sandbox is True,
+        apple_events=settings.allow_apple_events is True,
+    )
+    masked = [*(file.path for file in files if file.mode == "mask")]
+    masked += (variable.name for variable in variables if variable.mode == "mask")
+    problems = [
+        f"sandbox.credentials: masking is not supported, so {name} is hidden instead" for name in masked
+    ]
+    if settings.network is not None and settings.network.tls_terminate is not None:
+        problems.append(
+            "sandbox.network.tlsTerminate is not supported: connections stay encrypted end to end"
+        )
+    return Wish(policy=policy, problems=tuple(problems))
+
+
+def _network(config: Config, settings: Settings) -> Network:
+    given = settings.network
+    if given is None:
+        return Network(mode="proxy")
+    managed_only = given.allow_managed_domains_only is True
+    allowed = _collect(config, ("network", "allowedDomains"), managed_only=managed_only)
+    # An empty list says that nothing is allowed; only a missing one leaves room for questions.
+    strict = given.strict_allowlist is True or managed_only or given.allowed_domains == ()
+    own_proxy = given.http_proxy_port is not None or given.socks_proxy_port is not None
+    return Network(
+        mode="off" if strict and not allowed and not own_proxy else "proxy",
+        allowed=tuple(text for _, text in allowed),
+        denied=given.denied_domains or (),
+        strict=strict,
+        all_unix_sockets=given.allow_all_unix_sockets is True,
+        unix_sockets=given.allow_unix_sockets or (),
+        local_binding=given.allow_local_binding is True,
+        mach_lookup=given.allow_mach_lookup or (),
+        weaker=settings.enable_weaker_network_isolation is True,
+        http_port=given.http_proxy_port,
+        socks_port=given.socks_proxy_port,
+    )
+
+
+class _Paths:
+    """Reads path lists of `sandbox.filesystem`, each entry relative to where it was written."""
+
+    def __init__(self, config: Config, *, cwd: str, env: Mapping[str, str]) -> None:
+        self._config = config
+        self._cwd = cwd
+        self._user = config.inputs.home
+        self._home = env.get("HOME") or os.path.expanduser("~")
+
+    def listed(self, key: str, *, managed_only: bool = False) -> tuple[str, ...]:
+        found = _collect(self._config, ("filesystem", key), managed_only=managed_only)
+        writes = key.endswith("Write")
+        paths = [path for source, text in found for path in self._resolved(source, text, globs=not writes)]
+        return tuple(dict.fromkeys(paths))
+
+    def resolve(self, source: str, texts: Iterable[str]) -> tuple[str, ...]:
+        return tuple(path for text in texts for path in self._resolved(source, text, globs=True))
+
+    def _resolved(self, source: str, text: str, *, globs: bool) -> Iterator[str]:
+        plain = text.removesuffix("/**").rstrip("/") or "/"
+        if plain == "~" or plain.startswith("~/"):
+            plain = self._home + plain[1:]
+        base = self._user if source == "userSettings" else self._cwd
+        path = os.path.normpath(os.path.join(base, plain))
+        if not has_magic(path):
+            yield path
+        elif globs:
+            yield from glob(path, recursive=True, include_hidden=True)
+
+
+def _collect(
+    config: Config, keys: tuple[str, ...], *, managed_only: bool = False
+) -> tuple[tuple[str, str], ...]:
+    """The texts of a list in all layers, each with its source."""
+    return tuple(
+        (layer.source, text)
+        for layer in config.layers
+        if layer.source == "policySettings" or not managed_only
+        for text in _values(layer, keys)
+    )
+
+
+def _values(layer: Layer, keys: tuple[str, ...]) -> tuple[str, ...]:
+    values: Any = layer.values.get("sandbox")
+    for key in keys:
+        values = values.get(key) if isinstance(values, dict) else None
+    return tuple(values) if isinstance(values, list | tuple) else ()
+
+
+def _scope(layer: Layer) -> Any:
+    values = layer.values.get("sandbox")
+    return values.get("scope") if isinstance(values, dict) else None
+
+
+async def _build(
+    policy: Policy,
+    settings: Settings,
+    room: Room,
+    platform: str,
+    *,
+    roots: Callable[[], tuple[str, ...]],
+    env: Mapping[str, str],
+    proxy: Proxy | None,
+) -> Walls | str:
+    """The walls, or why there are none."""
+    if platform == "darwin":
+        if not os.access(PROGRAM, os.X_OK):
+            return f"{PROGRAM} is missing"
+        return SeatbeltWalls(policy, roots=roots, temporary=room.temporary, proxy=proxy)
+    if platform != "linux":
+        return f"there is none for {platform}"
+    bubblewrap = find_bubblewrap(settings.bwrap_path)
+    way = await find_way(policy, room=room, bubblewrap=bubblewrap)
+    if way not in ("bubblewrap", "direct", "landlock"):
+        return way
+    return LinuxWalls(
+        policy,
+        way,
+        room=room,
+        roots=roots,
+        registry=os.path.join(bridle_dir(env), "sandbox"),
+        proxy=proxy,
+        bubblewrap=bubblewrap,
+    )

@@ -1,0 +1,1 @@
+"""Kernel-held confinement of commands."""

@@ -1,0 +1,127 @@
+"""The system calls that a confined program is refused, as a program for the kernel's filter."""
+
+import struct
+
+from msgspec import Struct
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+_ALLOW = 0x7FFF0000
+_REFUSE = 0x00050000 | 1
+_ABSENT = 0x00050000 | 38
+_NUMBER, _ARCHITECTURE = 0, 4
+_X32 = 0x40000000
+_NAMESPACE_FLAGS = 0x7E020000
+_TERMINAL_INJECTION = (0x5412, 0x541C)
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+_STREAM, _SEQUENCED = 1, 5
+
+_REFUSED = {
+    "acct": (163, 89), "add_key": (248, 217), "bpf": (321, 280), "chroot": (161, 51),
+    "clock_settime": (227, 112), "delete_module": (176, 106), "fanotify_init": (300, 262),
+    "finit_module": (313, 273), "fsconfig": (431, 431), "fsmount": (432, 432), "fsopen": (430, 430),
+    "fspick": (433, 433), "init_module": (175, 105), "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427), "io_uring_setup": (425, 425), "ioperm": (173, None), "iopl": (172, None),
+    "kcmp": (312, 272), "kexec_file_load": (320, 294), "kexec_load": (246, 104), "keyctl": (250, 219),
+    "lookup_dcookie": (212, 18), "modify_ldt": (154, None), "mount": (165, 40), "mount_setattr": (442, 442),
+    "move_mount": (429, 429), "open_by_handle_at": (304, 265), "open_tree": (428, 428),
+    "open_tree_attr": (467, 467), "perf_event_open": (298, 241), "pidfd_getfd": (438, 438),
+    "pivot_root": (155, 41), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
+    "ptrace": (101, 117), "quotactl": (179, 60), "quotactl_fd": (443, 443), "reboot": (169, 142),
+    "request_key": (249, 218), "setdomainname": (171, 162), "sethostname": (170, 161), "setns": (308, 268),
+    "settimeofday": (164, 170), "swapoff": (168, 225), "swapon": (167, 224), "syslog": (103, 116),
+    "umount2": (166, 39), "unshare": (272, 97), "userfaultfd": (323, 282), "vhangup": (153, 58),
+}  # fmt: skip
+"""On x86-64 and on 64-bit ARM."""
+
+
+class _Machine(Struct, frozen=True, kw_only=True):
+    column: int
+    audit: int
+    clone: int
+    ioctl: int
+    socket: int
+    socketpair: int
+    clone3: int = 435
+
+
+_MACHINES = {
+    "x86_64": _Machine(column=0, audit=0xC000003E, clone=56, ioctl=16, socket=41, socketpair=53),
+    "aarch64": _Machine(column=1, audit=0xC00000B7, clone=220, ioctl=29, socket=198, socketpair=199),
+}
+_MACHINES["arm64"] = _MACHINES["aarch64"]
+
+
+def is_known(machine: str) -> bool:
+    """Whether the system calls of a machine, as `os.uname` names it, are known."""
+    return machine in _MACHINES
+
+
+def call_filter(machine: str, *, internet: bool, unix_sockets: bool) -> bytes:
+    """A filter program; `internet` is for a network namespace of one's own, where it leads nowhere.
+
+    Raises:
+        KeyError: the machine is not known.
+    """
+    it = _MACHINES[machine]
+    refused = sorted(n for numbers in _REFUSED.values() if (n := numbers[it.column]) is not None)
+    parts = [
+        # A program for another instruction set could make the same calls under other numbers.
+        _step(_LOAD, _ARCHITECTURE),
+        _step(_EQUAL, it.audit, 1, 0),
+        _step(_RETURN, _ABSENT),
+        _step(_LOAD, _NUMBER),
+        _step(_AT_LEAST, _X32, 0, 1),
+        _step(_RETURN, _ABSENT),
+        *(part for number in refused for part in (_step(_EQUAL, number, 0, 1), _step(_RETURN, _REFUSE))),
+        # Its flags are behind a pointer; callers fall back to clone.
+        _step(_EQUAL, it.clone3, 0, 1),
+        _step(_RETURN, _ABSENT),
+        *_when(it.clone, [_load(0), _step(_ANY_BIT, _NAMESPACE_FLAGS, 0, 1), _step(_RETURN, _REFUSE)]),
+        *_when(it.ioctl, _refusing(1, _TERMINAL_INJECTION)),
+        *_when(it.socket, _families(internet=internet, unix_sockets=unix_sockets), ends=True),
+        *_when(it.socketpair, _pairs(unix_sockets=unix_sockets), ends=True),
+        _step(_RETURN, _ALLOW),
+    ]
+    return b"".join(parts)
+
+
+def _families(*, internet: bool, unix_sockets: bool) -> list[bytes]:
+    families = ((_INET, _INET6) if internet else ()) + ((_UNIX,) if unix_sockets else ())
+    steps = [_load(0)]
+    for family in families:
+        steps += [_step(_EQUAL, family, 0, 1), _step(_RETURN, _ALLOW)]
+    if internet:
+        # Looking at the own interfaces is how programs learn which addresses to try.
+        steps += [_step(_EQUAL, _NETLINK, 0, 3), _load(2), _step(_EQUAL, 0, 0, 1), _step(_RETURN, _ALLOW)]
+    return [*steps, _step(_RETURN, _REFUSE)]
+
+
+def _pairs(*, unix_sockets: bool) -> list[bytes]:
+    """Half of a datagram pair can be pointed at any socket of the file system; connected ones cannot."""
+    if unix_sockets:
+        return [_step(_RETURN, _ALLOW)]
+    steps = [_load(0), _step(_EQUAL, _UNIX, 1, 0), _step(_RETURN, _REFUSE), _load(1), _step(_AND, 0xF)]
+    for kind in (_STREAM, _SEQUENCED):
+        steps += [_step(_EQUAL, kind, 0, 1), _step(_RETURN, _ALLOW)]
+    return [*steps, _step(_RETURN, _REFUSE)]
+
+
+def _refusing(argument: int, values: tuple[int, ...]) -> list[bytes]:
+    steps = [_load(argument)]
+    for value in values:
+        steps += [_step(_EQUAL, value, 0, 1), _step(_RETURN, _REFUSE)]
+    return steps
+
+
+def _when(number: int, steps: list[bytes], *, ends: bool = False) -> list[bytes]:
+    """Steps for one system call; unless they end by themselves, the call is allowed after them."""
+    body = steps if ends else [*steps, _step(_RETURN, _ALLOW)]
+    return [_step(_EQUAL, number, 0, len(body)), *body]
+
+
+def _load(argument: int) -> bytes:
+    return _step(_LOAD, 16 + 8 * argument)
+
+
+def _step(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, if_so, if_not, value)

@@ -1,0 +1,138 @@
+"""The boundary of a session as its tools see it."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from bridle.host.sandbox.domains import read_rules
+from bridle.host.sandbox.exclusions import is_excluded
+from bridle.host.sandbox.policy import Policy
+from bridle.host.sandbox.proxy import Proxy
+from bridle.types.errors import ToolError
+from bridle.types.sandbox import Confined
+
+_SEARCHED = 100_000
+_MOST_HOSTS = 5
+_REFUSALS = re.compile(
+    r"Read-only file system|Operation not permitted|Permission denied|Device or resource busy"
+    r"|Invalid cross-device link"
+)
+_CUT_OFF = re.compile(
+    r"Could not resolve|Temporary failure in name resolution|Name or service not known"
+    r"|Network is unreachable|No route to host|sandbox does not let commands reach"
+)
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+class Walls(Protocol):
+    """What really holds a command."""
+
+    ports: tuple[int, int] | None
+    """Where commands find the HTTP and the SOCKS proxy; None when there is no way out."""
+
+    def wrap(self, argv: Sequence[str], *, cwd: str, keep: tuple[int, ...]) -> tuple[str, ...]: ...
+
+    async def close(self) -> None: ...
+
+
+class Confinement:
+    """Runs commands inside walls; without walls, it runs none."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        walls: Walls | None,
+        fault: str,
+        temporary: str,
+        proxy: Proxy | None,
+        excluded: tuple[str, ...] = (),
+        may_be_left: bool = True,
+        ignored: Mapping[str, Sequence[str]] | None = None,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._policy = policy
+        self._walls = walls
+        self._fault = fault
+        self._temporary = temporary
+        self._proxy = proxy
+        self._excluded = excluded
+        self._may_be_left = may_be_left
+        self._ignored = ignored or {}
+        self._on_close = on_close
+
+    @property
+    def may_be_left(self) -> bool:
+        return self._may_be_left
+
+    def covers(self, command: str) -> bool:
+        return not is_excluded(command, self._excluded)
+
+    def confine(
+        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], pass_fds: tuple[int, ...] = ()
+    ) -> Confined:
+        if self._walls is None:
+            raise ToolError(f"Commands must run in a sandbox, and none can be set up here: {self._fault}.")
+        return Confined(
+            argv=self._walls.wrap(argv, cwd=cwd, keep=pass_fds),
+            env=self._environment(env, self._walls.ports),
+            pass_fds=pass_fds,
+        )
+
+    def annotate(self, output: str, *, failed: bool, command: str = "") -> str:
+        refused = self._proxy.gate.take_refusals() if self._proxy else ()
+        if not failed:
+            return ""
+        seen = self._without_ignored(output[-_SEARCHED:], command)
+        if refused:
+            hosts = ", ".join(refused[:_MOST_HOSTS])
+            return f"The sandbox refused connections to {hosts}.{self._way_out('reach them')}"
+        if _CUT_OFF.search(seen):
+            return (
+                f"Commands in the sandbox reach the network only through its proxy.{self._way_out('connect')}"
+            )
+        if _REFUSALS.search(seen):
+            return (
+                "This may be the sandbox: commands can write only below the working directories and $TMPDIR, "
+                f"and not to protected files such as .git or .claude.{self._way_out('do this')}"
+            )
+        return ""
+
+    async def close(self) -> None:
+        if self._walls is not None:
+            await self._walls.close()
+        if self._proxy is not None:
+            await self._proxy.close()
+        self._on_close()
+
+    def _way_out(self, wish: str) -> str:
+        if not self._may_be_left:
+            return ""
+        return (
+            f" If the task needs to {wish}, run it again with dangerouslyDisableSandbox; the user is asked."
+        )
+
+    def _without_ignored(self, output: str, command: str) -> str:
+        for part, texts in self._ignored.items():
+            if part == "*" or part in command:
+                for text in texts:
+                    output = "\n".join(line for line in output.splitlines() if text not in line)
+        return output
+
+    def _environment(self, env: Mapping[str, str], ports: tuple[int, int] | None) -> dict[str, str]:
+        kept = {name: value for name, value in env.items() if name not in self._policy.hidden_variables}
+        kept |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), self._temporary)
+        kept["SANDBOX_RUNTIME"] = "1"
+        if ports is None:
+            return kept
+        http, socks = f"http://127.0.0.1:{ports[0]}", f"socks5h://127.0.0.1:{ports[1]}"
+        kept |= dict.fromkeys(("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"), http)
+        kept |= dict.fromkeys(("ALL_PROXY", "all_proxy"), socks)
+        kept |= dict.fromkeys(("NO_PROXY", "no_proxy"), self._direct_hosts())
+        kept["NODE_USE_ENV_PROXY"] = "1"
+        return kept
+
+    def _direct_hosts(self) -> str:
+        """The command's own machine, except for what the user opened on the real one."""
+        opened = {rule.host for rule in read_rules(self._policy.network).allowed}
+        return ",".join(host for host in _LOCAL if host not in opened)

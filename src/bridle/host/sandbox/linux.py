@@ -1,0 +1,200 @@
+"""Confines commands on Linux: with bubblewrap, by namespaces of our own, or by Landlock alone."""
+
+import asyncio
+import marshal
+import os
+import os.path
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Literal
+
+from bridle.host.sandbox.bubblewrap import bubblewrap_argv
+from bridle.host.sandbox.calls import is_known
+from bridle.host.sandbox.door import Door
+from bridle.host.sandbox.guards import deep_in
+from bridle.host.sandbox.plan import HTTP_PORT, SOCKS_PORT, Plan, Stage, draw, make_spec, standing
+from bridle.host.sandbox.policy import Policy, own_files
+from bridle.host.sandbox.proxy import Proxy
+from bridle.host.sandbox.room import Room
+from bridle.host.sandbox.stand_ins import StandIns
+from bridle.types.errors import ToolError
+
+Way = Literal["bubblewrap", "direct", "landlock"]
+
+_STAGES: dict[Way, Stage] = {"bubblewrap": "inner", "direct": "whole", "landlock": "landlock"}
+_START = "import marshal,sys;exec(marshal.load(open(sys.argv.pop(1),'rb')),{'__name__':'__main__'})"
+_TRIAL_SECONDS = 10
+_SEARCH_LASTS = 10.0
+_LONGEST_COMPLAINT = 300
+
+
+class LinuxWalls:
+    """The walls of one session; made inside its event loop."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        way: Way,
+        *,
+        room: Room,
+        roots: Callable[[], tuple[str, ...]],
+        registry: str,
+        proxy: Proxy | None,
+        bubblewrap: str | None = None,
+        python: str = sys.executable,
+    ) -> None:
+        self.way: Way = way
+        self.ports: tuple[int, int] | None = (
+            (HTTP_PORT, SOCKS_PORT) if proxy is not None and way != "landlock" else None
+        )
+        self._policy = policy
+        self._room = room
+        self._roots = roots
+        self._bubblewrap = bubblewrap
+        self._python = python
+        self._search = _Search()
+        self._stand_ins = StandIns(registry)
+        network = policy.network
+        self._door = Door(
+            room.door,
+            proxy=proxy,
+            instead=(network.http_port, network.socks_port),
+            on_empty=self._stand_ins.remove,
+        )
+
+    def wrap(self, argv: Sequence[str], *, cwd: str, keep: tuple[int, ...]) -> tuple[str, ...]:
+        """The command line that runs another inside.
+
+        Raises:
+            ToolError: something protected cannot be held.
+        """
+        plan = _draw(self._policy, self._roots(), self._room, self._python, deep=self._search.deep)
+        token = os.urandom(16).hex()
+        self._door.expect(token)
+        if self._policy.filesystem:
+            self._hold(plan)
+        # Bubblewrap follows links, so it cannot keep one from being replaced.
+        way = "direct" if plan.links and self.way == "bubblewrap" else self.way
+        return compose(
+            self._policy, plan, way, argv, room=self._room, cwd=cwd, keep=keep, token=token,
+            bubblewrap=self._bubblewrap, python=self._python,
+        )  # fmt: skip
+
+    async def close(self) -> None:
+        await self._door.close()
+        self._stand_ins.remove()
+
+    def _hold(self, plan: Plan) -> None:
+        if self.way == "landlock":
+            return
+        for root, guards in plan.guards:
+            try:
+                self._stand_ins.place(root, guards)
+            except OSError as error:
+                raise ToolError(
+                    f"The sandbox cannot keep protected files from being made in {root}: {error.strerror}. "
+                    "Free up space there or run without the sandbox."
+                ) from error
+
+
+class _Search:
+    """Remembers for a moment what was found deep in a folder."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[float, tuple[str, ...]]] = {}
+
+    def deep(self, root: str) -> tuple[str, ...]:
+        when, found = self._found.get(root, (0.0, ()))
+        if time.monotonic() - when > _SEARCH_LASTS or not when:
+            found = deep_in(root)
+            self._found[root] = (time.monotonic(), found)
+        return found
+
+
+async def find_way(
+    policy: Policy, *, room: Room, bubblewrap: str | None, python: str = sys.executable
+) -> Way | str:
+    """The first way that works here, tried for real; a sentence for people when none does."""
+    machine = os.uname().machine
+    if not is_known(machine):
+        return f"the system calls of {machine} processors are not known to it"
+    ways: tuple[Way, ...] = (
+        ("direct", "landlock") if bubblewrap is None else ("bubblewrap", "direct", "landlock")
+    )
+    complaints: list[str] = []
+    for way in ways:
+        complaint = await asyncio.to_thread(_try, policy, way, room, bubblewrap, python)
+        if complaint is None:
+            return way
+        complaints.append(f"{way}: {complaint}")
+    return "; ".join(complaints)
+
+
+def compose(
+    policy: Policy,
+    plan: Plan,
+    way: Way,
+    argv: Sequence[str],
+    *,
+    room: Room,
+    cwd: str,
+    keep: tuple[int, ...],
+    token: str,
+    bubblewrap: str | None,
+    python: str,
+) -> tuple[str, ...]:
+    """Write the plan down for the launcher, and the command line that starts it; no token means no door."""
+    proc = not policy.weaker_nesting
+    spec = make_spec(policy, plan, stage=_STAGES[way], room=room, machine=os.uname().machine, proc=proc)
+    if not token:
+        spec = {**spec, "door": "", "ports": []}
+    data = marshal.dumps(spec)
+    path = os.path.join(room.folder, f"plan-{sha256(data).hexdigest()[:24]}")
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        pass  # An earlier command ran under the same plan.
+    else:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+    kept = ",".join(map(str, keep))
+    inner = (python, "-I", "-S", "-c", _START, room.launcher, path, token, cwd, kept, *argv)
+    if way != "bubblewrap":
+        return inner
+    assert bubblewrap is not None
+    return bubblewrap_argv(
+        bubblewrap, inner, layers=standing(plan), filesystem=policy.filesystem, fresh_proc=proc
+    )
+
+
+def _draw(
+    policy: Policy,
+    roots: tuple[str, ...],
+    room: Room,
+    python: str,
+    *,
+    deep: Callable[[str], tuple[str, ...]] = deep_in,
+) -> Plan:
+    return draw(policy, roots=roots, own=(*own_files(), python), room=room, deep=deep)
+
+
+def _try(policy: Policy, way: Way, room: Room, bubblewrap: str | None, python: str) -> str | None:
+    plan = _draw(policy, (), room, python, deep=lambda _: ())
+    argv = compose(
+        policy, plan, way, ("/bin/true",), room=room, cwd="/", keep=(), token="", bubblewrap=bubblewrap,
+        python=python,
+    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TRIAL_SECONDS, check=False, cwd="/",
+            env={"PATH": "/usr/bin:/bin"},
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)[:_LONGEST_COMPLAINT]
+    if done.returncode == 0:
+        return None
+    said = done.stderr.decode(errors="replace").strip().rpartition(": ")
+    return (said[2] or said[0] or f"code {done.returncode}")[-_LONGEST_COMPLAINT:]

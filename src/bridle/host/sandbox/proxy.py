@@ -1,0 +1,257 @@
+"""The way out for confined commands: an HTTP and SOCKS5 proxy that reaches only what the rules allow."""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from bridle.host.sandbox.domains import plain_host, read_rules
+from bridle.host.sandbox.policy import Network
+from bridle.types.question import Answer, NetworkQuestion, Permitted
+
+_LARGEST_HEAD = 64 * 1024
+_PATIENCE = 30.0
+_CHUNK = 64 * 1024
+_MOST_REFUSALS = 20
+_HOP_BY_HOP = (b"proxy-", b"connection:", b"keep-alive:", b"host:", b"upgrade:")
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class Gate:
+    """Decides about hosts, asking about each unknown one once in a session."""
+
+    def __init__(self, network: Network, ask: Callable[[NetworkQuestion], Awaitable[Answer]]) -> None:
+        self._rules = read_rules(network)
+        self._ask = ask
+        self._answers: dict[str, asyncio.Task[bool]] = {}
+        self._refused: dict[str, None] = {}
+
+    async def connect(self, host: str, port: int) -> Streams | None:
+        """Streams to a host that may be reached, at the very address that was checked; None when it may not.
+
+        Raises:
+            OSError: the host may be reached and does not answer.
+        """
+        name = plain_host(host)
+        if not name or not 0 < port < 65536 or not await self._may_reach(name, port):
+            return self._refuse(name, port)
+        addresses = await _resolve(name, port)
+        open_to_us = [each for each in addresses if self._rules.may_connect(name, _address(each), port)]
+        if not open_to_us:
+            return self._refuse(name, port)
+        fault: OSError | None = None
+        for address in open_to_us:
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    return await asyncio.open_connection(address, port)
+            except OSError as error:
+                fault = error
+        raise fault or OSError("no address")
+
+    def take_refusals(self) -> tuple[str, ...]:
+        """The hosts that were refused since this was last asked."""
+        refused = tuple(self._refused)
+        self._refused.clear()
+        return refused
+
+    def _refuse(self, host: str, port: int) -> None:
+        if len(self._refused) < _MOST_REFUSALS:
+            self._refused[f"{host}:{port}"[:300]] = None
+
+    async def _may_reach(self, host: str, port: int) -> bool:
+        match self._rules.judge(host, port):
+            case "allow":
+                return True
+            case "deny":
+                return False
+            case "ask":
+                return await self._asked(host, port)
+
+    async def _asked(self, host: str, port: int) -> bool:
+        if (pending := self._answers.get(host)) is None:
+            pending = self._answers[host] = asyncio.create_task(self._put(host, port))
+        return await asyncio.shield(pending)
+
+    async def _put(self, host: str, port: int) -> bool:
+        return isinstance(await self._ask(NetworkQuestion(host=host, port=port)), Permitted)
+
+    async def close(self) -> None:
+        answers = tuple(self._answers.values())
+        for answer in answers:
+            answer.cancel()
+        await asyncio.gather(*answers, return_exceptions=True)
+
+
+class Proxy:
+    """Serves connections of confined commands until it is closed."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self._running: set[asyncio.Task[None]] = set()
+
+    def serve(self, listener: socket.socket, *, instead: int | None = None) -> asyncio.Task[None]:
+        """Take connections at a listening socket; `instead` is the port of another proxy to pass them to.
+
+        The task ends when it is cancelled, and closes the socket.
+        """
+        return self._start(self._accept(listener, instead), listener)
+
+    async def close(self) -> None:
+        await self.gate.close()
+        running = tuple(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    def _start(self, work: Coroutine[Any, Any, None], own: socket.socket) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        # Here and not only in the task, which may be cancelled before it has begun.
+        task.add_done_callback(lambda task: own.close() if task.cancelled() else None)
+        return task
+
+    async def _accept(self, listener: socket.socket, instead: int | None) -> None:
+        loop = asyncio.get_running_loop()
+        listener.setblocking(False)
+        while True:
+            try:
+                connection, _ = await loop.sock_accept(listener)
+            except OSError:
+                listener.close()
+                return  # Only a broken listener or a lack of descriptors ends up here.
+            self._start(self._attend(connection, instead), connection)
+
+    async def _attend(self, connection: socket.socket, instead: int | None) -> None:
+        reader, writer = await asyncio.open_connection(sock=connection, limit=_LARGEST_HEAD)
+        try:
+            if instead is not None:
+                await _join((reader, writer), await asyncio.open_connection("127.0.0.1", instead))
+                return
+            async with asyncio.timeout(_PATIENCE):
+                first = await reader.readexactly(1)
+            await (self._socks if first == b"\x05" else self._http)(first, reader, writer)
+        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
+            pass  # A client that breaks off or does not speak the protocol harms only itself.
+        finally:
+            writer.close()
+
+    async def _http(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(_PATIENCE):
+            head = first + await reader.readuntil(b"\r\n\r\n")
+        request, *fields = head[:-4].split(b"\r\n")
+        method, target, _ = request.split(b" ", 2)
+        tunnel = method.upper() == b"CONNECT"
+        host, port, path = _target(target.decode("latin-1"), tunnel=tunnel)
+        try:
+            upstream = await self.gate.connect(host, port)
+        except OSError:
+            await _answer(writer, "502 Bad Gateway", f"{host}:{port} cannot be reached.")
+            return
+        if upstream is None:
+            await _answer(writer, "403 Forbidden", f"The sandbox does not let commands reach {host}:{port}.")
+            return
+        if tunnel:
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        else:
+            authority = host if port == 80 else f"{host}:{port}"
+            kept = [field for field in fields if not field.lower().startswith(_HOP_BY_HOP)]
+            lines = (
+                b"%s %s HTTP/1.1" % (method, path.encode("latin-1")),
+                b"Host: " + authority.encode("latin-1"),
+                *kept,
+                b"Connection: close",
+            )
+            upstream[1].write(b"\r\n".join(lines) + b"\r\n\r\n")
+        await _join((reader, writer), upstream)
+
+    async def _socks(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del first
+        async with asyncio.timeout(_PATIENCE):
+            await reader.readexactly((await reader.readexactly(1))[0])
+            writer.write(b"\x05\x00")
+            _, command, _, kind = await reader.readexactly(4)
+            host = await _socks_host(kind, reader)
+            port = int.from_bytes(await reader.readexactly(2), "big")
+        if command != 1:
+            writer.write(_socks_reply(7))
+            return
+        try:
+            upstream = await self.gate.connect(host, port)
+        except OSError:
+            writer.write(_socks_reply(4))
+            return
+        writer.write(_socks_reply(2 if upstream is None else 0))
+        if upstream is not None:
+            await _join((reader, writer), upstream)
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    try:
+        return [str(ipaddress.ip_address(host))]
+    except ValueError:
+        pass  # A name.
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(each[4][0]) for each in found))
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    return ipaddress.ip_address(text.partition("%")[0])
+
+
+def _target(target: str, *, tunnel: bool) -> tuple[str, int, str]:
+    """Host, port and path of a request to a proxy; ValueError when it is not one."""
+    if tunnel:
+        host, _, port = target.rpartition(":")
+        return host, int(port), ""
+    scheme, separator, rest = target.partition("://")
+    if not separator or scheme.lower() != "http":
+        raise ValueError(target)
+    authority, slash, path = rest.partition("/")
+    authority = authority.rpartition("@")[2]
+    host, colon, port = authority.rpartition(":")
+    if not colon or "]" in port:
+        host, port = authority, "80"
+    return host, int(port), slash + path or "/"
+
+
+async def _socks_host(kind: int, reader: asyncio.StreamReader) -> str:
+    match kind:
+        case 1:
+            return str(ipaddress.IPv4Address(await reader.readexactly(4)))
+        case 4:
+            return str(ipaddress.IPv6Address(await reader.readexactly(16)))
+        case 3:
+            return (await reader.readexactly((await reader.readexactly(1))[0])).decode("latin-1")
+        case _:
+            raise ValueError("unknown kind of address")
+
+
+def _socks_reply(code: int) -> bytes:
+    return bytes((5, code, 0, 1, 0, 0, 0, 0, 0, 0))
+
+
+async def _answer(writer: asyncio.StreamWriter, status: str, text: str) -> None:
+    body = f"{text}\n".encode("latin-1", "replace")
+    fields = ("Content-Type: text/plain", f"Content-Length: {len(body)}", "Connection: close")
+    head = "\r\n".join((f"HTTP/1.1 {status}", *fields, "", ""))
+    writer.write(head.encode() + body)
+    await writer.drain()
+
+
+async def _join(one: Streams, other: Streams) -> None:
+    """Pass bytes both ways until both sides have said all."""
+    try:
+        await asyncio.gather(_pass(one[0], other[1]), _pass(other[0], one[1]))
+    finally:
+        other[1].close()
+
+
+async def _pass(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    while chunk := await source.read(_CHUNK):
+        sink.write(chunk)
+        await sink.drain()
+    if sink.can_write_eof():
+        sink.write_eof()

@@ -1,0 +1,64 @@
+"""The private folder of a session's sandbox."""
+
+import marshal
+import os
+import os.path
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+_LONGEST_BASE = 60
+"""Names of sockets are short."""
+
+
+class Room(Struct, frozen=True, kw_only=True):
+    folder: str
+    temporary: str
+    """The only part that commands may write to."""
+    door: str
+    """The socket at which commands are let in."""
+    void_file: str
+    void_folder: str
+    """What stands in for things that do not exist."""
+    dark_file: str
+    """What stands in for files that may not be read."""
+    launcher: str
+    """Our launcher, compiled, where no command can change it."""
+
+
+def open_room(env: Mapping[str, str]) -> Room:
+    """Make the folder, for the user alone and under a name that nobody can guess."""
+    base = os.path.realpath(env.get("CLAUDE_CODE_TMPDIR") or env.get("TMPDIR") or "/tmp")
+    if len(base) > _LONGEST_BASE or not os.access(base, os.W_OK):
+        base = "/tmp"
+    folder = os.path.join(base, f"bridle-{os.urandom(8).hex()}")
+    os.mkdir(folder, 0o700)
+    room = Room(
+        folder=folder,
+        temporary=os.path.join(folder, "tmp"),
+        door=os.path.join(folder, "door"),
+        void_file=os.path.join(folder, "void"),
+        void_folder=os.path.join(folder, "voids"),
+        dark_file=os.path.join(folder, "dark"),
+        launcher=os.path.join(folder, "launcher"),
+    )
+    os.mkdir(room.temporary, 0o700)
+    os.mkdir(room.void_folder, 0o555)
+    with open(room.launcher, "xb") as file:
+        file.write(_compiled_launcher())
+    for path, mode in ((room.void_file, 0o444), (room.dark_file, 0o000)):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, mode))
+    return room
+
+
+def _compiled_launcher() -> bytes:
+    path = os.path.join(os.path.dirname(__file__), "launch.py")
+    with open(path, encoding="utf-8") as file:
+        return marshal.dumps(compile(file.read(), path, "exec", dont_inherit=True))
+
+
+def close_room(room: Room) -> None:
+    """Remove the folder and all that commands left in it."""
+    import shutil
+
+    shutil.rmtree(room.folder, ignore_errors=True)

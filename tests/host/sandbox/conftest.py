@@ -1,0 +1,25 @@
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from bridle.host.sandbox.linux import Way
+from tests.fakes.confined import FakePlace, place_for
+
+_WAYS: tuple[Way, ...] = ("direct", "bubblewrap")
+
+
+@pytest_asyncio.fixture(params=[(name, way) for name in ("me", "nobody") for way in _WAYS], ids="-".join)
+async def place(request: pytest.FixtureRequest) -> AsyncIterator[FakePlace]:
+    """A project behind full walls, for each kind of user and each way to build them."""
+    pair: Any = request.param
+    async with place_for(*pair) as place:
+        yield place
+
+
+@pytest_asyncio.fixture(params=["me", "nobody"])
+async def narrow(request: pytest.FixtureRequest) -> AsyncIterator[FakePlace]:
+    """A project behind Landlock alone, as in a container that allows nothing else."""
+    async with place_for(str(request.param), "landlock") as place:
+        yield place
