@@ -27,11 +27,18 @@ class Folders:
             text = values if isinstance(values, str) else json.dumps(values, indent=2)
             self.files[name].write_text(text, encoding="utf-8")
 
-    def load(self, *, flag: str | None = None, setting_sources: tuple[str, ...] | None = None) -> Config:
+    def load(
+        self,
+        *,
+        flag: str | None = None,
+        setting_sources: tuple[str, ...] | None = None,
+        trusted: bool | None = True,
+    ) -> Config:
         return load(
             cwd=str(self.project),
             env=self.env,
             flag=flag,
             setting_sources=setting_sources,
             managed_dir=str(self.managed),
+            trusted=trusted,
         )

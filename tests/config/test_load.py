@@ -234,5 +234,6 @@ VALUES = st.recursive(
 def test_no_content_of_a_file_stops_the_load(tmp_path: Path, first: dict, second: dict):
     folders = Folders(tmp_path)
     folders.write(user=first, project=second, local=first, managed=second)
-    config = folders.load(flag=json.dumps(second))
-    environment(config, {}, trusted=False)
+    for trusted in (True, False):
+        config = folders.load(flag=json.dumps(second), trusted=trusted)
+        environment(config, {}, trusted=trusted)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridle.config.schema import GlobalConfig
-from bridle.config.state import global_config, installation_id, is_trusted
+from bridle.config.state import global_config, installation_id, is_trusted, trust_root
 from bridle.config.trust import trust
 
 
@@ -74,10 +74,60 @@ def test_a_link_is_as_trusted_as_the_place_it_leads_to(env: dict[str, str], tmp_
     assert not is_trusted(env, str(safe / "to-evil"))
 
 
-def test_outside_a_repository_a_trusted_parent_is_enough(env: dict[str, str], tmp_path: Path):
-    (tmp_path / "notes" / "today").mkdir(parents=True)
-    accept(env, tmp_path / "notes")
+def test_trust_in_a_folder_says_nothing_about_those_below_and_above(env: dict[str, str], tmp_path: Path):
+    """S42"""
+    (tmp_path / "notes" / "today" / "deep").mkdir(parents=True)
+    accept(env, tmp_path / "notes" / "today")
     assert is_trusted(env, str(tmp_path / "notes" / "today"))
+    assert not is_trusted(env, str(tmp_path / "notes" / "today" / "deep"))
+    assert not is_trusted(env, str(tmp_path / "notes"))
+
+
+def test_trust_in_a_part_of_a_repository_is_not_trust_in_the_repository(env: dict[str, str], tmp_path: Path):
+    """S42"""
+    root = repository(tmp_path / "project")
+    (root / "src").mkdir()
+    accept(env, root / "src")
+    assert not is_trusted(env, str(root / "src"))
+    assert not is_trusted(env, str(root))
+
+
+def test_a_pointer_to_a_trusted_repository_brings_no_trust(env: dict[str, str], tmp_path: Path):
+    """S42"""
+    safe = repository(tmp_path / "safe")
+    (safe / ".git" / "worktrees" / "evil").mkdir(parents=True)
+    (safe / ".git" / "worktrees" / "evil" / "HEAD").write_text("ref: refs/heads/main\n")
+    evil = tmp_path / "evil"
+    evil.mkdir()
+    (evil / ".git").write_text(f"gitdir: {safe}/.git/worktrees/evil\n")
+    accept(env, safe)
+    assert not is_trusted(env, str(evil))
+    (evil / ".git").unlink()
+    (evil / ".git").symlink_to(safe / ".git")
+    assert not is_trusted(env, str(evil))
+
+
+def test_a_home_directory_under_version_control_is_no_repository_of_everything(env: dict[str, str]):
+    """S42"""
+    home = repository(Path(env["HOME"]))
+    (home / "notes").mkdir()
+    accept(env, home, home / "notes")
+    assert trust_root(env, str(home / "notes")) == str(home / "notes")
+    assert is_trusted(env, str(home / "notes"))
+    assert not is_trusted(env, str(home))
+
+
+def test_a_variable_trusts_one_folder_for_one_run(env: dict[str, str], tmp_path: Path):
+    """S42"""
+    home, root = Path(env["HOME"]), repository(tmp_path / "project")
+    inner = repository(root / "inner")
+    assert is_trusted({**env, "BRIDLE_TRUST_FOLDER": str(home)}, str(home))
+    once = {**env, "BRIDLE_TRUST_FOLDER": str(root)}
+    assert is_trusted(once, str(root))
+    assert not is_trusted(once, str(inner))
+    assert not is_trusted(once, str(tmp_path))
+    assert not is_trusted({**env, "BRIDLE_TRUST_FOLDER": "."}, os.getcwd())
+    assert not Path(env["HOME"], ".claude.json").exists()
 
 
 def test_trust_in_the_home_directory_or_the_whole_disk_is_never_remembered(env: dict[str, str]):

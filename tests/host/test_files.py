@@ -1,5 +1,6 @@
 import errno
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -229,3 +230,16 @@ def test_reading_a_pipe_or_a_directory_fails_at_once(tmp_path: Path):
         read_bytes(str(tmp_path / "pipe"), 10)
     with pytest.raises(IsADirectoryError):
         read_bytes(str(tmp_path), 10)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_the_file_is_synced_before_it_gets_its_name_and_the_folder_after(tmp_path: Path):
+    """S35"""
+    program = "import sys; from bridle.host.files import write_atomic; write_atomic(sys.argv[1], b'x')"
+    log = tmp_path / "log"
+    path = tmp_path / "folder" / "file"
+    command = ["strace", "-f", "-y", "-o", str(log), "-e", "trace=fsync,rename,renameat,renameat2"]
+    subprocess.run([*command, sys.executable, "-c", program, str(path)], check=True)
+    calls = [line.split(None, 1)[1] for line in log.read_text().splitlines() if str(path.parent) in line]
+    assert [call.partition("(")[0].rstrip("at2") for call in calls] == ["fsync", "rename", "fsync"]
+    assert calls[2].startswith(f"fsync({calls[2].split('(')[1].split('<')[0]}<{path.parent}>)")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.host.safe_open import locate
 from bridle.tools.read import TOOL as READ
 from bridle.tools.read import ReadInput
 from bridle.tools.seen_files import put
@@ -133,13 +134,14 @@ async def test_a_change_between_check_and_run_is_not_lost(tmp_path: Path):
 def test_a_change_at_the_last_moment_is_not_lost(tmp_path: Path):
     path = tmp_path / "a.txt"
     path.write_text("old\n")
-    before = read_text(str(path), most_bytes=100)
+    location = locate(str(path), {})
+    before = read_text(location, most_bytes=100)
     path.write_text("theirs\n")
 
     with pytest.raises(ToolError, match="modified since"):
-        put(str(path), "mine\n", before.form, stamp=before.stamp)
+        put(location, "mine\n", before.form, stamp=before.stamp)
     with pytest.raises(ToolError, match="modified since"):
-        put(str(path), "mine\n", before.form, stamp=None)
+        put(location, "mine\n", before.form, stamp=None)
 
     assert path.read_text() == "theirs\n"
 

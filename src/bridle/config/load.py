@@ -1,7 +1,7 @@
 """Reads all settings into one frozen value."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bridle.config.merge import merge
 from bridle.config.problem import Problem, located
-from bridle.config.reach import SHARED, permitted
+from bridle.config.reach import SHARED, counting_untrusted, permitted
 from bridle.config.schema import Settings
 from bridle.config.sources import Inputs, Layer, Place, places, read
 from bridle.config.validate import check
@@ -28,6 +28,8 @@ class Config(Struct, frozen=True, kw_only=True):
     """Lowest first."""
     problems: tuple[Problem, ...]
     inputs: Inputs
+    trusted: Callable[[], bool]
+    """Whether the user trusts the folder; asked only when it brings something that depends on it."""
 
 
 def load(
@@ -37,8 +39,12 @@ def load(
     flag: str | None,
     setting_sources: tuple[str, ...] | None,
     managed_dir: str | None = None,
+    trusted: bool | None = None,
 ) -> Config:
     """Read, check and merge all settings; what is wrong is left out and told in `problems`.
+
+    From a folder that is not trusted nothing counts that executes or widens rights. None: what the user has
+    said about the folder is looked up.
 
     Raises:
         ConfigError: `flag` (the value of --settings) cannot be read, or a source has an unknown name.
@@ -50,12 +56,13 @@ def load(
         setting_sources=setting_sources,
         managed_dir=paths.managed_dir(sys.platform) if managed_dir is None else managed_dir,
     )
-    return _load(inputs, previous=None)
+    return _load(inputs, trusted=_trust(env, cwd) if trusted is None else lambda: trusted, previous=None)
 
 
 def reload(config: Config) -> Config:
     """Read everything again; a file that is broken now goes on saying what it said before."""
-    return _load(config.inputs, previous={layer.path: layer for layer in config.layers})
+    previous = {layer.path: layer for layer in config.layers}
+    return _load(config.inputs, trusted=config.trusted, previous=previous)
 
 
 def environment(config: Config, base_env: Mapping[str, str], *, trusted: bool) -> dict[str, str]:
@@ -75,12 +82,25 @@ def environment(config: Config, base_env: Mapping[str, str], *, trusted: bool) -
     return {**base_env, **added}
 
 
-def _load(inputs: Inputs, *, previous: Mapping[str, Layer] | None) -> Config:
+def _trust(env: Mapping[str, str], cwd: str) -> Callable[[], bool]:
+    def look_up() -> bool:
+        # Few folders bring anything that needs it, and what it stands on is slow to import.
+        from bridle.config.state import is_trusted
+
+        return is_trusted(env, cwd)
+
+    return look_up
+
+
+def _load(inputs: Inputs, *, trusted: Callable[[], bool], previous: Mapping[str, Layer] | None) -> Config:
     layers: list[Layer] = []
     problems: list[Problem] = []
     for place in places(inputs):
         layer, found = _read_layer(place, previous)
         problems += found
+        if layer is not None and layer.source in SHARED:
+            layer, found = _wary(layer, mode=_mode(layers), trusted=trusted)
+            problems += found
         if layer is not None:
             layers.append(layer)
     raw = merge([(layer.source, layer.values) for layer in layers])
@@ -91,7 +111,23 @@ def _load(inputs: Inputs, *, previous: Mapping[str, Layer] | None) -> Config:
         layers=tuple(layers),
         problems=tuple(problems),
         inputs=inputs,
+        trusted=trusted,
     )
+
+
+def _wary(layer: Layer, *, mode: str, trusted: Callable[[], bool]) -> tuple[Layer, tuple[Problem, ...]]:
+    """What a folder says without what waits for trust, unless it has it."""
+    values, waiting = counting_untrusted(layer.values, mode=mode)
+    if not waiting or trusted():
+        return layer, ()
+    problems = located(waiting, file=layer.path, text=layer.text)
+    return Layer(layer.source, layer.path, values, layer.text), problems
+
+
+def _mode(layers: list[Layer]) -> str:
+    """The permission mode that the user chose before any folder has a say."""
+    own = next((layer.values for layer in layers if layer.source == "userSettings"), {})
+    return (own.get("permissions") or {}).get("defaultMode") or "default"
 
 
 def _read_layer(

@@ -1,9 +1,10 @@
 """What each source of settings may say, and what it may not."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from bridle.config.problem import Fault, KeyPath
-from bridle.config.variables import never_from_project
+from bridle.config.variables import never_from_project, only_when_trusted
 
 SHARED = ("projectSettings", "localSettings")
 """Sources that come with a folder and not from the person who opens it."""
@@ -79,6 +80,88 @@ def permitted(values: dict[str, Any], source: str) -> tuple[dict[str, Any], tupl
     for path, _ in reversed(faults):
         values = _without(values, path)
     return values, tuple(faults)
+
+
+_UNTRUSTED = "does not count while this folder is not trusted; run `bridle trust` to trust it"
+_HARMLESS_KEYS = """
+    $schema advisorModel agentPushNotifEnabled alwaysThinkingEnabled attribution autoCompactEnabled
+    autoCompactWindow autoScrollEnabled awaySummaryEnabled axScreenReader deniedMcpServers disableAgentView
+    disableAutoMode disableDeepLinkRegistration disabledMcpjsonServers editorMode effortLevel
+    emojiCompletionEnabled fallbackModel fastMode fastModePerSessionOptIn feedbackSurveyRate
+    includeCoAuthoredBy includeGitInstructions inputNeededNotifEnabled keybindingFlavor language model
+    outputStyle permissions.ask permissions.deny permissions.disableAutoMode
+    permissions.disableBypassPermissionsMode prUrlTemplate preferredNotifChannel prefersReducedMotion
+    promptSuggestionEnabled respectGitignore respondToBashCommands sandbox.filesystem.denyRead
+    sandbox.filesystem.denyWrite sandbox.network.deniedDomains showClearContextOnPlanAccept
+    showThinkingSummaries showTurnDuration skillListingBudgetFraction skillListingMaxDescChars
+    spinnerTipsEnabled spinnerTipsOverride spinnerVerbs switchModelsOnFlag syntaxHighlightingDisabled
+    terminalProgressBarEnabled terminalTitleFromRename theme tui verbose viewMode
+    wheelScrollAccelerationEnabled workflowKeywordTriggerEnabled workflowSizeGuideline worktree.baseRef
+    """
+_HARMLESS = frozenset(_HARMLESS_KEYS.split())
+"""All that counts from anywhere: looks, words, and what only takes away. A key that is new is not here."""
+_OPENED = ("permissions", "sandbox", "sandbox.filesystem", "sandbox.network", "worktree")
+"""Objects whose keys are weighed one by one."""
+_STRICT: dict[str, Any] = {
+    "autoMemoryEnabled": False,
+    "crossSessionInbound": "refuse",
+    "disableArtifact": True,
+    "disableBundledSkills": True,
+    "disableClaudeAiConnectors": True,
+    "disableRemoteControl": True,
+    "disableSkillShellExecution": True,
+    "disableWorkflows": True,
+    "enableWorkflows": False,
+    "enforceAvailableModels": True,
+    "fileCheckpointingEnabled": True,
+    "isolatePeerMachines": True,
+    "remoteControlAtStartup": False,
+    "sandbox.allowUnsandboxedCommands": False,
+    "sandbox.autoAllowBashIfSandboxed": False,
+    "sandbox.failIfUnavailable": True,
+    "skipWebFetchPreflight": False,
+    "syncClaudeAiSkills": False,
+    "useAutoModeDuringPlan": False,
+    "worktree.bgIsolation": "worktree",
+}
+"""The one value that takes away, for keys that can do both."""
+_LOOSEST_FIRST = ("bypassPermissions", "auto", "acceptEdits", "default", "dontAsk", "plan")
+
+
+def counting_untrusted(values: dict[str, Any], *, mode: str) -> tuple[dict[str, Any], tuple[Fault, ...]]:
+    """The values that count from a folder nobody trusts yet, and what waits for trust.
+
+    `mode` is the permission mode of the user's own settings: a folder may only ask for a stricter one.
+    """
+    faults: list[Fault] = [(path, _UNTRUSTED) for path in _waiting(values, (), mode)]
+    for path, _ in faults:
+        values = _without(values, path)
+    return values, tuple(faults)
+
+
+def _waiting(values: dict[str, Any], above: KeyPath, mode: str) -> Iterator[KeyPath]:
+    for key, value in values.items():
+        path: KeyPath = (*above, key)
+        name = ".".join(map(str, path))
+        if "." in key:
+            # Not the path that it looks like, but a name that nobody knows.
+            yield path
+        elif value in (None, [], {}) or name in _HARMLESS:
+            continue
+        elif name in _OPENED:
+            yield from _waiting(value, path, mode)
+        elif name == "env":
+            yield from ((*path, variable) for variable in value if only_when_trusted(variable))
+        elif name == "permissions.defaultMode":
+            if _strictness(value) < _strictness(mode):
+                yield path
+        elif name not in _STRICT or value != _STRICT[name]:
+            yield path
+
+
+def _strictness(mode: str) -> int:
+    """A higher number lets less happen unasked; a mode that is not known lets everything happen."""
+    return _LOOSEST_FIRST.index(mode) if mode in _LOOSEST_FIRST else -1
 
 
 def _refused_in_folders(values: dict[str, Any]) -> list[Fault]:

@@ -31,14 +31,34 @@ class _State(Struct):
 def is_trusted(env: Mapping[str, str], cwd: str) -> bool:
     """Whether the user has said that what the folder brings along may run.
 
-    Trust given to a folder covers what is below it, but no repository inside it, and trust in the home
-    directory or the root of the disk is never remembered.
+    Trust belongs to exactly one place, see `trust_root`. For one process, BRIDLE_TRUST_FOLDER with the
+    folder's absolute path says the same; it is the only way for what is never remembered.
     """
-    state = _read_state(env, _State)
-    if state is None:
+    root = trust_root(env, cwd)
+    named = env.get("BRIDLE_TRUST_FOLDER", "")
+    # A relative path would mean another folder wherever the variable is inherited.
+    if os.path.isabs(named) and trust_root(env, named) == root:
+        return True
+    if is_too_wide(env, root):
         return False
-    trusted = {path for path, project in state.projects.items() if project.has_trust_dialog_accepted}
-    return not trusted.isdisjoint(_folders(env, cwd))
+    state = _read_state(env, _State)
+    project = state.projects.get(root) if state is not None else None
+    return project is not None and project.has_trust_dialog_accepted
+
+
+def trust_root(env: Mapping[str, str], cwd: str) -> str:
+    """The place whose trust counts for a folder, links followed: the nearest repository, else itself.
+
+    A home directory under version control does not make everything in it one repository.
+    """
+    root = find_root(cwd)
+    return os.path.realpath(cwd) if root is None or is_too_wide(env, root) else root
+
+
+def is_too_wide(env: Mapping[str, str], root: str) -> bool:
+    """Whether trust in a resolved folder would cover so much that it is never remembered."""
+    home = os.path.realpath(os.path.dirname(paths.global_state_file({**env, "CLAUDE_CONFIG_DIR": ""})))
+    return f"{home}/".startswith(root.rstrip("/") + "/")
 
 
 def global_config(env: Mapping[str, str]) -> GlobalConfig:
@@ -61,18 +81,6 @@ def installation_id(env: Mapping[str, str]) -> str:
     except (OSError, Locked):
         pass  # A read-only home is no reason to fail: the id only tells installations apart.
     return fresh
-
-
-def _folders(env: Mapping[str, str], cwd: str) -> list[str]:
-    """The resolved folder and those above it whose trust it shares."""
-    folder = os.path.realpath(cwd)
-    last = find_root(folder)
-    home = os.path.realpath(os.path.dirname(paths.global_state_file({**env, "CLAUDE_CONFIG_DIR": ""})))
-    folders = [folder]
-    while folder not in (last, os.path.dirname(folder)):
-        folder = os.path.dirname(folder)
-        folders.append(folder)
-    return [each for each in folders if each not in (home, os.path.dirname(each))]
 
 
 def _read_state(env: Mapping[str, str], kind: type[State]) -> State | None:

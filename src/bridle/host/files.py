@@ -4,9 +4,15 @@ import errno
 import os
 import os.path
 import stat
+from collections.abc import Callable
+
+from bridle.host.safe_open import Diverted, Location, folder_of, locate, open_folder
 
 _OTHERS = 0o077
 """Permission bits that let anybody but the owner in."""
+
+Look = Callable[[os.stat_result | None], None]
+"""Sees what is about to be replaced, None for nothing, and may raise to prevent it."""
 
 
 def write_atomic(path: str, data: bytes, *, mode: int | None = None) -> None:
@@ -18,22 +24,34 @@ def write_atomic(path: str, data: bytes, *, mode: int | None = None) -> None:
     Raises:
         OSError: nothing was changed and nothing is left behind.
     """
-    folder, name = os.path.split(_target(path))
-    make_folders(folder, private=is_private(mode))
-    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        old = _writable(name, directory, path)
+    write_checked(locate(os.path.abspath(path), {}), data, mode=mode)
+
+
+def write_checked(
+    location: Location, data: bytes, *, mode: int | None = None, look: Look = lambda _: None
+) -> os.stat_result:
+    """Like `write_atomic` for a place that was checked: no link is followed on the way there.
+
+    Returns the status of the new file.
+
+    Raises:
+        OSError: nothing was changed and nothing is left behind; the same holds for what `look` raises.
+    """
+    with folder_of(location, create=True, private=is_private(mode)) as (folder, name):
+        old = _writable(name, folder, location.path)
         temporary = f".bridle-{os.urandom(12).hex()}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open(temporary, flags, 0o600 if old or mode is not None else 0o666, dir_fd=directory)
+        file = os.open(temporary, flags, 0o600 if old or mode is not None else 0o666, dir_fd=folder)
         try:
-            _fill(file, data, old=old, mode=mode)
-            os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+            written = _fill(file, data, old=old, mode=mode)
+            # As late as can be: whoever changed the file while the new one was being written goes first.
+            look(_status(name, folder))
+            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
-            os.unlink(temporary, dir_fd=directory)
+            os.unlink(temporary, dir_fd=folder)
             raise
-    finally:
-        os.close(directory)
+        _sync(folder)
+    return written
 
 
 def read_bytes(path: str, limit: int) -> bytes:
@@ -72,34 +90,27 @@ def make_folders(folder: str, *, private: bool) -> None:
     Raises:
         OSError: something else is in the way, or the folder may not be made.
     """
-    if os.path.isdir(folder):
-        return
-    make_folders(os.path.dirname(folder), private=private)
-    try:
-        os.mkdir(folder, 0o700 if private else 0o777)
-    except FileExistsError:
-        if not os.path.isdir(folder):
-            raise
+    os.close(open_folder(locate(os.path.abspath(folder), {}), create=True, private=private))
 
 
-def _target(path: str) -> str:
-    target = os.path.realpath(path)
-    if os.path.islink(target):
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-    return target
-
-
-def _writable(name: str, directory: int, path: str) -> os.stat_result | None:
+def _writable(name: str, folder: int, path: str) -> os.stat_result | None:
     """The file that is to be replaced, None when there is none."""
-    try:
-        old = os.stat(name, dir_fd=directory, follow_symlinks=False)
-    except FileNotFoundError:
+    if (old := _status(name, folder)) is None:
         return None
+    if stat.S_ISLNK(old.st_mode):
+        raise Diverted(path)
     _require_regular(old, path)
     # Renaming asks only for rights on the directory: a file made read-only must stay as it is.
-    if not os.access(name, os.W_OK, dir_fd=directory):
+    if not os.access(name, os.W_OK, dir_fd=folder):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
     return old
+
+
+def _status(name: str, folder: int) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
 
 
 def _require_regular(status: os.stat_result, path: str) -> None:
@@ -109,8 +120,8 @@ def _require_regular(status: os.stat_result, path: str) -> None:
         raise OSError(errno.EINVAL, "Not a regular file", path)
 
 
-def _fill(file: int, data: bytes, *, old: os.stat_result | None, mode: int | None) -> None:
-    """Write everything, take on the old file's owner and mode, and close the file."""
+def _fill(file: int, data: bytes, *, old: os.stat_result | None, mode: int | None) -> os.stat_result:
+    """Write everything, take on the old file's owner and mode, and close the file; returns its status."""
     try:
         view = memoryview(data)
         while view:
@@ -120,8 +131,23 @@ def _fill(file: int, data: bytes, *, old: os.stat_result | None, mode: int | Non
         elif mode is not None:
             os.fchmod(file, mode)
         os.fsync(file)
+        return os.fstat(file)
     finally:
         os.close(file)
+
+
+def _sync(folder: int) -> None:
+    """Make the new name last through a power cut."""
+    try:
+        listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return  # A directory that may be written but not listed: the new file is in place all the same.
+    try:
+        os.fsync(listed)
+    except OSError:
+        pass  # Not every file system can do it, and the new file is in place all the same.
+    finally:
+        os.close(listed)
 
 
 def _keep_owner_and_mode(file: int, old: os.stat_result) -> None:

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from bridle.tools.bash_read_only import reads
-
 _WORD = r"""(?:[^\s'"\\`$|&;<>(){}]|\\.|'[^']*'|"(?:[^"\\`$]|\\.|\$(?!\())*"|\$(?!\()\{?\w*\}?)+"""
 _TOKEN = re.compile(
     rf"""(?P<blank>[ \t]+|\\\n)
@@ -15,7 +13,6 @@ _TOKEN = re.compile(
     |(?P<word>{_WORD})""",
     re.VERBOSE,
 )
-_PLAIN_WORD = re.compile(r"""(?:[\w@%+=:,./^-]|'[^']*'|"[^"\\`$!]*")+""")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _COMPOUND = re.compile(
     r"if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|time|coproc|!|\[\[|\]\]"
@@ -61,25 +58,6 @@ def simple_commands(command: str) -> tuple[Simple, ...] | None:
             commands.append(Simple(tuple(words)))
             words = []
     return tuple(commands)
-
-
-def read_paths(command: str) -> tuple[str, ...] | None:
-    """The paths that a command reads if reading is all it can do, as written; None for any other command."""
-    if not command.isprintable():
-        return None
-    words: list[str] = []
-    for token in _tokens(command.strip()):
-        match token:
-            case ("blank", _):
-                continue
-            case ("word", text) if _PLAIN_WORD.fullmatch(text):
-                words.append(unquote(text))
-            case _:
-                return None
-    # A quoted or assigned first word is unusual enough to be asked about.
-    if not words or not command.strip().startswith(words[0]):
-        return None
-    return reads(words[0], words[1:])
 
 
 def may_outlive_its_limit(command: str) -> bool:

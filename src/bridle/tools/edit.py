@@ -5,6 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from bridle.host.safe_open import Location
 from bridle.tools import patches, seen_files, text_files
 from bridle.tools.replacements import Replaced, find_replacement, hint, replace
 from bridle.tools.text_files import TextFile, TextForm
@@ -44,13 +45,14 @@ def _access(input: EditInput, workspace: Workspace) -> Access:
 
 
 def _check(input: EditInput, ctx: ToolContext) -> None:
-    path = text_files.locate(ctx.workspace, input.file_path)
+    location = text_files.locate(ctx, input.file_path)
+    path = location.path
     _require_sense(input, path)
-    status = text_files.find_status(path)
+    status = text_files.find_status(location)
     if status is not None and status.st_size > seen_files.MOST_CHECKED_BYTES and input.old_string:
         seen_files.require_seen(ctx.workspace.files.find(path), path)
     else:
-        _plan(input, path, ctx.workspace, ctx.workspace.files.find(path))
+        _plan(input, location, ctx.workspace, ctx.workspace.files.find(path))
 
 
 @tool(
@@ -63,10 +65,11 @@ def _check(input: EditInput, ctx: ToolContext) -> None:
 )
 async def edit(input: EditInput, ctx: ToolContext) -> ToolOutput:
     """Replace an exact piece of a file."""
-    path = text_files.locate(ctx.workspace, input.file_path)
+    location = text_files.locate(ctx, input.file_path)
+    path = location.path
     _require_sense(input, path)
     plan, mtime_ns = await asyncio.to_thread(
-        _apply, input, path, ctx.workspace, ctx.workspace.files.find(path)
+        _apply, input, location, ctx.workspace, ctx.workspace.files.find(path)
     )
     state = FileState(content=plan.state.content, mtime_ns=mtime_ns, partial=plan.state.partial)
     ctx.workspace.files.note(path, state)
@@ -83,20 +86,23 @@ def _require_sense(input: EditInput, path: str) -> None:
         raise ToolError(f"{path} is a notebook. Change its cells with NotebookEdit.")
 
 
-def _apply(input: EditInput, path: str, workspace: Workspace, state: FileState | None) -> tuple[_Plan, int]:
-    plan = _plan(input, path, workspace, state)
+def _apply(
+    input: EditInput, location: Location, workspace: Workspace, state: FileState | None
+) -> tuple[_Plan, int]:
+    plan = _plan(input, location, workspace, state)
     form = plan.before.form if plan.before else TextForm()
     stamp = plan.before.stamp if plan.before else None
-    return plan, seen_files.put(path, plan.after.raw, form, stamp=stamp)
+    return plan, seen_files.put(location, plan.after.raw, form, stamp=stamp)
 
 
-def _plan(input: EditInput, path: str, workspace: Workspace, state: FileState | None) -> _Plan:
+def _plan(input: EditInput, location: Location, workspace: Workspace, state: FileState | None) -> _Plan:
     if not input.old_string:
-        return _plan_new(input, path, workspace)
-    if text_files.find_status(path) is None:
+        return _plan_new(input, location, workspace)
+    path = location.path
+    if text_files.find_status(location) is None:
         raise text_files.missing(path, workspace)
     state = seen_files.require_seen(state, path)
-    file = _read(path, workspace)
+    file = _read(location, workspace)
     foreign = seen_files.differs(state, file)
     found = find_replacement(
         file, input.old_string, input.new_string, replace_all=bool(input.replace_all) and not foreign
@@ -120,13 +126,13 @@ def _plan(input: EditInput, path: str, workspace: Workspace, state: FileState | 
     )
 
 
-def _plan_new(input: EditInput, path: str, workspace: Workspace) -> _Plan:
+def _plan_new(input: EditInput, location: Location, workspace: Workspace) -> _Plan:
     before: TextFile | None = None
-    if (status := text_files.find_status(path)) is not None:
-        before = _read(path, workspace) if status.st_size <= _LONGEST_MARK else None
+    if (status := text_files.find_status(location)) is not None:
+        before = _read(location, workspace) if status.st_size <= _LONGEST_MARK else None
         if before is None or before.text:
             raise ToolError(
-                f"{path} already exists and is not empty; name the text to replace in old_string."
+                f"{location.path} already exists and is not empty; name the text to replace in old_string."
             )
     new = input.new_string
     after = Replaced(raw=new, text=new.replace("\r\n", "\n"), start=0, length=len(new))
@@ -134,11 +140,11 @@ def _plan_new(input: EditInput, path: str, workspace: Workspace) -> _Plan:
     return _Plan(before=before, after=after, old="", new=new, state=state)
 
 
-def _read(path: str, workspace: Workspace) -> TextFile:
+def _read(location: Location, workspace: Workspace) -> TextFile:
     try:
-        return text_files.read_text(path, most_bytes=_MOST_BYTES)
+        return text_files.read_text(location, most_bytes=_MOST_BYTES)
     except FileNotFoundError as error:
-        raise text_files.missing(path, workspace) from error
+        raise text_files.missing(location.path, workspace) from error
 
 
 def _report(input: EditInput, path: str, plan: _Plan) -> ToolOutput:

@@ -2,11 +2,13 @@
 
 import os
 import os.path
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 
 from bridle.host.background import BackgroundShells
 from bridle.host.process import Captured, run
 from bridle.host.ripgrep import search_command
+from bridle.host.safe_open import Diverted, locate, open_folder
 from bridle.types.errors import ToolError
 from bridle.types.tool import ToolContext
 
@@ -28,7 +30,8 @@ async def search(
     tasks = ctx.workspace.tasks
     reaper = tasks.reaper if isinstance(tasks, BackgroundShells) else None
     try:
-        found = await run(argv, cwd=folder, env=ctx.env, timeout=timeout, limit=_MOST_BYTES, reaper=reaper)
+        with _held(folder, ctx) as held:
+            found = await run(argv, cwd=held, env=ctx.env, timeout=timeout, limit=_MOST_BYTES, reaper=reaper)
     except OSError as error:
         raise ToolError(f"The search could not be started in {folder}: {error.strerror or error}.") from error
     if found.timed_out and not found.stdout:
@@ -36,6 +39,39 @@ async def search(
     if _has_failed(found):
         raise ToolError(f"The search failed: {_plainly(found.stderr) or f'exit code {found.code}'}")
     return found
+
+
+@contextmanager
+def _held(folder: str, ctx: ToolContext) -> Generator[str, None, None]:
+    """A spelling of the directory to search that no link can turn aside.
+
+    Raises:
+        OSError: what was approved is not there any more.
+    """
+    if not ctx.approved:
+        yield folder
+        return
+    if folder not in ctx.approved:
+        yield _around_a_file(folder, ctx)
+        return
+    location = locate(folder, ctx.approved)
+    handle = open_folder(location)
+    try:
+        # The search is another process, so the handle is named as one of ours.
+        by_handle = f"/proc/{os.getpid()}/fd/{handle}"
+        yield by_handle if os.path.isdir(by_handle) else location.target
+    finally:
+        os.close(handle)
+
+
+def _around_a_file(folder: str, ctx: ToolContext) -> str:
+    """The directory itself, when it was a file in it that was approved."""
+    files = [path for path in ctx.approved if os.path.dirname(path) == folder]
+    if not files:
+        raise Diverted(folder)
+    for path in files:
+        locate(path, ctx.approved)
+    return folder
 
 
 def newest_first(folder: str, paths: Iterable[str]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from bridle.host.safe_open import Location
 from bridle.tools import notebooks, patches, seen_files, text_files
 from bridle.tools.notebooks import Notebook
 from bridle.tools.text_files import TextFile
@@ -57,14 +58,15 @@ def _access(input: NotebookEditInput, workspace: Workspace) -> Access:
 
 
 def _check(input: NotebookEditInput, ctx: ToolContext) -> None:
-    path = text_files.locate(ctx.workspace, input.notebook_path)
+    location = text_files.locate(ctx, input.notebook_path)
+    path = location.path
     _require_sense(input, path)
-    status = text_files.find_status(path)
+    status = text_files.find_status(location)
     if status is None:
         raise text_files.missing(path, ctx.workspace)
     state = seen_files.require_seen(ctx.workspace.files.find(path), path)
     if status.st_size <= seen_files.MOST_CHECKED_BYTES:
-        _plan(input, path, state)
+        _plan(input, location, state)
 
 
 @tool(
@@ -77,12 +79,13 @@ def _check(input: NotebookEditInput, ctx: ToolContext) -> None:
 )
 async def notebook_edit(input: NotebookEditInput, ctx: ToolContext) -> ToolOutput:
     """Replace, insert or delete a cell of a Jupyter notebook."""
-    path = text_files.locate(ctx.workspace, input.notebook_path)
+    location = text_files.locate(ctx, input.notebook_path)
+    path = location.path
     _require_sense(input, path)
-    if text_files.find_status(path) is None:
+    if text_files.find_status(location) is None:
         raise text_files.missing(path, ctx.workspace)
     seen = seen_files.require_seen(ctx.workspace.files.find(path), path)
-    plan, state = await asyncio.to_thread(_apply, input, path, seen)
+    plan, state = await asyncio.to_thread(_apply, input, location, seen)
     ctx.workspace.files.note(path, state)
     mode = input.edit_mode or "replace"
     done = {"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}[mode]
@@ -104,16 +107,17 @@ def _require_sense(input: NotebookEditInput, path: str) -> None:
         raise ToolError(f"cell_id is needed to {mode} a cell; Read shows the ids.")
 
 
-def _apply(input: NotebookEditInput, path: str, state: FileState) -> tuple[_Plan, FileState]:
-    plan = _plan(input, path, state)
+def _apply(input: NotebookEditInput, location: Location, state: FileState) -> tuple[_Plan, FileState]:
+    plan = _plan(input, location, state)
     raw = plan.after.replace("\n", "\r\n") if plan.before.form.crlf else plan.after
-    mtime_ns = seen_files.put(path, raw, plan.before.form, stamp=plan.before.stamp)
+    mtime_ns = seen_files.put(location, raw, plan.before.form, stamp=plan.before.stamp)
     return plan, notebooks.state(plan.after, mtime_ns, partial=plan.partial)
 
 
-def _plan(input: NotebookEditInput, path: str, state: FileState) -> _Plan:
+def _plan(input: NotebookEditInput, location: Location, state: FileState) -> _Plan:
+    path = location.path
     try:
-        file = text_files.read_text(path, most_bytes=notebooks.MOST_BYTES)
+        file = text_files.read_text(location, most_bytes=notebooks.MOST_BYTES)
     except FileNotFoundError as error:
         raise seen_files.modified(path) from error
     if seen_files.differs(state, file):

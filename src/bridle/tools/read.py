@@ -8,6 +8,7 @@ from typing import Annotated, BinaryIO
 
 from msgspec import Meta, Struct
 
+from bridle.host.safe_open import Location
 from bridle.tools import notebook_views, notebooks, text_files
 from bridle.tools.text_pages import Page, cut_page
 from bridle.types.errors import ToolError
@@ -50,7 +51,7 @@ def _access(input: ReadInput, workspace: Workspace) -> Access:
 
 
 def _check(input: ReadInput, ctx: ToolContext) -> None:
-    text_files.refuse_special(text_files.locate(ctx.workspace, input.file_path))
+    text_files.refuse_special(text_files.locate(ctx, input.file_path).path)
     if input.pages:
         from bridle.tools import pdfs
 
@@ -68,19 +69,20 @@ def _check(input: ReadInput, ctx: ToolContext) -> None:
 )
 async def read(input: ReadInput, ctx: ToolContext) -> ToolOutput:
     """Show a text file, image, PDF or notebook."""
-    path = text_files.locate(ctx.workspace, input.file_path)
-    before = ctx.workspace.files.find(path)
-    shown = await asyncio.to_thread(_show, path, input, ctx, before)
-    ctx.workspace.files.note(path, shown.state)
+    location = text_files.locate(ctx, input.file_path)
+    before = ctx.workspace.files.find(location.path)
+    shown = await asyncio.to_thread(_show, location, input, ctx, before)
+    ctx.workspace.files.note(location.path, shown.state)
     return shown.output
 
 
 TOOL = read
 
 
-def _show(path: str, input: ReadInput, ctx: ToolContext, before: FileState | None) -> _Shown:
+def _show(location: Location, input: ReadInput, ctx: ToolContext, before: FileState | None) -> _Shown:
+    path = location.path
     try:
-        with text_files.open_regular(path) as file:
+        with text_files.open_regular(location) as file:
             return _show_open(path, file, input, ctx, before)
     except FileNotFoundError as error:
         raise text_files.missing(path, ctx.workspace) from error

@@ -2,7 +2,8 @@
 
 import os
 
-from bridle.host.files import write_atomic
+from bridle.host.files import write_checked
+from bridle.host.safe_open import Location
 from bridle.tools.text_files import TextFile, TextForm, encode, failure, find_status, stamp_of
 from bridle.types.errors import ToolError
 from bridle.types.workspace import FileState
@@ -35,12 +36,13 @@ def modified(path: str) -> ToolError:
     )
 
 
-def put(path: str, raw: str, form: TextForm, *, stamp: tuple[int, ...] | None) -> int:
+def put(location: Location, raw: str, form: TextForm, *, stamp: tuple[int, ...] | None) -> int:
     """Write a text over the file with this stamp (None: over nothing) and return its new time.
 
     Raises:
         ToolError: the file changed in between, or cannot be written.
     """
+    path = location.path
     try:
         data = encode(raw, form)
     except UnicodeEncodeError as error:
@@ -49,11 +51,13 @@ def put(path: str, raw: str, form: TextForm, *, stamp: tuple[int, ...] | None) -
             f"{path} is encoded as {form.encoding}, which cannot hold {character!r}. "
             "Leave the character out or convert the file first."
         ) from error
-    status = find_status(path)
-    if (status and stamp_of(status)) != stamp:
-        raise modified(path)
+
+    def require_unchanged(status: os.stat_result | None) -> None:
+        if (status and stamp_of(status)) != stamp:
+            raise modified(path)
+
+    require_unchanged(find_status(location))
     try:
-        write_atomic(path, data)
-        return os.stat(path).st_mtime_ns
+        return write_checked(location, data, look=require_unchanged).st_mtime_ns
     except OSError as error:
         raise failure("write", path, error) from error

@@ -7,7 +7,10 @@ from typing import BinaryIO, Literal
 
 from msgspec import Struct
 
+from bridle.host import safe_open
+from bridle.host.safe_open import Location
 from bridle.types.errors import ToolError
+from bridle.types.tool import ToolContext
 from bridle.types.workspace import Workspace
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "latin-1"]
@@ -51,14 +54,15 @@ class TextFile(Struct, frozen=True, kw_only=True):
     mtime_ns: int
 
 
-def read_text(path: str, *, most_bytes: int) -> TextFile:
+def read_text(location: Location, *, most_bytes: int) -> TextFile:
     """A whole file of text.
 
     Raises:
         FileNotFoundError: nothing is there.
         ToolError: it is too large, not text, or cannot be opened.
     """
-    with open_regular(path) as file:
+    path = location.path
+    with open_regular(location) as file:
         status = os.fstat(file.fileno())
         if status.st_size > most_bytes:
             raise ToolError(f"{path} has {status.st_size:,} bytes, more than the limit of {most_bytes:,}.")
@@ -120,18 +124,19 @@ def kind_of(data: bytes) -> Kind:
     return "binary" if b"\0" in head or rare * 20 > len(head) else "text"
 
 
-def open_regular(path: str) -> BinaryIO:
+def open_regular(location: Location) -> BinaryIO:
     """A regular file for reading; devices, pipes and sockets are refused without waiting for them.
 
     Raises:
         FileNotFoundError: nothing is there.
-        ToolError: it is no regular file or cannot be opened.
+        ToolError: it is no regular file, cannot be opened, or is not what was approved.
     """
-    refuse_special(path)
-    refuse_special(os.path.realpath(path))
+    path = location.path
+    # Opening a device can have effects, so it is looked at first.
+    if find_status(location) is None:
+        raise FileNotFoundError(path)
     try:
-        _require_regular(os.stat(path), path)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        descriptor = safe_open.open_checked(location)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(path) from error
     except OSError as error:
@@ -156,16 +161,17 @@ def refuse_special(path: str) -> None:
         raise ToolError(f"{path} is a device or a descriptor, not a file that can be read or written here.")
 
 
-def find_status(path: str) -> os.stat_result | None:
-    """The status of the regular file that a path leads to, None when nothing is there.
+def find_status(location: Location) -> os.stat_result | None:
+    """The status of the regular file at a location, None when nothing is there.
 
     Raises:
-        ToolError: it cannot be looked at, or is no regular file.
+        ToolError: it cannot be looked at, is no regular file, or is not what was approved.
     """
+    path = location.path
     refuse_special(path)
-    refuse_special(os.path.realpath(path))
+    refuse_special(location.target)
     try:
-        status = os.stat(path)
+        status = safe_open.status_checked(location)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -178,18 +184,22 @@ def stamp_of(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def locate(workspace: Workspace, path: str) -> str:
-    """The absolute path that was meant.
+def locate(ctx: ToolContext, path: str) -> Location:
+    """The absolute path that was meant, and where it leads.
 
     Raises:
-        ToolError: no file can have this name.
+        ToolError: no file can have this name, or the path does not lead where it did when it was approved.
     """
     try:
         if b"\0" in os.fsencode(path):
             raise ToolError("A path cannot contain a NUL character.")
     except UnicodeEncodeError as error:
         raise ToolError("This path contains characters that no file name can have.") from error
-    return workspace.resolve(path)
+    meant = ctx.workspace.resolve(path)
+    try:
+        return safe_open.locate(meant, ctx.approved)
+    except OSError as error:
+        raise failure("use", meant, error) from error
 
 
 def missing(path: str, workspace: Workspace) -> ToolError:

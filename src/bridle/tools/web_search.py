@@ -8,6 +8,7 @@ from typing import Annotated, Any, NotRequired
 
 from msgspec import Meta, Struct
 
+from bridle.host.files import make_folders
 from bridle.types.block import AssistantMessage
 from bridle.types.errors import ProviderError, ToolError
 from bridle.types.model import ToolDefinition
@@ -172,7 +173,7 @@ def _count(ctx: ToolContext) -> None:
     """Note one more search of this session; the size of a file is the count, also after a resume."""
     stated = ctx.env.get("CLAUDE_CODE_MAX_WEB_SEARCHES_PER_SESSION", "")
     limit = int(stated) if stated.isdecimal() else _MOST_SEARCHES
-    os.makedirs(ctx.storage, mode=0o700, exist_ok=True)
+    make_folders(ctx.storage, private=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(os.path.join(ctx.storage, "web-searches"), flags, 0o600)
     try:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from bridle.host.safe_open import Location
 from bridle.tools import patches, seen_files, text_files
 from bridle.tools.text_files import TextFile, TextForm
 from bridle.types.errors import ToolError
@@ -31,13 +32,13 @@ def _access(input: WriteInput, workspace: Workspace) -> Access:
 
 
 def _check(input: WriteInput, ctx: ToolContext) -> None:
-    path = text_files.locate(ctx.workspace, input.file_path)
-    status = text_files.find_status(path)
-    state = ctx.workspace.files.find(path)
+    location = text_files.locate(ctx, input.file_path)
+    status = text_files.find_status(location)
+    state = ctx.workspace.files.find(location.path)
     if status is not None and status.st_size > seen_files.MOST_CHECKED_BYTES:
-        _require_whole(seen_files.require_seen(state, path), path)
+        _require_whole(seen_files.require_seen(state, location.path), location.path)
     else:
-        _existing(path, state)
+        _existing(location, state)
 
 
 @tool(
@@ -50,8 +51,9 @@ def _check(input: WriteInput, ctx: ToolContext) -> None:
 )
 async def write(input: WriteInput, ctx: ToolContext) -> ToolOutput:
     """Create a file or replace all that it holds."""
-    path = text_files.locate(ctx.workspace, input.file_path)
-    written = await asyncio.to_thread(_apply, path, input.content, ctx.workspace.files.find(path))
+    location = text_files.locate(ctx, input.file_path)
+    path = location.path
+    written = await asyncio.to_thread(_apply, location, input.content, ctx.workspace.files.find(path))
     ctx.workspace.files.note(path, FileState(content=written.text, mtime_ns=written.mtime_ns))
     data = await asyncio.to_thread(_data, path, input.content, written)
     return ToolOutput(content=f"{'Replaced' if written.before else 'Created'} {path}.", data=data)
@@ -60,29 +62,30 @@ async def write(input: WriteInput, ctx: ToolContext) -> ToolOutput:
 TOOL = write
 
 
-def _apply(path: str, content: str, state: FileState | None) -> _Written:
-    before = _existing(path, state)
+def _apply(location: Location, content: str, state: FileState | None) -> _Written:
+    before = _existing(location, state)
     form = before.form if before else TextForm()
     raw = content
     if form.crlf:
         raw = content.replace("\r\n", "\n").replace("\n", "\r\n")
     if not _fits(raw, form):
         form = TextForm(crlf=form.crlf)
-    mtime_ns = seen_files.put(path, raw, form, stamp=before.stamp if before else None)
+    mtime_ns = seen_files.put(location, raw, form, stamp=before.stamp if before else None)
     return _Written(before=before, text=content.replace("\r\n", "\n"), mtime_ns=mtime_ns)
 
 
-def _existing(path: str, state: FileState | None) -> TextFile | None:
+def _existing(location: Location, state: FileState | None) -> TextFile | None:
     """The file that is to be overwritten, if there is one.
 
     Raises:
         ToolError: the model has not seen all of it as it is now.
     """
-    if text_files.find_status(path) is None:
+    path = location.path
+    if text_files.find_status(location) is None:
         return None
     state = seen_files.require_seen(state, path)
     try:
-        file = text_files.read_text(path, most_bytes=_MOST_BYTES)
+        file = text_files.read_text(location, most_bytes=_MOST_BYTES)
     except FileNotFoundError:
         return None
     _require_whole(state, path)

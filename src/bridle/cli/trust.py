@@ -1,0 +1,128 @@
+"""`bridle trust`: see what a folder would bring, then let it, or take that back."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from bridle.cli.say import say
+from bridle.config.state import is_trusted, trust_root
+from bridle.config.trust import Brought, brought_by, revoke, trust
+from bridle.types.errors import ConfigError, UsageError
+
+_HELP = """\
+Usage: bridle trust [folder]              show what the folder would bring, ask, and trust it
+       bridle trust -y [folder]           trust it without asking, for scripts
+       bridle trust --status [folder]     say whether it is trusted; exit code 1 if not
+       bridle trust --revoke [folder]     do not trust it any more
+
+Trust belongs to one repository, or to one folder outside any. Until it is given, nothing from the folder runs
+and none of its settings widens what may be done; its deny and ask rules always count.
+BRIDLE_TRUST_FOLDER=/absolute/path trusts a folder for one run and remembers nothing.
+"""
+_LONGEST_SHOWN = 300
+
+
+class _Wish(Struct, frozen=True):
+    action: str
+    folder: str
+    sure: bool
+
+
+def run_trust(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run the command.
+
+    Raises:
+        UsageError: the words are off, or nobody can be asked.
+        ConfigError: the folder cannot be trusted, or the state file cannot be used.
+    """
+    wish = _read(argv)
+    match wish.action:
+        case "help":
+            return say(_HELP)
+        case "status":
+            trusted = is_trusted(env, wish.folder)
+            code = say(f"{_shown(trust_root(env, wish.folder))} is {'' if trusted else 'not '}trusted\n")
+            return code or (0 if trusted else 1)
+        case "revoke":
+            return say(f"{_shown(_changed(revoke, env, wish.folder))} is not trusted any more\n")
+        case _:
+            return _trust(wish, env)
+
+
+def _trust(wish: _Wish, env: Mapping[str, str]) -> int:
+    if is_trusted(env, wish.folder) and not wish.sure:
+        return say(f"{_shown(trust_root(env, wish.folder))} is trusted already\n")
+    if code := say(_summary(wish.folder, env)):
+        return code
+    if not wish.sure and not _agrees():
+        say("nothing was changed\n")
+        return 1
+    return say(f"{_shown(_changed(trust, env, wish.folder))} is trusted now\n")
+
+
+def _changed(change: Callable[[Mapping[str, str], str], str], env: Mapping[str, str], folder: str) -> str:
+    try:
+        return change(env, folder)
+    except OSError as error:
+        raise ConfigError(f"trust cannot be written down: {error.strerror} ({error.filename})") from error
+
+
+def _summary(folder: str, env: Mapping[str, str]) -> str:
+    root = _shown(trust_root(env, folder))
+    brought = brought_by(env, folder)
+    if not brought:
+        return f"{root} brings nothing that needs trust today; it may later.\n"
+    lines = [f"If you trust {root}, this counts from now on, and whatever it says later:"]
+    return "\n".join((*lines, *map(_line, brought), ""))
+
+
+def _line(brought: Brought) -> str:
+    place = brought.file if brought.line is None else f"{brought.file}:{brought.line}"
+    return f"  {_shown(place)}  {_shown(brought.key)} = {_json(brought.value)}"
+
+
+def _json(value: object) -> str:
+    import json
+
+    # In ASCII alone: a stranger's text must not steer the terminal or look like something else.
+    text = json.dumps(value)
+    if len(text) <= _LONGEST_SHOWN:
+        return text
+    return f"{text[:_LONGEST_SHOWN]}… ({len(text)} characters, look into the file)"
+
+
+def _shown(name: str) -> str:
+    text = os.fsencode(name).decode(errors="replace")
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _agrees() -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("nobody can be asked here: add -y if you trust this folder")
+    say("Trust it? [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _read(argv: Sequence[str]) -> _Wish:
+    action, sure = "trust", False
+    folders: list[str] = []
+    for word in argv:
+        match word:
+            case "-h" | "--help" | "help":
+                return _Wish("help", "", False)
+            case "-y" | "--yes":
+                sure = True
+            case "--revoke" | "--status":
+                action = word.removeprefix("--")
+            case _ if word.startswith("-"):
+                raise UsageError(f"unknown option '{word}': see bridle trust --help")
+            case _:
+                folders.append(word)
+    if len(folders) > 1:
+        raise UsageError("bridle trust takes one folder at a time")
+    folder = os.path.abspath(os.path.expanduser(folders[0] if folders else "."))
+    if not os.path.isdir(folder):
+        raise UsageError(f"there is no folder {folder}")
+    return _Wish(action, folder, sure)

@@ -1,0 +1,85 @@
+"""What the user has approved of a project, bound to how it was defined when they did."""
+
+import hashlib
+import os.path
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from bridle.config.edit import update
+from bridle.config.state import trust_root
+from bridle.host import paths
+from bridle.host.files import read_bytes
+
+Kind = Literal["mcp", "hook"]
+
+_LARGEST = 16 * 1024 * 1024
+
+
+class _Approvals(Struct):
+    projects: dict[str, dict[str, dict[str, str]]] = {}
+    """Folder, kind and name to a digest."""
+
+
+def is_approved(env: Mapping[str, str], project: str, *, kind: Kind, name: str, definition: Any) -> bool:
+    """Whether the user approved exactly this definition in this project.
+
+    What cannot be read approves nothing. `definition` is plain JSON as it stands in the file, before
+    variables are filled in.
+    """
+    try:
+        stored = msgspec.json.decode(read_bytes(_file(env), _LARGEST), type=_Approvals)
+    except (OSError, msgspec.DecodeError, RecursionError):
+        return False
+    known = stored.projects.get(trust_root(env, project), {}).get(kind, {})
+    return known.get(name) == digest(definition)
+
+
+def approve(env: Mapping[str, str], project: str, *, kind: Kind, name: str, definition: Any) -> None:
+    """Remember an approval, in place of an earlier one for the same name.
+
+    Raises:
+        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        OSError: it cannot be written.
+    """
+    _change(env, project, kind, name, digest(definition))
+
+
+def forget(env: Mapping[str, str], project: str, *, kind: Kind, name: str) -> None:
+    """Take an approval back; harmless when there is none.
+
+    Raises:
+        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        OSError: it cannot be written.
+    """
+    if os.path.exists(_file(env)):
+        _change(env, project, kind, name, None)
+
+
+def digest(definition: Any) -> str:
+    """A name for a definition: equal for the same JSON, whatever the order of its keys."""
+    return hashlib.sha256(msgspec.json.encode(definition, order="sorted")).hexdigest()
+
+
+def _change(env: Mapping[str, str], project: str, kind: Kind, name: str, new: str | None) -> None:
+    root = trust_root(env, project)
+
+    def change(values: dict[str, Any]) -> dict[str, Any]:
+        projects = _object(values.get("projects"))
+        kinds = _object(projects.get(root))
+        names = {key: value for key, value in _object(kinds.get(kind)).items() if key != name}
+        if new is not None:
+            names[name] = new
+        return {**values, "projects": {**projects, root: {**kinds, kind: names}}}
+
+    update(_file(env), change, mode=0o600)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _file(env: Mapping[str, str]) -> str:
+    return os.path.join(paths.bridle_dir(env), "approvals.json")
