@@ -1,65 +1,405 @@
 """The moments at which the user's own code may speak, and what it may say."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+import os.path
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, NotRequired, Protocol, TypedDict, get_args
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from bridle.types.permission import Decision
+from bridle.types.permission import Decision, PermissionUpdate
+
+Trigger = Literal["manual", "auto"]
+ElicitationAction = Literal["accept", "decline", "cancel"]
+ElicitationMode = Literal["form", "url"]
 
 
-class UserPromptSubmit(Struct, frozen=True, kw_only=True):
+class Moment(Struct, frozen=True, omit_defaults=True, tag_field="hook_event_name", tag=True):
+    """What every event has; its fields are those of the hook's input, and optional ones are left out."""
+
+    matched_on: ClassVar[str | None] = None
+    """The attribute that matchers look at; None where every hook of the event is called."""
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def subject(self) -> str | None:
+        """The text that matchers are held against."""
+        return None if self.matched_on is None else str(getattr(self, self.matched_on))
+
+
+class BatchCall(TypedDict):
+    tool_name: str
+    tool_input: Mapping[str, Any]
+    tool_use_id: str
+    tool_response: NotRequired[Any]
+
+
+class BackgroundTask(TypedDict):
+    id: str
+    type: str
+    status: str
+    description: str
+    command: NotRequired[str]
+    agent_type: NotRequired[str]
+    server: NotRequired[str]
+    tool: NotRequired[str]
+    name: NotRequired[str]
+
+
+class SessionCron(TypedDict):
+    id: str
+    schedule: str
+    recurring: bool
     prompt: str
 
 
-class PreToolUse(Struct, frozen=True, kw_only=True):
-    tool: str
-    input: Mapping[str, Any]
-    call_id: str
+class SessionStart(Moment, frozen=True, kw_only=True):
+    matched_on = "source"
+    source: Literal["startup", "resume", "clear", "compact", "fork"]
+    model: str | None = None
+    agent_type: str | None = None
+    session_title: str | None = None
+    seconds_since_last_response: float | None = None
+    context_tokens: int | None = None
+    prompt_cache_likely_expired: bool | None = None
+    estimated_cache_write_usd: float | None = None
 
 
-class PostToolUse(Struct, frozen=True, kw_only=True):
-    tool: str
-    input: Mapping[str, Any]
-    call_id: str
-    response: Any
-    duration_ms: int
+class Setup(Moment, frozen=True, kw_only=True):
+    matched_on = "trigger"
+    trigger: Literal["init", "maintenance"]
 
 
-class PostToolUseFailure(Struct, frozen=True, kw_only=True):
-    tool: str
-    input: Mapping[str, Any]
-    call_id: str
+class UserPromptSubmit(Moment, frozen=True, kw_only=True):
+    prompt: str
+    session_title: str | None = None
+
+
+class UserPromptExpansion(Moment, frozen=True, kw_only=True):
+    matched_on = "command_name"
+    expansion_type: Literal["slash_command", "mcp_prompt"]
+    command_name: str
+    command_args: str
+    command_source: str | None = None
+    prompt: str
+
+
+class PreToolUse(Moment, frozen=True, kw_only=True):
+    matched_on = "tool"
+    tool: str = field(name="tool_name")
+    input: Mapping[str, Any] = field(name="tool_input")
+    call_id: str = field(name="tool_use_id")
+    mcp_server: Mapping[str, Any] | None = None
+
+
+class PermissionRequest(Moment, frozen=True, kw_only=True):
+    matched_on = "tool"
+    tool: str = field(name="tool_name")
+    input: Mapping[str, Any] = field(name="tool_input")
+    suggestions: Sequence[Mapping[str, Any]] | None = field(default=None, name="permission_suggestions")
+
+
+class PermissionDenied(Moment, frozen=True, kw_only=True):
+    matched_on = "tool"
+    tool: str = field(name="tool_name")
+    input: Mapping[str, Any] = field(name="tool_input")
+    call_id: str = field(name="tool_use_id")
+    reason: str
+
+
+class PostToolUse(Moment, frozen=True, kw_only=True):
+    matched_on = "tool"
+    tool: str = field(name="tool_name")
+    input: Mapping[str, Any] = field(name="tool_input")
+    response: Any = field(name="tool_response")
+    call_id: str = field(name="tool_use_id")
+    duration_ms: int | None = None
+
+
+class PostToolUseFailure(Moment, frozen=True, kw_only=True):
+    matched_on = "tool"
+    tool: str = field(name="tool_name")
+    input: Mapping[str, Any] = field(name="tool_input")
+    call_id: str = field(name="tool_use_id")
     error: str
-    is_interrupt: bool
-    duration_ms: int
+    is_interrupt: bool | None = None
+    duration_ms: int | None = None
 
 
-class Stop(Struct, frozen=True, kw_only=True):
-    active: bool
+class PostToolBatch(Moment, frozen=True, kw_only=True):
+    tool_calls: Sequence[BatchCall]
+
+
+class Notification(Moment, frozen=True, kw_only=True):
+    matched_on = "kind"
+    message: str
+    title: str | None = None
+    kind: str = field(name="notification_type")
+
+
+class MessageDisplay(Moment, frozen=True, kw_only=True):
+    turn_id: str
+    message_id: str
+    index: int
+    final: bool
+    delta: str
+
+
+class SubagentStart(Moment, frozen=True, kw_only=True):
+    matched_on = "agent_type"
+    agent_id: str
+    agent_type: str
+
+
+class SubagentStop(Moment, frozen=True, kw_only=True):
+    matched_on = "agent_type"
+    active: bool = field(name="stop_hook_active")
+    agent_id: str
+    agent_type: str
+    agent_transcript_path: str
+    last_message: str | None = field(default=None, name="last_assistant_message")
+    background_tasks: Sequence[BackgroundTask] | None = None
+    session_crons: Sequence[SessionCron] | None = None
+
+
+class TaskCreated(Moment, frozen=True, kw_only=True):
+    task_id: str
+    task_subject: str
+    task_description: str | None = None
+    teammate_name: str | None = None
+    team_name: str | None = None
+
+
+class TaskCompleted(Moment, frozen=True, kw_only=True):
+    task_id: str
+    task_subject: str
+    task_description: str | None = None
+    teammate_name: str | None = None
+    team_name: str | None = None
+
+
+class Stop(Moment, frozen=True, kw_only=True):
+    active: bool = field(name="stop_hook_active")
     """A stop hook has already kept this turn going."""
-    last_message: str
+    last_message: str | None = field(default=None, name="last_assistant_message")
+    background_tasks: Sequence[BackgroundTask] | None = None
+    session_crons: Sequence[SessionCron] | None = None
 
 
-HookEvent = UserPromptSubmit | PreToolUse | PostToolUse | PostToolUseFailure | Stop
+class StopFailure(Moment, frozen=True, kw_only=True):
+    matched_on = "error"
+    error: str
+    error_details: str | None = None
+    last_message: str | None = field(default=None, name="last_assistant_message")
+
+
+class TeammateIdle(Moment, frozen=True, kw_only=True):
+    teammate_name: str
+    team_name: str
+
+
+class InstructionsLoaded(Moment, frozen=True, kw_only=True):
+    matched_on = "load_reason"
+    file_path: str
+    memory_type: Literal["User", "Project", "Local", "Managed"]
+    load_reason: Literal["session_start", "nested_traversal", "path_glob_match", "include", "compact"]
+    globs: Sequence[str] | None = None
+    trigger_file_path: str | None = None
+    parent_file_path: str | None = None
+
+
+class ConfigChange(Moment, frozen=True, kw_only=True):
+    matched_on = "source"
+    source: Literal["user_settings", "project_settings", "local_settings", "policy_settings", "skills"]
+    file_path: str | None = None
+
+
+class CwdChanged(Moment, frozen=True, kw_only=True):
+    old_cwd: str
+    new_cwd: str
+
+
+class DirectoryAdded(Moment, frozen=True, kw_only=True):
+    matched_on = "source"
+    directory: str
+    source: Literal["slash_command", "register_repo_root"]
+
+
+class FileChanged(Moment, frozen=True, kw_only=True):
+    matched_on = "file_path"
+    file_path: str
+    event: Literal["change", "add", "unlink"]
+
+    @property
+    def subject(self) -> str:
+        return os.path.basename(self.file_path)
+
+
+class WorktreeCreate(Moment, frozen=True, kw_only=True):
+    worktree: str = field(name="name")
+
+
+class WorktreeRemove(Moment, frozen=True, kw_only=True):
+    worktree_path: str
+
+
+class PreCompact(Moment, frozen=True, kw_only=True):
+    matched_on = "trigger"
+    trigger: Trigger
+    custom_instructions: str | None
+
+
+class PostCompact(Moment, frozen=True, kw_only=True):
+    matched_on = "trigger"
+    trigger: Trigger
+    compact_summary: str
+
+
+class Elicitation(Moment, frozen=True, kw_only=True):
+    matched_on = "server"
+    server: str = field(name="mcp_server_name")
+    message: str
+    mode: ElicitationMode | None = None
+    url: str | None = None
+    elicitation_id: str | None = None
+    requested_schema: Mapping[str, Any] | None = None
+
+
+class ElicitationResult(Moment, frozen=True, kw_only=True):
+    matched_on = "server"
+    server: str = field(name="mcp_server_name")
+    action: ElicitationAction
+    content: Mapping[str, Any] | None = None
+    mode: ElicitationMode | None = None
+    elicitation_id: str | None = None
+
+
+class SessionEnd(Moment, frozen=True, kw_only=True):
+    matched_on = "reason"
+    reason: Literal["clear", "resume", "logout", "prompt_input_exit", "other"]
+
+
+class PreModelSwitch(Moment, frozen=True, kw_only=True):
+    matched_on = "to_model"
+    from_model: str
+    to_model: str
+    context_tokens: int
+    prompt_cache_warm: bool
+    cache_ttl: str | None
+    estimated_cache_write_usd: float | None
+
+
+class PostModelSwitch(Moment, frozen=True, kw_only=True):
+    matched_on = "to_model"
+    from_model: str
+    to_model: str
+    context_tokens: int
+    prompt_cache_warm: bool
+    cache_ttl: str | None
+    estimated_cache_write_usd: float | None
+
+
+HookEvent = (
+    SessionStart | Setup | UserPromptSubmit | UserPromptExpansion | PreToolUse | PermissionRequest
+    | PermissionDenied | PostToolUse | PostToolUseFailure | PostToolBatch | Notification | MessageDisplay
+    | SubagentStart | SubagentStop | TaskCreated | TaskCompleted | Stop | StopFailure | TeammateIdle
+    | InstructionsLoaded | ConfigChange | CwdChanged | DirectoryAdded | FileChanged | WorktreeCreate
+    | WorktreeRemove | PreCompact | PostCompact | Elicitation | ElicitationResult | SessionEnd
+    | PreModelSwitch | PostModelSwitch
+)  # fmt: skip
+
+EVENTS: Mapping[str, type[HookEvent]] = {kind.__name__: kind for kind in get_args(HookEvent)}
+"""Every event by its name."""
+
+ToolEvent = PreToolUse | PermissionRequest | PermissionDenied | PostToolUse | PostToolUseFailure
+"""Events that are about one call."""
+
+
+class HookStarted(Struct, frozen=True, kw_only=True):
+    """A hook is about to run."""
+
+    id: str
+    name: str
+    """`PreToolUse:Bash`, or the event alone."""
+    event: str
+    status_message: str | None = None
+
+
+class HookRun(Struct, frozen=True, kw_only=True):
+    """A hook has run, or was left running beside the session."""
+
+    id: str
+    name: str
+    event: str
+    outcome: Literal["success", "error", "cancelled"]
+    exit_code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    """At most 10,000 characters each."""
+    seconds: float = 0.0
+
+    @property
+    def slow(self) -> bool:
+        """Whether somebody who waited would like to know for what."""
+        return self.seconds > 0.5
+
+
+class Elicited(Struct, frozen=True):
+    """The answer of a hook to a server's question."""
+
+    action: ElicitationAction
+    content: Mapping[str, Any] | None = None
 
 
 class HookOutcome(Struct, frozen=True, kw_only=True):
     """What all hooks of one event said, folded into one."""
 
     decision: Decision | None = None
+    deferred: str | None = None
+    """Why the call should wait for a later run; never beside a denial or an approval."""
     updated_input: Mapping[str, Any] | None = None
+    updated_permissions: tuple[PermissionUpdate, ...] = ()
+    """Changes of rules that come with an approval."""
+    interrupt: bool = False
+    """A denial also ends the turn."""
     updated_output: Any = None
     context: tuple[str, ...] = ()
     """Text for the model, beside the prompt or the result."""
+    classifier_context: str | None = None
+    """Text for the judge of later calls, not for the model."""
     block: str | None = None
-    """Why the prompt, the result or the stop is refused."""
+    """Why the prompt, the result, the stop or whatever the event announced is refused."""
     stop: str | None = None
     """Why the turn must end after this call."""
+    retry: bool = False
+    """The model may try a denied call again."""
+    session_title: str | None = None
+    initial_user_message: str | None = None
+    suppress_original_prompt: bool = False
+    watch_paths: tuple[str, ...] = ()
+    reload_skills: bool = False
+    worktree_path: str | None = None
+    elicited: Elicited | None = None
+    display_content: str | None = None
+    exported: str = ""
+    """Shell text that sets variables for later commands."""
+    system_messages: tuple[str, ...] = ()
+    """Words of hooks for the user, never for the model."""
+    terminal_sequences: tuple[str, ...] = ()
+    """Harmless sequences for the user's terminal: titles, notifications, the bell."""
+    suppress_output: bool = False
+    problems: tuple[str, ...] = ()
+    """What went wrong with hooks, a sentence each for the user."""
+    runs: tuple[HookRun, ...] = ()
 
 
 class Hooks(Protocol):
     async def fire(self, event: HookEvent) -> HookOutcome: ...
+
+
+NOTHING_SAID = HookOutcome()
 
 
 class NoHooks:
@@ -67,4 +407,4 @@ class NoHooks:
 
     async def fire(self, event: HookEvent) -> HookOutcome:
         del event
-        return HookOutcome()
+        return NOTHING_SAID
