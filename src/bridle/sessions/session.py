@@ -12,6 +12,7 @@ from bridle.sessions.cost import Cost, to_note
 from bridle.sessions.identity import timestamp
 from bridle.sessions.transcript import NoTranscript, Writer
 from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock
+from bridle.types.denials import Denials
 from bridle.types.entry import (
     AssistantEntry,
     ConversationEntry,
@@ -33,12 +34,14 @@ class SessionState(Struct, frozen=True):
     model: str = ""
     mode: Mode = "default"
     rules: tuple[Rule, ...] = ()
+    denials: Denials = Denials()
 
 
 class StateChanges(TypedDict, total=False):
     model: str
     mode: Mode
     rules: tuple[Rule, ...]
+    denials: Denials
 
 
 class Session:

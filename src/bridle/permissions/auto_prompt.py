@@ -1,0 +1,169 @@
+"""What the reviewer of auto mode reads: the rules, the conversation in short, the action."""
+
+import os.path
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bridle.permissions.auto_rules import AutoRules
+from bridle.types.block import text_of
+from bridle.types.entry import AssistantEntry, ConversationEntry, UserEntry
+from bridle.types.permission import Case
+from bridle.types.text import encodable_value
+
+LARGEST_ACTION = 20_000
+LARGEST_RULES = 40_000
+_USER_SHARE = 12_000
+_WORK_SHARE = 12_000
+_LONGEST_SAID = 4_000
+_LONGEST_CALL = 1_200
+_LONGEST_NAME = 100
+_LONGEST_RESULT = 300
+_LONGEST_DOUBT = 500
+_MOST_FOLDERS = 20
+# Angle brackets could close a section; invisible characters could say something that no person sees.
+_ACTIVE = re.compile(
+    "[<>\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+
+
+class _Line(Struct, frozen=True):
+    text: str
+    is_user: bool = False
+
+
+def system_text(rules: AutoRules) -> str:
+    """The reviewer's instructions with all rules, the strongest first."""
+    return "\n\n".join(
+        (
+            prompt("auto_review"),
+            _section("hard_deny: never", rules.hard_deny),
+            _section("soft_deny: a person is asked", rules.soft_deny),
+            _section("allow: fine", rules.allow),
+            _section("environment: facts, which permit nothing by themselves", rules.environment),
+        )
+    )
+
+
+def action_text(case: Case) -> str:
+    """The whole action, one line, nothing left out."""
+    return _inert({"tool": case.tool, "input": dict(case.input)})
+
+
+def question_text(case: Case, *, transcript: str, action: str, doubt: str) -> str:
+    """The message to judge: three sections that nothing inside them can close."""
+    facts = _inert(
+        {
+            "cwd": case.cwd,
+            "working folders": list(case.roots[:_MOST_FOLDERS]),
+            "why it is asked": _short(doubt, _LONGEST_DOUBT),
+        }
+    )
+    return (
+        f"<facts>\n{facts}\n</facts>\n\n<transcript>\n{transcript}\n</transcript>\n\n"
+        f"<action>\n{action}\n</action>\n\nMay the action go ahead?"
+    )
+
+
+def condense(entries: Sequence[ConversationEntry]) -> str:
+    """The user's words, the calls and the beginnings of results; the oldest are left out when it gets long.
+
+    Words of the user and work of the agent have shares of their own, so that neither crowds out the other.
+    What the agent says, and what the program adds in the user's name, is evidence of nothing and left out.
+    """
+    lines = [line for entry in entries for line in _lines(entry)]
+    said = [index for index, line in enumerate(lines) if line.is_user]
+    done = [index for index, line in enumerate(lines) if not line.is_user]
+    # The first request is what all the rest is about.
+    first = said[:1]
+    share = _USER_SHARE - sum(len(lines[index].text) for index in first)
+    kept = {*first, *_newest(said[1:], lines, share), *_newest(done, lines, _WORK_SHARE)}
+    left_out = len(lines) - len(kept)
+    note = [_inert({"note": f"{left_out} older lines are left out"})] if left_out else []
+    return "\n".join([*note, *(lines[index].text for index in sorted(kept))])
+
+
+def prompt(name: str) -> str:
+    """One of the prompt files."""
+    path = os.path.join(os.path.dirname(__file__), "prompts", f"{name}.md")
+    with open(path, encoding="utf-8") as file:
+        return file.read().strip()
+
+
+def _section(title: str, rules: Iterable[str]) -> str:
+    listed = "\n".join(f"- {' '.join(rule.split())}" for rule in rules)
+    return f"## {title}\n{listed or '- (none)'}"
+
+
+def _newest(indices: Sequence[int], lines: Sequence[_Line], share: int) -> Iterator[int]:
+    for index in reversed(indices):
+        share -= len(lines[index].text)
+        if share < 0:
+            return
+        yield index
+
+
+def _lines(entry: ConversationEntry) -> Iterator[_Line]:
+    match entry["type"]:
+        case "user":
+            yield from _heard(entry)
+        case "assistant":
+            yield from _called(entry)
+        case "system":
+            return
+
+
+def _heard(entry: UserEntry) -> Iterator[_Line]:
+    content = entry["message"]["content"]
+    if entry.get("isMeta") or entry.get("isCompactSummary"):
+        return
+    for block in () if isinstance(content, str) else content:
+        if block["type"] == "tool_result":
+            failed = {"failed": True} if block.get("is_error") else {}
+            yield _Line(_fitted("result", text_of(block["content"]), _LONGEST_RESULT, failed))
+    # An entry that holds results holds no words of the user, whatever else stands in it.
+    if "toolUseResult" not in entry and (said := text_of(content).strip()):
+        yield _Line(_fitted("user", said, _LONGEST_SAID, {}), is_user=True)
+
+
+def _called(entry: AssistantEntry) -> Iterator[_Line]:
+    for block in entry["message"]["content"]:
+        if block["type"] == "tool_use":
+            name = {"call": _short(block["name"], _LONGEST_NAME)}
+            whole = _inert({**name, "input": block["input"]})
+            if len(whole) > _LONGEST_CALL:
+                whole = _fitted("input", _json(block["input"]), _LONGEST_CALL, name)
+            yield _Line(whole)
+
+
+def _fitted(key: str, text: str, limit: int, fields: Mapping[str, Any]) -> str:
+    """A line with at most `limit` characters of the text, and fewer where they need escapes."""
+    most = 2 * limit
+    while len(line := _inert({**fields, key: _short(text, limit)})) > most and limit > 1:
+        limit //= 2
+    return line
+
+
+def _short(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]} … {len(text) - 2 * half} characters left out … {text[len(text) - half :]}"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(encodable_value(value)).decode()
+
+
+def _inert(value: Any) -> str:
+    """The value as one line of JSON in which nothing can end a section or stay unseen."""
+    return _ACTIVE.sub(lambda found: _escaped(found[0]), _json(value))
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
