@@ -4,12 +4,16 @@ import os.path
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from bridle.permissions.policy import decide
+from bridle.permissions.prepare import Asked, ReadCommand, Standing, prepare, read_command
 from bridle.permissions.rules import parse
-from bridle.types.permission import Access, Case, Decision, Effect, Mode, Rule, RuleSource
+from bridle.types.permission import Access, Case, Decision, Effect, Mode, Place, Rule, RuleSource
 
 CWD = "/srv/project"
 HOME = os.path.expanduser("~")
+_READERS = ("Read", "Grep", "Glob")
 
 
 def rules(
@@ -26,45 +30,69 @@ def rules(
     )
 
 
-def bash(command: str, weighed: tuple[Rule, ...] = (), mode: Mode = "default") -> Decision:
-    return decide(
-        Case(
-            tool="Bash",
-            input={"command": command},
-            subject=command,
-            read_only=False,
-            rules=weighed,
-            mode=mode,
-            cwd=CWD,
-            roots=(CWD,),
-        )
+def standing(
+    *,
+    cwd: str = CWD,
+    start: str | None = None,
+    roots: tuple[str, ...] = (),
+    home: str = HOME,
+    weighed: tuple[Rule, ...] = (),
+    mode: Mode = "default",
+    reader: ReadCommand = read_command,
+) -> Standing:
+    return Standing(
+        rules=weighed,
+        mode=mode,
+        cwd=cwd,
+        start=start or cwd,
+        roots=roots,
+        home=home,
+        config_home=f"{home}/.claude",
+        read_command=reader,
     )
+
+
+def bash_case(
+    command: str,
+    weighed: tuple[Rule, ...] = (),
+    mode: Mode = "default",
+    *,
+    input: Mapping[str, Any] | None = None,
+    **where: Any,
+) -> Case:
+    asked = Asked(tool="Bash", input={"command": command, **(input or {})}, subject=command)
+    return prepare(asked, standing(weighed=weighed, mode=mode, **where))
+
+
+def bash(command: str, weighed: tuple[Rule, ...] = (), mode: Mode = "default", **more: Any) -> Decision:
+    return decide(bash_case(command, weighed, mode, **more))
 
 
 def file_call(
     tool: str,
-    *paths: str,
+    *spellings: str,
     weighed: tuple[Rule, ...] = (),
     mode: Mode = "default",
-    roots: tuple[str, ...] = (CWD,),
+    roots: tuple[str, ...] = (),
     cwd: str = CWD,
     hook: Decision | None = None,
 ) -> Decision:
-    reads = tool in ("Read", "Grep", "Glob", "Bash")
-    return decide(
-        Case(
-            tool=tool,
-            input={"file_path": paths[0]},
-            subject=paths[0],
-            read_only=reads,
-            access=Access(reads=paths) if reads else Access(writes=paths),
-            rules=weighed,
-            mode=mode,
-            cwd=cwd,
-            roots=roots,
-            hook=hook,
-        )
+    """A call for a file; further spellings are what it is a link to."""
+    path = spellings[0]
+    access = Access(reads=(path,)) if tool in _READERS else Access(writes=(path,))
+    asked = Asked(
+        tool=tool,
+        input={"file_path": path},
+        subject=path,
+        read_only=tool in _READERS,
+        access=access,
+        hook=hook,
     )
+    case = prepare(asked, standing(cwd=cwd, start=CWD, roots=roots, weighed=weighed, mode=mode))
+    if len(spellings) > 1:
+        place = Place(os.path.normpath(path), spellings[1:])
+        case = msgspec.structs.replace(case, places={**case.places, path: place})
+    return decide(case)
 
 
 def other(
@@ -76,15 +104,5 @@ def other(
     read_only: bool = False,
     input: Mapping[str, Any] | None = None,
 ) -> Decision:
-    return decide(
-        Case(
-            tool=tool,
-            input=input or {},
-            subject=subject,
-            read_only=read_only,
-            rules=weighed,
-            mode=mode,
-            cwd=CWD,
-            roots=(CWD,),
-        )
-    )
+    asked = Asked(tool=tool, input=input or {}, subject=subject, read_only=read_only)
+    return decide(prepare(asked, standing(weighed=weighed, mode=mode)))

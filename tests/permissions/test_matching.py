@@ -68,7 +68,7 @@ def test_deny_and_ask_rules_may_name_a_field_of_the_input():
     assert isinstance(other("Bash", subject="ls", weighed=weighed, input={"run_in_background": True}), Ask)
     assert isinstance(other("Bash", subject="ls", weighed=weighed, input={"run_in_background": False}), Allow)
     assert isinstance(
-        other("Agent", weighed=rules(allow=("Agent(model:opus)",)), input={"model": "opus"}), Ask
+        other("mcp__a__b", weighed=rules(allow=("mcp__a__b(model:opus)",)), input={"model": "opus"}), Ask
     )
 
 

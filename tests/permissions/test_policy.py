@@ -2,27 +2,40 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from bridle.permissions.policy import decide
-from bridle.permissions.rules import parse
-from bridle.types.permission import MODES, Allow, Ask, Case, Decision, Deny, Effect, Mode
-from tests.permissions.cases import CWD, bash, file_call, other, rules
+from bridle.permissions.policy import CHECKS, decide, explain
+from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.types.permission import MODES, Access, Allow, Ask, Case, Decision, Deny, Mode, RuleSource
+from bridle.types.shell import Reading
+from tests.permissions.cases import CWD, bash, bash_case, file_call, other, rules, standing
+
+SOURCES: tuple[RuleSource, ...] = (
+    "userSettings", "projectSettings", "localSettings", "flagSettings",
+    "policySettings", "cliArg", "command", "session",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_deny_beats_ask_beats_allow_in_every_mode(mode: Mode):
+@pytest.mark.parametrize("strong", SOURCES)
+@pytest.mark.parametrize("weak", SOURCES)
+def test_deny_beats_ask_beats_allow_in_every_mode_and_from_every_source(
+    mode: Mode, strong: RuleSource, weak: RuleSource
+):
     """S2"""
-    everything = rules(allow=("Bash", "Bash(ls)"), ask=("Bash(ls)",), deny=("Bash(ls:*)",))
-    assert isinstance(bash("ls", everything, mode), Deny)
-    asked = bash("ls", rules(allow=("Bash",), ask=("Bash(ls)",)), mode)
+    allow, ask = rules(allow=("Bash", "Bash(ls)"), source=weak), rules(ask=("Bash(ls)",), source=weak)
+    deny = rules(deny=("Bash(ls:*)",), source=strong)
+    assert isinstance(bash("ls", (*allow, *ask, *deny), mode), Deny)
+    asked = bash("ls", (*rules(ask=("Bash(ls)",), source=strong), *allow), mode)
     assert isinstance(asked, Deny if mode == "dontAsk" else Ask)
 
 
 def test_the_deciding_rule_is_named():
     """S1"""
     (rule,) = rules(deny=("Bash(rm:*)",))
-    assert bash("rm -rf x", (rule,)) == Deny("denied by rule Bash(rm:*)", "rule", rule)
+    decision = bash("rm -rf x", (rule,))
+    assert (type(decision), decision.reason, decision.rule) == (Deny, "denied by rule Bash(rm:*)", rule)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +43,7 @@ def test_the_deciding_rule_is_named():
     [
         ("default", "Read", Allow),
         ("default", "Edit", Ask),
+        ("bubble", "Edit", Ask),
         ("acceptEdits", "Edit", Allow),
         ("acceptEdits", "Write", Allow),
         ("acceptEdits", "NotebookEdit", Allow),
@@ -54,7 +68,17 @@ def test_modes_decide_about_commands(mode: Mode, expected: type[Decision]):
     assert isinstance(bash("make", mode=mode), expected)
 
 
-@pytest.mark.parametrize("tool", ["TodoWrite", "AskUserQuestion", "TaskOutput", "TaskStop"])
+def test_plan_mode_asks_where_somebody_answers_and_no_rule_lifts_it():
+    weighed = rules(allow=("Bash", "Edit(**)"))
+    assert isinstance(bash("make", weighed, "plan"), Deny)
+    assert isinstance(file_call("Edit", f"{CWD}/a", weighed=weighed, mode="plan"), Deny)
+    attended = msgspec.structs.replace(bash_case("make", weighed, "plan"), attended=True)
+    assert isinstance(decide(attended), Ask)
+    assert isinstance(bash("cat a", weighed, "plan"), Allow)
+    assert isinstance(bash("cat a > b", weighed, "plan"), Deny)
+
+
+@pytest.mark.parametrize("tool", ["TodoWrite", "AskUserQuestion", "TaskOutput", "TaskStop", "Agent"])
 @pytest.mark.parametrize("mode", MODES)
 def test_tools_without_effect_are_never_asked_about(tool: str, mode: Mode):
     assert isinstance(other(tool, mode=mode), Allow)
@@ -66,46 +90,53 @@ def test_a_read_only_call_that_names_no_file_is_asked_about(mode: Mode):
     assert isinstance(other("WebFetch", subject="domain:example.com", read_only=True, mode=mode), Ask)
 
 
-def test_a_command_that_only_reads_is_free_inside_and_without_files():
-    """S15"""
-    assert isinstance(file_call("Bash", f"{CWD}/a"), Allow)
-    assert isinstance(file_call("Bash", "/etc/passwd"), Ask)
-    assert isinstance(other("Bash", subject="pwd", read_only=True), Allow)
-    assert isinstance(other("Bash", subject="pwd", read_only=True, weighed=rules(ask=("Bash(pwd)",))), Ask)
-    assert isinstance(file_call("Bash", f"{CWD}/.env", weighed=rules(deny=("Read(.env)",))), Deny)
-
-
 def test_hooks_may_deny_and_ask_but_not_overrule():
-    hooked = Case(
-        tool="Bash", input={}, subject="ls", read_only=False, cwd=CWD, roots=(CWD,), hook=Allow("hook")
-    )
-    assert decide(hooked) == Allow("hook")
-    for text, effect, expected in (("Bash", Effect.DENY, Deny), ("Bash", Effect.ASK, Ask)):
-        case = Case(
-            tool="Bash",
-            input={},
-            subject="ls",
-            read_only=False,
-            cwd=CWD,
-            rules=(parse(text, effect, "session"),),
-            hook=Allow("hook"),
-        )
-        assert isinstance(decide(case), expected)
+    def hooked(command: str, hook: Decision, *weighed: Any, mode: Mode = "default") -> Decision:
+        asked = Asked(tool="Bash", input={}, subject=command, hook=hook)
+        return decide(prepare(asked, standing(weighed=weighed, mode=mode)))
+
+    assert hooked("make", Allow("hook")).reason == "hook"
+    assert isinstance(hooked("make", Allow("hook"), *rules(deny=("Bash",))), Deny)
+    assert isinstance(hooked("make", Allow("hook"), *rules(ask=("Bash",))), Ask)
+    assert isinstance(hooked("make\x1b", Allow("hook")), Ask)
+    assert isinstance(hooked("echo x > .git/config", Allow("hook")), Ask)
     path = f"{CWD}/a"
     assert file_call("Read", path, mode="bypassPermissions", hook=Deny("no")) == Deny("no")
-    assert file_call("Read", path, mode="bypassPermissions", hook=Ask("sure?")) == Ask("sure?")
+    asked = file_call("Read", path, mode="bypassPermissions", hook=Ask("sure?"))
+    assert isinstance(asked, Ask) and asked.reason == "sure?" and asked.needs_person
     assert isinstance(file_call("Edit", path, mode="plan", hook=Allow("hook")), Deny)
 
 
-def test_what_is_too_long_or_holds_control_characters_is_never_allowed():
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_too_long_or_holds_control_characters_is_never_allowed(mode: Mode):
     """S3"""
     weighed = rules(allow=("Bash", "Edit"), deny=("Bash(rm:*)",))
-    assert isinstance(bash("echo " + "a" * 10_000, weighed), Ask)
-    assert isinstance(bash("echo " + "a" * 10_000 + "; rm x", weighed), Deny)
+    unsure = Deny if mode in ("dontAsk", "plan") else Ask
+    assert isinstance(bash("echo " + "a" * 10_000, weighed, mode), unsure)
+    assert isinstance(bash("echo " + "a" * 10_000 + "; rm x", weighed, mode), Deny)
     for character in "\x00\x1b\r\x7f\x85":
-        assert isinstance(bash(f"echo {character}", weighed), Ask)
-        assert isinstance(file_call("Edit", f"{CWD}/{character}", weighed=weighed, mode="acceptEdits"), Ask)
-    assert isinstance(bash("echo a\n\techo b", weighed), Allow)
+        assert isinstance(bash(f"echo {character}", weighed, mode), unsure)
+        found = file_call("Edit", f"{CWD}/{character}", weighed=weighed, mode=mode)
+        assert isinstance(found, unsure)
+
+
+def test_a_fault_of_the_reader_neither_opens_the_gate_nor_hides_a_denial():
+    """S3"""
+
+    def broken(command: str, *, cwd: str, home: str) -> Reading:
+        raise IndexError("no such word")
+
+    weighed = rules(allow=("Bash",), deny=("Bash(rm:*)",))
+    for mode in ("default", "acceptEdits", "bypassPermissions"):
+        assert isinstance(bash("ls", weighed, mode, reader=broken), Ask)
+    assert isinstance(bash("ls; rm x", weighed, reader=broken), Deny)
+
+
+@pytest.mark.parametrize("text", ["{\U0010ffff}", "{1..\U000f594e}", "x{\U0001f600", "}{\U000f594e"])
+def test_a_text_that_would_kill_the_parser_is_not_given_to_it(text: str):
+    """S3, S6"""
+    assert isinstance(bash(f"echo {text}", rules(allow=("Bash",))), Ask)
+    assert isinstance(bash(f"echo {text}; rm x", rules(deny=("Bash(rm:*)",))), Deny)
 
 
 def test_what_fails_inside_is_asked_about():
@@ -114,3 +145,64 @@ def test_what_fails_inside_is_asked_about():
     broken: Any = 7
     case = Case(tool="Bash", input={}, subject=broken, read_only=False, cwd=CWD, rules=rules(allow=("Bash",)))
     assert isinstance(decide(case), Ask)
+
+
+def test_leaving_the_sandbox_is_asked_about_whatever_rules_and_mode_say():
+    """S52"""
+    leave = {"dangerouslyDisableSandbox": True}
+    for mode in ("default", "acceptEdits", "bypassPermissions"):
+        decision = bash("ls", rules(allow=("Bash",)), mode, input=leave)
+        assert isinstance(decision, Ask) and decision.reason_type == "sandboxOverride"
+        assert decision.needs_person
+
+
+def _confined(command: str, *weighed: Any, mode: Mode = "default", leave: bool = False) -> Decision:
+    def always(_: str) -> bool:
+        return True
+
+    where = msgspec.structs.replace(standing(weighed=weighed, mode=mode), confines=always)
+    input = {"command": command, "dangerouslyDisableSandbox": leave}
+    return decide(prepare(Asked(tool="Bash", input=input, subject=command), where))
+
+
+def test_a_confined_command_needs_no_rule_but_rules_still_count():
+    """S50"""
+    assert isinstance(_confined("make > /tmp/x"), Allow)
+    assert isinstance(_confined("make", *rules(deny=("Bash(make)",))), Deny)
+    assert isinstance(_confined("make", *rules(ask=("Bash(make)",))), Ask)
+    assert isinstance(_confined("make", mode="plan"), Deny)
+    assert isinstance(_confined("make\x1b"), Ask)
+    assert isinstance(_confined("make", leave=True), Ask)
+
+
+def test_addresses_around_this_machine_need_a_rule_that_names_them():
+    """S45"""
+    for host in ("127.0.0.1", "127.1", "localhost", "169.254.169.254", "10.1.2.3", "::1", "::ffff:10.0.0.1"):
+        subject = f"domain:{host}"
+        for rule in ("WebFetch", "WebFetch(domain:*)", "WebFetch(domain:*.0.0.1)"):
+            assert isinstance(other("WebFetch", subject=subject, weighed=rules(allow=(rule,))), Ask)
+        assert isinstance(
+            other("WebFetch", subject=subject, weighed=rules(allow=(f"WebFetch({subject})",))), Allow
+        )
+    assert isinstance(
+        other("WebFetch", subject="domain:example.com", weighed=rules(allow=("WebFetch",))), Allow
+    )
+
+
+def test_a_derivation_holds_the_opinion_of_every_check_and_the_first_one_wins():
+    weighed = rules(allow=("Bash(make)",), ask=("Bash(make)",), deny=("Bash(make:*)",))
+    told = explain(bash_case("make", weighed))
+    assert [opinion.check for opinion in told.opinions] == [c.__name__.replace("_", " ") for c in CHECKS]
+    said = [opinion for opinion in told.opinions if opinion.decision is not None]
+    assert [opinion.check for opinion in said[:2]] == ["deny rule", "ask rule"]
+    assert isinstance(told.decision, Deny) and told.decision.rule == weighed[2]
+
+
+def test_saved_outputs_may_be_read_but_not_written():
+    where = Standing(
+        cwd=CWD, start=CWD, home="/home/x", config_home="/home/x/.claude", readable=("/var/outputs",)
+    )
+    reads = Asked(tool="Read", input={}, read_only=True, access=Access(reads=("/var/outputs/a",)))
+    writes = Asked(tool="Write", input={}, access=Access(writes=("/var/outputs/a",)))
+    assert isinstance(decide(prepare(reads, where)), Allow)
+    assert isinstance(decide(prepare(writes, where)), Ask)

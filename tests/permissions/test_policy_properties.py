@@ -1,32 +1,32 @@
 """What holds for every call and every set of rules."""
 
+import statistics
+import time
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
 from bridle.permissions.policy import decide
+from bridle.permissions.prepare import Asked, prepare
 from bridle.types.permission import MODES, Access, Allow, Ask, Case, Decision, Deny, Effect, Mode, Rule
-from tests.permissions.cases import CWD, bash
+from tests.permissions.cases import CWD, bash, bash_case, rules, standing
 
 TOOLS = ("Bash", "Read", "Edit", "Write", "Grep", "WebFetch", "mcp__a__b", "TodoWrite", "Skill")
 
 tools = st.sampled_from(TOOLS)
 shell_like = st.sampled_from("ab ;|&$(){}<>`'\"\\\n*?[]^!-=:~./\x00ü")
-texts = st.text(alphabet=shell_like, max_size=40) | st.text(max_size=40)
+words = st.sampled_from(
+    ["ls", "cat a", "rm x", "echo $(rm x)", "make", "git push", "cd ..", "echo > f", "rm -rf /"]
+)
+texts = st.text(alphabet=shell_like, max_size=40) | st.text(max_size=40) | words
 file_lists = st.lists(texts.map(lambda text: f"{CWD}/{text}"), max_size=2)
 
 
 def make_case(tool: str, subject: str, files: list[str], read_only: bool, mode: Mode) -> Case:
-    return Case(
-        tool=tool,
-        input={"command": subject},
-        subject=subject,
-        read_only=read_only,
-        access=Access(reads=tuple(files)) if read_only else Access(writes=tuple(files)),
-        mode=mode,
-        cwd=CWD,
-        roots=(CWD,),
-    )
+    access = Access(reads=tuple(files)) if read_only else Access(writes=tuple(files))
+    asked = Asked(tool=tool, input={"command": subject}, subject=subject, read_only=read_only, access=access)
+    return prepare(asked, standing(mode=mode))
 
 
 cases = st.builds(make_case, tools, texts, file_lists, st.booleans(), st.sampled_from(MODES))
@@ -40,12 +40,16 @@ def weigh(case: Case, *weighed: Rule) -> Decision:
     return decide(structs.replace(case, rules=weighed))
 
 
+def rank(decision: Decision) -> int:
+    return (Deny, Ask, Allow).index(type(decision))
+
+
 @settings(deadline=None)
 @given(cases, st.lists(any_rules(Effect.ALLOW, Effect.ASK), max_size=3), any_rules(Effect.DENY))
 def test_adding_a_deny_changes_nothing_or_denies(case: Case, others: list[Rule], deny: Rule):
     """S2"""
     before, after = weigh(case, *others), weigh(case, *others, deny)
-    assert after == before or isinstance(after, Deny)
+    assert type(after) is type(before) or isinstance(after, Deny)
 
 
 @settings(deadline=None)
@@ -56,27 +60,25 @@ def test_adding_an_allow_turns_only_what_no_rule_decided(case: Case, others: lis
     if before.rule is not None or isinstance(before, Allow):
         assert type(after) is type(before)
     else:
-        assert after == before or isinstance(after, Allow)
+        assert type(after) is type(before) or isinstance(after, Allow)
 
 
 @settings(deadline=None)
 @given(
-    texts.map(lambda text: f"x {text}"),
-    st.sampled_from(["true && {}", "({})", "timeout 5 {}", "true; {}", "A=1 {}", "{} | cat"]),
+    texts,
+    st.sampled_from(["unknown && {}", "({})", "timeout 5 {}", "unknown; {}", "{} | unknown"]),
+    st.lists(any_rules(Effect.ALLOW, Effect.ASK, Effect.DENY), max_size=3),
+    st.sampled_from(MODES),
 )
-def test_wrapping_a_denied_command_does_not_free_it(command: str, wrapping: str):
-    """S11"""
-    weighed = (Rule(Effect.ALLOW, "Bash"), Rule(Effect.DENY, "Bash", command))
-    if isinstance(bash(command, weighed), Deny):
-        assert isinstance(bash(wrapping.format(command), weighed), Deny)
-
-
-@settings(deadline=None)
-@given(texts, st.sampled_from(["x && {}", "({})", "x; {}", "{} | x", "{} > x", "x $({})"]), texts)
-def test_a_rule_with_content_never_allows_a_compound_command(command: str, wrapping: str, pattern: str):
-    """S10, S16"""
-    weighed = (Rule(Effect.ALLOW, "Bash", pattern),)
-    assert isinstance(bash(wrapping.format(command), weighed), Ask)
+def test_wrapping_a_command_never_raises_the_decision(
+    command: str, wrapping: str, weighed: list[Rule], mode: Mode
+):
+    """S1, S10, S11"""
+    reading = bash_case(command).reading
+    if reading is None or reading.fault is not None:
+        return  # Text around what is no command may make one of it.
+    before = bash(command, tuple(weighed), mode)
+    assert rank(bash(wrapping.format(command), tuple(weighed), mode)) <= rank(before)
 
 
 @settings(deadline=None)
@@ -88,3 +90,27 @@ def test_arbitrary_text_is_always_decided(subject: str, content: str, tool: str)
         decision = weigh(make_case(tool, subject, files, False, "default"), *weighed)
         assert isinstance(decision, Allow | Ask | Deny)
         assert "could not be weighed" not in decision.reason
+
+
+def test_ordinary_commands_are_decided_quickly():
+    """S6"""
+    weighed = rules(
+        allow=(
+            "Bash(npm run:*)",
+            "Bash(git commit *)",
+            "Edit(src/**)",
+            *(f"Bash(tool{n} *)" for n in range(60)),
+        ),
+        deny=("Read(.env)", "Bash(curl *)", "Bash(git push *)"),
+        ask=("Bash(rm *)",),
+    )
+    commands = ("ls -la", "cat a.py | grep x", "npm run build && npm run test", "git commit -m 'a b'", "make")
+    times: list[float] = []
+    for _ in range(20):
+        for command in commands:
+            began = time.process_time()
+            decide(bash_case(command, weighed))
+            times.append(time.process_time() - began)
+    median = statistics.median(times[len(commands) :])
+    print(f"median decision: {median * 1000:.3f} ms")
+    assert median < 0.005

@@ -1,10 +1,12 @@
 """Rules are read as people write them, and written so that they read back the same."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridle.permissions.rules import parse, rules_from, split_rules, write
+from bridle.permissions.rules import Origin, from_value, parse, rules_from, split_rules, to_value, write
 from bridle.types.permission import Effect, Rule
 
 
@@ -24,6 +26,7 @@ from bridle.types.permission import Effect, Rule
         ("mcp__github__*", "mcp__github__*", None),
         ("Task", "Agent", None),
         ("Task(Explore)", "Agent", "Explore"),
+        ("KillShell", "TaskStop", None),
     ],
 )
 def test_a_rule_is_a_tool_with_or_without_content(text: str, tool: str, content: str | None):
@@ -102,17 +105,44 @@ def test_settings_give_rules_and_a_sentence_about_each_that_cannot_be_used():
         "defaultMode": "plan",
     }
 
-    rules, problems = rules_from(permissions, "projectSettings")
+    lines = {(Effect.ALLOW, "Bash(ls:*)"): 4, (Effect.DENY, "Bash("): 9}
+    origin = Origin(source="projectSettings", file="/p/settings.json", lines=lines)
+
+    rules, problems = rules_from(permissions, origin)
 
     assert rules == (
-        Rule(Effect.ALLOW, "Bash", "ls:*", "projectSettings"),
-        Rule(Effect.DENY, "Read", ".env", "projectSettings"),
-        Rule(Effect.DENY, "Bash", "run_in_background:true", "projectSettings"),
+        Rule(Effect.ALLOW, "Bash", "ls:*", "projectSettings", "/p/settings.json", 4),
+        Rule(Effect.DENY, "Read", ".env", "projectSettings", "/p/settings.json"),
+        Rule(Effect.DENY, "Bash", "run_in_background:true", "projectSettings", "/p/settings.json"),
     )
     assert len(problems) == 7
     assert any("Edit(src/**)" in problem for problem in problems)
+    assert any(problem.startswith("/p/settings.json:9: ") for problem in problems)
 
 
 def test_settings_without_permissions_give_no_rules():
-    assert rules_from({}, "userSettings") == ((), ())
-    assert rules_from({"allow": None}, "userSettings") == ((), ())
+    origin = Origin(source="userSettings")
+    assert rules_from({}, origin) == ((), ())
+    assert rules_from({"allow": None}, origin) == ((), ())
+
+
+@pytest.mark.parametrize("text", ["Bash", "Bash(git log:*)", "Edit(a (b))", "mcp__s__t"])
+def test_a_rule_travels_in_an_update_and_comes_back_the_same(text: str):
+    rule = parse(text, Effect.ALLOW, "localSettings")
+    assert from_value(to_value(rule), Effect.ALLOW, "localSettings") == rule
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"toolName": 7},
+        {"toolName": "Bash", "ruleContent": 7},
+        {"toolName": "*"},
+        {"toolName": "mcp__*"},
+        {"toolName": "Write", "ruleContent": "src/**"},
+    ],
+)
+def test_an_update_cannot_carry_what_is_no_usable_rule(value: dict[str, Any]):
+    with pytest.raises(ValueError):
+        from_value(value, Effect.ALLOW, "session")

@@ -20,7 +20,7 @@ def compile_once() -> None:
     import subprocess
 
     subprocess.Popen(
-        [sys.executable, "-m", "compileall", "-q", folder],
+        [sys.executable, "-I", "-m", "compileall", "-q", folder],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

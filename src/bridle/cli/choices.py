@@ -10,7 +10,8 @@ from bridle.cli.args import Args
 from bridle.cli.flags import EFFORTS
 from bridle.config.load import Config
 from bridle.engine.runtime import Asking, Limits, ModelFacts
-from bridle.permissions.rules import parse, rules_from, split_rules
+from bridle.permissions.layers import rules_of
+from bridle.permissions.rules import parse, split_rules
 from bridle.providers import catalog
 from bridle.tools.toolbox import BuiltinToolbox, choose
 from bridle.types.errors import UsageError
@@ -44,7 +45,7 @@ def choose_mode(args: Args, config: Config, env: Mapping[str, str]) -> Mode:
     """The permission mode to start in.
 
     Raises:
-        UsageError: bypassing permissions is asked for and forbidden.
+        UsageError: a mode is asked for on the command line, or bypassing anywhere, and cannot be had.
     """
     permissions = config.settings.permissions
     named = args.text("permission-mode") or (permissions.default_mode if permissions else None) or "default"
@@ -52,7 +53,11 @@ def choose_mode(args: Args, config: Config, env: Mapping[str, str]) -> Mode:
         named = "bypassPermissions"
     if named == "bypassPermissions":
         _require_bypass(config, env)
-    # A model that judges calls is not part of this version: whatever it would judge is asked.
+    if named == "auto":
+        reason = _why_not_auto(args, config, env)
+        if reason is not None and args.has("permission-mode"):
+            raise UsageError(f"--permission-mode auto cannot be used: {reason}")
+        return "default" if reason is not None else "auto"
     return _USABLE_MODES.get(named, "default")
 
 
@@ -65,8 +70,8 @@ def choose_rules(args: Args, config: Config, *, trusted: bool) -> tuple[tuple[Ru
     rules: list[Rule] = []
     problems: list[str] = []
     for layer in config.layers:
-        found, wrong = rules_from(layer.values.get("permissions") or {}, layer.source)
-        problems += (f"{layer.path}: {each}" for each in wrong)
+        found, wrong = rules_of(layer)
+        problems += wrong
         if layer.source == "projectSettings" and not trusted:
             kept = tuple(rule for rule in found if rule.effect is not Effect.ALLOW)
             if len(kept) < len(found):
@@ -80,6 +85,39 @@ def choose_rules(args: Args, config: Config, *, trusted: bool) -> tuple[tuple[Ru
     rules += _flag_rules(args, "allowedTools", Effect.ALLOW)
     rules += _flag_rules(args, "disallowedTools", Effect.DENY)
     return tuple(rules), tuple(problems)
+
+
+def refresh_rules(
+    args: Args, config: Config, current: tuple[Rule, ...], *, trusted: bool
+) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    """The rules after settings have changed on disk; what was granted in the session stays.
+
+    Raises:
+        UsageError: a rule on the command line cannot be read.
+    """
+    fresh, problems = choose_rules(args, config, trusted=trusted)
+    known = {(rule.effect, rule.tool, rule.content, rule.source) for rule in fresh}
+    granted = (
+        rule
+        for rule in current
+        if rule.file is None and (rule.effect, rule.tool, rule.content, rule.source) not in known
+    )
+    return (*fresh, *granted), problems
+
+
+def choose_modes(args: Args, config: Config, env: Mapping[str, str]) -> tuple[Mode, ...]:
+    """The permission modes that the session may be switched to while it runs."""
+    usual: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
+    if _why_not_auto(args, config, env) is None:
+        usual = (*usual, "auto")
+    asked = args.on("allow-dangerously-skip-permissions") or args.on("dangerously-skip-permissions")
+    if not asked and args.text("permission-mode") != "bypassPermissions":
+        return usual
+    try:
+        _require_bypass(config, env)
+    except UsageError:
+        return usual
+    return (*usual, "bypassPermissions")
 
 
 def is_bare(args: Args, env: Mapping[str, str]) -> bool:
@@ -206,6 +244,16 @@ def _thinking(args: Args, config: Config, env: Mapping[str, str]) -> Thinking | 
             return Thinking("enabled", budget, shown) if budget else Thinking("disabled")
         case _:
             return Thinking("disabled") if off else None
+
+
+def _why_not_auto(args: Args, config: Config, env: Mapping[str, str]) -> str | None:
+    """Why no model can judge calls, in one sentence; None when one can."""
+    if catalog.find(choose_model(args, config, env)).dialect == "offline":
+        return "the offline model cannot judge calls"
+    settings, permissions = config.settings, config.settings.permissions
+    if "disable" in (settings.disable_auto_mode, permissions.disable_auto_mode if permissions else None):
+        return "the setting disableAutoMode turns it off"
+    return None
 
 
 def _require_bypass(config: Config, env: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
@@ -17,15 +18,17 @@ from bridle.context.prompt import Attribution, PromptInputs
 from bridle.context.scope import ALL_SOURCES, Scope, open_scope
 from bridle.context.switches import read_switches
 from bridle.engine.runtime import Asking, Runtime
+from bridle.engine.turn import Turn
 from bridle.host import git
 from bridle.host.background import BackgroundShells
-from bridle.host.paths import project_dir
+from bridle.host.paths import config_home, project_dir
 from bridle.providers.connect import provider_for
 from bridle.sessions import store
 from bridle.sessions.session import Session
 from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
-from bridle.types.permission import Case, Decision, Rule
+from bridle.types.permission import Ask, Case, Decision, PermissionUpdate, Rule
+from bridle.types.sandbox import Sandbox
 from bridle.types.task import Task
 from bridle.types.text import encodable
 from bridle.types.workspace import Workspace
@@ -104,7 +107,13 @@ def open_session(setup: Setup, *, warn: Callable[[str], None]) -> Session:
         session = _continue(setup, place)
     else:
         session = store.begin(place, session_id=args.text("session-id"))
-    session.swap(model=setup.model, mode=choices.choose_mode(args, setup.config, env), rules=setup.rules)
+    mode = choices.choose_mode(args, setup.config, env)
+    session.swap(model=setup.model, mode=mode, rules=setup.rules)
+    if mode == "auto":
+        from bridle.permissions.auto_grants import entry_notice
+
+        if (notice := entry_notice(setup.rules)) is not None:
+            warn(notice)
     if (name := args.text("name")) is not None:
         session.note({"type": "custom-title", "customTitle": name[:200], "sessionId": session.id})
     return session
@@ -127,28 +136,66 @@ async def assemble(
     asking = choices.choose_asking(args, config, env, model=setup.model)
     workspace = Workspace(setup.cwd, tasks=tasks, extra_roots=roots)
     _recall_files(session, workspace)
+    sandbox = await _sandbox(setup, workspace, channel)
     runtime = Runtime(
         provider=provider,
         channel=channel,
         workspace=workspace,
         toolbox=toolbox,
-        decide=_decide,
+        decide=lambda case: _decide(case, config),
         briefing=await _brief(setup, session, tools=toolbox.names(), roots=roots),
         facts=choices.facts_of(args, config, env),
         asking=_named(asking, env, session),
         storage=storage,
         env=env,
         limits=choices.choose_limits(args, env),
+        persist=lambda update: _persist(update, setup),
+        modes=choices.choose_modes(args, config, env),
+        judge=_judge_by(config),
+        sandbox=sandbox,
+        sandbox_allows=_is_unasked_inside(config),
     )
 
     async def close() -> None:
         warming.cancel()
         await asyncio.gather(warming, return_exceptions=True)
         await tasks.close()
+        if sandbox is not None:
+            await sandbox.close()
         await provider.close()
         session.close()
 
     return Parts(runtime=runtime, tasks=tasks, close=close)
+
+
+async def _sandbox(setup: Setup, workspace: Workspace, channel: Channel) -> Sandbox | None:
+    """The boundary around commands; its code is imported only where the settings turn it on."""
+    wanted = setup.config.settings.sandbox
+    if wanted is None or not wanted.enabled:
+        return None
+    from bridle.config.sandboxing import make_sandbox
+
+    return await make_sandbox(
+        setup.config,
+        cwd=setup.cwd,
+        env=setup.env,
+        roots=lambda: workspace.roots,
+        ask=channel.ask,
+        warn=_warn,
+    )
+
+
+def _warn(text: str) -> None:
+    sys.stderr.write(f"warning: {text}\n")
+    sys.stderr.flush()
+
+
+def _is_unasked_inside(config: Config) -> bool:
+    wanted = config.settings.sandbox
+    if wanted is None:
+        return True
+    only_network = wanted.filesystem is not None and wanted.filesystem.disabled is True
+    return wanted.auto_allow_bash_if_sandboxed is not False and not only_network
 
 
 def storage_of(setup: Setup, session: Session) -> str:
@@ -262,11 +309,48 @@ def _recall_files(session: Session, workspace: Workspace) -> None:
         remember(workspace.files, results)
 
 
-def _decide(case: Case) -> Decision:
+def _decide(case: Case, config: Config) -> Decision:
     """The gate; its rules are imported with the first call that needs them."""
     from bridle.permissions.policy import decide
 
-    return decide(case)
+    if case.mode != "auto":
+        return decide(case)
+    from bridle.permissions.auto import screen
+    from bridle.permissions.auto_rules import merged
+
+    return screen(decide, merged(config.settings.auto_mode))(case)
+
+
+def _judge_by(config: Config) -> Callable[[Turn, Case, Ask], Awaitable[Decision]]:
+    """Auto mode's answer to what would be asked."""
+
+    async def judge(turn: Turn, case: Case, doubt: Ask) -> Decision:
+        from bridle.engine.judge import make_judge
+
+        return await make_judge(config.settings.auto_mode)(turn, case, doubt)
+
+    return judge
+
+
+async def _persist(update: PermissionUpdate, setup: Setup) -> None:
+    """Write an update into the settings file that it names.
+
+    Raises:
+        ConfigError: the file does not parse.
+        OSError: the file cannot be written.
+    """
+    from bridle.config.edit import update as edit
+    from bridle.permissions.updates import changed_settings
+
+    folder, name = os.path.join(setup.cwd, ".claude"), "settings.json"
+    match update["destination"]:
+        case "userSettings":
+            folder = config_home(setup.env)
+        case "localSettings":
+            name = "settings.local.json"
+        case _:
+            pass
+    await asyncio.to_thread(edit, os.path.join(folder, name), lambda values: changed_settings(values, update))
 
 
 def _check(args: Args) -> None:

@@ -7,6 +7,7 @@ from bridle.cli.compose import Setup
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Inbox, Server
 from bridle.frontends.printing import Presenter, PrintChannel, TextPresenter
+from bridle.host.files import make_folders
 from bridle.host.paths import config_home
 from bridle.host.streams import Output
 from bridle.sessions.session import Session
@@ -83,8 +84,8 @@ def debug_logs(setup: Setup, session: Session) -> tuple[Presenter, ...]:
 
     path = path or os.path.join(config_home(setup.env), "debug", f"{session.id}.txt")
     try:
-        os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
-        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        make_folders(os.path.dirname(os.path.abspath(path)), private=True)
+        log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise UsageError(f"the debug log {path} cannot be written: {error.strerror}") from error
     return (DebugLog(log),)

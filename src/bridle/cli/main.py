@@ -8,9 +8,9 @@ from bridle.cli.args import Args, parse
 from bridle.cli.say import say
 from bridle.types.errors import BridleError, UsageError
 
-SUBCOMMANDS = ("config",)
+SUBCOMMANDS = ("auto-mode", "config", "debug", "hooks", "policy")
 _LATER = (
-    "agents", "attach", "auth", "auto-mode", "daemon", "doctor", "gateway", "import", "install", "kill",
+    "agents", "attach", "auth", "daemon", "doctor", "gateway", "import", "install", "kill",
     "logs", "mcp", "plugin", "plugins", "project", "rc", "remote-control", "respawn", "rm",
     "self-hosted-runner", "setup-token", "stop", "ultrareview", "update",
 )  # fmt: skip
@@ -36,6 +36,26 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    if argv and argv[0] == "auto-mode":
+        from bridle.cli.auto_mode import run_auto_mode
+
+        return run_auto_mode(argv[1:], env)
+    if argv and argv[0] == "hooks":
+        from bridle.cli.hooks import run_hooks
+
+        return run_hooks(argv[1:], env)
+    if argv and argv[0] == "trust":
+        from bridle.cli.trust import run_trust
+
+        return run_trust(argv[1:], env)
+    if argv and argv[0] == "policy":
+        from bridle.cli.policy import run_policy
+
+        return run_policy(argv[1:], env)
+    if argv and argv[0] == "debug":
+        from bridle.cli.debug import run_debug
+
+        return run_debug(argv[1:], env)
     if argv and argv[0] in SUBCOMMANDS:
         from bridle.cli.config import run_config
 

@@ -105,10 +105,12 @@ class _Run:
 
     def _apply(self, session: Session, channel: Channel, config: Config) -> None:
         """Settings changed on disk: the rules count from the next decision on."""
-        from bridle.cli.choices import choose_rules
+        from bridle.cli.choices import refresh_rules
 
         try:
-            rules, _ = choose_rules(self._setup.args, config, trusted=self._setup.trusted)
+            rules, _ = refresh_rules(
+                self._setup.args, config, session.state.rules, trusted=self._setup.trusted
+            )
         except UsageError as error:
             _complain(f"warning: {error}")
             return

@@ -9,13 +9,15 @@ import msgspec
 from msgspec import Struct
 
 from bridle.engine.consult import consult
+from bridle.engine.grants import grant
 from bridle.engine.turn import Turn
 from bridle.host.paths import config_home
+from bridle.permissions.prepare import Asked, Standing, approvals, only_reads, prepare
 from bridle.types.errors import ToolError
 from bridle.types.event import PermissionDenied, ToolProgressed
-from bridle.types.hook import PostToolUse, PostToolUseFailure, PreToolUse
-from bridle.types.permission import Access, Allow, Ask, Case, Decision, Deny
-from bridle.types.question import Chosen, PermissionQuestion, Permitted, Refused
+from bridle.types.hook import PermissionRequest, PostToolUse, PostToolUseFailure, PreToolUse
+from bridle.types.permission import Allow, Ask, Case, Decision, Deny
+from bridle.types.question import Answer, Chosen, PermissionQuestion, Permitted, Refused
 from bridle.types.tool import Tool, ToolContext, ToolOutput
 from bridle.types.turn import Denial
 
@@ -36,6 +38,14 @@ class Settled(Struct, frozen=True, kw_only=True):
     output: ToolOutput
     context: tuple[str, ...] = ()
     """Text for the model beside the result: instructions for the files it touched, words of hooks."""
+
+
+class Passage(Struct, frozen=True, kw_only=True):
+    """A call that the gate lets through, with what was known when it did."""
+
+    call: Call
+    input: Struct
+    case: Case
 
 
 class _TurnedAwayError(Exception):
@@ -71,7 +81,11 @@ async def _phases(call: Call, turn: Turn) -> Settled:
         input = parse_input(tool, call)
         tool.check(input, context)
 
-    call, input = await _permitted(call, tool, input, turn, hook=said.decision)
+    passage = await _pass_gate(call, tool, input, turn, hook=said.decision)
+    if passage.call is not call:
+        tool.check(passage.input, context)
+    call, input = passage.call, passage.input
+    context = msgspec.structs.replace(context, approved=approvals(passage.case))
     began = runtime.clock()
     output = await tool.run(input, context)
     milliseconds = round((runtime.clock() - began) * 1000)
@@ -86,8 +100,7 @@ async def _phases(call: Call, turn: Turn) -> Settled:
     for stop in (said.stop, heard.stop):
         if stop is not None:
             turn.stopped_by, turn.stopped_by_hook = stop, True
-    access = tool.access(input, runtime.workspace)
-    beside = runtime.briefing.beside((*access.reads, *access.writes)) if not output.is_error else None
+    beside = runtime.briefing.beside(passage.case.touched) if not output.is_error else None
     extra = (*said.context, *heard.context, *((heard.block,) if heard.block else ()))
     return Settled(output=output, context=(*extra, *((beside,) if beside else ())))
 
@@ -118,9 +131,10 @@ def is_parallel(tool: Tool | None, call: Call) -> bool:
     if tool is None or call.flaw is not None:
         return tool is None
     try:
-        return tool.parallel(msgspec.convert(call.input, tool.input, strict=False))
+        input = msgspec.convert(call.input, tool.input, strict=False)
     except msgspec.ValidationError:
         return False
+    return tool.parallel(input) or (tool.name == "Bash" and only_reads(tool.subject(input)))
 
 
 def _find(call: Call, turn: Turn) -> Tool:
@@ -147,48 +161,37 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
         progress=progress,
         ask=runtime.channel.ask,
         consult=lambda question: consult(turn, question),
+        sandbox=runtime.sandbox,
     )
 
 
-async def _permitted(
-    call: Call, tool: Tool, input: Struct, turn: Turn, *, hook: Decision | None
-) -> tuple[Call, Struct]:
-    """The fourth phase: the call and input to run, or _TurnedAwayError."""
-    decision = turn.runtime.decide(_case(call, tool, input, turn, hook=hook))
+async def _pass_gate(call: Call, tool: Tool, input: Struct, turn: Turn, *, hook: Decision | None) -> Passage:
+    """The fourth phase: what to run, or _TurnedAwayError."""
+    case = _case(call, tool, input, turn, hook=hook)
+    decision = turn.runtime.decide(case)
+    judge = turn.runtime.judge
+    if isinstance(decision, Ask) and case.mode == "auto" and judge is not None and not decision.needs_person:
+        decision = await judge(turn, case, decision)
     match decision:
         case Allow():
-            return call, input
+            return Passage(call=call, input=input, case=case)
         case Deny():
             _turn_away(call, tool, turn, decision)
         case Ask():
-            return await _ask(call, tool, input, turn, decision)
+            return await _ask(Passage(call=call, input=input, case=case), tool, turn, decision)
 
 
-async def _ask(call: Call, tool: Tool, input: Struct, turn: Turn, doubt: Ask) -> tuple[Call, Struct]:
-    answer = await turn.runtime.channel.ask(
-        PermissionQuestion(
-            call_id=call.id,
-            tool=tool.name,
-            input=call.input,
-            reason=doubt.reason,
-            reason_type=doubt.reason_type,
-            suggestions=doubt.suggestions,
-        )
-    )
+async def _ask(asked: Passage, tool: Tool, turn: Turn, doubt: Ask) -> Passage:
+    """Put the call to whoever can approve it; what they approve is this input or the one they give."""
+    call = asked.call
+    answer = await _answer_to(call, tool, turn, doubt)
     match answer:
-        case Permitted(input=None):
-            return call, input
-        case Permitted(input=changed):
-            call = msgspec.structs.replace(call, input=changed)
-            input = parse_input(tool, call)
-            again = turn.runtime.decide(_case(call, tool, input, turn, hook=None))
-            if isinstance(again, Deny):
-                _turn_away(call, tool, turn, again)
-            return call, input
+        case Permitted():
+            await grant(turn, answer.updates)
+            return _approved(asked, answer, tool, turn)
         case Refused(by_person=False):
-            _turn_away(
-                call, tool, turn, Deny(doubt.reason, doubt.reason_type, doubt.rule), message=answer.message
-            )
+            denied = Deny(doubt.reason, doubt.reason_type, doubt.rule)
+            _turn_away(call, tool, turn, denied, message=answer.message)
         case Refused():
             turn.denials.append(Denial(tool.name, call.id, call.input))
             if answer.interrupt:
@@ -198,6 +201,49 @@ async def _ask(call: Call, tool: Tool, input: Struct, turn: Turn, doubt: Ask) ->
             raise ToolError(
                 f"{tool.name} was not run: the permission question got an answer of another kind."
             )
+
+
+def _approved(asked: Passage, answer: Permitted, tool: Tool, turn: Turn) -> Passage:
+    """The approval holds for one input only, and a denial that counts by now beats it."""
+    if answer.input is None or answer.input == asked.call.input:
+        passage = asked
+        # The files stay those that were shown; if they lead elsewhere by now, opening them fails.
+        case = msgspec.structs.replace(asked.case, rules=turn.session.state.rules)
+    else:
+        call = msgspec.structs.replace(asked.call, input=answer.input)
+        input = parse_input(tool, call)
+        case = _case(call, tool, input, turn, hook=None)
+        passage = Passage(call=call, input=input, case=case)
+    decision = turn.runtime.decide(case)
+    # A session that does not ask denies what it would ask about; that is not what the person was asked.
+    if isinstance(decision, Deny) and decision.reason_type != "mode":
+        _turn_away(passage.call, tool, turn, decision)
+    return passage
+
+
+async def _answer_to(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer:
+    """A hook may answer in a person's place, except where no stand-in will do."""
+    event = PermissionRequest(tool=tool.name, input=call.input, suggestions=doubt.suggestions)
+    said = await turn.runtime.hooks.fire(event)
+    match said.decision:
+        case Deny(reason=reason):
+            return Refused(message=reason, interrupt=said.interrupt)
+        case Allow() if doubt.reason_type != "safetyCheck":
+            return Permitted(input=said.updated_input, updates=said.updated_permissions)
+        case _:
+            pass
+    return await turn.runtime.channel.ask(
+        PermissionQuestion(
+            call_id=call.id,
+            tool=tool.name,
+            input=call.input,
+            reason=doubt.reason,
+            reason_type=doubt.reason_type,
+            suggestions=doubt.suggestions,
+            blocked_path=doubt.blocked_path,
+            parts=doubt.parts,
+        )
+    )
 
 
 def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, message: str | None = None) -> NoReturn:
@@ -217,28 +263,35 @@ def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, message: str
 
 
 def _case(call: Call, tool: Tool, input: Struct, turn: Turn, *, hook: Decision | None) -> Case:
-    workspace = turn.runtime.workspace
-    access = tool.access(input, workspace)
-    return Case(
+    asked = Asked(
         tool=tool.name,
         input=call.input,
         subject=tool.subject(input),
         read_only=tool.read_only(input),
-        access=Access(reads=_spellings(access.reads), writes=_spellings(access.writes)),
-        rules=turn.session.state.rules,
-        mode=turn.session.state.mode,
-        cwd=workspace.cwd,
-        roots=_spellings(workspace.roots),
-        readable=_spellings((turn.runtime.storage,)),
-        home=turn.runtime.env.get("HOME"),
-        config_home=config_home(turn.runtime.env),
+        access=tool.access(input, turn.runtime.workspace),
         hook=hook,
     )
+    return prepare(asked, _standing(turn))
 
 
-def _spellings(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Where each path leads and how it was written, so that rules see both."""
-    return tuple(dict.fromkeys(spelling for path in paths for spelling in (os.path.realpath(path), path)))
+def _standing(turn: Turn) -> Standing:
+    runtime, state, workspace = turn.runtime, turn.session.state, turn.runtime.workspace
+    sandbox = runtime.sandbox
+    configuration = config_home(runtime.env)
+    return Standing(
+        rules=state.rules,
+        mode=state.mode,
+        cwd=workspace.cwd,
+        start=workspace.start,
+        roots=workspace.roots,
+        readable=(runtime.storage, os.path.join(configuration, "plans")),
+        home=runtime.env.get("HOME") or os.path.expanduser("~"),
+        config_home=configuration,
+        confines=lambda command: sandbox is not None and runtime.sandbox_allows and sandbox.covers(command),
+        may_leave_sandbox=sandbox is None or sandbox.may_be_left,
+        # Where nobody answers, the channel says so; then an ask is a denial.
+        attended=True,
+    )
 
 
 async def _failed(call: Call, turn: Turn, began: float, message: str) -> Settled:

@@ -5,6 +5,7 @@ import os
 import msgspec
 
 from bridle.engine.wording import EMPTY_RESULT
+from bridle.host.files import make_folders
 from bridle.types.block import ResultContent
 from bridle.types.text import encodable_value
 from bridle.types.tool import ToolOutput
@@ -53,7 +54,7 @@ def normalise(content: str | list[ResultContent]) -> str | list[ResultContent]:
 
 
 def _save(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    make_folders(os.path.dirname(path), private=True)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     except FileExistsError:

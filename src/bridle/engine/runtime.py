@@ -1,7 +1,7 @@
 """What a turn works with: the parts that meet in the engine, all chosen before it begins."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -10,7 +10,8 @@ from bridle.types.block import TextBlock
 from bridle.types.channel import Channel
 from bridle.types.hook import Hooks, NoHooks
 from bridle.types.model import Provider, Thinking
-from bridle.types.permission import Case, Decision
+from bridle.types.permission import Case, Decision, Mode, PermissionUpdate
+from bridle.types.sandbox import Sandbox
 from bridle.types.tool import Toolbox
 from bridle.types.usage import Usage
 from bridle.types.workspace import Workspace
@@ -82,4 +83,13 @@ class Runtime(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}
     hooks: Hooks = NoHooks()
     limits: Limits = Limits()
+    judge: Callable[..., Awaitable[Decision]] | None = None
+    """Settles in auto mode what would be asked: called with the turn, the case and the doubt."""
+    persist: Callable[[PermissionUpdate], Awaitable[None]] | None = None
+    """Writes an update that was agreed to into the settings file that it names."""
+    modes: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
+    """The modes that an answer may switch to."""
+    sandbox: Sandbox | None = None
+    sandbox_allows: bool = True
+    """Commands that run in the sandbox need no approval."""
     clock: Callable[[], float] = time.monotonic

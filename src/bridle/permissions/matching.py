@@ -1,68 +1,142 @@
-"""The first rule that covers a call."""
+"""Which rules cover a call, a part of a command, or a file."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from bridle.permissions import commands, paths
-from bridle.permissions.commands import Command
+from bridle.permissions import hosts, paths, texts
 from bridle.types.permission import Case, Effect, Rule
+from bridle.types.shell import Part
 
 READERS = frozenset({"Read", "Grep", "Glob", "LSP"})
 EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
-_SHELLS = frozenset({"Bash", "PowerShell"})
+SHELL = "Bash"
 _PRIMARY = frozenset({"command", "file_path", "notebook_path", "path", "url"})
+_OPERATOR = re.compile(r"[;|&<>`(){}\n\r]|\$\(")
 
 
 def find_rule(case: Case, effect: Effect) -> Rule | None:
-    """The first rule with this effect that covers the call: all of it to allow, any part to deny or ask."""
-    candidates = [rule for rule in case.rules if rule.effect is effect]
-    command = commands.take_apart(case.subject) if candidates and case.tool in _SHELLS else None
-    return next((rule for rule in candidates if _covers(rule, case, command)), None)
+    """The first rule with this effect that covers the call: all of it to allow, any part to deny or ask.
+
+    A command is allowed part by part, so an allow rule covers it here only when it covers the tool.
+    """
+    return next((rule for rule in _with_effect(case, effect) if _covers(rule, case)), None)
 
 
-def _covers(rule: Rule, case: Case, command: Command | None) -> bool:
-    if rule.content is None:
-        return _names(rule, case.tool)
-    if rule.tool in ("Read", "Edit"):
-        return case.tool in _governed(rule) and _covers_paths(rule, case)
-    if not _names(rule, case.tool) or case.tool in READERS | EDITORS:
+def find_part_rule(case: Case, part: Part, effect: Effect) -> Rule | None:
+    """The first rule with this effect for one simple command of the call; the widest allow rule counts."""
+    found = (rule for rule in _with_effect(case, effect) if covers_part(rule, case, part))
+    if effect is not Effect.ALLOW:
+        return next(found, None)
+    return min(found, key=_narrowness, default=None)
+
+
+def find_path_rule(case: Case, path: str, *, writes: bool) -> Rule | None:
+    """The first allow rule that lets a file be read, or written."""
+    wanted = ("Edit",) if writes else ("Read", "Edit")
+    return next(
+        (
+            rule
+            for rule in _with_effect(case, Effect.ALLOW)
+            if rule.tool in wanted and (rule.content is None or paths.covers(rule, case, path))
+        ),
+        None,
+    )
+
+
+def covers_part(rule: Rule, case: Case, part: Part) -> bool:
+    """Whether a rule covers one simple command."""
+    if rule.tool in ("Read", "Edit") and rule.content is not None:
+        touched = part.writes if rule.tool == "Edit" else (*part.reads, *part.writes)
+        return rule.effect is not Effect.ALLOW and any(paths.covers(rule, case, path) for path in touched)
+    if not names(rule, SHELL):
         return False
-    if rule.effect is not Effect.ALLOW and _covers_field(rule.content, case.input):
+    if rule.content is None:
         return True
-    if command is not None:
-        return commands.covers(rule, command)
-    if case.tool == "WebFetch":
-        return _covers_host(rule.content, case.subject)
-    return commands.text_covers(rule.content, case.subject)
+    if rule.effect is Effect.ALLOW:
+        usable = not part.blocks_prefix or texts.is_exact(rule.content)
+        return usable and any(texts.covers(rule.content, form) for form in part.allow_forms)
+    return any(texts.covers(rule.content, form) for form in (part.text, *part.deny_forms))
 
 
-def _names(rule: Rule, tool: str) -> bool:
+def is_whole_command(rule: Rule, case: Case) -> bool:
+    """Whether a rule without stars is the very command, with everything that is joined in it."""
+    return (
+        rule.tool == SHELL
+        and rule.content is not None
+        and texts.covers(rule.content, case.subject)
+        and texts.is_exact(rule.content)
+    )
+
+
+def names(rule: Rule, tool: str) -> bool:
     """A server's name stands for all its tools; a star for the rest of a name."""
     if rule.tool == tool:
         return True
     if "*" in rule.tool:
-        return fnmatchcase(tool, _only_stars(rule.tool))
-    return rule.tool.startswith("mcp__") and "__" not in rule.tool[5:] and tool.startswith(f"{rule.tool}__")
+        return fnmatchcase(tool, texts.only_stars(rule.tool))
+    server = rule.tool.removesuffix("__")
+    return server.startswith("mcp__") and "__" not in server[5:] and tool.startswith(f"{server}__")
+
+
+def _with_effect(case: Case, effect: Effect) -> Iterator[Rule]:
+    return (rule for rule in case.rules if rule.effect is effect)
+
+
+def _narrowness(rule: Rule) -> int:
+    if rule.content is None:
+        return 0
+    return 1 if texts.is_exact(rule.content) else 2
+
+
+def _covers(rule: Rule, case: Case) -> bool:
+    if rule.content is None:
+        return names(rule, case.tool)
+    if rule.tool in ("Read", "Edit") and case.tool != SHELL:
+        return case.tool in _governed(rule) and _covers_files(rule, case)
+    if rule.effect is not Effect.ALLOW and names(rule, case.tool) and _covers_field(rule.content, case.input):
+        return True
+    if case.tool == SHELL:
+        return rule.effect is not Effect.ALLOW and _covers_command(rule, case)
+    if not names(rule, case.tool) or case.tool in READERS | EDITORS:
+        return False
+    if case.tool == "WebFetch":
+        return hosts.covers(rule.content, case.subject)
+    return texts.covers(rule.content, case.subject)
 
 
 def _governed(rule: Rule) -> frozenset[str]:
     """The tools whose files a rule for reading or editing is about."""
     if rule.tool == "Edit":
         return EDITORS | READERS if rule.effect is Effect.ALLOW else EDITORS
-    match rule.effect:
-        case Effect.ALLOW:
-            return READERS
-        case Effect.ASK:
-            return READERS | _SHELLS
-        case Effect.DENY:
-            return READERS | _SHELLS | EDITORS
+    return READERS | EDITORS if rule.effect is Effect.DENY else READERS
 
 
-def _covers_paths(rule: Rule, case: Case) -> bool:
+def _covers_files(rule: Rule, case: Case) -> bool:
     touched = (*case.access.reads, *case.access.writes)
     covered = (paths.covers(rule, case, path) for path in touched)
     return bool(touched) and all(covered) if rule.effect is Effect.ALLOW else any(covered)
+
+
+def _covers_command(rule: Rule, case: Case) -> bool:
+    """Whether a deny or ask rule covers anything that the command would do."""
+    reading = case.reading
+    if reading is None:
+        return names(rule, SHELL) and texts.covers(rule.content or "", case.subject)
+    if rule.tool in ("Cd", "Read"):
+        if _any_covered(rule, case, reading.leaves):
+            return True
+    elif names(rule, SHELL) and _OPERATOR.search(rule.content or ""):
+        # Only the whole text can hold an operator; to refuse too much is the safe side.
+        stem = texts.one_blank(rule.content or "").removesuffix(":*")
+        if fnmatchcase(texts.one_blank(case.subject), f"*{texts.only_stars(stem)}*"):
+            return True
+    return any(covers_part(rule, case, part) for part in reading.parts)
+
+
+def _any_covered(rule: Rule, case: Case, touched: Iterable[str]) -> bool:
+    return any(paths.covers(rule, case, path) for path in touched)
 
 
 def _covers_field(content: str, input: Mapping[str, Any]) -> bool:
@@ -70,7 +144,7 @@ def _covers_field(content: str, input: Mapping[str, Any]) -> bool:
     name, colon, wanted = content.partition(":")
     if not colon or name in _PRIMARY or name not in input:
         return False
-    return any(fnmatchcase(value, _only_stars(wanted)) for value in _scalar(input[name]))
+    return any(fnmatchcase(value, texts.only_stars(wanted)) for value in _scalar(input[name]))
 
 
 def _scalar(value: Any) -> Iterator[str]:
@@ -81,27 +155,3 @@ def _scalar(value: Any) -> Iterator[str]:
             yield str(value)
         case _:
             return
-
-
-def _covers_host(content: str, subject: str) -> bool:
-    """`domain:host` is that host, `domain:*.host` its sub-domains; any other star stays in its label."""
-    if not content.startswith("domain:") or not subject.startswith("domain:"):
-        return False
-    wanted, host = (_host(text.removeprefix("domain:")) for text in (content, subject))
-    if wanted == "*":
-        return bool(host)
-    labels, globs = host.split("."), wanted.split(".")
-    if globs[0] == "*" and len(labels) >= len(globs):
-        globs = globs[1:]
-        labels = labels[len(labels) - len(globs) :]
-    return len(labels) == len(globs) and all(
-        fnmatchcase(label, _only_stars(glob)) for label, glob in zip(labels, globs, strict=True)
-    )
-
-
-def _host(text: str) -> str:
-    return text.strip().lower().removesuffix(".")
-
-
-def _only_stars(pattern: str) -> str:
-    return pattern.replace("[", "[[]").replace("?", "[?]")

@@ -3,6 +3,7 @@
 import os.path
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from bridle.types.permission import Case, Effect, Rule
 
@@ -20,15 +21,20 @@ _FILES = frozenset({
 
 
 def covers(rule: Rule, case: Case, path: str) -> bool:
-    """Whether a rule with a gitignore-like pattern covers this absolute path.
+    """Whether a rule with a gitignore-like pattern covers an absolute path, wherever it leads.
 
-    A pattern that matches a folder covers all that is in it.
+    An allow rule must cover both the path and its end, any other rule one spelling of it. A pattern that
+    matches a folder covers all that is in it.
     """
-    components = _components(path)
-    return any(
-        (below := _below(components, base)) is not None and _matches(glob, below)
-        for base, glob in _anchored(rule, case)
-    )
+    place = case.place(path)
+    if rule.effect is Effect.ALLOW:
+        return all(_covers_spelling(rule, case, spelling) for spelling in {place.path, place.target})
+    return any(_covers_spelling(rule, case, spelling) for spelling in place.spellings)
+
+
+def is_within(case: Case, path: str, folders: Sequence[str]) -> bool:
+    """Whether the place that a path leads to lies in one of these folders."""
+    return is_inside(case.place(path).target, folders)
 
 
 def is_inside(path: str, roots: Sequence[str]) -> bool:
@@ -36,8 +42,16 @@ def is_inside(path: str, roots: Sequence[str]) -> bool:
     return any(_below(components, root) is not None for root in roots)
 
 
-def is_protected(path: str) -> bool:
+def is_protected(case: Case, path: str) -> bool:
     """Whether writing there could change what runs later, in any letter case and at any depth."""
+    own = case.place(case.config_home).spellings if case.config_home else ()
+    return any(
+        _is_protected_spelling(spelling) or any(_is_configuration(spelling, folder) for folder in own)
+        for spelling in case.place(path).spellings
+    )
+
+
+def _is_protected_spelling(path: str) -> bool:
     components = [component.casefold() for component in _components(path)]
     if components and components[-1] in _FILES:
         return True
@@ -50,34 +64,51 @@ def is_protected(path: str) -> bool:
     return False
 
 
-def _anchored(rule: Rule, case: Case) -> Iterator[tuple[str, list[str]]]:
+def _is_configuration(path: str, config_home: str) -> bool:
+    below = _below(_components(path), config_home)
+    return below is not None and below[:1] != ("worktrees",)
+
+
+def _covers_spelling(rule: Rule, case: Case, path: str) -> bool:
+    components = _components(path)
+    return any(
+        (below := _below(components, base)) is not None and _matches(glob, below)
+        for base, glob in _anchored(rule, case)
+    )
+
+
+def _anchored(rule: Rule, case: Case) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every directory that the pattern starts from, with the components that must follow."""
     pattern = rule.content or ""
-    start = case.roots[0] if case.roots else case.cwd
+    starts = case.start or case.roots[:1] or (case.cwd,)
     if pattern.startswith("//"):
         yield "/", _globs(pattern)
     elif pattern == "~" or pattern.startswith("~/"):
-        yield case.home or os.path.expanduser("~"), _globs(pattern[1:])
+        yield from ((base, _globs(pattern[1:])) for base in _home(case))
     elif pattern.startswith("/"):
-        yield _settings_root(rule, case, start), _globs(pattern)
+        bases = _settings_folder(case) if rule.source == "userSettings" else starts
+        yield from ((base, _globs(pattern)) for base in bases)
     elif rule.effect is Effect.ALLOW:
         floats = "/" not in pattern.rstrip("/")
-        yield _climb(start, (["**"] if floats else []) + _globs(pattern))
+        globs = (("**",) if floats else ()) + _globs(pattern)
+        yield from (_climb(base, globs) for base in starts)
     else:
         # A denial must not depend on which working directory the call stands in.
         globs = _globs(pattern)
         floats = len(globs) == 1 and globs[0] not in ("..", "**")
-        for base in dict.fromkeys((*case.roots, case.cwd)):
-            yield _climb(base, (["**"] if floats else []) + globs)
+        for base in dict.fromkeys((*starts, *case.roots, case.cwd)):
+            yield _climb(base, (("**",) if floats else ()) + globs)
 
 
-def _settings_root(rule: Rule, case: Case, start: str) -> str:
-    if rule.source != "userSettings":
-        return start
-    return case.config_home or os.path.expanduser("~/.claude")
+def _home(case: Case) -> tuple[str, ...]:
+    return case.place(case.home or os.path.expanduser("~")).spellings
 
 
-def _climb(base: str, globs: list[str]) -> tuple[str, list[str]]:
+def _settings_folder(case: Case) -> tuple[str, ...]:
+    return case.place(case.config_home or os.path.join(_home(case)[0], ".claude")).spellings
+
+
+def _climb(base: str, globs: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     climbed = 0
     while climbed < len(globs) and globs[climbed] == "..":
         base = os.path.dirname(base.rstrip("/")) or "/"
@@ -85,12 +116,13 @@ def _climb(base: str, globs: list[str]) -> tuple[str, list[str]]:
     return base, globs[climbed:]
 
 
-def _globs(pattern: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def _globs(pattern: str) -> tuple[str, ...]:
     """The components of a pattern; what ends in `/` or `/**` means the folder and so all that is in it."""
     components = [component for component in pattern.split("/") if component not in ("", ".")]
     while len(components) > 1 and components[-1] == "**":
         components.pop()
-    return [component if component in ("**", "..") else _glob(component) for component in components]
+    return tuple(component if component in ("**", "..") else _glob(component) for component in components)
 
 
 def _glob(component: str) -> str:
@@ -110,7 +142,7 @@ def _glob(component: str) -> str:
     return made
 
 
-def _matches(globs: list[str], components: list[str]) -> bool:
+def _matches(globs: tuple[str, ...], components: tuple[str, ...]) -> bool:
     """Follow all ways to read the pattern at once, so that no pattern takes long."""
     places = _skip(globs, {0})
     for component in components:
@@ -123,7 +155,7 @@ def _matches(globs: list[str], components: list[str]) -> bool:
     return len(globs) in places
 
 
-def _skip(globs: list[str], places: set[int]) -> set[int]:
+def _skip(globs: tuple[str, ...], places: set[int]) -> set[int]:
     """Add the places reached when `**` stands for nothing."""
     reached = set(places)
     for place, glob in enumerate(globs):
@@ -132,11 +164,12 @@ def _skip(globs: list[str], places: set[int]) -> set[int]:
     return reached
 
 
-def _below(components: list[str], base: str) -> list[str] | None:
+def _below(components: tuple[str, ...], base: str) -> tuple[str, ...] | None:
     """What is left of a path after a directory, None when it is not in that directory."""
     start = _components(base)
     return components[len(start) :] if components[: len(start)] == start else None
 
 
-def _components(path: str) -> list[str]:
-    return [component for component in os.path.normpath(path).split("/") if component]
+@lru_cache(maxsize=8192)
+def _components(path: str) -> tuple[str, ...]:
+    return tuple(component for component in os.path.normpath(path).split("/") if component)

@@ -2,27 +2,71 @@
 
 import re
 
-from bridle.permissions import paths
-from bridle.permissions.matching import EDITORS, find_rule
+import msgspec
+from msgspec import Struct
+
+from bridle.permissions import parts, paths
+from bridle.permissions.matching import EDITORS, SHELL, find_rule
+from bridle.permissions.suggestions import suggest
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect
 
-_NO_EFFECT = frozenset({"AskUserQuestion", "TaskOutput", "TaskStop", "TodoWrite"})
+NO_EFFECT = frozenset({
+    "Agent", "AskUserQuestion", "EnterPlanMode", "ListAgents", "ListMcpResourcesTool", "ReportFindings",
+    "SendMessage", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite",
+    "ToolSearch", "WaitForMcpServers",
+})  # fmt: skip
+"""Tools that touch nothing but the session; what a sub-agent does passes the gate by itself."""
+
 _LONGEST = 10_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_FAULTS = (LookupError, TypeError, ValueError, AttributeError, RecursionError, re.error)
+
+
+class Opinion(Struct, frozen=True):
+    """What one check says about a call; None when it has nothing to say."""
+
+    check: str
+    decision: Decision | None
+
+
+class Derivation(Struct, frozen=True):
+    """How a decision comes about: the first check with an opinion wins."""
+
+    decision: Decision
+    opinions: tuple[Opinion, ...]
 
 
 def decide(case: Case) -> Decision:
     """Allow, ask about or deny a call; what cannot be weighed is never allowed."""
     try:
-        opinions = (check(case) for check in CHECKS)
-        decision = next(
-            (opinion for opinion in opinions if opinion is not None), Ask("no rule covers this call")
+        decision = _first_opinion(case)
+        if case.tool == SHELL and not decision.parts:
+            decision = msgspec.structs.replace(decision, parts=parts.tell(parts.weigh(case), decision))
+        if not isinstance(decision, Ask):
+            return decision
+        if case.mode == "dontAsk":
+            reason = f"{decision.reason}, and this session does not ask"
+            return Deny(reason, "mode", decision.rule, decision.parts)
+        return msgspec.structs.replace(decision, suggestions=suggest(case, decision, _first_opinion))
+    except _FAULTS as error:
+        reason = f"the call could not be weighed: {error}"
+        return (
+            Deny(reason, "safetyCheck")
+            if case.mode == "dontAsk"
+            else Ask(reason, "safetyCheck", needs_person=True)
         )
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError, re.error) as error:
-        decision = Ask(f"the call could not be weighed: {error}", "safetyCheck")
-    if case.mode == "dontAsk" and isinstance(decision, Ask):
-        return Deny(f"{decision.reason}, and this session does not ask", "mode", decision.rule)
-    return decision
+
+
+def explain(case: Case) -> Derivation:
+    """The decision with the opinion of every check, in the order in which they count."""
+    opinions: list[Opinion] = []
+    for check in CHECKS:
+        name = check.__name__.replace("_", " ")
+        try:
+            opinions.append(Opinion(name, check(case)))
+        except _FAULTS as error:
+            opinions.append(Opinion(name, Ask(f"the check failed: {error}", "safetyCheck")))
+    return Derivation(decide(case), tuple(opinions))
 
 
 def hook_denial(case: Case) -> Decision | None:
@@ -30,47 +74,78 @@ def hook_denial(case: Case) -> Decision | None:
 
 
 def deny_rule(case: Case) -> Decision | None:
-    if (rule := find_rule(case, Effect.DENY)) is not None:
-        return Deny(f"denied by rule {rule}", "rule", rule)
-    return None
+    rule = find_rule(case, Effect.DENY)
+    return None if rule is None else parts.denied(rule)
+
+
+def plan(case: Case) -> Decision | None:
+    if case.mode != "plan" or case.read_only or case.tool in NO_EFFECT:
+        return None
+    reason = "plan mode only reads"
+    return Ask(reason, "mode", needs_person=True) if case.attended else Deny(reason, "mode")
+
+
+def critical_removal(case: Case) -> Decision | None:
+    if case.tool != SHELL:
+        return None
+    reasons = (part.critical for part in parts.parts_of(case) if part.critical is not None)
+    reason = next(reasons, None)
+    return None if reason is None else Ask(reason, "safetyCheck", needs_person=True)
+
+
+def unreadable(case: Case) -> Decision | None:
+    reason: str | None = None
+    if case.reading is not None and case.reading.fault is not None:
+        reason = case.reading.fault
+    elif len(case.subject) > _LONGEST:
+        reason = f"the call is longer than {_LONGEST:,} characters"
+    elif any(_CONTROL.search(text) for text in (case.subject, *case.access.reads, *case.access.writes)):
+        reason = "the call contains control characters"
+    return None if reason is None else Ask(reason, "safetyCheck", needs_person=True)
 
 
 def ask_rule(case: Case) -> Decision | None:
-    if (rule := find_rule(case, Effect.ASK)) is not None:
-        return Ask(f"rule {rule} asks first", "rule", rule)
-    return None
+    rule = find_rule(case, Effect.ASK)
+    return None if rule is None else parts.asked(rule)
 
 
 def hook_question(case: Case) -> Decision | None:
-    return case.hook if isinstance(case.hook, Ask) else None
+    if not isinstance(case.hook, Ask):
+        return None
+    return msgspec.structs.replace(case.hook, needs_person=True)
+
+
+def leaving_the_sandbox(case: Case) -> Decision | None:
+    if not case.leaves_sandbox:
+        return None
+    return Ask("the command asks to run outside the sandbox", "sandboxOverride", needs_person=True)
 
 
 def bypass(case: Case) -> Decision | None:
     return Allow("permissions are bypassed", "mode") if case.mode == "bypassPermissions" else None
 
 
-def plan(case: Case) -> Decision | None:
-    if case.mode == "plan" and not case.read_only and case.tool not in _NO_EFFECT:
-        return Deny("plan mode only reads", "mode")
-    return None
-
-
-def unreadable(case: Case) -> Decision | None:
-    if len(case.subject) > _LONGEST:
-        return Ask(f"the call is longer than {_LONGEST} characters", "safetyCheck")
-    if any(_CONTROL.search(text) for text in (case.subject, *case.access.reads, *case.access.writes)):
-        return Ask("the call contains control characters", "safetyCheck")
-    return None
+def sandboxed(case: Case) -> Decision | None:
+    return Allow("the command runs in the sandbox", "other") if case.confined else None
 
 
 def protected_path(case: Case) -> Decision | None:
-    for path in case.access.writes:
-        if paths.is_protected(path):
-            return Ask(f"{path} is protected", "safetyCheck")
+    for path in (*case.access.writes, *_written(case)):
+        if paths.is_protected(case, path):
+            return Ask(f"{path} is protected", "safetyCheck", blocked_path=path)
     return None
 
 
-def accept_edits(case: Case) -> Decision | None:
+def local_address(case: Case) -> Decision | None:
+    if not case.local_host:
+        return None
+    rule = find_rule(case, Effect.ALLOW)
+    if rule is not None and rule.content is not None and "*" not in rule.content:
+        return None
+    return Ask("the address is not public, and no rule names it", "safetyCheck")
+
+
+def accepted_edit(case: Case) -> Decision | None:
     if case.mode == "acceptEdits" and case.tool in EDITORS and case.access.writes and _all_inside(case):
         return Allow("edits in the working directories are accepted", "mode")
     return None
@@ -81,43 +156,68 @@ def hook_approval(case: Case) -> Decision | None:
 
 
 def allow_rule(case: Case) -> Decision | None:
-    if (rule := find_rule(case, Effect.ALLOW)) is not None:
-        return Allow(f"allowed by rule {rule}", "rule", rule)
-    return None
+    if case.tool == SHELL:
+        return None  # A command is allowed part by part.
+    rule = find_rule(case, Effect.ALLOW)
+    return None if rule is None else parts.allowed(rule)
+
+
+def command(case: Case) -> Decision | None:
+    """A command may run when each of its parts may."""
+    if case.tool != SHELL:
+        return None
+    if (folder := parts.leaving(case)) is not None:
+        return Ask(
+            f"the command goes to {folder}, outside the working directories",
+            "workingDir",
+            blocked_path=folder,
+        )
+    weighed = parts.weigh(case)
+    doubtful = next((each for each in weighed if not isinstance(each.opinion, Allow)), None)
+    if doubtful is not None:
+        decision = _doubt(case, doubtful)
+    elif len(weighed) == 1:
+        decision = weighed[0].opinion
+    else:
+        decision = Allow("every part of the command may run", "subcommandResults")
+    return msgspec.structs.replace(decision, parts=parts.tell(weighed, decision))
 
 
 def read_inside(case: Case) -> Decision | None:
-    # A call that names no file says nothing about where it reads (a fetch, a search on a server), except for
-    # commands: those that only read name every file, and `pwd` has none.
-    names_its_files = bool(case.access.reads) or case.tool == "Bash"
-    if case.read_only and names_its_files and not case.access.writes and _all_inside(case):
+    # A call that names no file says nothing about where it reads: a fetch, a search on a server.
+    if case.read_only and case.access.reads and not case.access.writes and _all_inside(case):
         return Allow("reads in the working directories are free", "workingDir")
     return None
 
 
 def no_effect(case: Case) -> Decision | None:
-    return Allow("the call has no effect outside the session") if case.tool in _NO_EFFECT else None
+    return Allow("the call has no effect outside the session") if case.tool in NO_EFFECT else None
 
 
 def outside(case: Case) -> Decision | None:
     for path in (*case.access.reads, *case.access.writes):
-        if not paths.is_inside(path, case.roots):
-            return Ask(f"{path} is outside the working directories", "workingDir")
+        if not paths.is_within(case, path, case.roots):
+            return Ask(f"{path} is outside the working directories", "workingDir", blocked_path=path)
     return None
 
 
 CHECKS = (
     hook_denial,
     deny_rule,
+    plan,
+    critical_removal,
+    unreadable,
     ask_rule,
     hook_question,
+    leaving_the_sandbox,
     bypass,
-    plan,
-    unreadable,
+    sandboxed,
     protected_path,
-    accept_edits,
+    local_address,
+    accepted_edit,
     hook_approval,
     allow_rule,
+    command,
     read_inside,
     no_effect,
     outside,
@@ -125,10 +225,34 @@ CHECKS = (
 """The order is the policy: the first with an opinion wins."""
 
 
+def _first_opinion(case: Case) -> Decision:
+    opinions = (check(case) for check in CHECKS)
+    return next((opinion for opinion in opinions if opinion is not None), Ask("no rule covers this call"))
+
+
+def _doubt(case: Case, weighed: parts.Weighed) -> Decision:
+    """The doubt about one part, told so that it can be found in the whole."""
+    opinion = weighed.opinion
+    if len(parts.parts_of(case)) == 1 or isinstance(opinion, Allow):
+        return opinion
+    reason_type = "subcommandResults" if opinion.reason_type == "other" else opinion.reason_type
+    return msgspec.structs.replace(
+        opinion, reason=f"{_shortened(weighed.part.text)}: {opinion.reason}", reason_type=reason_type
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 100 else f"{text[:100]}…"
+
+
+def _written(case: Case) -> tuple[str, ...]:
+    if case.tool != SHELL:
+        return ()
+    return tuple(path for part in parts.parts_of(case) for path in part.writes)
+
+
 def _all_inside(case: Case) -> bool:
-    return _reads_inside(case) and all(paths.is_inside(path, case.roots) for path in case.access.writes)
-
-
-def _reads_inside(case: Case) -> bool:
     readable = (*case.roots, *case.readable)
-    return all(paths.is_inside(path, readable) for path in case.access.reads)
+    return all(paths.is_within(case, path, readable) for path in case.access.reads) and all(
+        paths.is_within(case, path, case.roots) for path in case.access.writes
+    )

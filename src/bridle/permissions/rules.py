@@ -1,14 +1,24 @@
 """Permission rules as people write them: `Tool` or `Tool(content)`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bridle.types.permission import Effect, Rule, RuleSource
+import msgspec
+from msgspec import Struct
+
+from bridle.types.permission import Effect, Rule, RuleSource, RuleValue
 
 _TOOL = r"[^\s(),]+"
 _ALLOWED_GLOB = r"mcp__[^*]+__[^*]*\*"
-_OLD_NAMES = {"Task": "Agent"}
+_OLD_NAMES = {
+    "AgentOutputTool": "TaskOutput",
+    "BashOutput": "TaskOutput",
+    "BashOutputTool": "TaskOutput",
+    "KillBash": "TaskStop",
+    "KillShell": "TaskStop",
+    "Task": "Agent",
+}
 _UNMATCHED = {"Write": "Edit", "NotebookEdit": "Edit", "Glob": "Read", "Grep": "Read", "LSP": "Read"}
 """Tools whose files are ruled by the rules of another tool."""
 _PRIMARY_FIELD = r"(command|file_path|notebook_path|path|url):"
@@ -59,43 +69,90 @@ def split_rules(text: str) -> tuple[str, ...]:
     return tuple(piece for piece in (*pieces, piece) if piece)
 
 
-def rules_from(
-    permissions: Mapping[str, Any], source: RuleSource
-) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+def to_value(rule: Rule) -> RuleValue:
+    """The rule as hosts and updates carry it."""
+    return (
+        {"toolName": rule.tool}
+        if rule.content is None
+        else {"toolName": rule.tool, "ruleContent": rule.content}
+    )
+
+
+def from_value(value: Mapping[str, Any], effect: Effect, source: RuleSource) -> Rule:
+    """Read a rule that an update carries.
+
+    Raises:
+        ValueError: it is no rule, one that may not have this effect, or one that never matches.
+    """
+    name, content = value.get("toolName"), value.get("ruleContent")
+    if not isinstance(name, str) or not (content is None or isinstance(content, str)):
+        raise ValueError(f"{_shown(dict(value))} is not a permission rule; it needs a toolName.")
+    rule = parse(write(Rule(effect, name, content or None)), effect, source)
+    if flaw := _flaw(rule):
+        raise ValueError(flaw)
+    return rule
+
+
+class Origin(Struct, frozen=True, kw_only=True):
+    """Where the rules of one settings layer are written."""
+
+    source: RuleSource
+    file: str | None = None
+    lines: Mapping[tuple[Effect, str], int] = {}
+
+
+def rules_from(permissions: Mapping[str, Any], origin: Origin) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
     """The rules of one settings layer, and a sentence about each that cannot be used."""
     rules: list[Rule] = []
     problems: list[str] = []
     for effect in Effect:
         listed = permissions.get(effect.value) or []
         if not isinstance(listed, list | tuple):
-            problems.append(f"permissions.{effect.value} must be a list of rules.")
+            problems.append(_located(origin, None, f"permissions.{effect.value} must be a list of rules."))
             continue
         for text in listed:
-            try:
-                rule = parse(text, effect, source) if isinstance(text, str) else None
-            except ValueError as error:
-                problems.append(str(error))
+            if not isinstance(text, str):
+                complaint = f"permissions.{effect.value} may only hold text, not {_shown(text)}."
+                problems.append(_located(origin, None, complaint))
                 continue
-            if rule is None:
-                problems.append(f"permissions.{effect.value} may only hold text, not {_shown(text)}.")
-            elif flaw := _flaw(rule):
-                problems.append(flaw)
-            else:
-                rules.append(rule)
+            line = origin.lines.get((effect, text))
+            try:
+                rules.append(_usable(text, effect, origin, line))
+            except ValueError as error:
+                problems.append(_located(origin, line, str(error)))
     return tuple(rules), tuple(problems)
+
+
+def _usable(text: str, effect: Effect, origin: Origin, line: int | None) -> Rule:
+    rule = parse(text, effect, origin.source)
+    if flaw := _flaw(rule):
+        raise ValueError(flaw)
+    return msgspec.structs.replace(rule, file=origin.file, line=line)
+
+
+def _located(origin: Origin, line: int | None, complaint: str) -> str:
+    place = ":".join(str(part) for part in (origin.file, line) if part is not None)
+    return f"{place}: {complaint}" if place else complaint
 
 
 def _flaw(rule: Rule) -> str | None:
     """Why a rule that reads well would never match."""
-    if rule.content is None:
-        return None
+    return next(_flaws(rule), None)
+
+
+def _flaws(rule: Rule) -> Iterator[str]:
+    content = rule.content
+    if content is None:
+        return
+    text = _shown(write(rule))
     if (instead := _UNMATCHED.get(rule.tool)) is not None:
-        return f"{_shown(write(rule))} never matches; write {instead}({rule.content[:_SHOWN]}) for files."
-    if rule.tool.startswith("mcp__") and rule.effect is Effect.ALLOW:
-        return f"{_shown(write(rule))} never matches; an allow rule for a server's tool has no parentheses."
-    if rule.effect is not Effect.ALLOW and (field := re.match(_PRIMARY_FIELD, rule.content)):
-        return f"{_shown(write(rule))} never matches; leave out {field[0]} and write what it should match."
-    return None
+        yield f"{text} never matches; write {instead}({content[:_SHOWN]}) for files."
+    if rule.effect is Effect.ALLOW and rule.tool.startswith("mcp__"):
+        yield f"{text} never matches; an allow rule for a server's tool has no parentheses."
+    if rule.effect is not Effect.ALLOW and (field := re.match(_PRIMARY_FIELD, content)):
+        yield f"{text} never matches; leave out {field[0]} and write what it should match."
+    if rule.effect is Effect.ALLOW and rule.tool == "WebFetch" and not content.startswith("domain:"):
+        yield f"{text} never matches; write WebFetch(domain:host)."
 
 
 def _closes(rest: str) -> bool:

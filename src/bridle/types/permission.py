@@ -6,7 +6,10 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from msgspec import Struct
 
-Mode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"]
+from bridle.types.shell import Reading
+
+Mode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto", "bubble"]
+"""`bubble` is for sub-agents whose questions go to the channel of their parent; nobody can choose it."""
 MODES: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto")
 
 RuleSource = Literal[
@@ -34,6 +37,9 @@ class Rule(Struct, frozen=True):
     tool: str
     content: str | None = None
     source: RuleSource = "session"
+    file: str | None = None
+    line: int | None = None
+    """Where it was read, when it comes from a file."""
 
     def __str__(self) -> str:
         return self.tool if self.content is None else f"{self.tool}({self.content})"
@@ -45,23 +51,39 @@ ReasonType = Literal[
 ]  # fmt: skip
 
 
+class PartDecision(Struct, frozen=True):
+    """What is thought of one simple command of a shell command."""
+
+    command: str
+    decision: Literal["allow", "ask", "deny"]
+    reason: str
+
+
 class Allow(Struct, frozen=True):
     reason: str
     reason_type: ReasonType = "other"
     rule: Rule | None = None
+    parts: tuple[PartDecision, ...] = ()
 
 
 class Ask(Struct, frozen=True):
     reason: str
     reason_type: ReasonType = "other"
     rule: Rule | None = None
-    suggestions: tuple[Mapping[str, Any], ...] = ()
+    suggestions: tuple["PermissionUpdate", ...] = ()
+    """Changes that would keep the same question from being asked again."""
+    parts: tuple[PartDecision, ...] = ()
+    blocked_path: str | None = None
+    """The path that gave rise to the doubt."""
+    needs_person: bool = False
+    """No model may settle it in a person's place."""
 
 
 class Deny(Struct, frozen=True):
     reason: str
     reason_type: ReasonType = "other"
     rule: Rule | None = None
+    parts: tuple[PartDecision, ...] = ()
 
 
 Decision = Allow | Ask | Deny
@@ -74,6 +96,8 @@ class Place(Struct, frozen=True):
     """Absolute and normalised, as it was named."""
     hops: tuple[str, ...] = ()
     """Every other spelling met while following links, the last being where it ends."""
+    folder: bool = False
+    """It ends at a folder."""
 
     @property
     def target(self) -> str:
@@ -117,9 +141,15 @@ class Case(Struct, frozen=True, kw_only=True):
     subject: str
     read_only: bool
     access: Access = Access()
+    places: Mapping[str, Place] = {}
+    """Where each path that the call or its command names leads; one that is not here leads nowhere else."""
+    reading: Reading | None = None
+    """The command taken apart, when the call is one."""
     rules: tuple[Rule, ...] = ()
     mode: Mode = "default"
     cwd: str
+    start: tuple[str, ...] = ()
+    """The project's directory, as it was named and where it leads: relative patterns begin there."""
     roots: tuple[str, ...] = ()
     """Working directories, each where it leads and as it was named; the project's is first."""
     readable: tuple[str, ...] = ()
@@ -129,3 +159,21 @@ class Case(Struct, frozen=True, kw_only=True):
     """Where `~/` and, in the user's settings, `/` begin."""
     hook: Decision | None = None
     """What pre-call hooks said, already folded into one."""
+    confined: bool = False
+    """A boundary of the kernel holds around this command, and the user lets such commands run unasked."""
+    leaves_sandbox: bool = False
+    """The call asks to run outside the boundary."""
+    local_host: bool = False
+    """The address named is this machine or in a network around it."""
+    attended: bool = False
+    """Somebody may be asked, so that plan mode asks about what it would refuse."""
+
+    def place(self, path: str) -> Place:
+        return self.places.get(path) or Place(path)
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """Every file that the call names, as far as that can be told."""
+        parts = self.reading.parts if self.reading is not None else ()
+        named = (path for part in parts for path in (*part.reads, *part.writes))
+        return (*self.access.reads, *self.access.writes, *named)

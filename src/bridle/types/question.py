@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.types.permission import ReasonType
+from bridle.types.permission import PartDecision, ReasonType
 
 
 class PermissionQuestion(Struct, frozen=True, kw_only=True, tag="permission"):
@@ -17,6 +17,10 @@ class PermissionQuestion(Struct, frozen=True, kw_only=True, tag="permission"):
     reason: str
     reason_type: ReasonType = "other"
     suggestions: tuple[Mapping[str, Any], ...] = ()
+    """Updates that would keep the same question from being asked again."""
+    blocked_path: str | None = None
+    parts: tuple[PartDecision, ...] = ()
+    """What is thought of each simple command, when the call is a shell command."""
 
 
 class ChoiceQuestion(Struct, frozen=True, kw_only=True, tag="choice"):

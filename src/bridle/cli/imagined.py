@@ -1,0 +1,108 @@
+"""Calls that nobody makes: what the gate would be asked if a model did."""
+
+import os.path
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import msgspec
+
+from bridle.permissions.prepare import Asked
+from bridle.tools.catalog import CATALOG
+from bridle.tools.definitions import find_tool
+from bridle.types.errors import ToolError, UsageError
+from bridle.types.permission import Access
+from bridle.types.task import Task
+from bridle.types.tool import Tool
+from bridle.types.workspace import Workspace
+
+PRIMARY: Mapping[str, str] = {
+    "Bash": "command",
+    "Edit": "file_path",
+    "Glob": "path",
+    "Grep": "path",
+    "NotebookEdit": "notebook_path",
+    "Read": "file_path",
+    "WebFetch": "url",
+    "Write": "file_path",
+}
+"""The field of each tool's input that permissions are about."""
+_ANYTHING = "x"
+
+
+class _NoTasks:
+    """Nothing runs beside a call that is not made."""
+
+    def find(self, task_id: str) -> Task | None:
+        return None
+
+    def all(self) -> tuple[Task, ...]:
+        return ()
+
+    def read(self, task_id: str, limit: int) -> str:
+        return ""
+
+    async def wait(self, task_id: str, timeout: float) -> Task:
+        _refuse()
+
+    async def stop(self, task_id: str) -> Task:
+        _refuse()
+
+
+def imagine(name: str, input: Mapping[str, Any], *, cwd: str, home: str) -> Asked:
+    """What a call of this tool would ask for; fields that do not matter here may be left out.
+
+    Raises:
+        UsageError: the input cannot be that of the tool.
+        ToolError: the tool would not take it, whatever the gate says.
+    """
+    tool = _find(name)
+    if tool is None:
+        subject = next((value for value in input.values() if isinstance(value, str)), "")
+        return Asked(tool=name, input=input, subject="" if name.startswith("mcp__") else subject)
+    read = _read(tool, {key: _at_home(value, key, home) for key, value in input.items()})
+    if tool.name == "WebFetch":
+        from bridle.tools.web_addresses import read_url
+
+        read_url(str(input["url"]))
+    try:
+        access = tool.access(read, Workspace(cwd, tasks=_NoTasks()))
+    except ValueError as error:
+        raise UsageError(f"the input of {tool.name} cannot be used: {error}") from error
+    return Asked(
+        tool=tool.name,
+        input=input,
+        subject=tool.subject(read),
+        read_only=tool.read_only(read),
+        access=access if tool.name != "Bash" else Access(),
+    )
+
+
+def _find(name: str) -> Tool | None:
+    listing = next((each for each in CATALOG if name in (each.name, *each.aliases)), None)
+    return None if listing is None else find_tool(listing)
+
+
+def _read(tool: Tool, input: Mapping[str, Any]) -> msgspec.Struct:
+    primary = PRIMARY.get(tool.name)
+    required = [field.name for field in msgspec.structs.fields(tool.input) if field.required]
+    if primary in required and not isinstance(input.get(primary or ""), str):
+        raise UsageError(f"the input of {tool.name} needs a text named {primary}")
+    filled = {**{name: _ANYTHING for name in required if name not in input}, **input}
+    try:
+        return msgspec.convert(filled, tool.input, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the input of {tool.name} cannot be used: {error}") from error
+
+
+def _at_home(value: Any, key: str, home: str) -> Any:
+    """`~` is the home that was named, which may not be that of this process."""
+    if key in PRIMARY.values() and key != "command" and isinstance(value, str):
+        if value == "~":
+            return home
+        if value.startswith("~/"):
+            return os.path.join(home, value[2:])
+    return value
+
+
+def _refuse() -> NoReturn:
+    raise ToolError("Nothing runs beside a call that is not made.")

@@ -1,0 +1,50 @@
+"""What somebody agrees to beyond one call: rules, a mode, folders; for the session first, then for good."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bridle.engine.turn import Turn
+from bridle.permissions.updates import PERSISTENT, changed_folders, changed_rules, mode_of, read_update
+from bridle.types.errors import ConfigError
+from bridle.types.event import Noticed
+from bridle.types.permission import PermissionUpdate
+
+
+async def grant(turn: Turn, updates: Iterable[Mapping[str, Any]]) -> None:
+    """Apply updates to the session and write those that are meant to last; what is wrong with one is told."""
+    for given in updates:
+        try:
+            update = read_update(given)
+            _apply(turn, update)
+        except ValueError as error:
+            _warn(turn, f"A permission update was left out: {error}")
+            continue
+        if update["destination"] in PERSISTENT:
+            await _persist(turn, update)
+
+
+def _apply(turn: Turn, update: PermissionUpdate) -> None:
+    session, workspace = turn.session, turn.runtime.workspace
+    match update["type"]:
+        case "addRules" | "replaceRules" | "removeRules":
+            session.swap(rules=changed_rules(session.state.rules, update))
+        case "addDirectories" | "removeDirectories":
+            workspace.roots = (workspace.start, *changed_folders(workspace.roots, update)[1:])
+        case "setMode":
+            mode = mode_of(update)
+            if mode not in (*turn.runtime.modes, session.state.mode):
+                raise ValueError(f"this session may not switch to {mode}.")
+            session.swap(mode=mode)
+
+
+async def _persist(turn: Turn, update: PermissionUpdate) -> None:
+    if turn.runtime.persist is None:
+        return
+    try:
+        await turn.runtime.persist(update)
+    except (ConfigError, OSError) as error:
+        _warn(turn, f"The permission holds for this session only, because it could not be saved: {error}")
+
+
+def _warn(turn: Turn, text: str) -> None:
+    turn.runtime.channel.emit(Noticed(text, "warning"))

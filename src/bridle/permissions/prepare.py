@@ -1,0 +1,147 @@
+"""Gathers what bears on a call: follows links, takes commands apart, looks at where the session stands."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from bridle.permissions.climbs import as_walked
+from bridle.permissions.globs import with_matches
+from bridle.permissions.links import follow, follow_all
+from bridle.types.permission import Access, Case, Decision, Mode, Place, Rule
+from bridle.types.shell import Part, Reading
+
+_SHELL = "Bash"
+_BOUNDARY = re.compile(r"[;|&<>`(){}\n\r]|\$\(")
+# tree-sitter-bash looks such a character up in a table that ends before it, and the process dies.
+_FATAL = re.compile(r"\{[\d.]*[^\x00-\xff]")
+_FAULTS = (AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+class ReadCommand(Protocol):
+    """Takes a shell command apart without doing anything, and never raises."""
+
+    def __call__(self, command: str, *, cwd: str, home: str) -> Reading: ...
+
+
+def read_command(command: str, *, cwd: str, home: str) -> Reading:
+    """The reader with the real grammar, which is imported with the first command."""
+    if _FATAL.search(command):
+        return _unread(command, "a character that the parser cannot take stands behind a brace")
+    from bridle.permissions.shell import read_command as read
+
+    return read(command, cwd=cwd, home=home)
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What a call wants, as its tool tells it."""
+
+    tool: str
+    input: Mapping[str, Any]
+    subject: str = ""
+    read_only: bool = False
+    access: Access = Access()
+    hook: Decision | None = None
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """Where a session stands when a call is made."""
+
+    rules: tuple[Rule, ...] = ()
+    mode: Mode = "default"
+    cwd: str
+    start: str
+    """The project's directory."""
+    roots: tuple[str, ...] = ()
+    """Working directories as they were named."""
+    readable: tuple[str, ...] = ()
+    home: str
+    config_home: str
+    confines: Callable[[str], bool] = lambda _: False
+    """Whether a command would run in the sandbox and may then run unasked."""
+    may_leave_sandbox: bool = True
+    attended: bool = False
+    read_command: ReadCommand = read_command
+
+
+def prepare(asked: Asked, standing: Standing) -> Case:
+    """Everything that may be weighed about a call, so that deciding needs no I/O."""
+    reading = _read(asked.subject, standing) if asked.tool == _SHELL else None
+    places = follow_all((*_touched(asked, reading), standing.home, standing.config_home))
+    leaves_sandbox = asked.tool == _SHELL and asked.input.get("dangerouslyDisableSandbox") is True
+    leaves_sandbox = leaves_sandbox and standing.may_leave_sandbox
+    return Case(
+        tool=asked.tool,
+        input=asked.input,
+        subject=asked.subject,
+        read_only=asked.read_only if reading is None else _only_reads(reading),
+        access=asked.access,
+        places=places,
+        reading=reading,
+        rules=standing.rules,
+        mode=standing.mode,
+        cwd=standing.cwd,
+        start=_spellings((standing.start,)),
+        roots=_spellings((standing.start, *standing.roots)),
+        readable=_spellings(standing.readable),
+        home=standing.home,
+        config_home=standing.config_home,
+        hook=asked.hook,
+        confined=asked.tool == _SHELL and not leaves_sandbox and standing.confines(asked.subject),
+        leaves_sandbox=leaves_sandbox,
+        local_host=asked.tool == "WebFetch" and _is_local(asked.subject),
+        attended=standing.attended,
+    )
+
+
+def approvals(case: Case) -> dict[str, str]:
+    """Where each file of the call led when it was decided upon, for whoever opens it later."""
+    return {path: case.place(path).target for path in (*case.access.reads, *case.access.writes)}
+
+
+def only_reads(command: str) -> bool:
+    """Whether a command does nothing but read, wherever it runs."""
+    return _only_reads(read_command(command, cwd="/", home="/"))
+
+
+def _read(command: str, standing: Standing) -> Reading:
+    try:
+        reading = standing.read_command(command, cwd=standing.cwd, home=standing.home)
+        return with_matches(as_walked(reading, standing.cwd))
+    except _FAULTS as error:
+        # A defect of the reader must not open the gate, nor keep rules that deny from what can be recognised.
+        return _unread(command, f"the command could not be read: {error}")
+
+
+def _unread(command: str, fault: str) -> Reading:
+    """A command that no reader has seen, for rules that deny or ask."""
+    pieces = (piece.strip() for piece in _BOUNDARY.split(command))
+    parts = tuple(Part(text=piece, deny_forms=(piece,)) for piece in dict.fromkeys(pieces) if piece)
+    return Reading(parts=parts, fault=fault, shape="compound")
+
+
+def _touched(asked: Asked, reading: Reading | None) -> Iterable[str]:
+    yield from asked.access.reads
+    yield from asked.access.writes
+    if reading is not None:
+        yield from reading.leaves
+        for part in reading.parts:
+            yield from part.reads
+            yield from part.writes
+
+
+def _only_reads(reading: Reading) -> bool:
+    return reading.fault is None and all(part.harmless and not part.writes for part in reading.parts)
+
+
+def _spellings(paths: Iterable[str]) -> tuple[str, ...]:
+    """How each path was written and where it leads, so that rules see both."""
+    places: list[Place] = [follow(path) for path in dict.fromkeys(paths)]
+    return tuple(dict.fromkeys(spelling for place in places for spelling in (place.path, place.target)))
+
+
+def _is_local(subject: str) -> bool:
+    from bridle.permissions.hosts import is_local
+
+    return is_local(subject)

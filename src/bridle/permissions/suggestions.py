@@ -1,0 +1,94 @@
+"""Changes that would keep the same question from being asked again."""
+
+import os.path
+from collections.abc import Callable, Iterator
+
+from bridle.permissions import parts, paths
+from bridle.permissions.matching import EDITORS, READERS, SHELL
+from bridle.permissions.updates import applied_to_case
+from bridle.types.permission import Allow, Ask, Case, Decision, PermissionUpdate, RuleValue
+from bridle.types.shell import Part
+
+_MOST_RULES = 5
+
+
+def suggest(case: Case, doubt: Ask, decide: Callable[[Case], Decision]) -> tuple[PermissionUpdate, ...]:
+    """The updates that turn the doubt into an approval; none when nothing short of the person's word does."""
+    if doubt.needs_person:
+        return ()
+    proposed = tuple(_proposed(case))
+    try:
+        after = applied_to_case(case, proposed)
+    except ValueError:
+        return ()  # No rule can be written for a subject like this.
+    return tuple(map(_bounded, proposed)) if proposed and isinstance(decide(after), Allow) else ()
+
+
+def _bounded(update: PermissionUpdate) -> PermissionUpdate:
+    """A long compound is asked about again rather than filling the settings with rules."""
+    return {**update, "rules": update["rules"][:_MOST_RULES]} if "rules" in update else update
+
+
+def _proposed(case: Case) -> Iterator[PermissionUpdate]:
+    match case.tool:
+        case tool if tool == SHELL:
+            yield from _for_command(case)
+        case tool if tool in READERS | EDITORS:
+            yield from _for_files(case, (*case.access.reads, *case.access.writes), bool(case.access.writes))
+        case "WebFetch":
+            if case.subject.startswith("domain:"):
+                yield _allow({"toolName": case.tool, "ruleContent": case.subject})
+        case "Skill" if case.subject:
+            yield _allow({"toolName": case.tool, "ruleContent": case.subject})
+        case _:
+            yield _allow({"toolName": case.tool})
+
+
+def _for_command(case: Case) -> Iterator[PermissionUpdate]:
+    rules: list[RuleValue] = []
+    touched: list[str] = list(case.reading.leaves if case.reading is not None else ())
+    edits = False
+    for weighed in parts.weigh(case):
+        if isinstance(weighed.opinion, Allow):
+            continue
+        part = weighed.part
+        touched += (*part.reads, *part.writes)
+        edits = edits or bool(part.writes)
+        if (
+            not part.harmless
+            and not (part.file_command and part.writes)
+            and parts.allowing(case, part) is None
+        ):
+            rules.append({"toolName": SHELL, "ruleContent": _rule_content(part)})
+    distinct = [rule for index, rule in enumerate(rules) if rule not in rules[:index]]
+    if distinct:
+        yield _allow(*distinct)
+    yield from _for_files(case, tuple(touched), edits)
+
+
+def _rule_content(part: Part) -> str:
+    from bridle.permissions.shell import rule_prefix
+
+    prefix = rule_prefix(part)
+    return part.text if prefix is None else f"{prefix}:*"
+
+
+def _for_files(case: Case, touched: tuple[str, ...], edits: bool) -> Iterator[PermissionUpdate]:
+    readable = case.roots if edits else (*case.roots, *case.readable)
+    outside = [path for path in touched if not paths.is_within(case, path, readable)]
+    folders = list(dict.fromkeys(_folder(case, path) for path in outside))
+    if folders:
+        yield {"type": "addDirectories", "directories": folders, "destination": "session"}
+    if edits and case.mode == "default":
+        yield {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+
+
+def _folder(case: Case, path: str) -> str:
+    """The folder to work in so that a file may be touched; never the root of everything."""
+    place = case.place(path)
+    folder = os.path.dirname(place.target)
+    return place.target if place.folder or folder == "/" else folder
+
+
+def _allow(*rules: RuleValue) -> PermissionUpdate:
+    return {"type": "addRules", "rules": list(rules), "behavior": "allow", "destination": "localSettings"}

@@ -1,0 +1,40 @@
+"""Which texts a pattern with stars covers."""
+
+import re
+from fnmatch import translate
+from functools import lru_cache
+
+_BLANKS = re.compile(r"[ \t]+")
+# Other blanks of Unicode are letters to a shell.
+_UNEVEN = re.compile(r"[ \t]{2}|\t|^ | $")
+
+
+def covers(pattern: str, text: str) -> bool:
+    """Match `exact`, `prefix:*`, `prefix *` and `a * b`; a star stands for any run of characters.
+
+    At the end ` *` and `:*` mean the same: nothing more, or a blank and more. Runs of blanks count as one.
+    """
+    return _compiled(pattern).match(one_blank(text)) is not None
+
+
+def is_exact(pattern: str) -> bool:
+    """Whether the pattern names one text."""
+    return "*" not in pattern.replace("\\*", "")
+
+
+def only_stars(pattern: str) -> str:
+    """A pattern for `fnmatch` in which only the star is special, unless a backslash stands before it."""
+    return re.sub(r"\\\*|[?\[]", lambda found: f"[{found[0][-1]}]", pattern)
+
+
+def one_blank(text: str) -> str:
+    return _BLANKS.sub(" ", text).strip(" ") if _UNEVEN.search(text) else text
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    wanted = one_blank(pattern)
+    if not wanted.endswith((":*", " *")):
+        return re.compile(translate(only_stars(wanted)))
+    stem = only_stars(wanted[:-2])
+    return re.compile(f"{translate(stem)}|{translate(stem + ' *')}")
