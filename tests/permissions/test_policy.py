@@ -133,10 +133,10 @@ def test_a_fault_of_the_reader_neither_opens_the_gate_nor_hides_a_denial():
 
 
 @pytest.mark.parametrize("text", ["{\U0010ffff}", "{1..\U000f594e}", "x{\U0001f600", "}{\U000f594e"])
-def test_a_text_that_would_kill_the_parser_is_not_given_to_it(text: str):
+def test_a_text_that_would_kill_the_parser_is_read_without_it(text: str):
     """S3, S6"""
-    assert isinstance(bash(f"echo {text}", rules(allow=("Bash",))), Ask)
     assert isinstance(bash(f"echo {text}; rm x", rules(deny=("Bash(rm:*)",))), Deny)
+    assert isinstance(bash(f"echo {text}; rm x"), Ask)
 
 
 def test_what_fails_inside_is_asked_about():

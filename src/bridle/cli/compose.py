@@ -202,7 +202,8 @@ def storage_of(setup: Setup, session: Session) -> str:
     """Where large outputs go: beside the transcript, or below the temporary folder when there is none."""
     if setup.args.on("no-session-persistence"):
         base = setup.env.get("CLAUDE_CODE_TMPDIR") or setup.env.get("TMPDIR") or "/tmp"
-        return os.path.join(base, f"bridle-{os.getuid()}", session.id)
+        # Nobody else can know the name before the folder is there.
+        return os.path.join(base, f"bridle-{session.id}")
     return os.path.join(project_dir(setup.cwd, setup.env), session.id)
 
 

@@ -3,7 +3,6 @@
 import os
 from typing import Any
 
-from bridle.cli.choices import choose_mode
 from bridle.cli.compose import Setup
 from bridle.cli.frame_facts import facts_of
 from bridle.cli.fronts import debug_logs
@@ -91,8 +90,6 @@ class HostFront:
                 },
                 output_style=setup.config.settings.output_style or "default",
                 settings=setup.config.raw,
-                may_bypass=setup.args.on("allow-dangerously-skip-permissions")
-                or choose_mode(setup.args, setup.config, setup.env) == "bypassPermissions",
             ),
             resolve_model=lambda name: catalog.resolve(name, setup.env),
             send=self._send,

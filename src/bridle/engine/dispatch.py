@@ -12,6 +12,7 @@ from bridle.engine.consult import consult
 from bridle.engine.grants import grant
 from bridle.engine.turn import Turn
 from bridle.host.paths import config_home
+from bridle.permissions.hidden import hides
 from bridle.permissions.prepare import Asked, Standing, approvals, only_reads, prepare
 from bridle.types.errors import ToolError
 from bridle.types.event import PermissionDenied, ToolProgressed
@@ -162,6 +163,7 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
         ask=runtime.channel.ask,
         consult=lambda question: consult(turn, question),
         sandbox=runtime.sandbox,
+        hides=hides(_standing(turn)),
     )
 
 

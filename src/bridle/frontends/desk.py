@@ -30,8 +30,6 @@ class Offer(Struct, frozen=True, kw_only=True):
     account: Mapping[str, Any]
     output_style: str = "default"
     settings: Mapping[str, Any] = {}
-    may_bypass: bool = False
-    """Whether the session was started so that permissions may be bypassed."""
 
 
 class Desk:
@@ -116,9 +114,10 @@ async def _set_permission_mode(desk: Desk, request: Mapping[str, Any]) -> Frame:
     )
     if mode is None:
         raise UsageError(f"There is no permission mode {wanted!r}; use one of {', '.join(MODES)}.")
-    if mode == "bypassPermissions" and not desk.offer.may_bypass:
+    if mode not in (*desk.runtime.modes, desk.session.state.mode):
         raise UsageError(
-            "bypassPermissions was not made available: start with --allow-dangerously-skip-permissions."
+            f"The mode {mode} was not made available when the session began; these are: "
+            f"{', '.join(desk.runtime.modes)}."
         )
     desk.session.swap(mode=mode)
     return {"mode": mode}

@@ -88,6 +88,7 @@ class HostChannel:
             description=str(question.input.get("description") or ""),
             decision_reason=question.reason,
             decision_reason_type=question.reason_type,
+            **({"blocked_path": question.blocked_path} if question.blocked_path else {}),
         )
 
     async def _choose(self, question: ChoiceQuestion) -> Mapping[str, Any]:

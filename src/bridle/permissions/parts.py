@@ -13,6 +13,9 @@ from bridle.types.shell import Part
 _WORDS: dict[type[Decision], Literal["allow", "ask", "deny"]] = {Allow: "allow", Ask: "ask", Deny: "deny"}
 
 
+_SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "diff"})
+
+
 class Weighed(Struct, frozen=True):
     """One simple command and what is thought of it."""
 
@@ -106,10 +109,26 @@ def _doubts_about_files(case: Case, part: Part, rule: Rule | None) -> Iterator[A
         return
     readable = (*case.roots, *case.readable)
     for path in part.reads:
+        if _searches(part) and case.place(path).folder and _keeps_files_back(case):
+            yield Ask(
+                f"it searches {path}, where a rule may keep files from being read", "rule", blocked_path=path
+            )
         if not paths.is_within(case, path, readable) and find_path_rule(case, path, writes=False) is None:
             yield Ask(
                 f"it reads {path}, which is outside the working directories", "workingDir", blocked_path=path
             )
+
+
+def _searches(part: Part) -> bool:
+    """Whether the command prints lines of whatever files it finds in a folder."""
+    words = (part.deny_forms[-1] if part.deny_forms else part.text).split(maxsplit=2)
+    return bool(words) and (words[0] in _SEARCHERS or words[:2] == ["git", "grep"])
+
+
+def _keeps_files_back(case: Case) -> bool:
+    return any(
+        rule.effect is Effect.DENY and rule.tool == "Read" and rule.content is not None for rule in case.rules
+    )
 
 
 def _settles(rule: Rule | None, part: Part) -> bool:

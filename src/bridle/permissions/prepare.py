@@ -14,8 +14,6 @@ from bridle.types.shell import Part, Reading
 
 _SHELL = "Bash"
 _BOUNDARY = re.compile(r"[;|&<>`(){}\n\r]|\$\(")
-# tree-sitter-bash looks such a character up in a table that ends before it, and the process dies.
-_FATAL = re.compile(r"\{[\d.]*[^\x00-\xff]")
 _FAULTS = (AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -27,8 +25,6 @@ class ReadCommand(Protocol):
 
 def read_command(command: str, *, cwd: str, home: str) -> Reading:
     """The reader with the real grammar, which is imported with the first command."""
-    if _FATAL.search(command):
-        return _unread(command, "a character that the parser cannot take stands behind a brace")
     from bridle.permissions.shell import read_command as read
 
     return read(command, cwd=cwd, home=home)

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct, field
 
 from bridle.host.ripgrep import find_ripgrep
 from bridle.tools.file_search import newest_first, require_existing, search, shown
-from bridle.tools.grep_matches import read_contents, read_counts, read_names
+from bridle.tools.grep_matches import FileMatches, read_contents, read_counts, read_names
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
 from bridle.types.tool import ToolContext, ToolOutput, tool
@@ -96,14 +96,20 @@ async def TOOL(input: GrepInput, ctx: ToolContext) -> ToolOutput:
         globs=_globs(input.glob),
     )
     name = partial(shown, ctx.cwd, folder)
+
+    def is_open(path: str) -> bool:
+        return not ctx.hides(os.path.normpath(os.path.join(folder, path)))
+
     match mode:
         case "files_with_matches":
-            paths = await asyncio.to_thread(newest_first, folder, read_names(found.stdout))
-            page = _name_page(paths, input, name)
+            names = [path for path in read_names(found.stdout) if is_open(path)]
+            page = _name_page(await asyncio.to_thread(newest_first, folder, names), input, name)
         case "content":
-            page = _content_page(found.stdout, input, name)
+            files = [file for file in read_contents(found.stdout) if is_open(file.path)]
+            page = _content_page(files, input, name)
         case "count":
-            page = _count_page(found.stdout, input, name)
+            counts = {path: count for path, count in read_counts(found.stdout).items() if is_open(path)}
+            page = _count_page(counts, input, name)
     notes = [page.note] if page.note else []
     if found.cut or found.timed_out:
         notes.append("(The search was cut short, so there may be more; narrow it with path or glob.)")
@@ -161,10 +167,10 @@ def _name_page(paths: list[str], input: GrepInput, name: Callable[[str], str]) -
     return _Page(text, cut.note("files"), {"filenames": names, "numFiles": len(names), **cut.data()})
 
 
-def _content_page(output: bytes, input: GrepInput, name: Callable[[str], str]) -> _Page:
+def _content_page(files: list[FileMatches], input: GrepInput, name: Callable[[str], str]) -> _Page:
     separated = bool(_context_options(input)) and not input.only_matching
     lines: list[tuple[str, str]] = []
-    for file in read_contents(output):
+    for file in files:
         if lines and separated:
             lines.append(("", "--"))
         shown_as = name(file.path)
@@ -186,8 +192,8 @@ def _content_page(output: bytes, input: GrepInput, name: Callable[[str], str]) -
     )
 
 
-def _count_page(output: bytes, input: GrepInput, name: Callable[[str], str]) -> _Page:
-    counts = sorted(read_counts(output).items())
+def _count_page(found: dict[str, int], input: GrepInput, name: Callable[[str], str]) -> _Page:
+    counts = sorted(found.items())
     total = sum(count for _, count in counts)
     cut = _Cut.of(input, len(counts))
     summary = f"{total:,} matching lines in {len(counts):,} files."

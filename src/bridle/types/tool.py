@@ -43,6 +43,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     approved: Mapping[str, str] = {}
     """Where each path led when the gate let the call through; what leads elsewhere by now is refused."""
     sandbox: Sandbox | None = None
+    hides: Callable[[str], bool] = lambda _: False
+    """Whether a rule keeps the file at this absolute path from being read."""
 
     @property
     def cwd(self) -> str:

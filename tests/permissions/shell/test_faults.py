@@ -1,7 +1,11 @@
 """S3, S18: what cannot be judged is said so, and deny rules still reach what can be recognised."""
 
+import subprocess
+import sys
+
 import pytest
 
+from bridle.permissions.shell import read_command
 from tests.permissions.shell.readings import denies, read
 
 UNREADABLE = [
@@ -84,3 +88,21 @@ def test_look_alikes_are_not_the_programs_they_look_like(command: str):
 
 def test_nothing_is_harmless_in_what_cannot_be_judged():
     assert not any(part.harmless or part.file_command for part in read("ls; touch x; cat 'unclosed").parts)
+
+
+@pytest.mark.parametrize(
+    "command", ["echo {\U0010ffff}", "echo {1..\u2603}", "echo {é", "a{\U0001f600,b}c", "${\u00ff}"]
+)
+def test_no_character_crashes_the_parser(command: str):
+    """A crash of the grammar's scanner would take the whole process with it."""
+    probe = (
+        "import sys; from bridle.permissions.shell import read_command\n"
+        "read_command(sys.argv[1], cwd='/', home='/')"
+    )
+    done = subprocess.run([sys.executable, "-c", probe, command], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_assignment_needs_a_plain_name():
+    parts = read_command("é=1 ls", cwd="/srv", home="/home/u").parts
+    assert [part.harmless for part in parts] == [False]

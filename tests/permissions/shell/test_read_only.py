@@ -153,7 +153,7 @@ git version
 node --version
 python3 --version
 python3 -V
-npm ls --depth=0
+pip check
 pip show requests
 pip freeze
 fd -t f foo src
@@ -415,7 +415,7 @@ make version
 python3 -v
 bash -v
 python3 --version x
-npm ls --prefix x
+npm ls --depth=0
 npm install
 pip list --outdated
 pip install x

@@ -251,7 +251,7 @@ PLAIN = {
 }
 
 _NAMES_ONLY = (
-    "aws bash cc clang cmake curl docker ffmpeg g++ gawk gcc gh git grep java javac jq make"
+    "aws bash cc clang cmake curl docker ffmpeg g++ gawk gcc gh git grep javac jq make"
     " mysql ninja node npm"
     " nvim openssl perl php pip pip3 psql python python3 rg ruby ruff sed sqlite3 ssh tar tmux uv vim wget"
 )
@@ -263,7 +263,6 @@ VERSIONS = {
     "python3": frozenset({"--version", "-V"}),
     "pip": frozenset({"--version", "-V"}),
     "pip3": frozenset({"--version", "-V"}),
-    "java": frozenset({"--version", "-version"}),
     "perl": frozenset({"--version", "-v"}),
     "php": frozenset({"--version", "-v"}),
     "make": frozenset({"--version", "-v"}),

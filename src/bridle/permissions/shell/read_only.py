@@ -9,20 +9,9 @@ from bridle.permissions.shell.programs import PROGRAMS
 from bridle.permissions.shell.words import Word
 
 _TRUSTED = frozenset({"/bin", "/usr/bin"})
-# Commands that talk to a daemon or the network (docker, kubectl, gh) and build tools that may run what the
-# project brings along (cargo, go, make -n) are not here, whatever the subcommand.
+# Commands that talk to a daemon or the network (docker, kubectl, gh; npm and `pip list` look for updates) and
+# build tools that may run what the project brings along (cargo, go, make -n) are not here.
 _LISTERS = {
-    ("npm", "ls"): Use("agl", "all depth= json long parseable global prod dev omit=", "text", safe=False),
-    ("npm", "list"): Use("agl", "all depth= json long parseable global prod dev omit=", "text", safe=False),
-    ("npm", "root"): Use("g", "global", "none", safe=False),
-    ("npm", "prefix"): Use("g", "global", "none", safe=False),
-    ("pip", "list"): Use(
-        "le",
-        "local user format= not-required exclude= editable exclude-editable include-editable"
-        " disable-pip-version-check",
-        "none",
-        safe=False,
-    ),
     ("pip", "show"): Use("fv", "files verbose disable-pip-version-check", "text", safe=False),
     ("pip", "freeze"): Use(
         "l", "local user all exclude-editable exclude= disable-pip-version-check", "none", safe=False

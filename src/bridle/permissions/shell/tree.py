@@ -27,6 +27,10 @@ TOO_DEEP = "the command is nested too deeply"
 TOO_MANY = f"the command has more than {_MOST_COMMANDS} parts"
 
 
+_PLAIN = bytes(byte if byte < 0x80 else ord("%") for byte in range(256))
+"""Bytes beyond ASCII mean nothing to the shell, and some of them crash the grammar's scanner."""
+
+
 class Tree(Struct, frozen=True):
     """A parsed command line."""
 
@@ -40,7 +44,7 @@ def parse(text: str, home: str) -> Tree:
     """Parse a command line whose characters are bytes."""
     from tree_sitter import Parser
 
-    root = Parser(_language()).parse(text.encode("latin-1")).root_node
+    root = Parser(_language()).parse(text.encode("latin-1").translate(_PLAIN)).root_node
     ends: dict[int, int] = {}
     fault = _survey(root, text, ends)
     return Tree(root, Source(text, ends, home), fault)

@@ -1,0 +1,25 @@
+"""Which files the tools that look at many may not show."""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from bridle.permissions.matching import find_rule
+from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.types.permission import Access, Effect
+
+
+def hides(standing: Standing) -> Callable[[str], bool]:
+    """Whether a rule denies reading the file at an absolute path."""
+    rules = tuple(
+        rule for rule in standing.rules if rule.effect is Effect.DENY and rule.tool == "Read" and rule.content
+    )
+    if not rules:
+        return lambda _: False
+    narrowed = replace(standing, rules=rules)
+
+    def is_hidden(path: str) -> bool:
+        asked = Asked(tool="Read", input={}, access=Access(reads=(path,)))
+        return find_rule(prepare(asked, narrowed), Effect.DENY) is not None
+
+    return is_hidden

@@ -1,0 +1,124 @@
+"""S15, S20: what runs unasked as read-only does the same where the kernel forbids everything else."""
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from bridle.host.sandbox.policy import Policy
+from bridle.types.permission import Allow
+from tests.fakes.confined import FakePlace, place_for
+from tests.permissions.cases import bash
+
+_CORPUS = Path(__file__).parent / "corpus" / "ordinary.txt"
+_FREE = [line[4:].strip() for line in _CORPUS.read_text().splitlines() if line.startswith("free")]
+_CHANGING = re.compile(
+    r"^\d+ +(?:open(?:at)?\(.*O_(?:WRONLY|RDWR|CREAT|TRUNC).*|connect\(.*AF_INET.*"
+    r"|(?:unlink|rename|mkdir|rmdir|symlink|link|chmod|chown|truncate)(?:at|at2)?\(.*)= \d"
+)
+_NO_FILE = re.compile(r'"/dev/(?:null|tty)"')
+_FILES = (
+    "README.md", "CHANGELOG.md", "package.json", "src/main.py", "src/app.py", "src/app.ts", "src/index.js",
+    "tests/test_main.py", "build.log", "server.log", "notes.txt", "data.bin", "data.json", "a.txt", "b.txt",
+    "Makefile", "pyproject.toml", "requirements.txt",
+)  # fmt: skip
+_PATH = "/usr/bin:/bin"
+"""Programs of the system alone: version managers put scripts before them."""
+_HELPERS = {"bash", "sh", "dash", "git", "less", "cat", "grep"}
+
+
+def _fill(project: Path) -> None:
+    """A small project that has what the commands of the corpus look at."""
+    for name in ("src", "tests", "docs", "app", "lib", "node_modules/x", ".github/workflows"):
+        (project / name).mkdir(parents=True, exist_ok=True)
+    for name in _FILES:
+        (project / name).write_text('{"name": "x", "scripts": {"test": "true"}}\n# TODO ERROR def main\n')
+    identity = ["-c", "user.name=A", "-c", "user.email=a@b.c"]
+    for argv in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "begin"], ["tag", "v1"]):
+        subprocess.run(["git", *identity, *argv], cwd=project, check=True, capture_output=True)
+
+
+@pytest_asyncio.fixture
+async def place() -> AsyncGenerator[FakePlace, None]:
+    async with place_for("me", "landlock") as place:
+        _fill(place.project)
+        yield place
+
+
+async def test_what_runs_unasked_needs_no_write_and_no_network(place: FakePlace):
+    """Confined to reading and without a network, each free command does what it does outside."""
+    sandbox = place.open(Policy(never_writable=(str(place.project),)))
+    different: list[str] = []
+    gate = asyncio.Semaphore(4)
+
+    async def compare(command: str) -> None:
+        assert isinstance(bash(command, cwd=str(place.project)), Allow), command
+        env = {"PATH": _PATH, "HOME": str(place.base), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+        argv = ("/bin/bash", "--norc", "--noprofile", "-c", command)
+        inside = sandbox.confine(argv, cwd=str(place.project), env=env)
+        async with gate:
+            outside_code = await _code(argv, env, place.project)
+            inside_code = await _code(inside.argv, dict(inside.env), Path("/"))
+        if outside_code != inside_code:
+            different.append(f"{command}: {outside_code} outside, {inside_code} inside")
+
+    # Writing inside the project must fail here, or the comparison proves nothing.
+    assert (await place.bash("echo x > src/new")).code != 0
+    async with asyncio.TaskGroup() as group:
+        for command in _FREE:
+            if not _waits(command):
+                group.create_task(compare(command))
+    assert not different, "\n".join(sorted(different))
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="system calls are watched with strace")
+async def test_what_runs_unasked_changes_nothing_and_starts_no_foreign_program(tmp_path: Path):
+    project = tmp_path / "project"
+    project.mkdir()
+    _fill(project)
+    env = {"PATH": _PATH, "HOME": str(tmp_path), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    found: list[str] = []
+    gate = asyncio.Semaphore(4)
+
+    async def watch(number: int, command: str) -> None:
+        log = tmp_path / f"{number}.log"
+        calls = "trace=%file,execve,connect"
+        argv = ("strace", "-f", "-qq", "-o", str(log), "-e", calls, "/bin/bash", "--norc", "-c", command)
+        async with gate:
+            await _code(argv, env, project)
+        for line in log.read_text(errors="replace").splitlines():
+            if _CHANGING.search(line) and not _NO_FILE.search(line):
+                found.append(f"{command}: {line}")
+            elif (started := re.search(r'execve\("([^"]+)".*= 0', line)) is not None:
+                name = os.path.basename(started[1])
+                if name not in _HELPERS and not re.search(rf"\b{re.escape(name)}\b", command):
+                    found.append(f"{command}: starts {started[1]}")
+
+    async with asyncio.TaskGroup() as group:
+        for number, command in enumerate(_FREE):
+            if not _waits(command):
+                group.create_task(watch(number, command))
+    assert not found, "\n".join(sorted(found))
+
+
+def _waits(command: str) -> bool:
+    return bool(re.search(r"\btail\b.* -[fF]|--follow|\bsleep\b", command))
+
+
+async def _code(argv: tuple[str, ...], env: dict[str, str], cwd: Path) -> int:
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    async with asyncio.timeout(30):
+        return await process.wait()
