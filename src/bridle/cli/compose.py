@@ -151,6 +151,7 @@ async def assemble(
         limits=choices.choose_limits(args, env),
         persist=lambda update: _persist(update, setup),
         modes=choices.choose_modes(args, config, env),
+        trusted=setup.trusted,
         judge=_judge_by(config),
         sandbox=sandbox,
         sandbox_allows=_is_unasked_inside(config),

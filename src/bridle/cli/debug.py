@@ -115,6 +115,7 @@ def _decide(line: Line, env: Mapping[str, str]) -> Decision:
         roots=tuple(line.additional_directories) if _widens(line) else (),
         home=home,
         config_home=os.path.join(home, ".claude"),
+        trusted=line.trusted,
         read_command=read_command if line.shell == "bash" else _unknown_shell,
     )
     decision = decide(prepare(asked, standing))

@@ -6,6 +6,10 @@ _HEAD = """\
 Usage: bridle [options] [prompt]
        bridle -p [options] "prompt"        run a prompt and print the answer
        bridle config <command>             look at and change settings
+       bridle policy why '<call>'          why a call would be allowed, asked about or denied
+       bridle trust                        say that this folder may bring settings that run
+       bridle hooks list|test|lint         look at hooks and try them
+       bridle auto-mode <command>          the rules of the model that judges calls in auto mode
 
 bridle sends a prompt to a language model, runs the tools it asks for behind a permission gate,
 and keeps every conversation on disk.

@@ -154,6 +154,7 @@ def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: st
         roots=choices.choose_roots(args, config, cwd, trusted=trusted),
         home=env.get("HOME") or os.path.expanduser("~"),
         config_home=config_home(env),
+        trusted=trusted,
     )
 
 

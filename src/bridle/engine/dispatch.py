@@ -293,6 +293,7 @@ def _standing(turn: Turn) -> Standing:
         may_leave_sandbox=sandbox is None or sandbox.may_be_left,
         # Where nobody answers, the channel says so; then an ask is a denial.
         attended=True,
+        trusted=runtime.trusted,
     )
 
 

@@ -87,6 +87,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Settles in auto mode what would be asked: called with the turn, the case and the doubt."""
     persist: Callable[[PermissionUpdate], Awaitable[None]] | None = None
     """Writes an update that was agreed to into the settings file that it names."""
+    trusted: bool = True
+    """Whether the user has vouched for the folder."""
     modes: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
     """The modes that an answer may switch to."""
     sandbox: Sandbox | None = None

@@ -9,6 +9,7 @@ from msgspec import Struct
 from bridle.permissions.climbs import as_walked
 from bridle.permissions.globs import with_matches
 from bridle.permissions.links import follow, follow_all
+from bridle.permissions.repositories import without_planted_git
 from bridle.types.permission import Access, Case, Decision, Mode, Place, Rule
 from bridle.types.shell import Part, Reading
 
@@ -58,6 +59,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     """Whether a command would run in the sandbox and may then run unasked."""
     may_leave_sandbox: bool = True
     attended: bool = False
+    trusted: bool = True
+    """Whether the user has vouched for the folder; until then its repository is looked at before git runs."""
     read_command: ReadCommand = read_command
 
 
@@ -104,7 +107,8 @@ def only_reads(command: str) -> bool:
 def _read(command: str, standing: Standing) -> Reading:
     try:
         reading = standing.read_command(command, cwd=standing.cwd, home=standing.home)
-        return with_matches(as_walked(reading, standing.cwd))
+        walked = with_matches(as_walked(reading, standing.cwd))
+        return walked if standing.trusted else without_planted_git(walked)
     except _FAULTS as error:
         # A defect of the reader must not open the gate, nor keep rules that deny from what can be recognised.
         return _unread(command, f"the command could not be read: {error}")
