@@ -22,13 +22,13 @@ _KEY = re.compile(r"([A-Za-z][\w-]*)\s*(?:=|$)")
 
 
 def without_planted_git(reading: Reading) -> Reading:
-    """The reading with git commands no longer taken for harmless where a repository could run its own programs."""
+    """The reading with git no longer taken for harmless where a repository could run its own programs."""
     parts = tuple(_wary(part) for part in reading.parts)
     return reading if parts == reading.parts else replace(reading, parts=parts)
 
 
 def planted(folder: str) -> str | None:
-    """What a repository around a folder has that makes even a reading git command run programs, if anything."""
+    """What a repository has that makes even a reading git command run programs, if anything."""
     root = find_root(folder)
     if root is None:
         return None
