@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +21,6 @@ from bridle.context.switches import read_switches
 from bridle.engine.runtime import Asking, Runtime
 from bridle.engine.turn import Turn
 from bridle.host import git
-from bridle.host.background import BackgroundShells
 from bridle.host.paths import config_home, project_dir
 from bridle.providers.connect import provider_for
 from bridle.sessions import store
@@ -29,9 +29,12 @@ from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
 from bridle.types.permission import Ask, Case, Decision, PermissionUpdate, Rule
 from bridle.types.sandbox import Sandbox
-from bridle.types.task import Task
+from bridle.types.task import Task, Tasks
 from bridle.types.text import encodable
 from bridle.types.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bridle.host.background import BackgroundShells
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -51,7 +54,6 @@ class Parts(Struct, frozen=True, kw_only=True):
     """A session ready to run, and how to take it down."""
 
     runtime: Runtime
-    tasks: BackgroundShells
     close: Callable[[], Awaitable[None]]
 
 
@@ -130,11 +132,11 @@ async def assemble(
     )
     warming = asyncio.create_task(provider.warm_up(setup.model))
     storage = storage_of(setup, session)
-    tasks = BackgroundShells(storage, on_change=on_task)
+    shells = _Shells(storage, on_task)
     roots = choices.choose_roots(args, config, setup.cwd, trusted=setup.trusted)
     toolbox = choices.choose_tools(args, env, session.state.rules)
     asking = choices.choose_asking(args, config, env, model=setup.model)
-    workspace = Workspace(setup.cwd, tasks=tasks, extra_roots=roots)
+    workspace = Workspace(setup.cwd, tasks=shells.make, extra_roots=roots)
     _recall_files(session, workspace)
     sandbox = await _sandbox(setup, workspace, channel)
     runtime = Runtime(
@@ -160,13 +162,32 @@ async def assemble(
     async def close() -> None:
         warming.cancel()
         await asyncio.gather(warming, return_exceptions=True)
-        await tasks.close()
+        await shells.close()
         if sandbox is not None:
             await sandbox.close()
         await provider.close()
         session.close()
 
-    return Parts(runtime=runtime, tasks=tasks, close=close)
+    return Parts(runtime=runtime, close=close)
+
+
+class _Shells:
+    """The background jobs of a session; what runs them is imported with the first command."""
+
+    def __init__(self, storage: str, on_change: Callable[[Task], None]) -> None:
+        self._storage = storage
+        self._on_change = on_change
+        self._made: BackgroundShells | None = None
+
+    def make(self) -> Tasks:
+        from bridle.host.background import BackgroundShells
+
+        self._made = BackgroundShells(self._storage, on_change=self._on_change)
+        return self._made
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()
 
 
 async def _sandbox(setup: Setup, workspace: Workspace, channel: Channel) -> Sandbox | None:

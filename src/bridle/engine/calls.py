@@ -3,7 +3,7 @@
 import asyncio
 from typing import Literal
 
-from bridle.engine.dispatch import Call, Settled, dispatch, failure, is_parallel
+from bridle.engine.call import Call, Settled, failure
 from bridle.engine.results import ResultBudget, normalise
 from bridle.engine.turn import Turn
 from bridle.engine.wording import CALL_CANCELLED
@@ -47,6 +47,9 @@ class CallQueue:
 
     def add(self, block: ToolUseBlock, *, flaw: str | None, source: str) -> None:
         """Queue the call of a complete block; `source` is the transcript entry that holds it."""
+        # With the first call comes all that a call needs: the gate, its grammar, the phases.
+        from bridle.engine.dispatch import is_parallel
+
         call = Call(id=block["id"], name=block["name"], input=block["input"], flaw=flaw)
         tool = self._turn.runtime.toolbox.find(call.name)
         self._jobs.append(_Job(call, source, parallel=is_parallel(tool, call)))
@@ -86,6 +89,8 @@ class CallQueue:
             job.task = self._group.create_task(self._run(job))
 
     async def _run(self, job: _Job) -> None:
+        from bridle.engine.dispatch import dispatch
+
         clock = self._turn.runtime.clock
         began = clock()
         try:

@@ -2,12 +2,12 @@
 
 import asyncio
 import os.path
-from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import msgspec
 from msgspec import Struct
 
+from bridle.engine.call import Call, Settled, failure
 from bridle.engine.consult import consult
 from bridle.engine.grants import grant
 from bridle.engine.turn import Turn
@@ -21,24 +21,6 @@ from bridle.types.permission import Allow, Ask, Case, Decision, Deny
 from bridle.types.question import Answer, Chosen, PermissionQuestion, Permitted, Refused
 from bridle.types.tool import Tool, ToolContext, ToolOutput
 from bridle.types.turn import Denial
-
-
-class Call(Struct, frozen=True, kw_only=True):
-    """A tool_use block on its way through."""
-
-    id: str
-    name: str
-    input: Mapping[str, Any]
-    flaw: str | None = None
-    """Why the input could not be read at all."""
-
-
-class Settled(Struct, frozen=True, kw_only=True):
-    """What a call came to."""
-
-    output: ToolOutput
-    context: tuple[str, ...] = ()
-    """Text for the model beside the result: instructions for the files it touched, words of hooks."""
 
 
 class Passage(Struct, frozen=True, kw_only=True):
@@ -104,11 +86,6 @@ async def _phases(call: Call, turn: Turn) -> Settled:
     beside = runtime.briefing.beside(passage.case.touched) if not output.is_error else None
     extra = (*said.context, *heard.context, *((heard.block,) if heard.block else ()))
     return Settled(output=output, context=(*extra, *((beside,) if beside else ())))
-
-
-def failure(message: str) -> ToolOutput:
-    """A result that says what went wrong."""
-    return ToolOutput(content=message, data=f"Error: {message}", is_error=True)
 
 
 def parse_input(tool: Tool, call: Call) -> Struct:

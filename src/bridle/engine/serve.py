@@ -74,7 +74,7 @@ class Server:
         """Run every prompt; then wait at most `wait_for_tasks` seconds for background jobs to report."""
         await self._serve_inbox()
         deadline = self._runtime.clock() + wait_for_tasks
-        while running := [task for task in self._runtime.workspace.tasks.all() if task.status == "running"]:
+        while running := [task for task in self._runtime.workspace.jobs() if task.status == "running"]:
             left = deadline - self._runtime.clock()
             if left <= 0:
                 return

@@ -2,11 +2,12 @@
 
 import os.path
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
 
-from bridle.types.task import Tasks
+from bridle.types.task import Task, Tasks
 
 _MOST_FILES = 100
 _MOST_BYTES = 25 * 1024 * 1024
@@ -51,16 +52,29 @@ class FileStates:
 
 
 class Workspace:
-    """Made when a session opens; `tasks` is closed with it."""
+    """Made when a session opens; the background jobs are closed with it."""
 
-    def __init__(self, cwd: str, *, tasks: Tasks, extra_roots: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, cwd: str, *, tasks: Tasks | Callable[[], Tasks], extra_roots: tuple[str, ...] = ()
+    ) -> None:
         self.start = cwd
         """Where the session began: the project directory."""
         self.cwd = cwd
         self.roots = (cwd, *extra_roots)
-        self.tasks = tasks
+        self._tasks = tasks
+        """The background jobs, or how to make the place for them when the first begins."""
         self.files = FileStates()
         self.todos: list[dict[str, Any]] = []
+
+    @property
+    def tasks(self) -> Tasks:
+        if callable(self._tasks):
+            self._tasks = self._tasks()
+        return self._tasks
+
+    def jobs(self) -> tuple[Task, ...]:
+        """Every background job so far."""
+        return () if callable(self._tasks) else self._tasks.all()
 
     def resolve(self, path: str) -> str:
         """An absolute, normalised spelling of a path that the model or the user wrote."""
