@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -106,3 +107,15 @@ def test_no_character_crashes_the_parser(command: str):
 def test_assignment_needs_a_plain_name():
     parts = read_command("é=1 ls", cwd="/srv", home="/home/u").parts
     assert [part.harmless for part in parts] == [False]
+
+
+@pytest.mark.parametrize(
+    "command", ["$(" * 3300 + "x" + ")" * 3300, "|".join(["a"] * 5000), "! " * 4900 + "ls", "`" * 9999]
+)
+def test_swarms_are_given_up_quickly_and_still_searched_for_what_is_denied(command: str):
+    """S6"""
+    before = time.process_time()
+    reading = read_command(command[:9990] + ";rm x", cwd="/srv", home="/home/u")
+    assert time.process_time() - before < 0.25
+    assert reading.fault is not None
+    assert any(form == "rm x" for part in reading.parts for form in part.deny_forms)

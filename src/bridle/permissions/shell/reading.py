@@ -19,6 +19,8 @@ from bridle.types.shell import Part, Reading
 
 _LONGEST = 10_000
 _MOST_PARTS = 50
+_MOST_OPENINGS = 200
+_MOST_OPERATORS = 1_000
 _DEEPEST_SCRIPT = 3
 _MOST_SCRIPTS = 20
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -43,7 +45,9 @@ class _Found(Struct, frozen=True):
 def read_command(command: str, *, cwd: str, home: str) -> Reading:
     """Take a shell command apart; never raises, and says in `fault` why it cannot be judged."""
     fault = _unreadable(command)
-    if len(command) > _LONGEST:
+    swarm = _swarm(command)
+    if len(command) > _LONGEST or swarm is not None:
+        fault = fault or swarm
         return Reading(parts=tuple(pieces(command)), fault=fault, shape="compound")
     start = os.path.normpath(cwd)
     found = _walk(command, frozenset({start}), start, home)
@@ -63,6 +67,15 @@ def read_command(command: str, *, cwd: str, home: str) -> Reading:
         leaves=_outside(found, start),
         shape="simple" if len(parts) <= 1 else "compound",
     )
+
+
+def _swarm(command: str) -> str | None:
+    """Why a command has far too many of something to be worth parsing, which would take long."""
+    if sum(map(command.count, ("$(", "<(", ">(", "`", "eval"))) > _MOST_OPENINGS:
+        return TOO_DEEP
+    if sum(map(command.count, ("|", ";", "&", "\n", "! "))) > _MOST_OPERATORS:
+        return TOO_MANY
+    return None
 
 
 def _unreadable(command: str) -> str | None:
