@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from bridle.cli import choices
 from bridle.cli.args import Args
+from bridle.cli.setup import Setup
 from bridle.config.load import Config, environment, load
 from bridle.config.state import installation_id, is_trusted
 from bridle.context.briefing import SessionBriefing
@@ -25,29 +26,19 @@ from bridle.host.paths import config_home, project_dir
 from bridle.providers.connect import provider_for
 from bridle.sessions import store
 from bridle.sessions.session import Session
+from bridle.types.block import text_block
 from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
-from bridle.types.permission import Ask, Case, Decision, PermissionUpdate, Rule
+from bridle.types.hook import NoHooks, SessionEnd, SessionStart
+from bridle.types.permission import Ask, Case, Decision, PermissionUpdate
 from bridle.types.sandbox import Sandbox
 from bridle.types.task import Task, Tasks
 from bridle.types.text import encodable
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
+    from bridle.cli.hooking import SessionHooks
     from bridle.host.background import BackgroundShells
-
-
-class Setup(Struct, frozen=True, kw_only=True):
-    """What is settled before the session is opened."""
-
-    args: Args
-    config: Config
-    env: Mapping[str, str]
-    cwd: str
-    trusted: bool
-    model: str
-    rules: tuple[Rule, ...]
-    problems: tuple[str, ...]
 
 
 class Parts(Struct, frozen=True, kw_only=True):
@@ -117,8 +108,12 @@ def open_session(setup: Setup, *, warn: Callable[[str], None]) -> Session:
         if (notice := entry_notice(setup.rules)) is not None:
             warn(notice)
     if (name := args.text("name")) is not None:
-        session.note({"type": "custom-title", "customTitle": name[:200], "sessionId": session.id})
+        _name(session, name)
     return session
+
+
+def _name(session: Session, title: str) -> None:
+    session.note({"type": "custom-title", "customTitle": title[:200], "sessionId": session.id})
 
 
 async def assemble(
@@ -139,6 +134,7 @@ async def assemble(
     workspace = Workspace(setup.cwd, tasks=shells.make, extra_roots=roots)
     _recall_files(session, workspace)
     sandbox = await _sandbox(setup, workspace, channel)
+    hooks = _hooks(setup, session, workspace=workspace, channel=channel, storage=storage)
     runtime = Runtime(
         provider=provider,
         channel=channel,
@@ -150,6 +146,7 @@ async def assemble(
         asking=_named(asking, env, session),
         storage=storage,
         env=env,
+        hooks=hooks or NoHooks(),
         limits=choices.choose_limits(args, env),
         persist=lambda update: _persist(update, setup),
         modes=choices.choose_modes(args, config, env),
@@ -162,13 +159,44 @@ async def assemble(
     async def close() -> None:
         warming.cancel()
         await asyncio.gather(warming, return_exceptions=True)
+        if hooks is not None:
+            await hooks.fire(SessionEnd(reason="other"))
+            await hooks.close()
         await shells.close()
         if sandbox is not None:
             await sandbox.close()
         await provider.close()
         session.close()
 
+    if hooks is not None:
+        await _greet(hooks, setup, session)
     return Parts(runtime=runtime, close=close)
+
+
+def _hooks(
+    setup: Setup, session: Session, *, workspace: Workspace, channel: Channel, storage: str
+) -> "SessionHooks | None":
+    """The hooks of the settings files; their code is imported only where there are any."""
+    named = any(layer.values.get("hooks") for layer in setup.config.layers)
+    if not named or choices.is_bare(setup.args, setup.env) or choices.is_safe(setup.args, setup.env):
+        return None
+    from bridle.cli.hooking import SessionHooks
+
+    return SessionHooks(setup, session, workspace=workspace, channel=channel, storage=storage)
+
+
+async def _greet(hooks: "SessionHooks", setup: Setup, session: Session) -> None:
+    """Tell hooks that the session begins, and the model what they have to say."""
+    args = setup.args
+    resumed = bool(session.entries)
+    source = "fork" if resumed and args.on("fork-session") else "resume" if resumed else "startup"
+    said = await hooks.fire(SessionStart(source=source, model=session.state.model))
+    if said.context:
+        session.say_user([text_block(text) for text in said.context], meta=True)
+    if said.session_title is not None:
+        session.note(
+            {"type": "custom-title", "customTitle": said.session_title[:200], "sessionId": session.id}
+        )
 
 
 class _Shells:

@@ -1,6 +1,6 @@
 """What the frames of a session say that no event carries."""
 
-from bridle.cli.compose import Setup
+from bridle.cli.setup import Setup
 from bridle.protocol.frames import Facts
 from bridle.sessions.session import Session
 

@@ -3,7 +3,7 @@
 import os
 from typing import Protocol
 
-from bridle.cli.compose import Setup
+from bridle.cli.setup import Setup
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Inbox, Server
 from bridle.frontends.printing import Presenter, PrintChannel, TextPresenter

@@ -3,9 +3,9 @@
 import os
 from typing import Any
 
-from bridle.cli.compose import Setup
 from bridle.cli.frame_facts import facts_of
 from bridle.cli.fronts import debug_logs
+from bridle.cli.setup import Setup
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Inbox, Server
 from bridle.frontends.desk import Desk, Offer

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Mapping
 
 from bridle.cli.args import Args
-from bridle.cli.compose import Setup, assemble, open_session, set_up
+from bridle.cli.compose import assemble, open_session, set_up
 from bridle.cli.fronts import Front, PrintFront
+from bridle.cli.setup import Setup
 from bridle.config.load import Config
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Inbox, Server
