@@ -73,7 +73,7 @@ class Bench:
         return Run(argv, cwd=self.project, env=self.env, server=self.server)
 
     def bridle(self, answers: Sequence[bytes], *flags: str) -> Run:
-        return self.run([_BRIDLE, "-p", "hello", "--allowedTools", "Read,Grep,Glob", *flags], answers)
+        return self.run([_BRIDLE, "-p", "hello", *flags], answers)
 
     def floor(self, answers: Sequence[bytes]) -> Run:
         return self.run([sys.executable, _FLOOR], answers)

@@ -334,6 +334,8 @@ class Stand:
     def __init__(self, decision: Decision) -> None:
         self._decision = decision
 
+    listens = True
+
     async def fire(self, event: HookEvent) -> HookOutcome:
         return HookOutcome(decision=self._decision) if isinstance(event, PermissionRequest) else HookOutcome()
 

@@ -29,7 +29,7 @@ from bridle.sessions.session import Session
 from bridle.types.block import text_block
 from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
-from bridle.types.hook import NoHooks, SessionEnd, SessionStart
+from bridle.types.hook_outcome import NoHooks
 from bridle.types.permission import Ask, Case, Decision, PermissionUpdate
 from bridle.types.sandbox import Sandbox
 from bridle.types.task import Task, Tasks
@@ -160,7 +160,7 @@ async def assemble(
         warming.cancel()
         await asyncio.gather(warming, return_exceptions=True)
         if hooks is not None:
-            await hooks.fire(SessionEnd(reason="other"))
+            await hooks.say_goodbye()
             await hooks.close()
         await shells.close()
         if sandbox is not None:
@@ -190,6 +190,8 @@ async def _greet(hooks: "SessionHooks", setup: Setup, session: Session) -> None:
     args = setup.args
     resumed = bool(session.entries)
     source = "fork" if resumed and args.on("fork-session") else "resume" if resumed else "startup"
+    from bridle.types.hook import SessionStart
+
     said = await hooks.fire(SessionStart(source=source, model=session.state.model))
     if said.context:
         session.say_user([text_block(text) for text in said.context], meta=True)

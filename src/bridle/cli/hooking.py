@@ -24,13 +24,15 @@ from bridle.sessions.session import Session
 from bridle.sessions.store import transcript_path
 from bridle.types.channel import Channel
 from bridle.types.event import Noticed
-from bridle.types.hook import HookEvent, HookOutcome
+from bridle.types.hook import HookEvent, HookOutcome, SessionEnd
 from bridle.types.permission import Access, Effect
 from bridle.types.workspace import Workspace
 
 
 class SessionHooks:
     """Runs the hooks of the settings files; closed with the session."""
+
+    listens = True
 
     def __init__(
         self,
@@ -66,6 +68,10 @@ class SessionHooks:
         for text in outcome.problems:
             self._channel.emit(Noticed(text, "warning"))
         return outcome
+
+    async def say_goodbye(self) -> None:
+        """Tell hooks that the session ends."""
+        await self.fire(SessionEnd(reason="other"))
 
     async def close(self) -> None:
         await self._commands.close()

@@ -21,7 +21,7 @@ from bridle.types.block import AssistantMessage, UserBlock, result_block, text_b
 from bridle.types.entry import UserEntry
 from bridle.types.errors import ProviderError
 from bridle.types.event import ApiFault, AssistantSaid, Noticed, ToolFinished, TurnStarted, UserSaid
-from bridle.types.hook import Stop, UserPromptSubmit
+from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome
 from bridle.types.ids import new_uuid
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.usage import Usage
@@ -55,7 +55,7 @@ async def run_turn(session: Session, prompt: Prompt, runtime: Runtime) -> Outcom
 async def _take_up(turn: Turn) -> Ending | None:
     """Put the prompt on disk and open the turn; a hook may refuse it."""
     session, prompt, runtime = turn.session, turn.prompt, turn.runtime
-    said = await runtime.hooks.fire(UserPromptSubmit(prompt=text_of(prompt.content)))
+    said = await _hear_about_prompt(turn)
     if said.block is not None:
         runtime.channel.emit(Noticed(f"The prompt was refused by a hook: {said.block}", "warning"))
         return Ending("completed", text=said.block)
@@ -75,6 +75,14 @@ async def _take_up(turn: Turn) -> Ending | None:
         )
     )
     return money_limit(turn)
+
+
+async def _hear_about_prompt(turn: Turn) -> HookOutcome:
+    if not turn.runtime.hooks.listens:
+        return NOTHING_SAID
+    from bridle.types.hook import UserPromptSubmit
+
+    return await turn.runtime.hooks.fire(UserPromptSubmit(prompt=text_of(turn.prompt.content)))
 
 
 def record_prompt(session: Session, prompt: Prompt, runtime: Runtime) -> UserEntry:
@@ -133,6 +141,10 @@ def _raise_cap(turn: Turn, step: StepEnd) -> None:
 
 async def _held_by_hook(turn: Turn, step: StepEnd, blocks: int) -> str | None:
     """Why a stop hook wants the turn to go on, if it does."""
+    if not turn.runtime.hooks.listens:
+        return None
+    from bridle.types.hook import Stop
+
     said = await turn.runtime.hooks.fire(Stop(active=blocks > 0, last_message=step.text))
     return said.block if blocks < _MOST_STOP_BLOCKS else None
 

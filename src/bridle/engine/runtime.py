@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bridle.types.block import TextBlock
 from bridle.types.channel import Channel
-from bridle.types.hook import Hooks, NoHooks
+from bridle.types.hook_outcome import Hooks, NoHooks
 from bridle.types.model import Provider, Thinking
 from bridle.types.permission import Case, Decision, Mode, PermissionUpdate
 from bridle.types.sandbox import Sandbox

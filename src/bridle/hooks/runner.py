@@ -66,6 +66,7 @@ class HookRunner:
 
     def __init__(self, listeners: Listeners, around: Surroundings) -> None:
         self.listeners = listeners
+        self.listens = True
         self._around = around
 
     async def fire(self, event: HookEvent) -> HookOutcome:
