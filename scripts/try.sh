@@ -25,7 +25,7 @@ bridle -p --verbose --model offline --permission-mode acceptEdits \
 
 echo
 echo "What changed:"
-diff -u "$sample/till.py" till.py || true
+git --no-pager diff --no-index --no-color "$sample/till.py" till.py || true
 echo
 python3 -m unittest -q
 echo "The tests pass. With a key the same loop runs on a real model: ANTHROPIC_API_KEY=… bridle -p \"…\""

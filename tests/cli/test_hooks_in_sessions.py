@@ -116,3 +116,18 @@ async def test_failing_hook_is_told_and_decides_nothing(tmp_path: Path):
         for frame in done.frames
         if frame.get("subtype") == "informational"
     )
+
+
+@pytest.mark.parametrize(("scope", "written"), [("shell", True), ("all", False)])
+async def test_hooks_run_behind_the_sandbox_when_it_is_for_all(tmp_path: Path, scope: str, written: bool):
+    outside = tmp_path / "outside.txt"
+    hooks = {
+        "UserPromptSubmit": _command(f"cat > /dev/null; echo inside > here.txt; echo x > {outside}; exit 0")
+    }
+    settings = json.dumps({"hooks": hooks, "sandbox": {"enabled": True, "scope": scope}})
+    async with MessagesServer([step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        done = await program.run("-p", "go", "--settings", settings)
+    assert (done.code, done.out) == (0, "ok\n")
+    assert (program.project / "here.txt").read_text() == "inside\n"
+    assert outside.exists() is written

@@ -134,7 +134,7 @@ async def assemble(
     workspace = Workspace(setup.cwd, tasks=shells.make, extra_roots=roots)
     _recall_files(session, workspace)
     sandbox = await _sandbox(setup, workspace, channel)
-    hooks = _hooks(setup, session, workspace=workspace, channel=channel, storage=storage)
+    hooks = _hooks(setup, session, workspace=workspace, channel=channel, storage=storage, sandbox=sandbox)
     runtime = Runtime(
         provider=provider,
         channel=channel,
@@ -174,7 +174,13 @@ async def assemble(
 
 
 def _hooks(
-    setup: Setup, session: Session, *, workspace: Workspace, channel: Channel, storage: str
+    setup: Setup,
+    session: Session,
+    *,
+    workspace: Workspace,
+    channel: Channel,
+    storage: str,
+    sandbox: Sandbox | None,
 ) -> "SessionHooks | None":
     """The hooks of the settings files; their code is imported only where there are any."""
     named = any(layer.values.get("hooks") for layer in setup.config.layers)
@@ -182,7 +188,14 @@ def _hooks(
         return None
     from bridle.cli.hooking import SessionHooks
 
-    return SessionHooks(setup, session, workspace=workspace, channel=channel, storage=storage)
+    boundary = None
+    if sandbox is not None:
+        from bridle.config.sandboxing import sandbox_for_programs
+
+        boundary = sandbox_for_programs(setup.config, sandbox)
+    return SessionHooks(
+        setup, session, workspace=workspace, channel=channel, storage=storage, sandbox=boundary
+    )
 
 
 async def _greet(hooks: "SessionHooks", setup: Setup, session: Session) -> None:

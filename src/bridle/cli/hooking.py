@@ -26,6 +26,7 @@ from bridle.types.channel import Channel
 from bridle.types.event import Noticed
 from bridle.types.hook import HookEvent, HookOutcome, SessionEnd
 from bridle.types.permission import Access, Effect
+from bridle.types.sandbox import Sandbox
 from bridle.types.workspace import Workspace
 
 
@@ -42,6 +43,7 @@ class SessionHooks:
         workspace: Workspace,
         channel: Channel,
         storage: str,
+        sandbox: Sandbox | None,
     ) -> None:
         self._setup = setup
         self._session = session
@@ -49,7 +51,11 @@ class SessionHooks:
         self._channel = channel
         self._reaper = Reaper()
         self._commands = CommandHooks(
-            project_dir=setup.cwd, storage=storage, env=lambda: setup.env, reaper=self._reaper
+            project_dir=setup.cwd,
+            storage=storage,
+            env=lambda: setup.env,
+            reaper=self._reaper,
+            sandbox=sandbox,
         )
         self._runner = HookRunner(
             Listeners(from_layers(setup.config.layers, trusted=setup.trusted)),

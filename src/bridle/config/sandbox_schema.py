@@ -78,6 +78,8 @@ class Ripgrep(Struct, frozen=True, kw_only=True):
 
 class Sandbox(Struct, frozen=True, kw_only=True, rename="camel"):
     enabled: bool | None = None
+    scope: Literal["shell", "all"] | None = None
+    """`all` puts hooks and local servers behind the same boundary as commands."""
     fail_if_unavailable: bool | None = None
     auto_allow_bash_if_sandboxed: bool | None = None
     excluded_commands: tuple[str, ...] | None = None

@@ -12,10 +12,12 @@ from bridle.config.hook_schema import CommandHook
 from bridle.hooks.handler import Detached, Failed, HookCall, Ran, Reply
 from bridle.hooks.program import Program
 from bridle.host.background import remove
-from bridle.host.files import read_bytes
+from bridle.host.files import make_folders, read_bytes
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
 from bridle.host.shell import find_bash, quote
+from bridle.types.errors import ToolError
+from bridle.types.sandbox import Sandbox
 from bridle.types.text import decode_json
 
 MOST_OUTPUT = 4 * 1024 * 1024
@@ -38,12 +40,20 @@ class CommandHooks:
     """
 
     def __init__(
-        self, *, project_dir: str, storage: str, env: Callable[[], Mapping[str, str]], reaper: Reaper | None
+        self,
+        *,
+        project_dir: str,
+        storage: str,
+        env: Callable[[], Mapping[str, str]],
+        reaper: Reaper | None,
+        sandbox: Sandbox | None = None,
     ) -> None:
         self._project_dir = project_dir
         self._folder = os.path.join(storage, "hooks")
         self._env = env
         self._reaper = reaper
+        self._sandbox = sandbox
+        """The boundary that hooks run in too, when the settings say so."""
         self._left_running: list[Process] = []
 
     async def run(self, call: HookCall) -> Reply:
@@ -54,7 +64,7 @@ class CommandHooks:
         env_file = self._env_file(call)
         try:
             program = self._start(call, call.hook, env_file)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, ToolError) as error:
             return Failed(reason=f"cannot be started: {error}")
         if not await program.settle(until=lambda printed: _announcement(printed) is not None):
             return await self._finish(program, env_file)
@@ -73,12 +83,18 @@ class CommandHooks:
     def _start(self, call: HookCall, hook: CommandHook, env_file: str | None) -> Program:
         env = _environment(call, self._env(), self._project_dir)
         if env_file is not None:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            make_folders(self._folder, private=True)
             os.close(os.open(env_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
             env["CLAUDE_ENV_FILE"] = env_file
         script, arguments = _script(hook, env)
+        shell = find_bash(env) or "/bin/sh"
+        if self._sandbox is not None:
+            inside = (shell, "-c", script, os.path.basename(shell), *arguments)
+            confined = self._sandbox.confine(inside, cwd=self._project_dir, env=env)
+            # The shell outside only puts itself on the list of what must end with us.
+            script, arguments, env = 'exec "$@"', list(confined.argv), dict(confined.env)
         return Program.start(
-            find_bash(env) or "/bin/sh",
+            shell,
             script,
             arguments,
             cwd=self._project_dir,
