@@ -1,4 +1,5 @@
 import asyncio
+import fcntl
 import os
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -138,14 +139,23 @@ async def test_interrupt_ends_the_command(room: Room):
 
 
 async def test_what_was_left_running_goes_on_until_the_session_ends(room: Room):
-    await room.bash("(while sleep 0.02; do echo x >> ticks; done) &")
-    ticks = room.path / "ticks"
-    await eventually(lambda: ticks.exists() and ticks.stat().st_size > 4)
+    held = room.path / "held"
+    await room.bash("(exec 9> held; flock 9; echo up > ready; while sleep 1; do :; done) > /dev/null 2>&1 &")
+    await eventually((room.path / "ready").exists)
+    assert not _is_free(held)
     await room.close()
     room.sandbox = None
-    size = ticks.stat().st_size
-    await asyncio.sleep(0.1)
-    assert ticks.stat().st_size == size
+    await eventually(lambda: _is_free(held))
+
+
+def _is_free(path: Path) -> bool:
+    """Whether no process, in whatever namespace, holds the lock of a file."""
+    with path.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 async def test_approved_call_runs_outside(room: Room):

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from bridle.host.sandbox.policy import Network, Policy
 from bridle.types.question import NetworkQuestion, Permitted
 from tests.fakes.confined import FakePlace
+from tests.fakes.processes import eventually
 
 _FETCH = """
 import os, sys, urllib.request
@@ -145,6 +146,5 @@ async def test_network_serves_what_was_left_running_and_ends_with_it(place: Fake
         place.open(Policy(network=Network(mode="proxy", allowed=(f"localhost:{port}",))))
         script = f'({place.person.python} -I -c "$0" http://localhost:{port}/ > late) & sleep 0; exit 0'
         assert (await place.run("/bin/bash", "-c", script, _FETCH)).code == 0
-        async with asyncio.timeout(10):
-            while not (late := place.project / "late").exists() or late.read_text() != "hello":
-                await asyncio.sleep(0.02)
+        late = place.project / "late"
+        await eventually(lambda: late.exists() and late.read_text() == "hello", seconds=10)
