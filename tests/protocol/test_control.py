@@ -230,3 +230,13 @@ async def test_relative_paths_are_shown_to_the_host_in_full(tmp_path: Path):
             await host.result()
     assert asked["request"]["input"]["file_path"] == str(program.project / "new.txt")
     assert (program.project / "new.txt").read_text() == "x"
+
+
+async def test_variables_that_the_host_sets_reach_later_commands(tmp_path: Path):
+    async with MessagesServer([step(_bash("echo $GREETING > said")), step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        async with FakeHost(program, "--allowedTools", "Bash") as host:
+            host.send(type="update_environment_variables", variables={"GREETING": "hello"})
+            host.prompt("go")
+            await host.result()
+    assert (program.project / "said").read_text() == "hello\n"

@@ -64,6 +64,7 @@ class HostFront:
                     self._correspondence.take(response)
                 case Variables(values):
                     os.environ.update(values)
+                    self._setup.env.update(values)
                 case _:
                     pass  # A withdrawn request is answered already, and other lines ask for nothing.
         self._correspondence.close()

@@ -1,7 +1,5 @@
 """What is settled before a session is opened."""
 
-from collections.abc import Mapping
-
 from msgspec import Struct
 
 from bridle.cli.args import Args
@@ -14,7 +12,8 @@ class Setup(Struct, frozen=True, kw_only=True):
 
     args: Args
     config: Config
-    env: Mapping[str, str]
+    env: dict[str, str]
+    """For bridle and for what it starts; a host may change it while the session runs."""
     cwd: str
     trusted: bool
     model: str
