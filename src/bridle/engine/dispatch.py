@@ -27,7 +27,7 @@ class Passage(Struct, frozen=True, kw_only=True):
     """A call that the gate lets through, with what was known when it did."""
 
     call: Call
-    input: Struct
+    input: Any
     case: Case
 
 
@@ -88,7 +88,7 @@ async def _phases(call: Call, turn: Turn) -> Settled:
     return Settled(output=output, context=(*extra, *((beside,) if beside else ())))
 
 
-def parse_input(tool: Tool, call: Call) -> Struct:
+def parse_input(tool: Tool, call: Call) -> Any:
     """The first phase: the input as its type says, numbers and booleans written as text included.
 
     Raises:
@@ -144,7 +144,7 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
     )
 
 
-async def _pass_gate(call: Call, tool: Tool, input: Struct, turn: Turn, *, hook: Decision | None) -> Passage:
+async def _pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Passage:
     """The fourth phase: what to run, or _TurnedAwayError."""
     case = _case(call, tool, input, turn, hook=hook)
     decision = turn.runtime.decide(case)
@@ -241,7 +241,7 @@ def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, message: str
     raise _TurnedAwayError(text)
 
 
-def _case(call: Call, tool: Tool, input: Struct, turn: Turn, *, hook: Decision | None) -> Case:
+def _case(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Case:
     asked = Asked(
         tool=tool.name,
         input=call.input,

@@ -1,11 +1,11 @@
 """The tools that one session offers, chosen from the catalogue."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 
 from bridle.tools import definitions
 from bridle.tools.catalog import CATALOG, Listing
 from bridle.types.model import ToolDefinition
-from bridle.types.tool import Tool
+from bridle.types.tool import Tool, Toolbox
 
 
 class BuiltinToolbox:
@@ -33,6 +33,25 @@ class BuiltinToolbox:
         if listing.name not in self._tools:
             self._tools[listing.name] = definitions.find_tool(listing)
         return self._tools[listing.name]
+
+
+class JoinedToolbox:
+    """The tools of a session, and those that come from outside: looked up anew, because they come and go."""
+
+    def __init__(self, own: Toolbox, others: Callable[[], Sequence[Tool]]) -> None:
+        self._own = own
+        self._others = others
+
+    def names(self) -> tuple[str, ...]:
+        return (*self._own.names(), *(tool.name for tool in self._others()))
+
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        others = tuple(tool.definition for tool in self._others() if tool.definition is not None)
+        return (*self._own.definitions(), *others)
+
+    def find(self, name: str) -> Tool | None:
+        found = self._own.find(name)
+        return found or next((tool for tool in self._others() if tool.name == name), None)
 
 
 def choose(

@@ -61,7 +61,8 @@ class ToolOutput(Struct, frozen=True, kw_only=True):
 
 class Tool(Struct, frozen=True, kw_only=True):
     name: str
-    input: type[Struct]
+    input: Any
+    """The type that the model's JSON is turned into: a Struct, or a dict where a JSON Schema describes it."""
     summary: str
     run: Callable[[Any, ToolContext], Awaitable[ToolOutput]]
     subject: Callable[[Any], str]
@@ -76,6 +77,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     max_result_chars: int | None
     """Longer results go to a file with a preview left behind; None means that the tool bounds itself."""
     interrupt: Literal["cancel", "block"] = "cancel"
+    definition: ToolDefinition | None = None
+    """What the model is told, for tools that come from outside and are not in the catalogue."""
 
 
 class Toolbox(Protocol):

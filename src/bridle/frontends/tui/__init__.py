@@ -1,0 +1,1 @@
+"""The interactive program: a live region under native scrollback."""
