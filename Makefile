@@ -5,7 +5,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help try test check format bench definitions clean
+PEERS := $(VENV)/peers
+NODE_PEERS := @anthropic-ai/claude-agent-sdk@0.3.325 @modelcontextprotocol/conformance@0.1.16 \
+	@modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem
+
+.PHONY: help try test check format bench conformance definitions clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -22,11 +26,23 @@ $(VENV)/.ready-dev: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
+# What bridle is tested against and never imports: an older Agent SDK, and programs for Node where Node is.
+$(PEERS)/.ready: $(VENV)/.ready-dev Makefile
+	$(BIN)/python -m pip install --quiet --no-deps --no-binary :all: --upgrade --target $(PEERS)/older-sdk \
+		claude-agent-sdk==0.1.81
+	@if command -v npm >/dev/null; then \
+		npm install --prefix $(PEERS)/node --no-save --ignore-scripts --omit=optional --no-audit --no-fund \
+			--loglevel=error $(NODE_PEERS) \
+		|| echo "the npm packages could not be installed: the tests that need them will be skipped"; \
+	else echo "there is no npm: the tests with programs for Node will be skipped"; fi
+	@touch $@
+
 try: $(VENV)/.ready ## watch the offline model repair a small project
 	@sh scripts/try.sh $(BIN)
 
-test: check ## run every check and every test
-	$(BIN)/python -m pytest -n $(WORKERS)
+test: check $(PEERS)/.ready ## run every check and every test
+	BRIDLE_OLD_SDK=$(CURDIR)/$(PEERS)/older-sdk BRIDLE_NODE_SDK=$(CURDIR)/$(PEERS)/node \
+		BRIDLE_NODE_MCP=$(CURDIR)/$(PEERS)/node $(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(VENV)/.ready-dev ## formatting, lint, types
 	$(BIN)/ruff format --check .

@@ -118,6 +118,8 @@ def measure(bench: Bench) -> None:
     parallel_reads(bench)
     search(bench)
     resume(bench)
+    decisions(bench)
+    hooks(bench)
 
 
 def startup(bench: Bench) -> None:
@@ -234,6 +236,44 @@ def resume(bench: Bench) -> None:
         return bench.bridle([answer(text("more"))]).to_first_request * 1000
 
     bench.compare("resume of 2,000 messages (floor: fresh start)", "ms", resumed, fresh, aim=1.5)
+
+
+def decisions(bench: Bench) -> None:
+    """The permission gate from the text of a command to the decision, links of a real folder included."""
+    from bridle.permissions.policy import decide
+    from bridle.permissions.prepare import Asked, Standing, prepare
+    from tests.permissions.shell.test_corpus import ordinary
+    from tests.permissions.shell.test_reading_properties import LONG
+
+    here, home = str(bench.project), str(bench.project.parent)
+    standing = Standing(cwd=here, start=here, home=home, config_home=f"{home}/.claude")
+
+    def once(command: str) -> float:
+        began = time.perf_counter()
+        decide(prepare(Asked(tool="Bash", input={"command": command}, subject=command), standing))
+        return (time.perf_counter() - began) * 1000
+
+    def best(command: str) -> float:
+        return min(once(command) for _ in range(5))
+
+    everyday = sorted(best(each.command) for each in ordinary())
+    bench.report("decision, median of ordinary commands", "ms", statistics.median(everyday), aim=1)
+    bench.report("the same, 99th percentile", "ms", everyday[len(everyday) * 99 // 100], aim=5)
+    slowest = max(best(command[:10_000]) for command in LONG.values())
+    bench.report("decision, worst of 10,000 characters", "ms", slowest, aim=50)
+
+
+def hooks(bench: Bench) -> None:
+    from bench.hooks import hook_figures
+
+    folder = bench.project / "hooks"
+    folder.mkdir(exist_ok=True)
+    took = hook_figures(str(folder), rounds=bench.rounds * 20)
+    bench.report("hook event nobody hears", "us", took["unheard"], aim=20)
+    bench.report("one command hook, against sh -c true", "ms", took["hooked"], floor=took["spawned"], aim=1.5)
+    bench.report(
+        "ten command hooks, against the slowest", "ms", took["together"], floor=took["slowest"], aim=1.5
+    )
 
 
 def _lengthened(text: str, messages: int) -> str:

@@ -15,8 +15,9 @@ _LAYERS = (
     {"engine"},
     {"commands"},
     {"protocol"},
-    {"frontends", "remote", "fleet", "sdk"},
+    {"frontends", "remote", "fleet"},
     {"cli"},
+    {"sdk"},
     {"__main__", "__init__"},
 )
 _LEVEL = {package: level for level, packages in enumerate(_LAYERS) for package in packages}

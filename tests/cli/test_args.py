@@ -45,7 +45,7 @@ def test_everything_after_two_dashes_is_a_word():
         (["-x"], "unknown option '-x'"),
         (["--model"], "needs a value"),
         (["--output-format", "xml"], "takes one of text, json, stream-json"),
-        (["--mcp-config", "x.json"], "not part of this version"),
+        (["--teleport", "x"], "not part of this version"),
     ],
 )
 def test_what_cannot_be_understood_is_refused_with_a_sentence(argv: list[str], complaint: str):

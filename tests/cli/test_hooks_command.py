@@ -293,3 +293,39 @@ def test_hooks_in_the_documentation_can_be_used(text: str):
     values, faults = check(json.loads(text))
     table = from_layers((Layer("userSettings", "/settings.json", values, text),), trusted=True)
     assert faults == () and table.problems == () and len(table.entries) == 1
+
+
+async def test_condition_of_a_hook_counts_when_it_is_listed_and_tried(tmp_path: Path):
+    hooks = _hooks("PreToolUse", _command("echo pushed >&2; exit 2", **{"if": "Bash(git push *)"}))
+    program = _program(tmp_path, user=hooks)
+    call, other = '{"command": "git push --force"}', '{"command": "ls"}'
+    listed = [await program.run("hooks", "list", "--tool", "Bash", "--input", each) for each in (call, other)]
+    assert [done.out == "no hooks\n" for done in listed] == [False, True]
+    tried = await program.run("hooks", "test", "PreToolUse", "--input", f'{{"tool_input": {other}}}')
+    assert "not run: its condition Bash(git push *) does not hold for this call" in tried.out
+    tried = await program.run("hooks", "test", "PreToolUse", "--input", f'{{"tool_input": {call}}}')
+    assert "pushed" in tried.out and '"decision":"deny"' in tried.out
+
+
+async def test_models_that_are_asked_for_a_trial_are_counted(tmp_path: Path):
+    hooks = {
+        "hooks": {
+            "Stop": [
+                {"hooks": [{"type": "prompt", "prompt": "Done?"}, {"type": "agent", "prompt": "Really?"}]}
+            ],
+            "SessionStart": [{"hooks": [_command("touch greeted")]}],
+        }
+    }
+    read = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "notes.txt"}}
+    script = [step('{"ok": true}'), step(read), step('{"ok": false, "reason": "notes are empty"}')]
+    async with MessagesServer(script) as server:
+        program = _program(tmp_path, user=hooks, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="test-key")
+        (program.project / "notes.txt").write_text("nothing yet\n")
+        done = await program.run("hooks", "test", "Stop")
+        bodies = [request.body for request in server.requests]
+    assert done.code == 0 and "notes are empty" in done.out
+    assert "models: $0.00" in done.out
+    assert "nothing yet" in json.dumps(bodies[2]["messages"])
+    assert {tool["name"] for tool in bodies[1]["tools"]} <= {"Read", "Grep", "Glob"}
+    # Nothing but the trial happens: no other hook runs, and no conversation is left behind.
+    assert not (program.project / "greeted").exists() and program.transcripts() == []

@@ -63,7 +63,7 @@ async def test_unknown_option_is_one_line_and_code_one(tmp_path: Path):
         (("-p", "hi", "--system-prompt", "a", "--system-prompt-file", "b"), "cannot be used together"),
         (("-p", "hi", "--allowedTools", "Bash("), "--allowedTools"),
         (("-p", "hi", "--max-turns", "none"), "whole number"),
-        (("mcp", "list"), "not part of this version"),
+        (("gateway",), "not part of this version"),
     ],
 )
 async def test_wrong_flags_are_one_line_and_code_one(tmp_path: Path, argv: tuple[str, ...], complaint: str):
@@ -278,7 +278,7 @@ async def test_closed_standard_streams_do_no_harm(tmp_path: Path, closed: str):
         out, err = await process.communicate()
     assert (process.returncode, err) == (0, b"")
     assert out == (b"" if ">&-" in closed.replace("2>&-", "") else b"ok\n")
-    assert [row["type"] for row in program.rows()][-1] in ("assistant", "cost-state")
+    assert [row["type"] for row in program.rows()][-1] in ("assistant", "cost-state", "last-prompt")
 
 
 async def test_debug_log_tells_every_event_but_the_stream(tmp_path: Path):

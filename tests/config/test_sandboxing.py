@@ -22,14 +22,14 @@ class Files:
         self.managed = base / "managed"
         self.env = {"HOME": str(self.home), "TMPDIR": "/tmp"}
 
-    def write(self, source: str, sandbox: Mapping[str, Any]) -> None:
+    def write(self, source: str, sandbox: Mapping[str, Any], **more: Any) -> None:
         path = {
             "user": self.home / ".claude/settings.json",
             "project": self.project / ".claude/settings.json",
             "managed": self.managed / "managed-settings.json",
         }[source]
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(msgspec.json.encode({"sandbox": sandbox}))
+        path.write_bytes(msgspec.json.encode({"sandbox": sandbox, **more}))
 
     def load(self, *, trusted: bool = True) -> Config:
         self.project.mkdir(exist_ok=True)
@@ -100,6 +100,63 @@ def test_missing_list_of_domains_asks_and_an_empty_one_allows_nothing(files: Fil
     assert (files.policy().network.mode, files.policy().network.strict) == ("off", True)
     files.write("user", {"network": {"allowedDomains": ["a.example"], "strictAllowlist": True}})
     assert (files.policy().network.mode, files.policy().network.strict) == ("proxy", True)
+
+
+def test_rules_for_fetching_say_what_may_be_reached(files: Files):
+    rules = {
+        "allow": ["WebFetch(domain:a.example)", "WebFetch", "Read"],
+        "deny": ["WebFetch(domain:b.example)"],
+    }
+    files.write("user", {"network": {"allowedDomains": ["c.example"]}}, permissions=rules)
+    network = files.policy().network
+    assert (network.allowed, network.denied) == (("c.example", "a.example"), ("b.example",))
+    files.write("user", {"enabled": True}, permissions=rules)
+    assert files.policy().network.allowed == ("a.example",)
+    files.write("user", {"network": {"allowedDomains": []}}, permissions=rules)
+    assert (files.policy().network.mode, files.policy().network.allowed) == ("off", ())
+
+
+def test_rules_for_fetching_of_an_untrusted_folder_open_nothing(files: Files):
+    rules = {"allow": ["WebFetch(domain:a.example)"], "deny": ["WebFetch(domain:b.example)"]}
+    files.write("project", {}, permissions=rules)
+    network = files.policy(trusted=False).network
+    assert (network.allowed, network.denied) == ((), ("b.example",))
+
+
+def test_files_with_credentials_are_hidden_relative_to_where_they_were_named(files: Files):
+    files.write("user", {"credentials": {"files": [{"path": "~/.netrc", "mode": "deny"}]}})
+    files.write("project", {"credentials": {"files": [{"path": "./token", "mode": "deny"}]}})
+    assert set(files.policy().unreadable) == {f"{files.home}/.netrc", f"{files.project}/token"}
+
+
+def test_what_is_not_supported_is_told_in_one_line_each(files: Files):
+    files.write(
+        "user",
+        {
+            "credentials": {
+                "files": [{"path": "~/.netrc", "mode": "mask"}],
+                "envVars": [{"name": "TOKEN", "mode": "mask"}, {"name": "KEY", "mode": "deny"}],
+                "allowPlaintextInject": True,
+                "awsPairs": [{"a": "b"}],
+                "sigv4": {"streaming": "passthrough"},
+            },
+            "network": {"tlsTerminate": {"caCertPath": "/x", "caKeyPath": "/y"}},
+        },
+    )
+    wish = read_policy(files.load(), cwd=str(files.project), env={**files.env, "HTTPS_PROXY": "socks5://h:1"})
+    told = "\n".join(wish.problems)
+    for key in (
+        "~/.netrc",
+        "TOKEN",
+        "allowPlaintextInject",
+        "awsPairs",
+        "sigv4",
+        "tlsTerminate",
+        "HTTPS_PROXY",
+    ):
+        assert told.count(key) == 1, told
+    assert wish.policy.hidden_variables == ("TOKEN", "KEY")
+    assert wish.policy.unreadable == (f"{files.home}/.netrc",)
 
 
 def test_managed_domains_can_be_the_only_ones(files: Files):

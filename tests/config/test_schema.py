@@ -95,7 +95,9 @@ def test_names_in_files_differ_from_names_in_code_only_in_their_spelling():
     assert settings.auto_mode is not None and settings.auto_mode.soft_deny == ("x",)
     assert settings.sandbox is not None and settings.sandbox.network is not None
     assert settings.sandbox.network.allowed_domains == ("d",)
-    assert settings.bridle_models is not None and settings.bridle_models["m"].max_output == 3
+    assert settings.bridle_models is not None
+    model = settings.bridle_models["m"]
+    assert not isinstance(model, str) and model.max_output == 3
     assert settings.hooks is not None
     hook = settings.hooks["Stop"][0].hooks[0]
     assert (hook.condition, msgspec.to_builtins(hook)["async"]) == ("Bash", True)

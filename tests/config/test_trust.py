@@ -46,7 +46,6 @@ EXECUTES_OR_WIDENS: list[dict[str, Any]] = [
     {"sandbox": {"credentials": {"files": [{"path": "~/.netrc", "mode": "mask"}]}}},
     {"autoMemoryDirectory": "/etc"},
     {"plansDirectory": "../.."},
-    {"bridleModels": {"claude-opus-4-5": {"inputPrice": 0, "outputPrice": 0}}},
     {"modelOverrides": {"a": "b"}},
     {"defaultShell": "powershell"},
     {"cleanupPeriodDays": 1},

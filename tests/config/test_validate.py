@@ -106,14 +106,24 @@ def test_bridle_models_are_checked():
     values = {
         "bridleModels": {
             "m": {"inputPrice": 1, "outputPrice": 2.5, "thinking": "maybe"},
-            "n": {"inputPrice": 1},
+            "n": {"inputPrice": 1, "dialect": "klingon"},
+            "short": "openai/gpt-5",
         }
     }
     clean, faults = check(values)
-    assert clean == {"bridleModels": {"m": {"inputPrice": 1, "outputPrice": 2.5}}}
+    assert clean == {
+        "bridleModels": {
+            "m": {"inputPrice": 1, "outputPrice": 2.5},
+            "n": {"inputPrice": 1},
+            "short": "openai/gpt-5",
+        }
+    }
     assert faults == (
         (("bridleModels", "m", "thinking"), 'expected one of adaptive, enabled, none, found "maybe"'),
-        (("bridleModels", "n"), "`outputPrice` is missing"),
+        (
+            ("bridleModels", "n", "dialect"),
+            'expected one of anthropic, chat, responses, gemini, bedrock, vertex, offline, found "klingon"',
+        ),
     )
 
 

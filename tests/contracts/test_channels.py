@@ -17,14 +17,27 @@ from bridle.types.block import AssistantMessage, result_block, text_block
 from bridle.types.event import (
     ApiFault,
     AssistantSaid,
+    CommandSaid,
+    CompactionFinished,
+    CompactionStarted,
+    ConversationReset,
     Event,
+    FromAgent,
+    LimitChanged,
+    ModeChanged,
     ModelSwitched,
     Noticed,
     PermissionDenied,
+    PromptFolded,
+    PromptMoved,
+    PromptSuggested,
     RetryScheduled,
+    SessionNamed,
+    Signalled,
     StepStarted,
     Streamed,
     TaskEnded,
+    TaskProgressed,
     TaskStarted,
     TextDelta,
     ThinkingDelta,
@@ -36,6 +49,7 @@ from bridle.types.event import (
     UserSaid,
     Withdrawn,
 )
+from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.question import ChoiceQuestion, PermissionQuestion, Refused
 from bridle.types.task import Task
 from bridle.types.turn import Denial, Outcome
@@ -69,6 +83,8 @@ _OUTCOME = Outcome(
 _WIRE = b'{"type":"ping"}'
 EVENTS: tuple[Event, ...] = (
     TurnStarted(model="model", tools=("Read",), mode="default", cwd="/", prompt="hi", uuid="u"),
+    PromptFolded(uuid="v", prompt="more", prompt_uuid="v"),
+    PromptMoved("v", "queued"),
     StepStarted(number=1, model="model"),
     TextDelta("some", _WIRE),
     ThinkingDelta("thought", _WIRE),
@@ -97,7 +113,24 @@ EVENTS: tuple[Event, ...] = (
     PermissionDenied(call_id="c", tool="Bash", input={}, message="no", reason="rule", reason_type="rule"),
     RetryScheduled(attempt=1, max_retries=3, delay=0.5, error="rate_limit", status=429),
     ModelSwitched(original="a", fallback="b", reason="busy"),
+    CompactionStarted(trigger="auto"),
+    CompactionFinished(trigger="auto", boundary="b", tokens_before=9, tokens_after=1),
+    CompactionFinished(trigger="manual", error="the summary is empty"),
+    CommandSaid("three files"),
+    ConversationReset(before="s", session_id="s", trigger="clear"),
+    ModeChanged("plan"),
+    PromptSuggested("run the tests"),
+    SessionNamed("A name"),
+    Signalled("\x07"),
+    LimitChanged({"status": "allowed_warning", "utilization": 0.9}),
+    HookStarted(id="h", name="PreToolUse:Bash", event="PreToolUse", status_message="checking"),
+    HookProgressed(id="h", name="PreToolUse:Bash", event="PreToolUse", stdout="half"),
+    HookRun(id="h", name="PreToolUse:Bash", event="PreToolUse", outcome="success", exit_code=0),
     TaskStarted(_TASK),
+    TaskProgressed(_TASK),
+    FromAgent(
+        call_id="c", agent_id="a1", agent_type="helper", description="job", event=Noticed("from inside")
+    ),
     TaskEnded(msgspec.structs.replace(_TASK, status="completed")),
     Noticed("mind the gap", "warning"),
     TurnFinished(_OUTCOME),

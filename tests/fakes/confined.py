@@ -48,6 +48,9 @@ class FakePlace:
         self.policy = Policy()
         self.questions: list[NetworkQuestion] = []
         self.answer: Answer = Refused(message="no")
+        self.env: dict[str, str] = {}
+        """Of the session, not of its commands."""
+        self.oversees = True
         self.sandbox: Confinement | None = None
         for path in (self.project, self.outside):
             path.mkdir()
@@ -62,7 +65,8 @@ class FakePlace:
     def open(self, policy: Policy | None = None) -> Confinement:
         self.policy = policy or self.policy
         room = open_room({})
-        proxy = Proxy(Gate(self.policy.network, self._ask)) if self.policy.network.mode == "proxy" else None
+        gate = Gate(self.policy.network, self._ask, env=self.env)
+        proxy = Proxy(gate) if self.policy.network.mode == "proxy" else None
         walls = LinuxWalls(
             self.policy,
             self.way,
@@ -72,6 +76,7 @@ class FakePlace:
             proxy=proxy,
             bubblewrap=find_bubblewrap(None),
             python=self.person.python,
+            oversees=self.oversees,
         )
         self.room = room
         self.give(Path(room.folder))

@@ -64,12 +64,18 @@ class FakeChannel:
 
 
 class FakeBriefing:
-    def __init__(self, reminders: Sequence[str] = (), beside: str | None = None) -> None:
+    def __init__(
+        self, reminders: Sequence[str] = (), beside: str | None = None, *, system: str = "You are a test."
+    ) -> None:
+        self._system = system
         self._reminders: list[TextBlock] = [{"type": "text", "text": text} for text in reminders]
         self._beside = beside
 
     def system(self, model: str) -> tuple[TextBlock, ...]:
-        return ({"type": "text", "text": "You are a test."},)
+        return ({"type": "text", "text": self._system},)
+
+    def anew(self) -> list[TextBlock]:
+        return self.opening()
 
     def opening(self) -> list[TextBlock]:
         return list(self._reminders)
@@ -77,6 +83,9 @@ class FakeBriefing:
     def beside(self, paths: Sequence[str]) -> str | None:
         said, self._beside = (self._beside, None) if paths else (None, self._beside)
         return said
+
+    def for_agent(self, prompt: str, *, cwd: str, instructions: bool) -> "FakeBriefing":
+        return FakeBriefing([f"cwd {cwd}"] if instructions else (), system=prompt)
 
 
 class FakeToolbox:

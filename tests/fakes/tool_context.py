@@ -61,6 +61,12 @@ class FakeTasks:
     def all(self) -> tuple[Task, ...]:
         return tuple(self.tasks.values())
 
+    def begin(self, task: Task, stop: Callable[[], Awaitable[None]]) -> None:
+        self.tasks[task.id] = task
+
+    def change(self, task: Task) -> None:
+        self.tasks[task.id] = task
+
     def read(self, task_id: str, limit: int) -> str:
         return self.output.get(task_id, "")[-limit:]
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from bridle.config.hook_schema import CommandHook
-from bridle.hooks.command import MOST_OUTPUT, CommandHooks
+from bridle.hooks.command import MOST_OUTPUT, CommandHooks, choose_shell
 from bridle.hooks.handler import CallbackHook, Detached, Failed, HookCall, Origin, Ran, Reply
 from bridle.host.reaper import Reaper
 from bridle.types.hook import CwdChanged, FileChanged, HookEvent, PostToolUse, SessionStart, Setup, Stop
@@ -342,6 +342,29 @@ async def test_no_descriptor_is_left_open(tmp_path: Path):
         await hooks.run(call(CommandHook(command=command)))
     assert len(os.listdir("/proc/self/fd")) == before
     reaper.close()
+
+
+@pytest.mark.parametrize(
+    ("script", "shell"),
+    [
+        ("true", "/bin/sh"),
+        ('"$CLAUDE_PROJECT_DIR"/.claude/hooks/check.sh --strict', "/bin/sh"),
+        ("npx prettier '${tool}' ~/x", "/bin/sh"),
+        ("echo -e hi", "/bin/bash"),
+        ("source ./x", "/bin/bash"),
+        ("A=1 run", "/bin/bash"),
+        ("cat | jq .", "/bin/bash"),
+        ("[[ -n x ]]", "/bin/bash"),
+        ("ls *.py", "/bin/bash"),
+        ("run $'a'", "/bin/bash"),
+        ("run {a,b}", "/bin/bash"),
+        ('run "`x`"', "/bin/bash"),
+        ("run\nother", "/bin/bash"),
+    ],
+)
+def test_faster_shell_is_used_only_where_it_makes_no_difference(script: str, shell: str):
+    assert choose_shell(CommandHook(command=script), script, ENV) == shell
+    assert choose_shell(CommandHook(command=script, shell="bash"), script, ENV) == "/bin/bash"
 
 
 def _resident() -> int:

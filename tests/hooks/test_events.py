@@ -1,8 +1,15 @@
+import re
 from typing import Any
 
 import msgspec
 import pytest
 
+from bridle.cli.hook_samples import sample
+from bridle.hooks.callback import run_function
+from bridle.hooks.handler import FunctionHook
+from bridle.hooks.payload import HookContext
+from bridle.hooks.runner import HookRunner, Surroundings
+from bridle.hooks.table import Listeners, from_host
 from bridle.types.hook import EVENTS, HookOutcome, NoHooks, Setup
 
 _TOOL = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
@@ -90,3 +97,20 @@ def test_event_has_its_fields_under_their_wire_names(name: str):
 
 async def test_nobody_listens_without_hooks():
     assert await NoHooks().fire(Setup(trigger="init")) == HookOutcome()
+
+
+@pytest.mark.parametrize("name", sorted(EVENTS))
+async def test_every_event_reaches_the_hooks_whose_matcher_speaks_of_it(name: str):
+    event = sample(name, tool=None, given={}, cwd="/project")
+    told: list[dict[str, Any]] = []
+    subject = event.subject
+    matchers = [None] if subject is None else [None, subject, f"^{re.escape(subject)}$", "something else"]
+    entries = [from_host(name, FunctionHook(function=told.append), matcher=matcher) for matcher in matchers]
+    context = HookContext(session_id="s1", transcript_path="/t.jsonl", cwd="/")
+    around = Surroundings(handlers={"function": run_function}, context=lambda: context, cut=str)
+    listeners = Listeners()
+    listeners.add(entries)
+    said = await HookRunner(listeners, around).fire(event)
+    assert len(told) == (1 if subject is None else 3)
+    assert said.problems == () and all(each["hook_event_name"] == name for each in told)
+    assert all(each.items() >= msgspec.to_builtins(event).items() for each in told)

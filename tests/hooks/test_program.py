@@ -23,7 +23,7 @@ def _start(folder: Path, script: str, reaper: Reaper | None, *, shell: str, inpu
 
 
 @pytest.mark.parametrize("shell", ["/bin/bash", "/bin/sh"])
-async def test_any_shell_takes_its_input_after_it_was_enlisted(tmp_path: Path, shell: str):
+async def test_any_shell_takes_its_input(tmp_path: Path, shell: str):
     reaper = Reaper()
     async with asyncio.timeout(5):
         program = _start(tmp_path, 'cat; echo " $1 $2"', reaper, shell=shell, input=b"x" * 200_000)
@@ -44,6 +44,18 @@ async def test_script_in_any_shell_dies_with_us(tmp_path: Path, shell: str):
         await program.settle()
         assert await program.finish() == -15
     assert not is_running(program.process.pid)
+
+
+async def test_what_a_quick_script_leaves_running_dies_with_us_too(tmp_path: Path):
+    reaper = Reaper()
+    program = _start(tmp_path, "sleep 60 >/dev/null 2>&1 & echo $! > pid", reaper, shell="/bin/sh")
+    async with asyncio.timeout(5):
+        await program.settle()
+        assert await program.finish() == 0
+    left = read_number(tmp_path / "pid")
+    assert left is not None and is_running(left)
+    reaper.close()
+    await eventually(lambda: not is_running(left))
 
 
 async def test_what_was_looked_for_is_seen_while_it_runs(tmp_path: Path):

@@ -29,7 +29,6 @@ from bridle.types.hook import (
     NOTHING_SAID,
     HookOutcome,
     HookRun,
-    Hooks,
     HookStarted,
     PostToolUse,
     PreToolUse,
@@ -434,8 +433,7 @@ async def test_approval_reaches_the_engine(tmp_path: Path):
     own = {"permissionDecision": "allow", "permissionDecisionReason": "r", "updatedInput": {"command": "pwd"}}
     printed = msgspec.json.encode({"hookSpecificOutput": {"hookEventName": "PreToolUse", **own}}).decode()
     async with hook_session(tmp_path, table("PreToolUse", f"echo '{printed}'")) as session:
-        hooks: Hooks = session.runner
-        said = await hooks.fire(BASH)
+        said = await session.fire(BASH)
     expected = HookOutcome(decision=Allow("r", "hook"), updated_input={"command": "pwd"}, runs=said.runs)
     assert said == expected
 

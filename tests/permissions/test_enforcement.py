@@ -17,7 +17,11 @@ from tests.fakes.confined import FakePlace, place_for
 from tests.permissions.cases import bash
 
 _CORPUS = Path(__file__).parent / "corpus" / "ordinary.txt"
-_FREE = [line[4:].strip() for line in _CORPUS.read_text().splitlines() if line.startswith("free")]
+_FREE = [
+    line[4:].strip().replace("⏎", "\n")
+    for line in _CORPUS.read_text(encoding="utf-8").splitlines()
+    if line.startswith("free")
+]
 _CHANGING = re.compile(
     r"^\d+ +(?:open(?:at)?\(.*O_(?:WRONLY|RDWR|CREAT|TRUNC).*|connect\(.*AF_INET.*"
     r"|(?:unlink|rename|mkdir|rmdir|symlink|link|chmod|chown|truncate)(?:at|at2)?\(.*)= \d"

@@ -231,7 +231,13 @@ def test_a_critical_removal_is_approved_by_no_rule_and_no_mode(mode: Mode):
         ((part("touch a", file_command=True, writes=(f"{CWD}/a",)),), ("Bash(touch:*)",), "default", Allow),
         ((part("touch /x", file_command=True, writes=("/x",)),), (), "acceptEdits", Ask),
         ((part("touch /x", file_command=True, writes=("/x",)),), ("Bash(touch:*)",), "default", Allow),
-        ((part("touch /x > y", file_command=True, writes=("/x",)),), ("Bash(touch:*)",), "default", Ask),
+        (
+            (part("touch /x > y", file_command=True, writes=("/x", "/y"), redirects=("/y",)),),
+            ("Bash(touch:*)",), "default", Ask,
+        ),
+        ((part("tee /x", writes=("/x",)),), ("Bash(tee:*)",), "default", Allow),
+        ((part("echo '>'", writes=("/x",)),), ("Bash(echo:*)",), "default", Allow),
+        ((part("tee .git/x", writes=(f"{CWD}/.git/x",)),), ("Bash(tee:*)",), "default", Ask),
         ((part("touch .env", file_command=True, writes=(f"{CWD}/.envrc",)),), (), "acceptEdits", Ask),
         ((part("cp /x a", file_command=True, reads=("/x",), writes=(f"{CWD}/a",)),), (), "acceptEdits", Ask),
         (
@@ -244,7 +250,10 @@ def test_a_critical_removal_is_approved_by_no_rule_and_no_mode(mode: Mode):
         ((part("x", harmless=True), part("y z", unclear="why")), ("Bash(y *)",), "default", Ask),
         ((part("x", harmless=True), part("y z", unclear="why")), ("Bash(y z)",), "default", Allow),
         ((part("x", harmless=True), part("y z", unclear="why")), ("Bash",), "default", Allow),
-        ((part("y > $z", unclear="why"),), ("Bash", "Bash(y > $z)"), "acceptEdits", Ask),
+        (
+            (part("y > $z", unclear="why", redirects_unclear=True),),
+            ("Bash", "Bash(y > $z)"), "acceptEdits", Ask,
+        ),
     ],
 )  # fmt: skip
 def test_file_commands_and_blocked_prefixes(

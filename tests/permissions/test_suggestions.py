@@ -85,10 +85,14 @@ def test_nothing_is_suggested_where_nothing_would_help(case: Case):
     assert isinstance(doubt, Ask) and doubt.suggestions == ()
 
 
-def test_at_most_five_rules_are_suggested():
-    parts = " && ".join(f"tool{number} x" for number in range(7))
-    assert isinstance(doubt := bash(parts), Ask)
-    assert [len(update.get("rules") or ()) for update in doubt.suggestions] == [5]
+def test_at_most_five_rules_are_kept_and_the_rest_holds_for_the_session():
+    case = bash_case(" && ".join(f"tool{number} x" for number in range(12)))
+    doubt = decide(case)
+    assert isinstance(doubt, Ask)
+    kept, passing = doubt.suggestions
+    assert (len(kept.get("rules") or ()), kept["destination"]) == (5, "localSettings")
+    assert (len(passing.get("rules") or ()), passing["destination"]) == (7, "session")
+    assert isinstance(decide(applied_to_case(case, doubt.suggestions)), Allow)
 
 
 def test_the_folder_of_a_link_is_the_one_it_leads_to(tmp_path: Path):
@@ -97,3 +101,16 @@ def test_the_folder_of_a_link_is_the_one_it_leads_to(tmp_path: Path):
     (tmp_path / "project/link").symlink_to(tmp_path / "far/file")
     doubt = bash("cat link", cwd=str(tmp_path / "project"))
     assert isinstance(doubt, Ask) and list(doubt.suggestions) == [add(str(tmp_path / "far"))]
+
+
+@pytest.mark.parametrize(
+    "command", ["find . -name '*.pyc' -delete", "rm -rf *.pyc", "find . -name \\*.o -exec touch {} +"]
+)
+def test_a_star_in_a_command_without_a_good_prefix_means_itself(command: str):
+    case = bash_case(command)
+    doubt = decide(case)
+    assert isinstance(doubt, Ask) and doubt.suggestions
+    after = applied_to_case(case, doubt.suggestions)
+    assert isinstance(decide(after), Allow)
+    other = applied_to_case(bash_case(command.replace("*", "**")), doubt.suggestions)
+    assert isinstance(decide(other), Ask)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.providers.catalog import DIALECTS, MODELS, cost, find, normal, resolve, small_model
+from bridle.providers.catalog import DIALECTS, MODELS, cost, find, listed, normal, resolve, small_model
 from bridle.types.errors import ConfigError
 from bridle.types.model import Thinking
 from bridle.types.usage import Usage
@@ -165,4 +165,88 @@ def test_any_text_has_a_model(text: str):
 
 
 def test_every_model_speaks_a_dialect_that_exists():
-    assert {model.dialect for model in MODELS} == set(DIALECTS)
+    assert {model.dialect for model in listed()} <= set(DIALECTS)
+
+
+def test_models_of_other_vendors_are_named_with_their_vendor():
+    model = find("openai/gpt-5-2025-08-07")
+    assert (model.vendor, model.dialect, model.wire_name) == ("openai", "responses", "gpt-5-2025-08-07")
+    assert (model.input_price, model.output_price, model.cache_read_price) == (1.25, 10, 0.125)
+    assert model.context_window == 400_000 and model.tools and model.images and model.documents
+    assert model.default_thinking() == Thinking("adaptive") and "high" in model.efforts
+
+
+def test_whoever_serves_a_known_model_its_facts_are_found():
+    routed = find("openrouter/anthropic/claude-sonnet-4.5")
+    assert (routed.vendor, routed.dialect, routed.wire_name) == (
+        "openrouter",
+        "chat",
+        "anthropic/claude-sonnet-4.5",
+    )
+    assert (routed.input_price, routed.thinking) == (3, "budget")
+    assert find("openrouter/openai/gpt-5").input_price == 1.25
+    assert find("openrouter/openai/gpt-5:free").input_price == 0
+    assert find("azure/gpt-5").context_window == 400_000
+    assert find("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0").input_price == 3
+    assert find("vertex/gemini-2.5-pro").documents
+
+
+def test_models_at_home_are_small_and_cost_nothing():
+    model = find("ollama/qwen3:8b")
+    assert (model.vendor, model.wire_name, model.priced) == ("ollama", "qwen3:8b", True)
+    assert (model.context_window, model.input_price, model.images) == (32_768, 0, False)
+
+
+def test_a_prefix_that_is_no_vendor_is_part_of_the_name():
+    model = find("somebody/their-model")
+    assert (model.vendor, model.wire_name) == ("anthropic", "somebody/their-model")
+
+
+def test_a_bare_name_that_one_vendor_has_finds_its_vendor():
+    assert resolve("gpt-5", {}) == "openai/gpt-5"
+    assert resolve("grok-4.5", {}) == "xai/grok-4.5"
+    assert resolve("gpt-5", {"ANTHROPIC_BASE_URL": "http://gateway"}) == "gpt-5"
+    assert resolve("gpt-oss-120b", {}) == "cerebras/gpt-oss-120b"
+
+
+def test_users_have_aliases_of_their_own():
+    own = {"fast": "groq/llama-3.3-70b-versatile", "best": "opus"}
+    assert resolve("fast", {}, own=own) == "groq/llama-3.3-70b-versatile"
+    assert resolve("best", {}, own=own) == resolve("opus", {})
+    assert find("fast", own).id == "fast"
+
+
+def test_users_describe_models_of_services_of_their_own():
+    own: dict[str, Any] = {
+        "mine": {
+            "dialect": "chat",
+            "baseUrl": "http://127.0.0.1:1/v1",
+            "keyEnv": "MINE_KEY",
+            "name": "qwen3",
+            "contextWindow": 40_000,
+            "capabilities": ["tools", "reasoning"],
+        }
+    }
+    model = find("mine", own)
+    assert (model.vendor, model.dialect, model.wire_name) == ("custom", "chat", "qwen3")
+    assert (model.tools, model.images, model.thinking) == (True, False, "adaptive")
+    assert model.access is not None and model.access.key_env == "MINE_KEY"
+
+
+def test_an_address_of_its_own_never_gets_the_key_of_another():
+    model = find("mine", {"mine": {"baseUrl": "http://127.0.0.1:1"}})
+    assert (model.vendor, model.dialect) == ("custom", "anthropic")
+
+
+def test_small_questions_stay_with_the_vendor_of_the_session():
+    assert small_model({}, find("openai/gpt-5")) == "openai/gpt-5-mini"
+    assert small_model({}, find("ollama/qwen3:8b")) == "ollama/qwen3:8b"
+    assert small_model({"ANTHROPIC_DEFAULT_HAIKU_MODEL": "h"}, find("openai/gpt-5")) == "h"
+    assert "haiku" in small_model({}, find("claude-opus-5"))
+
+
+def test_every_model_that_is_listed_makes_sense():
+    for model in listed():
+        assert 0 < model.max_tokens <= model.max_output <= model.context_window
+        assert model.input_price >= 0 and model.cache_read_price <= model.input_price
+    assert len({model.id for model in listed()}) == len(listed()) > 100

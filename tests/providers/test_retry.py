@@ -1,9 +1,11 @@
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridle.providers.catalog import find
 from bridle.providers.retry import Retrying, chance
 from bridle.providers.scripted import Line, ScriptedProvider, calls, says
 from bridle.types.errors import ProviderError, StreamBroken
@@ -261,3 +263,112 @@ async def test_faults_that_are_not_of_the_service_are_not_retried():
     run = Run(ZeroDivisionError(), says("never"))
     with pytest.raises(ZeroDivisionError):
         await run.ask()
+
+
+def out_of_reach() -> ProviderError:
+    return ProviderError("nobody there", retryable=True)
+
+
+def limited(**fields: Any) -> ProviderError:
+    return ProviderError("slow down", kind="rate_limit", status=429, retryable=True, **fields)
+
+
+@pytest.mark.parametrize("trouble", [out_of_reach(), failed(503), limited()])
+async def test_a_service_that_stays_out_of_reach_or_limited_brings_the_fallback(trouble: ProviderError):
+    run = await Run(*[trouble] * 3, says("Hi"), fallbacks=("second",)).ask()
+    assert run.kinds == ["Waiting", "Waiting", "FellBack", "Started", "Completed"]
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [limited(retry_after=90.0), ProviderError("no credit", kind="billing_error", status=402)],
+)
+async def test_a_limit_that_lasts_and_a_quota_that_is_gone_bring_the_fallback_at_once(trouble: ProviderError):
+    run = await Run(trouble, says("Hi"), fallbacks=("second",)).ask()
+    assert run.kinds == ["FellBack", "Started", "Completed"] and run.clock.waits == []
+
+
+async def test_a_fallback_that_cannot_be_asked_leaves_the_next():
+    lines = [*[overloaded()] * 3, ProviderError("no key", kind="authentication_failed"), says("Hi")]
+    run = await Run(*lines, fallbacks=("second", "third")).ask()
+    assert run.models == ["primary"] * 3 + ["second", "third"]
+
+
+async def test_a_refused_key_of_the_first_model_is_told_and_not_passed_over():
+    run = Run(ProviderError("no key", kind="authentication_failed"), says("never"), fallbacks=("second",))
+    assert (await run.fail()).kind == "authentication_failed"
+
+
+async def test_the_notice_of_a_fallback_says_why_and_what_it_costs():
+    run = await Run(*[overloaded()] * 3, says("Hi"), fallbacks=("openai/gpt-5",)).ask(
+        request(model="claude-sonnet-4-5")
+    )
+    (fallen,) = [event for event in run.events if isinstance(event, FellBack)]
+    assert fallen.reason == (
+        "it failed openai/gpt-5 costs $1.25 instead of $3 for a million tokens read, "
+        "$10 instead of $15 written."
+    )
+
+
+def picture() -> Any:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+
+
+@pytest.mark.parametrize(
+    ("fallback", "messages", "lack"),
+    [
+        ("small", [{"role": "user", "content": "x" * 80_000}], "window"),
+        ("toolless", [{"role": "user", "content": "x"}], "tools"),
+        ("blind", [{"role": "user", "content": [picture()]}], "image"),
+    ],
+)
+async def test_a_model_that_cannot_take_the_request_is_passed_over(
+    fallback: str, messages: list[Any], lack: str
+):
+    own: dict[str, Any] = {
+        "small": {"contextWindow": 16_000},
+        "toolless": {"capabilities": ["images"]},
+        "blind": {"capabilities": ["tools"]},
+    }
+    run = Run(
+        *[overloaded()] * 3,
+        says("Hi"),
+        fallbacks=(fallback, "third"),
+        find=partial(find, own=own),
+    )
+    tool: Any = {"name": "T", "input_schema": {"type": "object"}}
+    asked = ModelRequest(model="primary", history=History.of(*messages), max_tokens=100, tools=(tool,))
+    await run.ask(asked)
+    (fallen,) = [event for event in run.events if isinstance(event, FellBack)]
+    assert (
+        fallen.fallback == "third"
+        and f"{fallback} was passed over" in fallen.reason
+        and lack in fallen.reason
+    )
+
+
+async def test_an_image_of_an_earlier_turn_is_no_reason_to_pass_over():
+    own: dict[str, Any] = {"blind": {"capabilities": ["tools"]}}
+    history = History.of(
+        {"role": "user", "content": [picture()]},
+        {"role": "assistant", "content": [{"type": "text", "text": "A cat."}]},
+        {"role": "user", "content": "And now?"},
+    )
+    run = Run(*[overloaded()] * 3, says("Hi"), fallbacks=("blind",), find=partial(find, own=own))
+    await run.ask(ModelRequest(model="primary", history=history, max_tokens=100))
+    assert run.models[-1] == "blind"
+
+
+async def test_when_no_fallback_fits_the_fault_is_told_as_without():
+    own: dict[str, Any] = {"small": {"contextWindow": 100}}
+    run = Run(*[overloaded()] * 4, fallbacks=("small",), max_retries=3, find=partial(find, own=own))
+    await run.fail()
+    assert run.models == ["primary"] * 4
+
+
+async def test_a_fallback_gets_no_more_than_its_window():
+    own: dict[str, Any] = {"narrow": {"contextWindow": 4_000, "maxOutput": 4_000}}
+    run = Run(*[overloaded()] * 3, says("Hi"), fallbacks=("narrow",), find=partial(find, own=own))
+    await run.ask(ModelRequest(model="primary", history=History.of({"role": "user", "content": "x" * 8_000}),
+                               max_tokens=64_000))  # fmt: skip
+    assert run.script.requests[-1].request.max_tokens <= 2_100

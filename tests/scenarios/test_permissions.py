@@ -20,7 +20,7 @@ from bridle.tools.catalog import CATALOG
 from bridle.tools.definitions import find_tool
 from bridle.tools.toolbox import BuiltinToolbox
 from bridle.types.event import Noticed, PermissionDenied, ToolFinished
-from bridle.types.hook import HookEvent, HookOutcome, PermissionRequest
+from bridle.types.hook import HookEvent, HookOutcome, NoHooks, PermissionRequest
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect, Mode, PermissionUpdate
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 from bridle.types.sandbox import Sandbox
@@ -328,13 +328,14 @@ async def test_the_judge_of_auto_mode_settles_doubts_but_not_those_for_a_person(
     assert len(outcome.denials) == 1
 
 
-class Stand:
+class Stand(NoHooks):
     """A hook that answers permission questions."""
 
     def __init__(self, decision: Decision) -> None:
         self._decision = decision
 
-    listens = True
+    def hears(self, event: str) -> bool:
+        return event == "PermissionRequest"
 
     async def fire(self, event: HookEvent) -> HookOutcome:
         return HookOutcome(decision=self._decision) if isinstance(event, PermissionRequest) else HookOutcome()
@@ -350,7 +351,8 @@ async def test_a_hook_may_answer_in_a_persons_place_unless_a_person_must_see_it(
         await run(tmp_path, channel, bash(command), tools=(recorder.tool,), change=with_hook(decision))
 
     assert recorder.inputs == ["a"]
-    assert [question.input["command"] for question in channel.asked] == ["c\x1b"]
+    # The question goes out at the same time; the person's answer counts only where the hook's does not.
+    assert [question.input["command"] for question in channel.asked] == ["a", "b", "c\x1b"]
 
 
 class FakeSandbox:
@@ -405,6 +407,7 @@ async def test_a_tool_learns_where_its_files_led_when_it_was_let_through(tmp_pat
 
 
 _INPUTS: Mapping[str, dict[str, Any]] = {
+    "Agent": {"description": "a job", "prompt": "do it"},
     "AskUserQuestion": {
         "questions": [
             {
@@ -417,12 +420,19 @@ _INPUTS: Mapping[str, dict[str, Any]] = {
     },
     "Bash": {"command": "ls"},
     "Edit": {"file_path": "a.txt", "old_string": "x", "new_string": "y"},
+    "EnterPlanMode": {},
+    "ExitPlanMode": {},
     "Glob": {"pattern": "*"},
     "Grep": {"pattern": "x"},
     "NotebookEdit": {"notebook_path": "a.ipynb", "new_source": "x", "cell_id": "c"},
+    "Skill": {"skill": "greet"},
     "Read": {"file_path": "a.txt"},
+    "TaskCreate": {"subject": "s", "description": "d"},
+    "TaskGet": {"taskId": "1"},
+    "TaskList": {},
     "TaskOutput": {"task_id": "t"},
     "TaskStop": {"task_id": "t"},
+    "TaskUpdate": {"taskId": "1", "status": "completed"},
     "TodoWrite": {"todos": []},
     "WebFetch": {"url": "https://example.com", "prompt": "x"},
     "WebSearch": {"query": "abc"},

@@ -267,9 +267,17 @@ def test_costs_add_up_per_model_and_are_written_once(tmp_path: Path):
 def test_the_state_is_swapped_as_a_whole():
     session = Session()
     before = session.state
-    session.swap(model="m", mode="plan", rules=(Rule(Effect.ALLOW, "Read"),))
+    session.swap(model="m", mode="acceptEdits", rules=(Rule(Effect.ALLOW, "Read"),))
     assert before.model == ""
-    assert session.state == type(before)("m", "plan", (Rule(Effect.ALLOW, "Read"),))
+    assert session.state == type(before)("m", "acceptEdits", (Rule(Effect.ALLOW, "Read"),))
+
+
+def test_the_mode_before_plan_mode_is_remembered():
+    session = Session()
+    session.swap(mode="acceptEdits")
+    session.swap(mode="plan")
+    session.swap(mode="plan")
+    assert session.state.pre_plan_mode == "acceptEdits"
 
 
 def test_open_calls_are_those_of_the_newest_answer_without_a_result():

@@ -208,6 +208,26 @@ async def test_a_search_stays_in_the_folder_that_was_approved(project: Path):
     assert said or refused
 
 
+@pytest.mark.parametrize("swap", [swap_folder, swap_file("file.txt")])
+async def test_a_search_in_one_file_never_shows_the_foreign_file(
+    project: Path, swap: Callable[[Path], tuple[Path, Path]]
+):
+    """S34"""
+    path = project / "dir" / "file.txt"
+    input = GrepInput(pattern="ours|secret", path=str(path), output_mode="content")
+    seen = {"ours": 0, "refused": 0}
+    with swapping(*swap(project)):
+        for _ in range(30):
+            try:
+                output = await GREP.run(input, approved(make_context(project), path))
+            except ToolError:
+                seen["refused"] += 1
+            else:
+                assert output.content == "dir/file.txt:1:ours"
+                seen["ours"] += 1
+    assert seen["ours"] + seen["refused"] == 30
+
+
 @pytest.mark.parametrize("tool", ["Read", "Write", "Edit", "NotebookEdit", "Glob", "Grep"])
 async def test_a_path_that_nobody_approved_is_refused_when_somebody_decided(project: Path, tool: str):
     """S34"""

@@ -98,6 +98,12 @@ def _store(values: Values, flag: Flag, name: str, given: str | None, rest: list[
             if given is None and not rest:
                 raise UsageError(f"option '{name}' needs a value: {name} <{flag.value or 'value'}>")
             values[flag.key] = _checked(flag, name, rest.pop(0) if given is None else given)
+        case "each":
+            if given is None and not rest:
+                raise UsageError(f"option '{name}' needs a value: {name} <{flag.value or 'value'}>")
+            earlier = values.get(flag.key)
+            taken = rest.pop(0) if given is None else given
+            values[flag.key] = [*(earlier if isinstance(earlier, list) else ()), taken]
         case "optional":
             if given is None and rest and not rest[0].startswith("-"):
                 given = rest.pop(0)

@@ -13,7 +13,8 @@ from bridle.engine.runtime import Asking, Limits, ModelFacts
 from bridle.permissions.layers import rules_of
 from bridle.permissions.rules import parse, split_rules
 from bridle.providers import catalog
-from bridle.tools.toolbox import BuiltinToolbox, choose
+from bridle.tools.toolbox import SEARCH, BuiltinToolbox, Deferral, choose
+from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 from bridle.types.model import Thinking
 from bridle.types.permission import Effect, Mode, Rule, RuleSource
@@ -27,18 +28,39 @@ _USABLE_MODES: Mapping[str, Mode] = {
     "bypassPermissions": "bypassPermissions",
 }
 _SHARED = ("projectSettings", "localSettings")
+_TASK_TOOLS = {"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"}
 
 
-def choose_model(args: Args, config: Config, env: Mapping[str, str]) -> str:
-    """The full id of the model to start with: flag, variable, setting, default, in this order."""
-    named = args.text("model") or env.get("ANTHROPIC_MODEL") or config.settings.model or "default"
-    return catalog.resolve(named, env)
+def choose_model(
+    args: Args, config: Config, env: Mapping[str, str], *, agent: AgentDefinition | None = None
+) -> str:
+    """The full id of the model to start with: flag, agent, variable, setting, default, in this order.
+
+    Raises:
+        UsageError: the setting availableModels leaves it out.
+    """
+    own = None if agent is None or agent.model == "inherit" else agent.model
+    named = args.text("model") or own or env.get("ANTHROPIC_MODEL") or config.settings.model or "default"
+    if config.settings.available_models is not None:
+        named = _available(named, config, env)
+    return catalog.resolve(named, env, own=config.raw.get("bridleModels"))
+
+
+def _available(named: str, config: Config, env: Mapping[str, str]) -> str:
+    from bridle.providers.offers import Choice, is_available, settled
+
+    choice = Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=env)
+    if not is_available(named := settled(named, choice), choice):
+        allowed = ", ".join(config.settings.available_models or ())
+        raise UsageError(f"the model {named} is not among availableModels: {allowed}")
+    return named
 
 
 def choose_fallbacks(args: Args, config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
     listed = args.text("fallback-model")
     names = listed.split(",") if listed is not None else config.settings.fallback_model or ()
-    return tuple(catalog.resolve(name.strip(), env) for name in names if name.strip())
+    own = config.raw.get("bridleModels")
+    return tuple(catalog.resolve(name.strip(), env, own=own) for name in names if name.strip())
 
 
 def choose_mode(args: Args, config: Config, env: Mapping[str, str]) -> Mode:
@@ -130,6 +152,20 @@ def is_safe(args: Args, env: Mapping[str, str]) -> bool:
     return args.on("safe-mode") or _on(env, "CLAUDE_CODE_SAFE_MODE")
 
 
+def is_closed(args: Args, env: Mapping[str, str]) -> bool:
+    """Whether nothing of files counts that extends bridle."""
+    return is_bare(args, env) or is_safe(args, env)
+
+
+def keeps_files(config: Config, env: Mapping[str, str], *, interactive: bool = False) -> bool:
+    """Whether files are kept before they change: always at a terminal, and where a host asks for it."""
+    if config.settings.file_checkpointing_enabled is False or _on(
+        env, "CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING"
+    ):
+        return False
+    return interactive or _on(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")
+
+
 def choose_tools(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) -> BuiltinToolbox:
     """The tools to offer; one that is denied as a whole is not mentioned at all."""
     removed = {rule.tool for rule in rules if rule.effect is Effect.DENY and rule.content is None}
@@ -140,7 +176,29 @@ def choose_tools(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) ->
         base = None if "default" in names else names
     elif is_bare(args, env):
         base = _BARE_TOOLS
-    return choose(base=base, removed=removed)
+    if base is None:
+        # One list of things to do is enough; who names the other one gets it.
+        removed |= {"TodoWrite"} if env.get("CLAUDE_CODE_ENABLE_TASKS") not in ("0", "false") else _TASK_TOOLS
+    return choose(base=base, removed=removed, with_person=is_attended(args))
+
+
+def choose_deferral(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) -> Deferral:
+    """When tools are told by name alone; never where the tool that finds them is not offered."""
+    listed = args.many("tools")
+    named = None if listed is None else [name for part in listed for name in split_rules(part)]
+    removed = any(
+        rule.tool in ("*", SEARCH) for rule in rules if rule.effect is Effect.DENY and rule.content is None
+    )
+    if removed or is_bare(args, env) or (named is not None and not {"default", SEARCH} & set(named)):
+        return Deferral(when="never")
+    return Deferral.of(env)
+
+
+def is_attended(args: Args) -> bool:
+    """Whether somebody answers questions while the session runs."""
+    if args.on("interactive"):
+        return True
+    return args.has("permission-prompt-tool") and args.text("permission-prompts") != "none"
 
 
 def choose_roots(args: Args, config: Config, cwd: str, *, trusted: bool) -> tuple[str, ...]:
@@ -182,12 +240,12 @@ def choose_asking(args: Args, config: Config, env: Mapping[str, str], *, model: 
     Raises:
         UsageError: a value cannot be used.
     """
-    offline = catalog.find(model).dialect == "offline"
+    main = catalog.find(model, config.raw.get("bridleModels"))
     betas = [name for part in args.many("betas") or () for name in split_rules(part)]
     betas += split_rules(env.get("ANTHROPIC_BETAS", ""))
     effort = args.text("effort") or env.get("CLAUDE_CODE_EFFORT_LEVEL") or config.settings.effort_level
     return Asking(
-        small_model=model if offline else catalog.small_model(env),
+        small_model=model if main.dialect == "offline" else catalog.small_model(env, main),
         effort=None if effort == "auto" else {"ultracode": "xhigh"}.get(effort or "", effort),
         task_budget=args.whole("task-budget"),
         betas=tuple(dict.fromkeys(betas)),

@@ -20,6 +20,7 @@ Usage: bridle config explain <key> [--json]     every source that sets a key, an
        bridle config set <key> <value>          write to a settings file
        bridle config unset <key>                remove from a settings file
        bridle config check                      what is wrong in the settings files; exit code 1 if so
+       bridle config schema                     the JSON Schema of settings files, for editors
 
 A key is dotted, such as permissions.defaultMode. A value is JSON; what is not JSON is taken as text.
 set and unset write to the user's file unless --scope project or --scope local is given.
@@ -48,6 +49,10 @@ def run_config(argv: Sequence[str], env: Mapping[str, str]) -> int:
             return say(_pretty(_load(cwd, env).raw))
         case ["check"]:
             return _check(_load(cwd, env))
+        case ["schema"]:
+            from bridle.config.published import settings_schema
+
+            return say(_pretty(settings_schema()))
         case ["set", key, value]:
             return _set(_file(scope, cwd, env), key, _value(value))
         case ["unset", key]:

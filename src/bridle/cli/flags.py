@@ -4,14 +4,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    Kind = Literal["switch", "value", "optional", "many"]
+    Kind = Literal["switch", "value", "optional", "many", "each"]
     Status = Literal["works", "ignored", "later"]
 
 
 class Flag:
     """A plain class, so that `--help` imports next to nothing.
 
-    `optional` may stand without a value; `many` takes every word up to the next flag and may be repeated.
+    `optional` may stand without a value; `many` takes every word up to the next flag and may be repeated;
+    `each` takes one word and may be repeated.
     A flag without help works but is not listed. `ignored` asks for something that bridle does anyway or
     never, `later` is refused with a sentence.
     """
@@ -114,46 +115,45 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("-h", "--help"), "switch", "print this text"),
     Flag(("--debug",), "switch", "log what happens to ~/.claude/debug"),
     Flag(("--debug-file",), "value", "log what happens to this file", "file"),
-    Flag(("--include-hook-events",), "switch", status="ignored"),
-    Flag(("--strict-mcp-config",), "switch", status="ignored"),
-    Flag(("--disable-slash-commands",), "switch", status="ignored"),
+    Flag(("--include-hook-events",), "switch", "with stream-json: every hook that runs"),
+    Flag(("--mcp-config",), "many", "more MCP servers", "file or JSON"),
+    Flag(("--strict-mcp-config",), "switch", "only the MCP servers of --mcp-config"),
+    Flag(("--disable-slash-commands",), "switch"),
     Flag(("--enable-auto-mode",), "switch", status="ignored"),
-    Flag(("--forward-subagent-text",), "switch", status="ignored"),
+    Flag(("--forward-subagent-text",), "switch", "with stream-json: also what agents say"),
     Flag(("--ide",), "switch", status="ignored"),
     Flag(("--no-chrome",), "switch", status="ignored"),
-    Flag(("--prompt-suggestions",), "switch", status="ignored"),
+    Flag(("--prompt-suggestions",), "switch", "with stream-json: guess what could be asked next"),
     Flag(("--safe-mode",), "switch", status="ignored"),
     Flag(("--advisor",), "value", status="later"),
-    Flag(("--agent",), "value", status="later"),
-    Flag(("--agents",), "value", status="later"),
-    Flag(("--append-subagent-system-prompt",), "value", status="later"),
-    Flag(("--autocompact",), "value", status="later"),
-    Flag(("--await-initialize",), "switch", status="later"),
-    Flag(("--ax-screen-reader",), "switch", status="later"),
+    Flag(("--agent",), "value", "be this agent: its prompt, tools and model", "name"),
+    Flag(("--agents",), "value", "more agents for the Agent tool", "JSON or file"),
+    Flag(("--append-subagent-system-prompt",), "value"),
+    Flag(("--autocompact",), "value", "compact at this many tokens: auto, 500k", "auto or n"),
+    Flag(("--await-initialize",), "switch", status="ignored"),
+    Flag(("--ax-screen-reader",), "switch", "say everything in plain lines, for screen readers"),
     Flag(("--bg", "--background"), "switch", status="later"),
-    Flag(("--channels",), "many", status="later"),
+    Flag(("--channels",), "many", "MCP servers that may send messages into the session", "server"),
     Flag(("--chrome",), "switch", status="later"),
     Flag(("--cloud",), "optional", status="later"),
     Flag(("--from-pr",), "optional", status="later"),
-    Flag(("--init",), "switch", status="later"),
-    Flag(("--init-only",), "switch", status="later"),
-    Flag(("--json-schema",), "value", status="later"),
-    Flag(("--maintenance",), "switch", status="later"),
+    Flag(("--init",), "switch", "run Setup hooks first"),
+    Flag(("--init-only",), "switch", "run Setup and SessionStart hooks, then exit"),
+    Flag(("--json-schema",), "value", "answer with JSON that fits this JSON Schema", "schema"),
+    Flag(("--maintenance",), "switch", "run Setup hooks for maintenance first"),
     Flag(("--managed-settings",), "value", status="later"),
-    Flag(("--mcp-config",), "many", status="later"),
     Flag(
         ("--permission-prompt-tool",),
         "value",
-        "who answers permission questions: stdio",
+        "who answers permission questions: stdio, or a tool mcp__server__tool",
         "name",
-        choices=("stdio",),
     ),
-    Flag(("--permission-prompts",), "value", choices=("host", "none"), status="ignored"),
-    Flag(("--plugin-dir",), "many", status="later"),
-    Flag(("--plugin-url",), "value", status="later"),
+    Flag(("--permission-prompts",), "value", choices=("host", "none")),
+    Flag(("--plugin-dir",), "each", "a plugin for this session: a folder or an archive", "path"),
+    Flag(("--plugin-url",), "each", "a plugin for this session: the address of an archive", "url"),
     Flag(("--remote",), "optional", status="later"),
     Flag(("--remote-control", "--rc"), "optional", status="later"),
-    Flag(("--session-mirror",), "switch", status="later"),
+    Flag(("--session-mirror",), "switch"),
     Flag(("--teammate-mode",), "value", status="later"),
     Flag(("--teleport",), "optional", status="later"),
     Flag(("--tmux",), "switch", status="later"),

@@ -1,10 +1,10 @@
 """The other end of print mode: a reader who only looks, or a host program that talks back."""
 
 import os
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from bridle.cli.setup import Setup
-from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Inbox, Server
 from bridle.frontends.printing import Presenter, PrintChannel, TextPresenter
 from bridle.host.files import make_folders
@@ -14,6 +14,11 @@ from bridle.sessions.session import Session
 from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
 from bridle.types.turn import Outcome
+
+if TYPE_CHECKING:
+    from bridle.cli.live_settings import SessionSettings
+    from bridle.cli.serving import Exchange
+    from bridle.engine.runtime import Runtime
 
 STDERR = 2
 
@@ -29,12 +34,21 @@ class Front(Protocol):
         """How the last turn ended."""
         ...
 
-    async def feed(self, inbox: Inbox, server: Server, runtime: Runtime) -> None:
+    @property
+    def exchange(self) -> "Exchange | None":
+        """The way to MCP servers inside the program on the other end, where there is one."""
+        ...
+
+    async def feed(self, inbox: Inbox, server: Server, settings: "SessionSettings") -> None:
         """Put prompts into the inbox until there are no more, then close it.
 
         Raises:
             UsageError: what came cannot be understood.
         """
+        ...
+
+    def work(self) -> None:
+        """A turn is about to begin."""
         ...
 
     def rest(self) -> None:
@@ -51,17 +65,31 @@ class PrintFront:
 
     def __init__(self, setup: Setup, session: Session, output: Output) -> None:
         self._stderr = Output(STDERR)
+        self._server: Server | None = None
         self.channel = PrintChannel(
-            *debug_logs(setup, session), *_narrators(setup, self._stderr), _presenter(setup, session, output)
+            *debug_logs(setup, session),
+            *_narrators(setup, self._stderr),
+            _presenter(setup, session, output, runtime=self._runtime),
         )
 
     @property
     def outcome(self) -> Outcome | None:
         return self.channel.outcome
 
-    async def feed(self, inbox: Inbox, server: Server, runtime: Runtime) -> None:
-        del server, runtime
+    @property
+    def exchange(self) -> "Exchange | None":
+        return None
+
+    async def feed(self, inbox: Inbox, server: Server, settings: "SessionSettings") -> None:
+        del settings
+        self._server = server
         inbox.close()
+
+    def _runtime(self) -> "Runtime | None":
+        return None if self._server is None else self._server.runtime
+
+    def work(self) -> None:
+        """Nobody asked to be told."""
 
     def rest(self) -> None:
         """Nobody asked to be told."""
@@ -91,12 +119,14 @@ def debug_logs(setup: Setup, session: Session) -> tuple[Presenter, ...]:
     return (DebugLog(log),)
 
 
-def _presenter(setup: Setup, session: Session, output: Output) -> Presenter:
+def _presenter(
+    setup: Setup, session: Session, output: Output, *, runtime: "Callable[[], Runtime | None]"
+) -> Presenter:
     args = setup.args
     form = args.text("output-format") or "text"
     if form == "text":
         return TextPresenter(output)
-    from bridle.cli.frame_facts import facts_of
+    from bridle.cli.frame_facts import facts_of, inventory_of, tells_agent_text
     from bridle.frontends.frame_printing import JsonPresenter, LinePresenter
     from bridle.protocol.frames import Framer
 
@@ -104,6 +134,9 @@ def _presenter(setup: Setup, session: Session, output: Output) -> Presenter:
         facts_of(setup, session),
         partial=args.on("include-partial-messages"),
         replay=args.on("replay-user-messages"),
+        hooks=args.on("include-hook-events"),
+        inventory=lambda: inventory_of(runtime()),
+        agent_text=lambda: tells_agent_text(setup, runtime()),
     )
     if form == "json":
         return JsonPresenter(output, framer, everything=args.on("verbose"))

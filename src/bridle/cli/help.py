@@ -9,6 +9,10 @@ Usage: bridle [options] [prompt]
        bridle policy why '<call>'          why a call would be allowed, asked about or denied
        bridle trust                        say that this folder may bring settings that run
        bridle hooks list|test|lint         look at hooks and try them
+       bridle plugin <command>             install plugins and look after them
+       bridle doctor                       check the installation and the settings
+       bridle models, local, auth          which models there are, here and elsewhere, and their keys
+       bridle record|replay                a run with a model once, then again without one
        bridle auto-mode <command>          the rules of the model that judges calls in auto mode
 
 bridle sends a prompt to a language model, runs the tools it asks for behind a permission gate,

@@ -1,43 +1,52 @@
-"""The model that prompt hooks are tried with."""
+"""The models that hooks are tried with: those of a session in this folder, counted like its own."""
 
+import asyncio
 from collections.abc import Mapping
 
-from bridle.cli import choices
 from bridle.cli.args import parse
-from bridle.config.load import Config
-from bridle.hooks.judged import AskModel
+from bridle.cli.compose import Parts, assemble, open_session, set_up
+from bridle.engine.hook_models import ask_model, run_inspector
+from bridle.frontends.printing import PrintChannel
 from bridle.providers import catalog
-from bridle.providers.connect import provider_for
-from bridle.types.block import text_block, text_of
-from bridle.types.errors import ProviderError
-from bridle.types.history import History
-from bridle.types.model import Completed, ModelRequest, Thinking
+from bridle.sessions.session import Session
 
-_MAX_TOKENS = 1024
+_FLAGS = ("-p", "--no-session-persistence")
 
 
-def ask_model(config: Config, env: Mapping[str, str]) -> AskModel:
-    """Ask the model that the settings choose for small questions, or the one that a hook names."""
+class TrialModels:
+    """Makes a session when the first model is asked; closed after the trial."""
 
-    async def ask(prompt: str, *, system: str, model: str | None) -> str:
-        args = parse(())
-        main = choices.choose_model(args, config, env)
-        small = choices.choose_asking(args, config, env, model=main).small_model
-        request = ModelRequest(
-            model=small if model is None else catalog.resolve(model, env),
-            system=(text_block(system),),
-            history=History.of({"role": "user", "content": prompt}),
-            max_tokens=_MAX_TOKENS,
-            thinking=Thinking("disabled"),
-            cache=False,
-        )
-        provider = provider_for(request.model, env, own_models=config.raw.get("bridleModels") or {})
-        try:
-            async for event in provider.stream(request):
-                if isinstance(event, Completed):
-                    return text_of(list(event.message["content"]))
-        finally:
-            await provider.close()
-        raise ProviderError("the model gave no answer")
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+        self._lock = asyncio.Lock()
+        self._made: tuple[Session, Parts] | None = None
 
-    return ask
+    @property
+    def usd(self) -> float | None:
+        """What the models have cost; None when none was asked."""
+        return None if self._made is None else self._made[0].total_cost_usd
+
+    async def ask(self, prompt: str, *, system: str, model: str | None) -> str:
+        session, parts = await self._open()
+        return await ask_model(session, parts.runtime, self._resolve)(prompt, system=system, model=model)
+
+    async def inspect(self, prompt: str, *, system: str, model: str | None, timeout: float) -> str:
+        session, parts = await self._open()
+        run = run_inspector(session, parts.runtime, self._resolve, transcript=None)
+        return await run(prompt, system=system, model=model, timeout=timeout)
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made[1].close()
+
+    async def _open(self) -> tuple[Session, Parts]:
+        async with self._lock:
+            if self._made is None:
+                setup = set_up(parse(_FLAGS), self._env)
+                session = open_session(setup, warn=lambda _: None)
+                parts = await assemble(setup, session, PrintChannel(), on_task=lambda _: None, greets=False)
+                self._made = session, parts
+            return self._made
+
+    def _resolve(self, name: str) -> str:
+        return catalog.resolve(name, self._env)

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from bridle.config.hook_schema import AgentHook, CommandHook, HttpHook, McpToolHook, PromptHook
@@ -11,6 +13,9 @@ from bridle.config.state import is_trusted
 from bridle.hooks.handler import AnyHook, CallbackHook, FunctionHook
 from bridle.hooks.http import HttpLimits
 from bridle.hooks.table import Table, from_layers
+from bridle.types.errors import UsageError
+from bridle.types.task import Tasks
+from bridle.types.workspace import Workspace
 
 _LONGEST_SHOWN = 100
 
@@ -23,6 +28,29 @@ class Scene(Struct, frozen=True, kw_only=True):
     limits: HttpLimits
     cwd: str
     env: Mapping[str, str]
+
+    def holds(self, rule: str, tool: str, input: Mapping[str, Any]) -> bool:
+        """Whether the condition of a hook holds for a call in this folder."""
+        from bridle.engine.hook_rules import covers_in
+
+        workspace = Workspace(self.cwd, tasks=_no_tasks)
+        return covers_in(rule, tool, input, workspace=workspace, env=self.env)
+
+
+def _no_tasks() -> Tasks:
+    raise UsageError("nothing runs in the background here")
+
+
+def read_object(text: str | None, option: str) -> dict[str, Any] | None:
+    """A JSON object that was given on the command line.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        return None if text is None else msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{option} must be a JSON object: {error}") from error
 
 
 def look(env: Mapping[str, str]) -> Scene:

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.hook_model import ask_model
+from bridle.cli.hook_model import TrialModels
 from bridle.cli.hook_samples import sample
-from bridle.cli.hook_scene import Scene, describe, inert, short
+from bridle.cli.hook_scene import Scene, describe, inert, read_object, short
 from bridle.cli.say import say
 from bridle.config.hook_schema import CommandHook
 from bridle.hooks.callback import run_function
@@ -27,7 +27,7 @@ from bridle.hooks.table import Entry, Listeners, Table, choose
 from bridle.host.paths import project_dir
 from bridle.host.reaper import Reaper
 from bridle.types.errors import UsageError
-from bridle.types.hook import NOTHING_SAID, HookEvent, HookOutcome
+from bridle.types.hook import NOTHING_SAID, HookEvent, HookOutcome, ToolEvent
 from bridle.types.ids import new_uuid
 
 _LONGEST_SHOWN = 2_000
@@ -40,7 +40,12 @@ def run_trial(scene: Scene, name: str, options: Mapping[str, str]) -> int:
     Raises:
         UsageError: the event, its fields or the number of the hook are off.
     """
-    event = sample(name, tool=options.get("tool"), given=_given(options.get("input")), cwd=scene.cwd)
+    event = sample(
+        name,
+        tool=options.get("tool"),
+        given=read_object(options.get("input"), "--input") or {},
+        cwd=scene.cwd,
+    )
     entries = _chosen(scene, event, options.get("hook"))
     with tempfile.TemporaryDirectory(prefix="bridle-hooks-") as storage:
         return asyncio.run(_try_all(scene, entries, event, storage))
@@ -57,42 +62,37 @@ async def _try_all(scene: Scene, entries: list[Entry], event: HookEvent, storage
     say(inert(f"input: {_json(payload(context, event))}\n"))
     reaper = Reaper()
     commands = CommandHooks(project_dir=scene.cwd, storage=storage, env=lambda: scene.env, reaper=reaper)
+    models = TrialModels(scene.env)
     try:
         around = Surroundings(
-            handlers=_handlers(scene, commands),
+            handlers=_handlers(scene, commands, models),
             context=lambda: context,
             cut=lambda text: text[:LONGEST_TEXT],
         )
         said = [await _try(scene, entry, event, around) for entry in entries]
     finally:
+        await models.close()
         await commands.close()
         await asyncio.to_thread(reaper.close)
     if len(said) > 1:
         say(inert(f"together: {_effect(fold(said))}\n"))
+    if models.usd is not None:
+        say(f"models: ${models.usd:.4f}\n")
     return 1 if any(outcome.problems for outcome in said) else 0
 
 
 async def _try(scene: Scene, entry: Entry, event: HookEvent, around: Surroundings) -> HookOutcome:
     number = scene.table.entries.index(entry) + 1
     say(inert(f"{number:>3}  {entry.kind}: {short(describe(entry.hook))}\n"))
-    if (objection := _objection(scene.table, entry, event)) is not None:
+    if (objection := _objection(scene, entry, event)) is not None:
         say(inert(f"     not run: {objection}\n"))
         return NOTHING_SAID
-    if entry.hook.condition is not None:
-        say(inert(f"     run as if its condition {entry.hook.condition} held\n"))
     if isinstance(entry.hook, CommandHook) and (entry.hook.run_async or entry.hook.async_rewake):
         say("     waited for here; in a session it goes on in the background and decides nothing\n")
     alone = Table(entries=(entry,), policy=scene.table.policy)
     outcome = await HookRunner(Listeners(alone), around).fire(event)
     say(inert("".join(f"     {line}\n" for line in _lines(outcome))))
     return outcome
-
-
-def _given(text: str | None) -> dict[str, Any]:
-    try:
-        return {} if text is None else msgspec.json.decode(text, type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise UsageError(f"--input must be a JSON object: {error}") from error
 
 
 def _chosen(scene: Scene, event: HookEvent, number: str | None) -> list[Entry]:
@@ -112,20 +112,23 @@ def _chosen(scene: Scene, event: HookEvent, number: str | None) -> list[Entry]:
     return chosen
 
 
-def _objection(table: Table, entry: Entry, event: HookEvent) -> str | None:
-    if (objection := table.policy.objection(entry)) is not None:
+def _objection(scene: Scene, entry: Entry, event: HookEvent) -> str | None:
+    if (objection := scene.table.policy.objection(entry)) is not None:
         return objection
     if not entry.matcher.matches(event.subject):
         return f"its matcher {entry.matcher_text!r} does not fit {event.subject}"
+    rule = entry.hook.condition
+    if rule is not None and isinstance(event, ToolEvent) and not scene.holds(rule, event.tool, event.input):
+        return f"its condition {rule} does not hold for this call"
     return None
 
 
-def _handlers(scene: Scene, commands: CommandHooks) -> dict[Kind, Handler]:
+def _handlers(scene: Scene, commands: CommandHooks, models: TrialModels) -> dict[Kind, Handler]:
     return {
         "command": commands.run,
         "http": http_handler(env=scene.env, limits=lambda: scene.limits),
-        "prompt": prompt_handler(ask_model(scene.config, scene.env)),
-        "agent": agent_handler(None),
+        "prompt": prompt_handler(models.ask),
+        "agent": agent_handler(models.inspect),
         "mcp_tool": mcp_tool_handler(None),
         "function": run_function,
     }

@@ -5,15 +5,16 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.hook_scene import Scene, describe, inert, look, short
+from bridle.cli.hook_scene import Scene, describe, inert, look, read_object, short
 from bridle.cli.say import say
 from bridle.hooks.table import Entry, Table
 from bridle.types.errors import UsageError
 from bridle.types.hook import EVENTS, ToolEvent
 
 _HELP = """\
-Usage: bridle hooks list [--json] [--event <Event>] [--tool <Tool>]
-           every hook: where it is written, what it runs, and whether it counts
+Usage: bridle hooks list [--json] [--event <Event>] [--tool <Tool>] [--input <json>]
+           every hook: where it is written, what it runs, and whether it counts; with a tool and the
+           input of a call, those that would be called for it
        bridle hooks test <Event> [--tool <Tool>] [--input <json>] [--hook <number>]
            run the hooks of an event on a sample and show what they say; nothing else is done
        bridle hooks lint
@@ -23,7 +24,7 @@ The numbers of hooks are those that list shows. --input gives fields of the even
 {"tool_input": {"command": "rm -rf build"}}; fields that it leaves out are sample values.
 """
 _OPTIONS = {
-    "list": ("json", "event", "tool"),
+    "list": ("json", "event", "tool", "input"),
     "test": ("tool", "input", "hook"),
     "lint": (),
 }
@@ -79,10 +80,11 @@ def _read(argv: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 def _list(scene: Scene, options: Mapping[str, str]) -> int:
     if (event := options.get("event")) is not None and event not in EVENTS:
         raise UsageError(f"there is no hook event '{event}': use one of {', '.join(sorted(EVENTS))}")
+    tool, input = options.get("tool"), read_object(options.get("input"), "--input")
     rows = [
         (number, entry)
         for number, entry in enumerate(scene.table.entries, 1)
-        if event in (None, entry.event) and _concerns(entry, options.get("tool"))
+        if event in (None, entry.event) and _concerns(entry, tool) and _holds(scene, entry, tool, input)
     ]
     if "json" in options:
         told = [_as_json(number, entry, scene.table) for number, entry in rows]
@@ -96,6 +98,14 @@ def _concerns(entry: Entry, tool: str | None) -> bool:
         return True
     event = EVENTS.get(entry.event)
     return event is not None and issubclass(event, ToolEvent) and entry.matcher.matches(tool)
+
+
+def _holds(scene: Scene, entry: Entry, tool: str | None, input: Mapping[str, Any] | None) -> bool:
+    """Whether the condition of a hook, if it has one, holds for a call."""
+    rule = entry.hook.condition
+    if tool is None or input is None or rule is None:
+        return True
+    return scene.holds(rule, tool, input.get("tool_input", input))
 
 
 def _as_json(number: int, entry: Entry, table: Table) -> dict[str, Any]:

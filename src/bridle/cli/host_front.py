@@ -1,74 +1,134 @@
 """A host program on the other end of the standard streams, such as one of the Agent SDKs."""
 
+import asyncio
 import os
+from collections.abc import Callable
 from typing import Any
 
-from bridle.cli.frame_facts import facts_of
+from bridle.cli.choices import is_attended
+from bridle.cli.frame_facts import facts_of, inventory_of, tells_agent_text
 from bridle.cli.fronts import debug_logs
+from bridle.cli.live_settings import SessionSettings
+from bridle.cli.serving import Exchange
 from bridle.cli.setup import Setup
-from bridle.engine.runtime import Runtime
+from bridle.context.briefing import SessionBriefing
+from bridle.engine.runtime import Briefing
 from bridle.engine.serve import Inbox, Server
-from bridle.frontends.desk import Desk, Offer
+from bridle.frontends.desk import Desk, Means, Offer, Prompting
+from bridle.frontends.desk_catalog import CATALOG
+from bridle.frontends.desk_initialize import listed_commands
 from bridle.frontends.host import HostChannel
-from bridle.host.streams import Output, read_lines
-from bridle.protocol.control import ControlRequest, ControlResponse, Correspondence, Frame
-from bridle.protocol.frames import Framer, StateReports, encode
-from bridle.protocol.prompts import Variables, read_line
+from bridle.host.streams import read_lines
+from bridle.protocol.control import ControlCancel, ControlRequest, ControlResponse, Correspondence, Frame
+from bridle.protocol.frames import Framer, Inventory, StateReports
+from bridle.protocol.prompts import Line, Variables, read_line
 from bridle.providers import catalog
 from bridle.sessions.session import Session
 from bridle.types.turn import Outcome, Prompt
 
 _STDIN = 0
+_LOOK_SECONDS = 0.9
 _ALIASES = ("sonnet", "opus", "haiku", "fable")
+_LAST_ANSWERS = 5.0
+"""Seconds that requests may still take when the input has ended."""
 
 
 class HostFront:
     """Reads lines from the host while turns run, and writes frames to it."""
 
-    def __init__(self, setup: Setup, session: Session, output: Output) -> None:
+    def __init__(self, setup: Setup, session: Session, send: Callable[[Frame], None]) -> None:
         self._setup = setup
         self._session = session
-        self._output = output
+        self._send = send
+        self._desk: Desk | None = None
         self._correspondence = Correspondence(self._send)
-        self._runtime: Runtime | None = None
+        self._server: Server | None = None
         args = setup.args
         self._framer = Framer(
             facts_of(setup, session),
             partial=args.on("include-partial-messages"),
             replay=args.on("replay-user-messages"),
+            hooks=args.on("include-hook-events"),
             states=_state_reports(setup),
+            inventory=self._inventory,
+            agent_text=lambda: tells_agent_text(
+                setup, None if self._server is None else self._server.runtime
+            ),
+            waiting=lambda: 0 if self._server is None else self._server.owed,
         )
         self.channel = HostChannel(
             self._send,
             self._framer,
             self._correspondence,
             observers=debug_logs(setup, session),
-            asks=args.text("permission-prompt-tool") == "stdio",
-            cwd=lambda: setup.cwd if self._runtime is None else self._runtime.workspace.cwd,
+            asks=is_attended(args) and args.text("permission-prompt-tool") == "stdio",
+            cwd=lambda: setup.cwd if self._server is None else self._server.runtime.workspace.cwd,
         )
 
     @property
     def outcome(self) -> Outcome | None:
         return self.channel.outcome
 
-    async def feed(self, inbox: Inbox, server: Server, runtime: Runtime) -> None:
-        self._runtime = runtime
-        desk = self._desk(inbox, server, runtime)
-        async for line in read_lines(_STDIN):
-            match read_line(line):
-                case Prompt() as prompt:
-                    inbox.put(prompt)
-                case ControlRequest() as request:
-                    await desk.take(request)
-                case ControlResponse() as response:
-                    self._correspondence.take(response)
-                case Variables(values):
-                    os.environ.update(values)
-                    self._setup.env.update(values)
-                case _:
-                    pass  # A withdrawn request is answered already, and other lines ask for nothing.
-        self._correspondence.close()
+    @property
+    def exchange(self) -> Exchange:
+        return self.channel.exchange
+
+    async def feed(self, inbox: Inbox, server: Server, settings: SessionSettings) -> None:
+        self.attach(inbox, server, settings)
+        following = asyncio.create_task(self._follow_commands(server))
+        try:
+            async for line in read_lines(_STDIN):
+                self.take(read_line(line))
+            await self.leave()
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
         inbox.close()
+
+    async def _follow_commands(self, server: Server) -> None:
+        """Tell the host when files of skills and commands come, change or go."""
+        skills = server.runtime.skills
+        if skills is None:
+            return
+        known = [each.listing() for each in skills.commands()]
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.to_thread(skills.catalog.reload)
+            if (now := [each.listing() for each in skills.commands()]) != known:
+                self._send(self._framer.commands(listed_commands(server.runtime.commands)))
+            known = now
+
+    def attach(self, inbox: Inbox, server: Server, settings: SessionSettings) -> None:
+        """From now on lines of the host are about this session."""
+        self._server = server
+        self._desk = self._make_desk(inbox, server, settings)
+
+    def take(self, line: Line) -> None:
+        """Do what one line of the host says."""
+        assert self._desk is not None and self._server is not None
+        match line:
+            case Prompt() as prompt:
+                self._server.submit(prompt)
+            case ControlRequest() as request:
+                self._desk.take(request)
+            case ControlResponse() as response:
+                self._correspondence.take(response)
+            case ControlCancel(request_id):
+                self._desk.cancel(request_id)
+            case Variables(values):
+                os.environ.update(values)
+                self._setup.env.update(values)
+            case _:
+                pass  # Other lines ask for nothing.
+
+    async def leave(self) -> None:
+        """The host will say nothing more."""
+        self._correspondence.close()
+        if self._desk is not None:
+            await self._desk.finish(patience=_LAST_ANSWERS)
+
+    def work(self) -> None:
+        self.channel.work()
 
     def rest(self) -> None:
         self.channel.rest()
@@ -76,38 +136,62 @@ class HostFront:
     async def finish(self) -> None:
         self.channel.finish()
 
-    def _desk(self, inbox: Inbox, server: Server, runtime: Runtime) -> Desk:
+    def _make_desk(self, inbox: Inbox, server: Server, settings: SessionSettings) -> Desk:
         setup = self._setup
-        return Desk(
-            self._session,
-            runtime,
-            server,
-            Offer(
-                models=_models(setup),
-                account={
-                    "tokenSource": "none",
-                    "apiKeySource": facts_of(setup, self._session).api_key_source,
-                    "apiProvider": "firstParty",
-                },
-                output_style=setup.config.settings.output_style or "default",
-                settings=setup.config.raw,
-            ),
-            resolve_model=lambda name: catalog.resolve(name, setup.env),
+        offer = Offer(
+            models=tuple(_models(setup)),
+            account={
+                "tokenSource": "ANTHROPIC_AUTH_TOKEN" if setup.env.get("ANTHROPIC_AUTH_TOKEN") else "none",
+                "apiKeySource": facts_of(setup, self._session).api_key_source,
+                "apiProvider": "firstParty",
+            },
+            output_style=setup.config.settings.output_style or "default",
+        )
+        means = Means(
             send=self._send,
-            status=self._framer.mode,
+            framer=self._framer,
+            ask_host=self.channel.call_back,
+            resolve_model=lambda name: catalog.resolve(
+                name, setup.env, own=setup.config.raw.get("bridleModels")
+            ),
+            rebrief=lambda wishes: _rebrief(server.runtime.briefing, wishes),
+            memory=lambda: _memory(server.runtime.briefing),
+            settings=settings,
             end=inbox.close,
         )
+        return Desk(self._session, server, inbox, offer=offer, means=means, catalog=CATALOG)
 
-    def _send(self, frame: Frame) -> None:
-        self._output.write(encode(frame))
+    def _inventory(self) -> Inventory:
+        return inventory_of(None if self._server is None else self._server.runtime)
+
+
+def _rebrief(briefing: Briefing, wishes: Prompting) -> Briefing:
+    return briefing.rephrased(**wishes) if isinstance(briefing, SessionBriefing) else briefing
+
+
+def _memory(briefing: Briefing) -> tuple[tuple[str, str, str], ...]:
+    files = briefing.files if isinstance(briefing, SessionBriefing) else ()
+    return tuple((file.path, file.kind, file.text) for file in files)
 
 
 def _models(setup: Setup) -> list[dict[str, Any]]:
     named = [("default", setup.model), *((alias, catalog.resolve(alias, setup.env)) for alias in _ALIASES)]
-    return [
-        {"value": value, "displayName": value.capitalize(), "description": model, "resolvedModel": model}
-        for value, model in named
-    ]
+    return [_model(value, model) for value, model in named]
+
+
+def _model(value: str, name: str) -> dict[str, Any]:
+    facts = catalog.find(name)
+    shown: dict[str, Any] = {
+        "value": value,
+        "displayName": value.capitalize(),
+        "description": name,
+        "resolvedModel": name,
+        "supportsEffort": bool(facts.efforts),
+        "supportsAdaptiveThinking": facts.thinking == "adaptive",
+    }
+    if facts.efforts:
+        shown["supportedEffortLevels"] = list(facts.efforts)
+    return shown
 
 
 def _state_reports(setup: Setup) -> StateReports | None:

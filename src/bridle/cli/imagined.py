@@ -1,7 +1,7 @@
 """Calls that nobody makes: what the gate would be asked if a model did."""
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NoReturn
 
 import msgspec
@@ -37,6 +37,12 @@ class _NoTasks:
 
     def all(self) -> tuple[Task, ...]:
         return ()
+
+    def begin(self, task: Task, stop: Callable[[], Awaitable[None]]) -> None:
+        _refuse()
+
+    def change(self, task: Task) -> None:
+        _refuse()
 
     def read(self, task_id: str, limit: int) -> str:
         return ""

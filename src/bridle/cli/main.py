@@ -8,10 +8,14 @@ from bridle.cli.args import Args, parse
 from bridle.cli.say import say
 from bridle.types.errors import BridleError, UsageError
 
-SUBCOMMANDS = ("auto-mode", "config", "debug", "hooks", "policy")
+SUBCOMMANDS = (
+    "auth", "auto-mode", "config", "debug", "doctor", "hooks", "local", "mcp", "models", "packages", "plugin",
+    "plugins", "policy",
+    "record", "replay", "usage",
+)  # fmt: skip
 _LATER = (
-    "agents", "attach", "auth", "daemon", "doctor", "gateway", "import", "install", "kill",
-    "logs", "mcp", "plugin", "plugins", "project", "rc", "remote-control", "respawn", "rm",
+    "agents", "attach", "daemon", "gateway", "import", "install", "kill",
+    "logs", "project", "rc", "remote-control", "respawn", "rm",
     "self-hosted-runner", "setup-token", "stop", "ultrareview", "update",
 )  # fmt: skip
 
@@ -40,6 +44,14 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
         from bridle.cli.auto_mode import run_auto_mode
 
         return run_auto_mode(argv[1:], env)
+    if argv and argv[0] == "usage":
+        from bridle.cli.usage import run_usage
+
+        return run_usage(argv[1:], env)
+    if argv and argv[0] == "doctor":
+        from bridle.cli.doctor import run_doctor
+
+        return run_doctor(argv[1:], env)
     if argv and argv[0] == "hooks":
         from bridle.cli.hooks import run_hooks
 
@@ -56,6 +68,38 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
         from bridle.cli.debug import run_debug
 
         return run_debug(argv[1:], env)
+    if argv and argv[0] == "mcp":
+        from bridle.cli.mcp import run_mcp
+
+        return run_mcp(argv[1:], env)
+    if argv and argv[0] in ("plugin", "plugins"):
+        from bridle.cli.plugin import run_plugin
+
+        return run_plugin(argv[1:], env)
+    if argv and argv[0] == "packages":
+        from bridle.cli.packages import run_packages
+
+        return run_packages(argv[1:], env)
+    if argv and argv[0] == "models":
+        from bridle.cli.models import run_models
+
+        return run_models(argv[1:], env)
+    if argv and argv[0] == "auth":
+        from bridle.cli.auth import run_auth
+
+        return run_auth(argv[1:], env)
+    if argv and argv[0] == "local":
+        from bridle.cli.local import run_local
+
+        return run_local(argv[1:], env)
+    if argv and argv[0] in ("record", "replay"):
+        from bridle.cli.record import run_record
+
+        return run_record(argv, env)
+    if argv and argv[0] == "--mcp-cli":
+        from bridle.cli.mcp_automation import run_automation
+
+        return run_automation(argv[1:], env)
     if argv and argv[0] in SUBCOMMANDS:
         from bridle.cli.config import run_config
 
@@ -72,7 +116,7 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
 
         return say(f"{COMPATIBLE_WITH} (bridle {__version__})\n")
     if not is_headless(args):
-        _refuse_terminal(args)
+        return _talk(args, env)
     from bridle.cli.bytecode import compile_once
     from bridle.cli.print_mode import run_print
 
@@ -92,14 +136,16 @@ def _occupy_standard_streams() -> None:
 
 def is_headless(args: Args) -> bool:
     """Print mode is asked for by name, by streaming formats, or by a pipe on either side."""
-    asked = args.on("print") or args.text("output-format") == "stream-json"
+    asked = args.on("print") or args.on("init-only") or args.text("output-format") == "stream-json"
     return asked or not (os.isatty(0) and os.isatty(1))
 
 
-def _refuse_terminal(args: Args) -> None:
+def _talk(args: Args, env: Mapping[str, str]) -> int:
     if len(args.words) == 1:
         _check_spelling(args.words[0])
-    raise UsageError('the interactive terminal is not part of this version: use bridle -p "your prompt"')
+    from bridle.cli.interactive import run_interactive
+
+    return run_interactive(args, env)
 
 
 def _check_spelling(word: str) -> None:

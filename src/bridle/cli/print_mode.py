@@ -5,32 +5,49 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+import msgspec
+
+from bridle.cli.agenting import with_initial
 from bridle.cli.args import Args
-from bridle.cli.compose import assemble, open_session, set_up
+from bridle.cli.choices import is_attended
+from bridle.cli.command_door import CommandDoor
+from bridle.cli.compose import Brought, Parts, assemble, open_session, place_of, set_up
 from bridle.cli.fronts import Front, PrintFront
+from bridle.cli.live_settings import SessionSettings
 from bridle.cli.setup import Setup
-from bridle.config.load import Config
-from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Inbox, Server
+from bridle.engine.structured import AnswerShape
 from bridle.host.streams import Output, read_all
+from bridle.sessions.deferred import deferred_call
+from bridle.sessions.mirror import Follow
 from bridle.sessions.session import Session
+from bridle.sessions.store import Place
 from bridle.types.channel import Channel
 from bridle.types.errors import SessionError, UsageError
-from bridle.types.event import Noticed
 from bridle.types.ids import new_uuid
+from bridle.types.model import Provider
 from bridle.types.task import Task
 from bridle.types.text import encodable
 from bridle.types.turn import Prompt
 
+if TYPE_CHECKING:
+    from bridle.types.mcp import McpServers
+
 _STDIN, _STDOUT = 0, 1
 _STDIN_PATIENCE = 3.0
+_LAST_WORDS = 2.0
+"""Seconds for a reader to take the rest after we were told to stop."""
 _BACKGROUND_WAIT_MS = 600_000
+_NO_PROMPT = 'there is no prompt: give one as an argument (bridle -p "…") or on standard input'
 
 
-def run_print(args: Args, env: Mapping[str, str]) -> int:
-    """Run every prompt and return the exit code.
+def run_print(
+    args: Args, env: Mapping[str, str], *, around: Callable[[Provider], Provider] | None = None
+) -> int:
+    """Run every prompt and return the exit code; `around` wraps whoever answers.
 
     Raises:
         BridleError: nothing could be begun.
@@ -38,28 +55,57 @@ def run_print(args: Args, env: Mapping[str, str]) -> int:
     setup = set_up(args, env)
     prompts = _prompts_at_hand(args)
     _warn_of(setup)
-    return asyncio.run(_Run(setup).run(prompts))
+    return asyncio.run(_Run(setup, _shape(args), around).run(prompts))
 
 
 class _Run:
     """One process in print mode."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        shape: AnswerShape | None,
+        around: Callable[[Provider], Provider] | None = None,
+    ) -> None:
         self._setup = setup
+        self._shape = shape
+        self._around = around
         self._inbox = Inbox()
         self._server: Server | None = None
         self._task: asyncio.Task[None] | None = None
         self._code: int | None = None
+        self._follow: Follow | None = None
+        self._stopped = asyncio.Event()
 
     async def run(self, prompts: list[Prompt]) -> int:
         output = Output(_STDOUT, on_closed=self._lose_output)
         try:
-            session = open_session(self._setup, warn=_complain)
+            self._follow = _follow(self._setup.args, output)
+            session = open_session(self._setup, warn=_complain, follow=self._follow)
         except SessionError as error:
             return await self._refuse(output, error)
+        prompts = with_initial(
+            self._setup.agent, prompts or _continuation(session, self._setup.args), session
+        )
         front = _front(self._setup, session, output)
-        parts = await assemble(self._setup, session, front.channel, on_task=self._note_task)
-        self._server = server = Server(session, parts.runtime, self._inbox, on_rest=front.rest)
+        channel = _channel(self._setup.args, front, self._servers)
+        parts = await assemble(
+            self._setup,
+            session,
+            channel,
+            on_task=self._note_task,
+            wake=self._inbox.put,
+            brought=Brought(exchange=front.exchange, around=self._around),
+        )
+        if self._setup.args.on("init-only"):
+            await parts.close()
+            await front.finish()
+            return 0
+        self._server = server = Server(
+            session, parts.runtime, self._inbox, on_work=front.work, on_rest=front.rest
+        )
+        if self._shape is not None:
+            server.shape_answers(self._shape)
         for prompt in prompts:
             self._inbox.put(prompt)
         # From here on there is garbage; what start-up made stays and is never looked at again.
@@ -69,22 +115,26 @@ class _Run:
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             loop.add_signal_handler(number, self._stop, code)
         try:
-            self._task = asyncio.create_task(self._serve(session, parts.runtime, server, front))
+            self._task = asyncio.create_task(self._serve(session, parts, server, front))
             await asyncio.wait([self._task])
         finally:
             await parts.close()
         await front.finish()
-        await output.drain()
+        await self._drain(output)
         if not self._task.cancelled() and (fault := self._task.exception()) is not None:
             raise fault
         if self._code is not None:
             return self._code
         return 1 if front.outcome is not None and front.outcome.is_error else 0
 
-    async def _serve(self, session: Session, runtime: Runtime, server: Server, front: Front) -> None:
+    async def _serve(self, session: Session, parts: Parts, server: Server, front: Front) -> None:
+        settings = SessionSettings(self._setup, session, server, parts.hooks, warn=_complain)
+        CommandDoor(
+            self._setup, session, server, parts, settings, inbox=self._inbox, place=self._place
+        ).attend()
         serving = asyncio.create_task(server.serve(wait_for_tasks=self._patience(), say_waiting=_complain))
-        following = asyncio.create_task(self._follow_settings(session, front.channel))
-        feeding = asyncio.create_task(front.feed(self._inbox, server, runtime))
+        following = asyncio.create_task(settings.run())
+        feeding = asyncio.create_task(front.feed(self._inbox, server, settings))
         try:
             await asyncio.wait([serving, feeding], return_when=asyncio.FIRST_COMPLETED)
             if feeding.done():
@@ -95,28 +145,8 @@ class _Run:
                 task.cancel()
             await asyncio.gather(serving, following, feeding, return_exceptions=True)
 
-    async def _follow_settings(self, session: Session, channel: Channel) -> None:
-        from bridle.config.live import LiveConfig
-
-        await LiveConfig(
-            self._setup.config,
-            changed=lambda config: self._apply(session, channel, config),
-            report=lambda problem: _complain(f"warning: {problem}"),
-        ).run()
-
-    def _apply(self, session: Session, channel: Channel, config: Config) -> None:
-        """Settings changed on disk: the rules count from the next decision on."""
-        from bridle.cli.choices import refresh_rules
-
-        try:
-            rules, _ = refresh_rules(
-                self._setup.args, config, session.state.rules, trusted=self._setup.trusted
-            )
-        except UsageError as error:
-            _complain(f"warning: {error}")
-            return
-        session.swap(rules=rules)
-        channel.emit(Noticed("Settings have changed and were read again."))
+    def _place(self) -> Place:
+        return place_of(self._setup, warn=_complain, follow=self._follow)
 
     def _note_task(self, task: Task) -> None:
         if self._server is not None:
@@ -134,19 +164,35 @@ class _Run:
         """End the run: the turn is settled and reported, then the process leaves with this code."""
         if self._code is None:
             self._code = code
+        self._stopped.set()
         if self._task is not None:
             self._task.cancel()
 
     async def _refuse(self, output: Output, error: SessionError) -> int:
         args = self._setup.args
         if args.text("output-format") in ("json", "stream-json"):
-            from bridle.protocol.frames import encode, start_failure
+            from bridle.protocol.frames import encode
+            from bridle.protocol.result import start_failure
 
             session_id = args.text("resume") or args.text("session-id") or new_uuid()
             output.write(encode(start_failure(session_id, str(error))))
             await output.drain()
         _complain(str(error))
         return 1
+
+    def _servers(self) -> "McpServers | None":
+        return None if self._server is None else self._server.runtime.servers
+
+    async def _drain(self, output: Output) -> None:
+        """Wait until the reader has everything; one that stalls is left behind when we are told to go."""
+        draining = asyncio.create_task(output.drain())
+        stopping = asyncio.create_task(self._stopped.wait())
+        await asyncio.wait([draining, stopping], return_when=asyncio.FIRST_COMPLETED)
+        if not draining.done():
+            await asyncio.wait([draining], timeout=_LAST_WORDS)
+        for task in (draining, stopping):
+            task.cancel()
+        await asyncio.gather(draining, stopping, return_exceptions=True)
 
     def _patience(self) -> float:
         """How long to wait for background jobs, in seconds."""
@@ -160,8 +206,48 @@ def _front(setup: Setup, session: Session, output: Output) -> Front:
     if setup.args.text("input-format") != "stream-json":
         return PrintFront(setup, session, output)
     from bridle.cli.host_front import HostFront
+    from bridle.protocol.frames import encode
 
-    return HostFront(setup, session, output)
+    return HostFront(setup, session, lambda frame: output.write(encode(frame)))
+
+
+def _channel(args: Args, front: Front, servers: "Callable[[], McpServers | None]") -> Channel:
+    """Where events and questions go."""
+    tool = args.text("permission-prompt-tool")
+    if tool in (None, "stdio") or not is_attended(args):
+        return front.channel
+    from bridle.frontends.approval import ApprovedByTool
+
+    return ApprovedByTool(front.channel, tool, servers)
+
+
+def _follow(args: Args, output: Output) -> Follow | None:
+    """Who hears of every line of the transcript."""
+    if not args.on("session-mirror"):
+        return None
+    from bridle.protocol.frames import encode
+    from bridle.protocol.mirror import mirror_frames
+
+    def follow(path: str, entries: Sequence[Mapping[str, object]]) -> None:
+        for frame in mirror_frames(path, entries):
+            output.write(encode(frame))
+
+    return follow
+
+
+def _shape(args: Args) -> AnswerShape | None:
+    """The shape that answers must have.
+
+    Raises:
+        UsageError: it is not a JSON Schema.
+    """
+    if (text := args.text("json-schema")) is None:
+        return None
+    try:
+        schema = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"--json-schema is not JSON: {error}") from error
+    return AnswerShape(schema)
 
 
 def _prompts_at_hand(args: Args) -> list[Prompt]:
@@ -175,9 +261,23 @@ def _prompts_at_hand(args: Args) -> list[Prompt]:
         return [Prompt(content=words)] if words.strip() else []
     piped = "" if os.isatty(_STDIN) else _piped(words)
     text = "\n\n".join(part for part in (words, piped) if part.strip())
-    if not text:
-        raise UsageError('there is no prompt: give one as an argument (bridle -p "…") or on standard input')
-    return [Prompt(content=text)]
+    # A conversation with a call that was put off goes on without a prompt; which one is not known yet.
+    if not text and not (args.has("resume") or args.on("continue") or args.on("init-only")):
+        raise UsageError(_NO_PROMPT)
+    return [Prompt(content=text)] if text else []
+
+
+def _continuation(session: Session, args: Args) -> list[Prompt]:
+    """What stands for a prompt where a call that was put off is to be taken up again.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if args.text("input-format") == "stream-json" or args.on("init-only"):
+        return []
+    if deferred_call(session) is None:
+        raise UsageError(_NO_PROMPT)
+    return [Prompt(content="", meta=True)]
 
 
 def _piped(words: str) -> str:

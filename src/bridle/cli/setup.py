@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from bridle.cli.args import Args
 from bridle.config.load import Config
+from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Rule
 
 
@@ -19,3 +20,5 @@ class Setup(Struct, frozen=True, kw_only=True):
     model: str
     rules: tuple[Rule, ...]
     problems: tuple[str, ...]
+    agent: AgentDefinition | None = None
+    """What the main thread is, where it is to be an agent."""

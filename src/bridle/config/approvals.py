@@ -29,12 +29,12 @@ def is_approved(env: Mapping[str, str], project: str, *, kind: Kind, name: str, 
     What cannot be read approves nothing. `definition` is plain JSON as it stands in the file, before
     variables are filled in.
     """
-    try:
-        stored = msgspec.json.decode(read_bytes(_file(env), _LARGEST), type=_Approvals)
-    except (OSError, msgspec.DecodeError, RecursionError):
-        return False
-    known = stored.projects.get(trust_root(env, project), {}).get(kind, {})
-    return known.get(name) == digest(definition)
+    return _known(env, project, kind).get(name) == digest(definition)
+
+
+def is_known(env: Mapping[str, str], project: str, *, kind: Kind, name: str) -> bool:
+    """Whether the user has approved anything under this name in this project, however it was defined."""
+    return name in _known(env, project, kind)
 
 
 def approve(env: Mapping[str, str], project: str, *, kind: Kind, name: str, definition: Any) -> None:
@@ -61,6 +61,14 @@ def forget(env: Mapping[str, str], project: str, *, kind: Kind, name: str) -> No
 def digest(definition: Any) -> str:
     """A name for a definition: equal for the same JSON, whatever the order of its keys."""
     return hashlib.sha256(msgspec.json.encode(definition, order="sorted")).hexdigest()
+
+
+def _known(env: Mapping[str, str], project: str, kind: Kind) -> dict[str, str]:
+    try:
+        stored = msgspec.json.decode(read_bytes(_file(env), _LARGEST), type=_Approvals)
+    except (OSError, msgspec.DecodeError, RecursionError):
+        return {}
+    return stored.projects.get(trust_root(env, project), {}).get(kind, {})
 
 
 def _change(env: Mapping[str, str], project: str, kind: Kind, name: str, new: str | None) -> None:

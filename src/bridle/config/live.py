@@ -13,11 +13,18 @@ class LiveConfig:
     """The settings as they stand; `run` follows the files until it is cancelled."""
 
     def __init__(
-        self, config: Config, changed: Callable[[Config], None], report: Callable[[Problem], None]
+        self,
+        config: Config,
+        changed: Callable[[Config], None],
+        report: Callable[[Problem], None],
+        *,
+        agrees: Callable[[Config, Config], Awaitable[bool]] | None = None,
     ) -> None:
         self.current = config
         self._changed = changed
         self._report = report
+        self._agrees = agrees
+        """Asked with the settings before and after a change; one that is refused does not count."""
         self._told = {str(problem) for problem in config.problems}
         self._known = stamps(watched(config.inputs))
 
@@ -30,9 +37,14 @@ class LiveConfig:
         """Call `changed` with the new settings whenever the files say something else."""
         while True:
             await next_change(self._known, interval=interval, sleep=sleep)
-            before = self.current.raw
-            if self.refresh().raw != before:
-                self._changed(self.current)
+            before = self.current
+            after = self.refresh()
+            if after.raw == before.raw:
+                continue
+            if self._agrees is not None and not await self._agrees(before, after):
+                self.current = before
+                continue
+            self._changed(after)
 
     def refresh(self) -> Config:
         """Read the files now and tell nobody: for a caller that has written them itself."""

@@ -20,7 +20,7 @@ _MANAGED_ONLY = """
     strictPluginOnlyCustomization wslInheritsWindowsSettings
     """
 _NOT_FROM_FOLDERS = """
-    apiKeyHelper askUserQuestionTimeout autoMode awsAuthRefresh awsCredentialExport dialogExpiry
+    apiKeyHelper askUserQuestionTimeout autoMode awsAuthRefresh awsCredentialExport bridleModels dialogExpiry
     enableArtifact footerLinksRegexes forceLoginMethod forceLoginOrgUUID gcpAuthRefresh otelHeadersHelper
     pluginConfigs processWrapper sandbox.allowAppleEvents sandbox.credentials.allowPlaintextInject
     sandbox.credentials.awsPairs sandbox.credentials.sigv4 sandbox.filesystem.disabled

@@ -1,8 +1,9 @@
 """Reads the sandbox that the settings ask for."""
 
 import os.path
+import re
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from glob import glob, has_magic
 from typing import Any
 
@@ -10,18 +11,22 @@ from msgspec import Struct
 
 from bridle.config.load import Config
 from bridle.config.sandbox_schema import Sandbox as Settings
+from bridle.config.sandbox_schema import SandboxCredentials, SandboxNetwork
 from bridle.config.sources import Layer
 from bridle.host.paths import bridle_dir, config_home, global_state_file
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
 from bridle.host.sandbox.confinement import Confinement, Walls
-from bridle.host.sandbox.linux import LinuxWalls, find_way
+from bridle.host.sandbox.linux import LinuxWalls, find_footing
 from bridle.host.sandbox.policy import Network, Policy
 from bridle.host.sandbox.proxy import Gate, Proxy
 from bridle.host.sandbox.room import Room, close_room, open_room
 from bridle.host.sandbox.seatbelt import PROGRAM, SeatbeltWalls
+from bridle.host.sandbox.upstream import upstream_problem
 from bridle.types.errors import ConfigError
 from bridle.types.question import Answer, NetworkQuestion
 from bridle.types.sandbox import Sandbox
+
+_FETCHES = re.compile(r"WebFetch\(domain:([^\s()]+)\)")
 
 
 class Wish(Struct, frozen=True, kw_only=True):
@@ -53,8 +58,8 @@ async def make_sandbox(
     for problem in wish.problems:
         warn(problem)
     room = open_room(env)
-    proxy = Proxy(Gate(wish.policy.network, ask)) if wish.policy.network.mode == "proxy" else None
-    walls = await _build(wish.policy, settings, room, platform, roots=roots, env=env, proxy=proxy)
+    proxy = Proxy(Gate(wish.policy.network, ask, env=env)) if wish.policy.network.mode == "proxy" else None
+    walls = await _build(wish.policy, settings, room, platform, roots=roots, env=env, proxy=proxy, warn=warn)
     if isinstance(walls, str):
         if settings.fail_if_unavailable:
             close_room(room)
@@ -87,9 +92,8 @@ def read_policy(config: Config, *, cwd: str, env: Mapping[str, str]) -> Wish:
     """Everything that the layers of settings say about what commands may touch."""
     settings = config.settings.sandbox or Settings()
     filesystem = settings.filesystem
-    credentials = settings.credentials
     paths = _Paths(config, cwd=cwd, env=env)
-    files = tuple(credentials.files or ()) if credentials else ()
+    credentials = settings.credentials
     variables = tuple(credentials.env_vars or ()) if credentials else ()
     managed_reads = filesystem is not None and filesystem.allow_managed_read_paths_only is True
     policy = Policy(
@@ -101,7 +105,7 @@ def read_policy(config: Config, *, cwd: str, env: Mapping[str, str]) -> Wish:
             bridle_dir(env),
             config.inputs.managed_dir,
         ),
-        unreadable=(*paths.listed("denyRead"), *paths.resolve("userSettings", (file.path for file in files))),
+        unreadable=tuple(dict.fromkeys((*paths.listed("denyRead"), *paths.credentials()))),
         readable_again=paths.listed("allowRead", managed_only=managed_reads),
         hidden_variables=tuple(variable.name for variable in variables),
         network=_network(config, settings),
@@ -109,31 +113,44 @@ def read_policy(config: Config, *, cwd: str, env: Mapping[str, str]) -> Wish:
         weaker_nesting=settings.enable_weaker_nested_sandbox is True,
         apple_events=settings.allow_apple_events is True,
     )
-    masked = [*(file.path for file in files if file.mode == "mask")]
-    masked += (variable.name for variable in variables if variable.mode == "mask")
-    problems = [
-        f"sandbox.credentials: masking is not supported, so {name} is hidden instead" for name in masked
-    ]
+    return Wish(policy=policy, problems=tuple(_unsupported(settings, env)))
+
+
+def _unsupported(settings: Settings, env: Mapping[str, str]) -> Iterator[str]:
+    """A line for each key that asks for something bridle does not do, with what it does instead."""
+    credentials = settings.credentials or SandboxCredentials()
+    masked = [file.path for file in credentials.files or () if file.mode == "mask"]
+    masked += (variable.name for variable in credentials.env_vars or () if variable.mode == "mask")
+    for name in masked:
+        yield f"sandbox.credentials: masking is not supported, so {name} is hidden; set its mode to deny"
+    for key, value in (
+        ("allowPlaintextInject", credentials.allow_plaintext_inject),
+        ("awsPairs", credentials.aws_pairs),
+        ("sigv4", credentials.sigv4),
+    ):
+        if value:
+            yield f"sandbox.credentials.{key} has no effect, because nothing is masked; remove it"
     if settings.network is not None and settings.network.tls_terminate is not None:
-        problems.append(
-            "sandbox.network.tlsTerminate is not supported: connections stay encrypted end to end"
+        yield (
+            "sandbox.network.tlsTerminate is not supported: connections stay encrypted end to end; remove it"
         )
-    return Wish(policy=policy, problems=tuple(problems))
+    if problem := upstream_problem(env):
+        yield f"sandbox: {problem}"
 
 
 def _network(config: Config, settings: Settings) -> Network:
-    given = settings.network
-    if given is None:
-        return Network(mode="proxy")
+    given = settings.network or SandboxNetwork()
     managed_only = given.allow_managed_domains_only is True
-    allowed = _collect(config, ("network", "allowedDomains"), managed_only=managed_only)
+    allowed = [text for _, text in _collect(config, ("network", "allowedDomains"), managed_only=managed_only)]
     # An empty list says that nothing is allowed; only a missing one leaves room for questions.
-    strict = given.strict_allowlist is True or managed_only or given.allowed_domains == ()
+    closed = given.allowed_domains == ()
+    strict = given.strict_allowlist is True or managed_only or closed
+    allowed += () if closed else _ruled_domains(config, "allow", managed_only=managed_only)
     own_proxy = given.http_proxy_port is not None or given.socks_proxy_port is not None
     return Network(
         mode="off" if strict and not allowed and not own_proxy else "proxy",
-        allowed=tuple(text for _, text in allowed),
-        denied=given.denied_domains or (),
+        allowed=tuple(dict.fromkeys(allowed)),
+        denied=tuple(dict.fromkeys((*(given.denied_domains or ()), *_ruled_domains(config, "deny")))),
         strict=strict,
         all_unix_sockets=given.allow_all_unix_sockets is True,
         unix_sockets=given.allow_unix_sockets or (),
@@ -143,6 +160,18 @@ def _network(config: Config, settings: Settings) -> Network:
         http_port=given.http_proxy_port,
         socks_port=given.socks_proxy_port,
     )
+
+
+def _ruled_domains(config: Config, effect: str, *, managed_only: bool = False) -> Iterator[str]:
+    """The hosts that rules for fetching name: what may be fetched may be reached, and the other way round."""
+    for layer in config.layers:
+        permissions: Any = layer.values.get("permissions")
+        listed: Any = permissions.get(effect) if isinstance(permissions, dict) else None
+        if managed_only and layer.source != "policySettings":
+            continue
+        for rule in listed if isinstance(listed, list | tuple) else ():
+            if isinstance(rule, str) and (found := _FETCHES.fullmatch(rule.strip())):
+                yield found[1]
 
 
 class _Paths:
@@ -160,8 +189,12 @@ class _Paths:
         paths = [path for source, text in found for path in self._resolved(source, text, globs=not writes)]
         return tuple(dict.fromkeys(paths))
 
-    def resolve(self, source: str, texts: Iterable[str]) -> tuple[str, ...]:
-        return tuple(path for text in texts for path in self._resolved(source, text, globs=True))
+    def credentials(self) -> Iterator[str]:
+        """The files that hold credentials; a mask is not had, so they are hidden whatever their mode."""
+        for layer in self._config.layers:
+            for entry in _values(layer, ("credentials", "files")):
+                if isinstance(entry, dict) and isinstance(path := entry.get("path"), str):
+                    yield from self._resolved(layer.source, path, globs=True)
 
     def _resolved(self, source: str, text: str, *, globs: bool) -> Iterator[str]:
         plain = text.removesuffix("/**").rstrip("/") or "/"
@@ -187,7 +220,7 @@ def _collect(
     )
 
 
-def _values(layer: Layer, keys: tuple[str, ...]) -> tuple[str, ...]:
+def _values(layer: Layer, keys: tuple[str, ...]) -> tuple[Any, ...]:
     values: Any = layer.values.get("sandbox")
     for key in keys:
         values = values.get(key) if isinstance(values, dict) else None
@@ -208,6 +241,7 @@ async def _build(
     roots: Callable[[], tuple[str, ...]],
     env: Mapping[str, str],
     proxy: Proxy | None,
+    warn: Callable[[str], None],
 ) -> Walls | str:
     """The walls, or why there are none."""
     if platform == "darwin":
@@ -217,12 +251,18 @@ async def _build(
     if platform != "linux":
         return f"there is none for {platform}"
     bubblewrap = find_bubblewrap(settings.bwrap_path)
-    way = await find_way(policy, room=room, bubblewrap=bubblewrap)
-    if way not in ("bubblewrap", "direct", "landlock"):
-        return way
+    footing = await find_footing(policy, room=room, bubblewrap=bubblewrap)
+    if isinstance(footing, str):
+        return footing
+    if policy.filesystem and not footing.oversees:
+        warn(
+            "sandbox: this kernel does not tell about new files, so protected names that do not exist yet "
+            "are held only at the top of the working folders"
+        )
     return LinuxWalls(
         policy,
-        way,
+        footing.way,
+        oversees=footing.oversees,
         room=room,
         roots=roots,
         registry=os.path.join(bridle_dir(env), "sandbox"),

@@ -137,13 +137,39 @@ class PolicyHelper(Struct, frozen=True, kw_only=True, rename="camel"):
 class ModelFacts(Struct, frozen=True, kw_only=True, rename="camel"):
     """What bridle cannot know about a model by itself; prices are USD per million tokens."""
 
-    input_price: Price
-    output_price: Price
+    input_price: Price | None = None
+    output_price: Price | None = None
     cache_read_price: Price | None = None
     cache_write_price: Price | None = None
     context_window: Count | None = None
     max_output: Count | None = None
     thinking: Literal["adaptive", "enabled", "none"] | None = None
+    efforts: tuple[str, ...] | None = None
+    capabilities: tuple[Literal["tools", "images", "pdf", "reasoning"], ...] | None = None
+    dialect: Literal[
+        "anthropic", "chat", "responses", "gemini", "bedrock", "vertex", "offline",
+    ] | None = None  # fmt: skip
+    name: str | None = None
+    base_url: str | None = None
+    key_env: str | None = None
+    headers: dict[str, str] | None = None
+    quirks: dict[str, Any] | None = None
+
+
+class BudgetLimit(Struct, frozen=True, kw_only=True):
+    """What may be used in one scope."""
+
+    usd: Annotated[float, Meta(ge=0)] | None = None
+    tokens: Count | None = None
+    calls: Count | None = None
+    seconds: Annotated[float, Meta(ge=0)] | None = None
+
+
+class BridleBudgets(Struct, frozen=True, kw_only=True):
+    run: BudgetLimit | None = None
+    agent: BudgetLimit | None = None
+    project: BudgetLimit | None = None
+    day: BudgetLimit | None = None
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -152,7 +178,11 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     advisor_model: str | None = None
     always_thinking_enabled: bool | None = None
     available_models: tuple[str, ...] | None = None
-    bridle_models: dict[str, ModelFacts] | None = None
+    bridle_background_work: bool | None = None
+    bridle_budgets: BridleBudgets | None = None
+    bridle_idle_compaction: bool | None = None
+    bridle_models: dict[str, ModelFacts | str] | None = None
+    bridle_record_usage: bool | None = None
     effort_level: Literal["low", "medium", "high", "xhigh"] | None = None
     enforce_available_models: bool | None = None
     fallback_model: tuple[str, ...] | None = None

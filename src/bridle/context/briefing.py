@@ -1,27 +1,77 @@
 """What the model of one session is told besides the conversation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import msgspec
 
 from bridle.context.instructions import load, nested_for
 from bridle.context.prompt import PromptInputs, build_system
-from bridle.context.reminders import nested_reminder, opening_reminders
-from bridle.context.scope import InstructionFile, Instructions, Scope
+from bridle.context.reminders import nested_reminder, opening_reminders, reminder
+from bridle.context.scope import InstructionFile, Instructions, Reason, Scope
 from bridle.host.git import GitSnapshot
 from bridle.types.block import TextBlock
+
+LoadReason = Reason | Literal["compact"]
 
 
 class SessionBriefing:
     """The system prompt never changes by a byte; a folder's instructions are given once, on entering it."""
 
-    def __init__(self, inputs: PromptInputs, *, scope: Scope | None, git: GitSnapshot | None) -> None:
+    def __init__(
+        self,
+        inputs: PromptInputs,
+        *,
+        scope: Scope | None,
+        git: GitSnapshot | None,
+        on_load: Callable[[InstructionFile, LoadReason], None] | None = None,
+        listings: Sequence[Callable[[], str | None]] = (),
+    ) -> None:
         self._inputs = inputs
+        self._listings = listings
+        """What there is to choose from when a conversation begins, such as agents; None for nothing."""
+        self._on_load = on_load
+        """Told of every file that is put before the model."""
+        self._reason: LoadReason | None = None
         self._scope = scope
         self._git = git
         self._prompts: dict[str, tuple[TextBlock, ...]] = {}
         self._loaded: Instructions | None = None
         self._seen: frozenset[str] = frozenset()
+
+    @property
+    def files(self) -> tuple[InstructionFile, ...]:
+        """The instruction files that the conversation begins with."""
+        return self._instructions().files
+
+    def rephrased(self, **changes: Any) -> "SessionBriefing":
+        """The same for a session whose system prompt is to be another: fields of `PromptInputs`."""
+        other = SessionBriefing(
+            msgspec.structs.replace(self._inputs, **changes),
+            scope=self._scope,
+            git=self._git,
+            on_load=self._on_load,
+            listings=self._listings,
+        )
+        other._loaded, other._seen = self._loaded, self._seen
+        return other
+
+    def for_agent(self, prompt: str, *, cwd: str, instructions: bool) -> "SessionBriefing":
+        """The same for an agent of the session, with its own system prompt."""
+        other = SessionBriefing(
+            msgspec.structs.replace(
+                self._inputs,
+                environment=msgspec.structs.replace(self._inputs.environment, cwd=cwd),
+                custom=prompt,
+                append="",
+            ),
+            scope=self._scope if instructions else None,
+            git=self._git if instructions else None,
+            on_load=self._on_load,
+        )
+        if instructions:
+            other._loaded, other._seen = self._loaded, self._seen
+        return other
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -43,8 +93,14 @@ class SessionBriefing:
                 files=self._instructions().files,
                 git=self._git,
                 environment=inputs.environment if inputs.facts_in_message else None,
-            )
+            ),
+            *(reminder(text) for listing in self._listings if (text := listing())),
         ]
+
+    def anew(self) -> list[TextBlock]:
+        """The reminders once more, read again, for a conversation that has lost its beginning."""
+        self._loaded, self._reason = None, "compact"
+        return self.opening()
 
     def beside(self, paths: Sequence[str]) -> str | None:
         if self._scope is None:
@@ -55,6 +111,7 @@ class SessionBriefing:
             nested = nested_for(path, self._scope, waiting=loaded.waiting, already=self._seen)
             self._seen = nested.seen
             found += nested.files
+        self._tell(found)
         block = nested_reminder(tuple(found))
         return None if block is None else block["text"]
 
@@ -62,4 +119,11 @@ class SessionBriefing:
         if self._loaded is None:
             self._loaded = load(self._scope) if self._scope is not None else Instructions()
             self._seen = self._loaded.seen
+            self._tell(self._loaded.files)
         return self._loaded
+
+    def _tell(self, files: Sequence[InstructionFile]) -> None:
+        if self._on_load is not None:
+            for file in files:
+                self._on_load(file, self._reason or file.reason)
+            self._reason = None

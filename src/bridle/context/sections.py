@@ -63,6 +63,16 @@ TOOL_ADVICE: tuple[tuple[frozenset[str], str], ...] = (
         "Start servers and other long commands in the background and look at them with TaskOutput.",
     ),
     (
+        frozenset({"Agent"}),
+        "Hand open-ended searches and independent pieces of work to agents; do yourself what takes a few "
+        "calls.",
+    ),
+    (
+        frozenset({"TaskCreate", "TaskUpdate"}),
+        "For work of three or more steps keep a list with TaskCreate and TaskUpdate: one task in progress, "
+        "each completed when it is done and checked.",
+    ),
+    (
         frozenset({"TodoWrite"}),
         "For work of three or more steps keep a list with TodoWrite: one item in progress, each ticked off "
         "when it is done and checked.",

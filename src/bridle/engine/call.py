@@ -17,6 +17,10 @@ class Call(Struct, frozen=True, kw_only=True):
     flaw: str | None = None
     """Why the input could not be read at all."""
 
+    def as_use(self) -> dict[str, Any]:
+        """The call as the result of a turn names it."""
+        return {"id": self.id, "name": self.name, "input": dict(self.input)}
+
 
 class Settled(Struct, frozen=True, kw_only=True):
     """What a call came to."""
@@ -24,6 +28,12 @@ class Settled(Struct, frozen=True, kw_only=True):
     output: ToolOutput
     context: tuple[str, ...] = ()
     """Text for the model beside the result: instructions for the files it touched, words of hooks."""
+
+
+class PutOff(Struct, frozen=True, kw_only=True):
+    """A hook wants the call to wait for a later run: it gets no result now."""
+
+    call: Call
 
 
 def failure(message: str) -> ToolOutput:

@@ -1,14 +1,17 @@
 """Runs the calls of one answer: together where that is safe, else alone, each with exactly one result."""
 
 import asyncio
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from bridle.engine.call import Call, Settled, failure
+from bridle.engine.call import Call, PutOff, Settled, failure
 from bridle.engine.results import ResultBudget, normalise
 from bridle.engine.turn import Turn
 from bridle.engine.wording import CALL_CANCELLED
-from bridle.types.block import ToolUseBlock, result_block, text_block
+from bridle.types.block import ToolResultBlock, ToolUseBlock, result_block, text_block
 from bridle.types.event import ToolFinished, ToolStarted
+
+if TYPE_CHECKING:
+    from bridle.types.hook import BatchCall
 
 _CANCELS_SIBLINGS = "Bash"
 
@@ -16,7 +19,7 @@ _CANCELS_SIBLINGS = "Bash"
 class _Job:
     """A call in the queue."""
 
-    __slots__ = ("call", "cancelled_for", "parallel", "source", "state", "task")
+    __slots__ = ("call", "cancelled_for", "parallel", "result", "source", "state", "task")
 
     def __init__(self, call: Call, source: str, *, parallel: bool) -> None:
         self.call = call
@@ -25,6 +28,7 @@ class _Job:
         self.state: Literal["queued", "running", "settled"] = "queued"
         self.task: asyncio.Task[None] | None = None
         self.cancelled_for: str | None = None
+        self.result: ToolResultBlock | None = None
 
 
 class CallQueue:
@@ -40,6 +44,8 @@ class CallQueue:
         self._held = held
         self._jobs: list[_Job] = []
         self._given_up: str | None = None
+        self._counted = asyncio.Event()
+        """It is known whether there is more than one call."""
         self._budget = ResultBudget(turn.runtime.limits.message_result_chars)
 
     def __len__(self) -> int:
@@ -53,12 +59,15 @@ class CallQueue:
         call = Call(id=block["id"], name=block["name"], input=block["input"], flaw=flaw)
         tool = self._turn.runtime.toolbox.find(call.name)
         self._jobs.append(_Job(call, source, parallel=is_parallel(tool, call)))
+        if len(self._jobs) > 1:
+            self._counted.set()
         if self._given_up is not None:
             self.refuse(self._given_up)
         self._pump()
 
     def release(self) -> None:
-        """Let held calls start."""
+        """The answer is whole: let held calls start."""
+        self._counted.set()
         self._held = False
         self._pump()
 
@@ -68,6 +77,18 @@ class CallQueue:
             if job.state == "queued":
                 self._announce(job)
                 self._settle(job, Settled(output=failure(message)), seconds=0.0)
+
+    def batch(self) -> "list[BatchCall]":
+        """Every call with what the model reads of it, in the order of the answer."""
+        return [
+            {
+                "tool_name": job.call.name,
+                "tool_input": job.call.input,
+                "tool_use_id": job.call.id,
+                "tool_response": job.result.get("content") if job.result is not None else None,
+            }
+            for job in self._jobs
+        ]
 
     def _pump(self) -> None:
         if self._held:
@@ -94,17 +115,24 @@ class CallQueue:
         clock = self._turn.runtime.clock
         began = clock()
         try:
-            settled = await dispatch(job.call, self._turn)
+            settled = await dispatch(job.call, self._turn, is_alone=self._is_alone)
         except asyncio.CancelledError:
             if job.cancelled_for is None:
                 raise
             if (task := asyncio.current_task()) is not None:
                 task.uncancel()
             settled = Settled(output=failure(job.cancelled_for))
+        if isinstance(settled, PutOff):
+            job.state, self._turn.deferred = "settled", settled.call
+            return
         self._settle(job, settled, seconds=clock() - began)
         if settled.output.is_error and job.call.name == _CANCELS_SIBLINGS and job.cancelled_for is None:
             self._cancel_siblings(job)
         self._pump()
+
+    async def _is_alone(self) -> bool:
+        await self._counted.wait()
+        return len(self._jobs) == 1
 
     def _cancel_siblings(self, failed: _Job) -> None:
         self._given_up = message = CALL_CANCELLED.format(tool=failed.call.name)
@@ -130,6 +158,7 @@ class CallQueue:
             storage=turn.runtime.storage,
         )
         result = result_block(call.id, normalise(output.content), is_error=output.is_error)
+        job.result = result
         entry = turn.session.say_user([result], data=output.data, source=job.source)
         turn.user_lines += 1
         if settled.context:

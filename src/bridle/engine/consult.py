@@ -1,7 +1,9 @@
 """The door for model calls on the side: counted, budgeted, never part of the conversation."""
 
-from bridle.engine.guards import money_limit
-from bridle.engine.turn import Turn
+from bridle.engine.guards import is_overspent
+from bridle.engine.runtime import Runtime
+from bridle.engine.turn import Turn, record_spend
+from bridle.sessions.session import Session
 from bridle.types.block import AssistantMessage, text_block
 from bridle.types.errors import ProviderError, ToolError
 from bridle.types.history import History
@@ -16,24 +18,36 @@ async def consult(turn: Turn, question: Consultation) -> AssistantMessage:
     Raises:
         ToolError: the model could not be asked.
     """
-    if (objection := money_limit(turn)) is not None:
-        raise ToolError(" ".join(objection.errors))
-    asking = turn.runtime.asking
+    model = turn.runtime.asking.small_model if question.role == "small" else turn.model
+    return await consult_beside(turn.session, turn.runtime, question, model=model)
+
+
+async def consult_beside(
+    session: Session, runtime: Runtime, question: Consultation, *, model: str
+) -> AssistantMessage:
+    """The same where no turn may be running; the role of the question does not count.
+
+    Raises:
+        ToolError: the model could not be asked.
+    """
+    if (objection := is_overspent(session, runtime)) is not None:
+        raise ToolError(objection)
     request = ModelRequest(
-        model=asking.small_model if question.role == "small" else turn.model,
+        model=model,
         system=(text_block(question.system),) if question.system else (),
         history=History.of({"role": "user", "content": question.prompt}),
         tools=question.tools,
         max_tokens=question.max_tokens,
         thinking=Thinking("disabled"),
-        user_id=asking.user_id,
-        session_id=turn.session.id,
+        user_id=runtime.asking.user_id,
+        session_id=session.id,
         cache=False,
     )
     try:
-        async for event in turn.runtime.provider.stream(request):
+        async for event in runtime.provider.stream(request):
             if isinstance(event, Completed):
-                turn.spend(event.message["model"], Usage.from_api(event.message["usage"]), main=False)
+                usage = Usage.from_api(event.message["usage"])
+                record_spend(session, runtime, event.message["model"], usage)
                 return event.message
     except ProviderError as error:
         raise ToolError(f"A model had to be asked on the side and could not answer: {error}") from error

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridle.engine.turn import Turn
+from bridle.permissions.auto_grants import mode_notice
 from bridle.permissions.updates import PERSISTENT, changed_folders, changed_rules, mode_of, read_update
 from bridle.types.errors import ConfigError
-from bridle.types.event import Noticed
+from bridle.types.event import ModeChanged, Noticed
 from bridle.types.permission import PermissionUpdate
 
 
@@ -34,7 +35,11 @@ def _apply(turn: Turn, update: PermissionUpdate) -> None:
             mode = mode_of(update)
             if mode not in (*turn.runtime.modes, session.state.mode):
                 raise ValueError(f"this session may not switch to {mode}.")
-            session.swap(mode=mode)
+            if (notice := mode_notice(session.state.mode, mode, session.state.rules)) is not None:
+                _warn(turn, notice)
+            if mode != session.state.mode:
+                session.swap(mode=mode)
+                turn.runtime.channel.emit(ModeChanged(mode))
 
 
 async def _persist(turn: Turn, update: PermissionUpdate) -> None:

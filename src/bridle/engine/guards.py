@@ -1,6 +1,8 @@
 """Limits that are checked before each step."""
 
+from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Ending, Turn
+from bridle.sessions.session import Session
 
 
 def turn_limit(turn: Turn) -> Ending | None:
@@ -11,10 +13,9 @@ def turn_limit(turn: Turn) -> Ending | None:
 
 
 def money_limit(turn: Turn) -> Ending | None:
-    most = turn.runtime.limits.max_budget_usd
-    if most is None or turn.session.total_cost_usd < most:
+    if (overspent := is_overspent(turn.session, turn.runtime)) is None:
         return None
-    return Ending.failed("budget_exhausted", "error_max_budget_usd", f"Reached maximum budget (${most:g})")
+    return Ending.failed("budget_exhausted", "error_max_budget_usd", overspent)
 
 
 def token_limit(turn: Turn) -> Ending | None:
@@ -23,6 +24,14 @@ def token_limit(turn: Turn) -> Ending | None:
         return None
     said = f"Reached maximum of {most} tokens in one turn"
     return Ending.failed("budget_exhausted", "error_max_budget_usd", said)
+
+
+def is_overspent(session: Session, runtime: Runtime) -> str | None:
+    """The sentence that says so when the session has cost all that it may."""
+    most = runtime.limits.max_budget_usd
+    if most is None or session.billed_usd < most:
+        return None
+    return f"Reached maximum budget (${most:g})"
 
 
 GUARDS = (turn_limit, money_limit, token_limit)

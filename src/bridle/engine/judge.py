@@ -8,7 +8,8 @@ import msgspec
 from bridle.config.schema import AutoMode
 from bridle.engine.consult import consult
 from bridle.engine.turn import Turn
-from bridle.permissions.auto import Verdict, needs_person, read_verdict, without_review
+from bridle.engine.wording import CLASSIFIER_CONTEXT
+from bridle.permissions.auto import Verdict, needs_person, planning_doubt, read_verdict, without_review
 from bridle.permissions.auto_prompt import (
     LARGEST_ACTION,
     LARGEST_RULES,
@@ -27,6 +28,7 @@ Judge = Callable[[Turn, Case, Ask], Awaitable[Decision]]
 
 _PATIENCE = 60.0
 _ANSWER_TOKENS = 2_000
+_MOST_NOTES = 10
 _ADVICE = (
     "Go on with what does not depend on this call. You may reach the goal in another ordinary way, but do "
     "not disguise, split or reroute what was refused. If there is no other way, stop and tell the user what "
@@ -34,8 +36,11 @@ _ADVICE = (
 )
 
 
-def make_judge(settings: AutoMode | None, *, patience: float = _PATIENCE) -> Judge:
-    """A judge by the built-in rules and the user's, who lets a review take at most `patience` seconds."""
+def make_judge(settings: AutoMode | None, *, patience: float = _PATIENCE, during_plan: bool = True) -> Judge:
+    """A judge by the built-in rules and the user's, who lets a review take at most `patience` seconds.
+
+    `during_plan` is whether commands are reviewed that plan mode would refuse, where auto mode can be had.
+    """
     rules = merged(settings)
     system = system_text(rules)
 
@@ -43,6 +48,12 @@ def make_judge(settings: AutoMode | None, *, patience: float = _PATIENCE) -> Jud
         """Settle a doubt of the gate; whatever the reviewer leaves open stays a question for a person."""
         if needs_person(case, doubt):
             return doubt
+        if case.mode == "plan":
+            if not during_plan or "auto" not in turn.runtime.modes:
+                return doubt
+            planned = system_text(rules, planning=True)
+            answer = await _review(turn, case, doubt, rules=rules, system=planned, patience=patience)
+            return _settled_plan(turn, case, doubt, answer)
         if (allowed := without_review(case, turn.runtime.decide, rules)) is not None:
             return _allowed(turn, allowed)
         answer = await _review(turn, case, doubt, rules=rules, system=system, patience=patience)
@@ -63,7 +74,7 @@ async def _review(
         return f"its input has more than {LARGEST_ACTION} characters"
     if rules.size > LARGEST_RULES:
         return f"the rules in autoMode have more than {LARGEST_RULES} characters; shorten them"
-    transcript = condense(turn.session.entries)
+    transcript = condense(turn.session.entries) + _notes(turn)
     asked = Consultation(
         system=system,
         prompt=question_text(case, transcript=transcript, action=action, doubt=doubt.reason),
@@ -81,6 +92,17 @@ async def _review(
     return read_verdict(text_of(message["content"])) or "the reviewer's answer cannot be read"
 
 
+def _notes(turn: Turn) -> str:
+    """What hooks want the reviewer to know of earlier results; the newest notes weigh most."""
+    said = [
+        entry.get("content", "")
+        for entry in turn.session.entries
+        if entry["type"] == "system" and entry["subtype"] == CLASSIFIER_CONTEXT
+    ]
+    # One line of JSON each, like the rest: a note must not be able to end the transcript it stands in.
+    return "".join(f"\n{msgspec.json.encode({'hook_note': text}).decode()}" for text in said[-_MOST_NOTES:])
+
+
 def _settled(turn: Turn, case: Case, doubt: Ask, answer: Verdict) -> Decision:
     match answer.verdict:
         case "allow":
@@ -96,10 +118,20 @@ def _settled(turn: Turn, case: Case, doubt: Ask, answer: Verdict) -> Decision:
             return Deny(f"auto mode: {answer.reason}. {_ADVICE}", "classifier")
 
 
+def _settled_plan(turn: Turn, case: Case, doubt: Ask, answer: Verdict | str) -> Decision:
+    """While planning, all but a clear yes leaves the refusal of the mode as it is."""
+    if isinstance(answer, str) or answer.verdict != "allow" or turn.session.state.mode != "plan":
+        return doubt
+    now = turn.runtime.decide(msgspec.structs.replace(case, rules=turn.rules))
+    if planning_doubt(case, now) is None and not isinstance(now, Allow):
+        return now
+    return Allow(f"auto mode: {answer.reason}", "classifier")
+
+
 def _new_objection(turn: Turn, case: Case) -> Ask | Deny | None:
     """What the gate says against the call by now: rules and mode may have changed during the review."""
     state = turn.session.state
-    now = turn.runtime.decide(msgspec.structs.replace(case, rules=state.rules, mode=state.mode))
+    now = turn.runtime.decide(msgspec.structs.replace(case, rules=turn.rules, mode=state.mode))
     match now:
         case Allow():
             return None

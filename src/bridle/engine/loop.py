@@ -2,32 +2,35 @@
 
 import asyncio
 
+import msgspec
+
+from bridle.engine.arrivals import take_arrivals
 from bridle.engine.guards import first_objection, money_limit
+from bridle.engine.hearing import hear_fault, hear_prompt, hear_stop, refusal
+from bridle.engine.room import compact_unasked, make_room
 from bridle.engine.runtime import Runtime
-from bridle.engine.step import StepEnd, take_step
-from bridle.engine.turn import Ending, Turn, api_ending
-from bridle.engine.wording import (
-    CALL_INTERRUPTED,
-    CALL_LOST,
-    INTERRUPTED,
-    INTERRUPTED_IN_TOOLS,
-    NUDGE_EMPTY,
-    NUDGE_REFUSED,
-    RESUME_BROKEN,
-    RESUME_CUT,
+from bridle.engine.settling import (
+    settle_defect,
+    settle_deferral,
+    settle_fault,
+    settle_interrupt,
+    settle_stop,
 )
+from bridle.engine.shaped import shaped_ending
+from bridle.engine.step import StepEnd, take_step
+from bridle.engine.token_budget import token_nudge
+from bridle.engine.turn import Ending, Turn
+from bridle.engine.wording import NUDGE_EMPTY, NUDGE_REFUSED, RESUME_BROKEN, RESUME_CUT
+from bridle.sessions.deferred import deferred_call
 from bridle.sessions.session import Session
-from bridle.types.block import AssistantMessage, UserBlock, result_block, text_block, text_of
+from bridle.types.block import text_block, text_of
 from bridle.types.entry import UserEntry
 from bridle.types.errors import ProviderError
-from bridle.types.event import ApiFault, AssistantSaid, Noticed, ToolFinished, TurnStarted, UserSaid
-from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome
-from bridle.types.ids import new_uuid
+from bridle.types.event import Noticed, TurnStarted, UserSaid
+from bridle.types.hook_outcome import HookOutcome
 from bridle.types.turn import Outcome, Prompt
-from bridle.types.usage import Usage
 
 _MOST_RESUMES = 3
-_MOST_STOP_BLOCKS = 8
 _ESCALATED_TOKENS = 64_000
 
 
@@ -39,30 +42,44 @@ async def run_turn(session: Session, prompt: Prompt, runtime: Runtime) -> Outcom
     """
     turn = Turn(session, prompt, runtime)
     try:
-        ending = await _take_up(turn) or await _work(turn)
-    except ProviderError as error:
-        ending = _record_fault(turn, error)
+        ending = await _try_to_work(turn)
     except asyncio.CancelledError:
-        turn.finish(_settle_interrupt(turn))
+        turn.finish(settle_interrupt(turn))
         raise
     except BaseException as defect:
         # Not ours to handle, but the turn still gets its result and every call its answer.
-        turn.finish(_settle_defect(turn, defect))
+        turn.finish(settle_defect(turn, defect))
         raise
     return turn.finish(ending)
+
+
+async def _try_to_work(turn: Turn) -> Ending:
+    """Take the prompt up and work on it, as far as the model can answer."""
+    try:
+        return await _take_up(turn) or await _work(turn)
+    except ProviderError as error:
+        ending = settle_fault(turn, error)
+        await hear_fault(turn, error.kind, ending.text)
+        return ending
 
 
 async def _take_up(turn: Turn) -> Ending | None:
     """Put the prompt on disk and open the turn; a hook may refuse it."""
     session, prompt, runtime = turn.session, turn.prompt, turn.runtime
-    said = await _hear_about_prompt(turn)
+    runtime.hooks.begin_turn(turn.id)
+    said = await hear_prompt(turn, prompt)
     if said.block is not None:
-        runtime.channel.emit(Noticed(f"The prompt was refused by a hook: {said.block}", "warning"))
-        return Ending("completed", text=said.block)
-    entry = record_prompt(session, prompt, runtime)
-    if said.context:
-        session.say_user([text_block(text) for text in said.context], meta=True)
+        return Ending("completed", text=refusal(prompt, said))
+    if runtime.attach is not None and not prompt.meta:
+        prompt = turn.prompt = await runtime.attach(turn, prompt)
+    waiting = deferred_call(session)
+    # The result of a call that waits must stand before the prompt, which is recorded behind it.
+    uuid = _record(turn, said) if waiting is None else turn.id
+    if runtime.checkpoints is not None:
+        await runtime.checkpoints.begin(uuid)
     await session.sync()
+    if runtime.servers is not None:
+        await runtime.servers.settle()
     runtime.channel.emit(
         TurnStarted(
             model=turn.model,
@@ -70,26 +87,37 @@ async def _take_up(turn: Turn) -> Ending | None:
             mode=session.state.mode,
             cwd=runtime.workspace.cwd,
             prompt=prompt.content,
-            uuid=entry["uuid"],
+            uuid=uuid,
             meta=prompt.meta,
+            prompt_uuid=prompt.uuid,
         )
     )
-    return money_limit(turn)
+    if waiting is not None:
+        from bridle.engine.deferral import take_up_deferred
+
+        await take_up_deferred(turn, waiting)
+        if prompt.content:
+            _record(turn, said)
+    return Ending("hook_stopped") if said.stop is not None else _ended_by_calls(turn) or money_limit(turn)
 
 
-async def _hear_about_prompt(turn: Turn) -> HookOutcome:
-    if not turn.runtime.hooks.listens:
-        return NOTHING_SAID
-    from bridle.types.hook import UserPromptSubmit
-
-    return await turn.runtime.hooks.fire(UserPromptSubmit(prompt=text_of(turn.prompt.content)))
+def _record(turn: Turn, said: HookOutcome) -> str:
+    """Put the prompt and what hooks say beside it into the conversation; the id of its entry."""
+    session, prompt = turn.session, turn.prompt
+    entry = record_prompt(session, msgspec.structs.replace(prompt, uuid=turn.id), turn.runtime)
+    if said.context:
+        session.say_user([text_block(text) for text in said.context], meta=True)
+    return entry["uuid"]
 
 
 def record_prompt(session: Session, prompt: Prompt, runtime: Runtime) -> UserEntry:
     """Add a prompt to the conversation, with the reminders before it if they have not been given yet."""
     if not _is_briefed(session) and (reminders := runtime.briefing.opening()):
         session.say_user([*reminders], meta=True)
-    return session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta)
+    entry = session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta)
+    if prompt.beside:
+        session.say_user([*prompt.beside], meta=True)
+    return entry
 
 
 def _is_briefed(session: Session) -> bool:
@@ -105,15 +133,18 @@ def _is_briefed(session: Session) -> bool:
 async def _work(turn: Turn) -> Ending:
     """Step until there is nothing left to do or a limit says stop."""
     resumes = nudges = refusals = stop_blocks = 0
-    while (objection := first_objection(turn)) is None:
-        step = await take_step(turn)
-        if turn.stopped_by is not None:
-            return _stopped(turn)
+    shape = turn.runtime.shape
+    while (objection := first_objection(turn) or await make_room(turn)) is None:
+        _tell_news(turn)
+        step = await _step(turn)
+        if (ending := _ended_by_calls(turn) or shaped_ending(turn)) is not None:
+            return ending
         if step.calls:
             _raise_cap(turn, step)
+            await take_arrivals(turn)
         elif step.broken or step.stop_reason == "max_tokens":
             if resumes == _MOST_RESUMES:
-                return _cut_short(step)
+                return await _cut_short(turn, step)
             resumes += 1
             _raise_cap(turn, step)
             _say_synthetic(turn, RESUME_BROKEN if step.broken else RESUME_CUT)
@@ -121,15 +152,36 @@ async def _work(turn: Turn) -> Ending:
             refusals += 1
             turn.runtime.channel.emit(Noticed("The model declined; asking once more.", "notice"))
             _say_synthetic(turn, NUDGE_REFUSED)
+        elif shape is not None and (reason := shape.nudge()) is not None:
+            _say_synthetic(turn, reason)
         elif not step.text.strip() and step.stop_reason != "refusal" and not nudges:
             nudges += 1
             _say_synthetic(turn, NUDGE_EMPTY)
-        elif (reason := await _held_by_hook(turn, step, stop_blocks)) is not None:
+        elif (more := token_nudge(turn)) is not None:
+            _say_synthetic(turn, more)
+        elif isinstance(said := await hear_stop(turn, step.text, stop_blocks), str):
             stop_blocks += 1
-            _say_synthetic(turn, reason)
+            _say_synthetic(turn, said)
         else:
-            return Ending("completed", text=step.text)
+            return said or Ending("completed", text=step.text)
     return objection
+
+
+def _tell_news(turn: Turn) -> None:
+    """What has changed around the conversation stands before the step that it matters to."""
+    news = turn.runtime.news
+    if news is not None and (text := news(turn.session)) is not None:
+        turn.session.say_user([text_block(f"<system-reminder>\n{text}\n</system-reminder>")], meta=True)
+
+
+async def _step(turn: Turn) -> StepEnd:
+    """One step; where the service finds the request too long, another one after making room."""
+    try:
+        return await take_step(turn)
+    except ProviderError as error:
+        if not error.is_prompt_too_long or not await compact_unasked(turn):
+            raise
+    return await take_step(turn)
 
 
 def _raise_cap(turn: Turn, step: StepEnd) -> None:
@@ -137,16 +189,6 @@ def _raise_cap(turn: Turn, step: StepEnd) -> None:
     if step.stop_reason == "max_tokens" and turn.runtime.asking.max_tokens is None:
         facts = turn.runtime.facts(turn.model)
         turn.max_tokens = max(facts.max_tokens, min(facts.max_output, _ESCALATED_TOKENS))
-
-
-async def _held_by_hook(turn: Turn, step: StepEnd, blocks: int) -> str | None:
-    """Why a stop hook wants the turn to go on, if it does."""
-    if not turn.runtime.hooks.listens:
-        return None
-    from bridle.types.hook import Stop
-
-    said = await turn.runtime.hooks.fire(Stop(active=blocks > 0, last_message=step.text))
-    return said.block if blocks < _MOST_STOP_BLOCKS else None
 
 
 def _say_synthetic(turn: Turn, text: str) -> None:
@@ -158,87 +200,15 @@ def _say_synthetic(turn: Turn, text: str) -> None:
     )
 
 
-def _stopped(turn: Turn) -> Ending:
-    """A hook or a refusal that also interrupts ended the turn after its calls were settled."""
-    if turn.stopped_by_hook:
-        return Ending("hook_stopped")
-    _say_marker(turn, INTERRUPTED_IN_TOOLS)
-    return Ending.failed(
-        "aborted_tools", "error_during_execution", turn.stopped_by or "The turn was stopped."
-    )
+def _ended_by_calls(turn: Turn) -> Ending | None:
+    """The end that a call brought about: it was put off, or a hook or a person stopped the turn with it."""
+    if turn.deferred is not None:
+        return settle_deferral(turn)
+    return settle_stop(turn) if turn.stopped_by is not None else None
 
 
-def _cut_short(step: StepEnd) -> Ending:
+async def _cut_short(turn: Turn, step: StepEnd) -> Ending:
     what = "The connection kept breaking" if step.broken else "The answer kept hitting the output limit"
     text = f"{what} after {_MOST_RESUMES} attempts to go on. Send another prompt to continue."
+    await hear_fault(turn, "unknown" if step.broken else "max_output_tokens", text)
     return Ending("model_error" if step.broken else "api_error", text=text, is_error=True)
-
-
-def _record_fault(turn: Turn, error: ProviderError) -> Ending:
-    """The last word of a turn whose model call failed: shown and kept, never sent to a model."""
-    ending = api_ending(error)
-    message: AssistantMessage = {
-        "id": new_uuid(),
-        "type": "message",
-        "role": "assistant",
-        "model": "<synthetic>",
-        "content": [text_block(ending.text)],
-        "stop_reason": "stop_sequence",
-        "stop_sequence": "",
-        "usage": Usage().to_api(),
-    }
-    entry = turn.session.say_assistant(
-        message, request_id=error.request_id, error=error.kind, status=error.status, api_error=True
-    )
-    turn.runtime.channel.emit(
-        AssistantSaid(
-            uuid=entry["uuid"],
-            timestamp=entry["timestamp"],
-            message=message,
-            request_id=error.request_id,
-            fault=ApiFault(error.kind, error.status, error.error_type),
-        )
-    )
-    return ending
-
-
-def _settle_interrupt(turn: Turn) -> Ending:
-    """Answer every open call and leave a marker, so that the next prompt finds a valid conversation."""
-    answered = _answer_open_calls(turn, CALL_INTERRUPTED)
-    _say_marker(turn, INTERRUPTED_IN_TOOLS if answered else INTERRUPTED)
-    reason = "aborted_tools" if answered or not turn.streaming else "aborted_streaming"
-    return Ending.failed(reason, "error_during_execution", "The user interrupted the turn.")
-
-
-def _settle_defect(turn: Turn, defect: BaseException) -> Ending:
-    _answer_open_calls(turn, CALL_LOST)
-    return Ending.failed("model_error", "error_during_execution", f"bridle has a defect: {defect!r}")
-
-
-def _answer_open_calls(turn: Turn, text: str) -> int:
-    """Give every call that has no result an error, and return how many there were."""
-    open_calls = turn.session.open_calls()
-    for call in open_calls:
-        result = result_block(call["id"], text, is_error=True)
-        entry = turn.session.say_user([result], data=f"Error: {text}")
-        turn.user_lines += 1
-        turn.runtime.channel.emit(
-            ToolFinished(
-                uuid=entry["uuid"],
-                timestamp=entry["timestamp"],
-                tool=call["name"],
-                result=result,
-                data=f"Error: {text}",
-                seconds=0.0,
-            )
-        )
-    return len(open_calls)
-
-
-def _say_marker(turn: Turn, text: str) -> None:
-    content: list[UserBlock] = [text_block(text)]
-    entry = turn.session.say_user(content)
-    turn.user_lines += 1
-    turn.runtime.channel.emit(
-        UserSaid(uuid=entry["uuid"], timestamp=entry["timestamp"], content=content, synthetic=False)
-    )

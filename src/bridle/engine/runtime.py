@@ -2,19 +2,34 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 from msgspec import Struct
 
+from bridle.context.window import Habits, Window, window_of
+from bridle.engine.cache_watch import CacheWatch
 from bridle.types.block import TextBlock
 from bridle.types.channel import Channel
+from bridle.types.checkpoint import Checkpoints
+from bridle.types.command import Commands
 from bridle.types.hook_outcome import Hooks, NoHooks
+from bridle.types.host_offer import HostOffer
 from bridle.types.model import Provider, Thinking
 from bridle.types.permission import Case, Decision, Mode, PermissionUpdate
+from bridle.types.plugin import SessionPlugins
 from bridle.types.sandbox import Sandbox
 from bridle.types.tool import Toolbox
+from bridle.types.turn import Outcome, Prompt
 from bridle.types.usage import Usage
 from bridle.types.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bridle.engine.agents import Agents
+    from bridle.engine.skills import SessionSkills
+    from bridle.engine.structured import AnswerShape
+    from bridle.sessions.session import Session
+    from bridle.types.mcp import McpServers
 
 
 class Briefing(Protocol):
@@ -28,8 +43,58 @@ class Briefing(Protocol):
         """Reminders that stand before the first prompt of a conversation."""
         ...
 
+    def anew(self) -> list[TextBlock]:
+        """The same reminders after a compaction, with what their files say by now."""
+        ...
+
     def beside(self, paths: Sequence[str]) -> str | None:
         """Instructions that belong to files just touched and have not been given yet."""
+        ...
+
+    def for_agent(self, prompt: str, *, cwd: str, instructions: bool) -> "Briefing":
+        """The same for an agent of the session, with its own system prompt."""
+        ...
+
+
+class Arrivals(Protocol):
+    """Prompts that wait, as a running turn sees them."""
+
+    def peek(self) -> Prompt | None:
+        """The first that may join the turn now."""
+        ...
+
+    def take(self, prompt: Prompt) -> None:
+        """This one has joined and waits no more."""
+        ...
+
+
+class NotesStanding(Struct, frozen=True):
+    text: str
+    up_to: str
+    """The last entry that they cover."""
+
+
+class Notes(Protocol):
+    """What was written down about a session while it went on."""
+
+    def standing(self, session: "Session") -> NotesStanding | None:
+        """The notes if they can stand for the conversation up to an entry of it."""
+        ...
+
+
+class Errands(Protocol):
+    """Work on the side after turns."""
+
+    def begin_turn(self) -> None:
+        """Somebody asks for something."""
+        ...
+
+    def after_turn(self, session: "Session", runtime: "Runtime", outcome: Outcome) -> None:
+        """A turn is over; nothing is waited for."""
+        ...
+
+    async def close(self) -> None:
+        """Give up what is not done yet."""
         ...
 
 
@@ -94,4 +159,54 @@ class Runtime(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox | None = None
     sandbox_allows: bool = True
     """Commands that run in the sandbox need no approval."""
+    checkpoints: Checkpoints | None = None
+    """Keeps what files held before they were changed, where that is wanted."""
+    plans: str | None = None
+    """The folder of plan files; None for the usual one."""
+    memory: str | None = None
+    """The folder of what is remembered from session to session, where that is wanted."""
+    planner: str | None = None
+    """The model that answers in plan mode, where it is another."""
+    habits: Habits = Habits()
+    """What the user has said about compaction."""
+    restore: tuple[Callable[[], str | None], ...] = ()
+    """What else the model must be told again after a compaction."""
+    errands: Errands | None = None
+    """What is done in the background after turns, where anything is."""
+    notes: "Notes | None" = None
+    """The running notes of the session, where they are kept."""
+    transcript: str | None = None
+    """The file in which the whole conversation stands."""
+    news: Callable[..., str | None] | None = None
+    """What a conversation (the session) should hear before its next step; None when there is nothing new."""
+    servers: "McpServers | None" = None
+    """The MCP servers of the session, where there are any."""
+    offer: HostOffer = HostOffer()
+    """What the host program brought along."""
+    shape: "AnswerShape | None" = None
+    """The shape that answers must have."""
+    arrivals: Arrivals | None = None
+    """Prompts that come while a turn runs and may join it."""
+    attach: Callable[..., Awaitable[Prompt]] | None = None
+    """Puts beside a prompt what it mentions, such as files: called with the turn and the prompt."""
+    commands: Commands | None = None
+    """The slash commands, where there are any."""
+    defers: bool = True
+    """Hooks may put calls off to a later run, which makes no sense where a person waits."""
+    watch: CacheWatch = msgspec.field(default_factory=CacheWatch)
+    """Notices when the cached prefix is lost."""
+    agents: "Agents | None" = None
+    """Whom work can be handed to, where it can."""
+    skills: "SessionSkills | None" = None
+    """The skills of the session, where there are any."""
+    plugins: SessionPlugins | None = None
+    """The plugins of the session, where they can be."""
+    styles: Callable[[], Sequence[str]] = lambda: ("default",)
+    """The output styles that can be chosen."""
     clock: Callable[[], float] = time.monotonic
+
+    def window(self, model: str) -> Window:
+        """The marks of a model's window."""
+        facts = self.facts(model)
+        habits = self.habits
+        return window_of(facts.context_window, facts.max_output, chosen=habits.window, percent=habits.percent)

@@ -1,81 +1,138 @@
 """Runs prompts one after another, as long as they come."""
 
 import asyncio
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
 
 from bridle.engine.loop import record_prompt, run_turn
 from bridle.engine.runtime import Runtime
+from bridle.engine.structured import AnswerShape
 from bridle.engine.wording import task_notification
 from bridle.sessions.session import Session
-from bridle.types.event import TaskEnded, TaskStarted
+from bridle.tools.toolbox import JoinedToolbox
+from bridle.types.event import PromptMoved, PromptState, TaskEnded, TaskStarted
 from bridle.types.task import Task
+from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
 
+Interpret = Callable[[Prompt], Awaitable[Prompt | Outcome]]
+"""Makes of a prompt what is to be worked on, or settles it without a model."""
+
 _TASK_NOTE = {"kind": "task-notification"}
+_USUAL_RESULT = 32_000
+_MOST_RESULT = 160_000
+_RANKS = {"now": 0, "next": 1, "later": 2}
 
 
 class Inbox:
-    """Prompts that wait for their turn; closed when no more can come."""
+    """Prompts that wait for their turn, the urgent ones first; closed when no more can come."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Prompt] = deque()
+        self._waiting: list[Prompt] = []
         self._changed = asyncio.Event()
         self._closed = False
+        self._holds = 0
+        self.joined: list[Prompt] = []
+        """Those that have joined the turn that runs."""
+        self.may_join: Callable[[Prompt], bool] = lambda _: True
+        """Whether a prompt may join a turn that runs; commands get one of their own."""
+
+    def __len__(self) -> int:
+        return len(self._waiting)
 
     def put(self, prompt: Prompt) -> None:
-        self._waiting.append(prompt)
+        """Add a prompt behind all that are as urgent."""
+        rank = _RANKS[prompt.priority]
+        later = (i for i, other in enumerate(self._waiting) if _RANKS[other.priority] > rank)
+        self._waiting.insert(next(later, len(self._waiting)), prompt)
         self._changed.set()
 
     def close(self) -> None:
         self._closed = True
         self._changed.set()
 
+    def hold(self) -> Callable[[], None]:
+        """Give out no prompt until the function that is returned is called: something is being settled."""
+        self._holds += 1
+
+        def release() -> None:
+            self._holds -= 1
+            self._changed.set()
+
+        return release
+
     @property
-    def is_empty(self) -> bool:
-        return not self._waiting
+    def owed(self) -> int:
+        return sum(prompt.query and not prompt.meta for prompt in self._waiting)
 
     def waiting(self) -> list[str]:
         """The senders' ids of the prompts that wait."""
         return [prompt.uuid for prompt in self._waiting if prompt.uuid is not None]
 
-    def drop(self) -> list[str]:
-        """Forget every prompt that waits, and return the senders' ids of them."""
-        dropped = self.waiting()
-        self._waiting.clear()
-        return dropped
+    def drop(self, uuid: str | None = None) -> list[str]:
+        """Forget one prompt that waits, or all of them, and return the senders' ids of those forgotten."""
+        gone = [prompt for prompt in self._waiting if uuid is None or prompt.uuid == uuid]
+        self._waiting = [prompt for prompt in self._waiting if prompt not in gone]
+        return [prompt.uuid for prompt in gone if prompt.uuid is not None]
+
+    def peek(self) -> Prompt | None:
+        """The first prompt that may join a turn that runs."""
+        if self._holds or not self._waiting or self._waiting[0].priority == "later":
+            return None
+        return self._waiting[0] if self.may_join(self._waiting[0]) else None
+
+    def take(self, prompt: Prompt) -> None:
+        """A prompt has joined a turn."""
+        self._waiting.remove(prompt)
+        self.joined.append(prompt)
 
     async def next(self) -> Prompt | None:
         """The next prompt, or None when the inbox is closed and empty."""
-        while not self._waiting:
-            if self._closed:
+        while self._holds or not self._waiting:
+            if self._closed and not self._holds:
                 return None
             self._changed.clear()
             await self._changed.wait()
-        return self._waiting.popleft()
+        return self._waiting.pop(0)
 
 
 class Server:
     """Serves one session: turns from the inbox, and a turn of its own when a background job has ended."""
 
     def __init__(
-        self, session: Session, runtime: Runtime, inbox: Inbox, *, on_rest: Callable[[], None] = lambda: None
+        self,
+        session: Session,
+        runtime: Runtime,
+        inbox: Inbox,
+        *,
+        on_work: Callable[[], None] = lambda: None,
+        on_rest: Callable[[], None] = lambda: None,
     ) -> None:
         self._session = session
-        self._runtime = runtime
         self._inbox = inbox
+        self._on_work = on_work
+        """Told before each turn."""
         self._on_rest = on_rest
         """Told whenever no turn is owed."""
         self._turn: asyncio.Task[Outcome] | None = None
+        self._begun = False
+        self._stop_first = False
         self._ended = asyncio.Event()
+        self.runtime = msgspec.structs.replace(runtime, arrivals=inbox)
+        """What turns work with; a change counts from the next turn on."""
         self.last: Outcome | None = None
+        self.interpret: Interpret | None = None
+        """Asked what each prompt means before its turn, where slash commands are to be had."""
 
     async def serve(self, *, wait_for_tasks: float, say_waiting: Callable[[str], None]) -> None:
         """Run every prompt; then wait at most `wait_for_tasks` seconds for background jobs to report."""
         await self._serve_inbox()
-        deadline = self._runtime.clock() + wait_for_tasks
-        while running := [task for task in self._runtime.workspace.jobs() if task.status == "running"]:
-            left = deadline - self._runtime.clock()
+        clock = self.runtime.clock
+        deadline = clock() + wait_for_tasks
+        while running := [task for task in self.runtime.workspace.jobs() if task.status == "running"]:
+            left = deadline - clock()
             if left <= 0:
                 return
             say_waiting(f"waiting for {len(running)} background job(s): {running[0].description}")
@@ -87,38 +144,75 @@ class Server:
                 return
             await self._serve_inbox()
 
+    def change(self, **changes: Any) -> None:
+        """Let the next turn work with other parts."""
+        self.runtime = msgspec.structs.replace(self.runtime, **changes)
+
+    def shape_answers(self, shape: AnswerShape) -> None:
+        """Let answers have a shape from the next turn on."""
+        if self.runtime.shape is None:
+            self.change(toolbox=JoinedToolbox(self.runtime.toolbox, self._shape_tools))
+        self.change(shape=shape)
+
+    def submit(self, prompt: Prompt) -> None:
+        """Queue a prompt."""
+        self._tell(prompt.uuid, "queued")
+        self._inbox.put(prompt)
+
     @property
     def busy(self) -> bool:
         """Whether a turn runs."""
         return self._turn is not None
 
+    @property
+    def owed(self) -> int:
+        """How many prompts of somebody wait for a turn of their own."""
+        return self._inbox.owed
+
     def waiting(self) -> list[str]:
         """Prompts that wait for their turn, by their senders' ids."""
         return self._inbox.waiting()
 
-    def drop_waiting(self) -> list[str]:
-        """Forget the prompts that wait."""
-        return self._inbox.drop()
+    def withdraw(self, uuid: str | None = None) -> list[str]:
+        """Forget one prompt that waits, or all, and return the senders' ids of those forgotten."""
+        dropped = self._inbox.drop(uuid)
+        for each in dropped:
+            self._tell(each, "cancelled")
+        return dropped
 
     def interrupt(self) -> bool:
-        """End the running turn, if there is one."""
-        return self._turn is not None and self._turn.cancel()
+        """End the turn that runs, or the one that is about to begin."""
+        if self._turn is not None and self._begun:
+            return self._turn.cancel()
+        # A task that is cancelled before its first step would leave no result behind.
+        self._stop_first = self._turn is not None or len(self._inbox) > 0
+        return self._stop_first
 
     def note_task(self, task: Task) -> None:
         """Tell the channel and, when a job has ended by itself, the model."""
         if task.status == "running":
-            self._runtime.channel.emit(TaskStarted(task))
+            self.runtime.channel.emit(TaskStarted(task))
             return
-        self._runtime.channel.emit(TaskEnded(task))
-        self._inbox.put(Prompt(content=_notification(task), meta=True, origin=_TASK_NOTE))
+        self.runtime.channel.emit(TaskEnded(task))
+        if task.backgrounded:
+            note = _notification(task, most=_most_result(self.runtime.env))
+            self._inbox.put(
+                Prompt(content=note, meta=True, origin=_TASK_NOTE, priority="later", query=not task.hushed)
+            )
         self._ended.set()
 
     async def _serve_inbox(self) -> None:
         while (prompt := await self._inbox.next()) is not None:
+            self._tell(prompt.uuid, "started")
             if not prompt.query:
-                record_prompt(self._session, prompt, self._runtime)
+                record_prompt(self._session, prompt, self.runtime)
+                self._tell(prompt.uuid, "completed")
+                self._rest()
                 continue
-            self._turn = asyncio.create_task(run_turn(self._session, prompt, self._runtime))
+            self._on_work()
+            self._begun = False
+            self._inbox.joined.clear()
+            self._turn = asyncio.create_task(self._run(prompt))
             try:
                 self.last = await self._turn
             except asyncio.CancelledError:
@@ -126,12 +220,61 @@ class Server:
                     raise
             finally:
                 self._turn = None
-            if self._inbox.is_empty:
-                self._on_rest()
+                self._stop_first = False
+                for each in (prompt, *self._inbox.joined):
+                    self._tell(each.uuid, "completed")
+            self._rest()
+
+    def _rest(self) -> None:
+        """Say that no turn is owed, unless an agent works whose end will begin one."""
+        jobs = self.runtime.workspace.jobs()
+        owed = any(task.kind == "local_agent" and task.status == "running" for task in jobs)
+        if not len(self._inbox) and not owed:
+            self._on_rest()
+
+    async def _run(self, prompt: Prompt) -> Outcome:
+        self._begun = True
+        if self._stop_first and (own := asyncio.current_task()) is not None:
+            own.cancel()
+        if self.interpret is not None and not prompt.meta:
+            meant = await self.interpret(prompt)
+            if isinstance(meant, Outcome):
+                return meant
+            prompt = meant
+        return await run_turn(self._session, prompt, self.runtime)
+
+    def _shape_tools(self) -> tuple[Tool, ...]:
+        return () if self.runtime.shape is None else (self.runtime.shape.tool,)
+
+    def _tell(self, uuid: str | None, state: PromptState) -> None:
+        if uuid is not None:
+            self.runtime.channel.emit(PromptMoved(uuid, state))
 
 
-def _notification(task: Task) -> str:
+def _most_result(env: Mapping[str, str]) -> int:
+    """How much of an agent's report a note may hold."""
+    text = env.get("TASK_MAX_OUTPUT_LENGTH", "")
+    return min(int(text), _MOST_RESULT) if text.isdecimal() and int(text) else _USUAL_RESULT
+
+
+def _agent_notification(task: Task, status: str, most: int) -> str:
+    result = task.result if task.error is None else task.error
+    if result is not None and len(result) > most:
+        result = f"{result[:most]}\n(The rest is left out; the agent's own words are in {task.output_file})"
+    return task_notification(
+        task_id=task.id,
+        call_id=task.call_id,
+        output_file=task.output_file,
+        status=status,
+        summary=f'Agent "{task.description}" {status}',
+        result=result,
+    )
+
+
+def _notification(task: Task, *, most: int) -> str:
     status = "stopped" if task.status == "killed" else task.status
+    if task.kind == "local_agent":
+        return _agent_notification(task, status, most)
     code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
     return task_notification(
         task_id=task.id,

@@ -6,12 +6,15 @@ from msgspec import Struct
 
 from bridle.engine.calls import CallQueue
 from bridle.engine.guards import money_limit
+from bridle.engine.hearing import hear_batch, hear_display, hear_fallback, say_heard
+from bridle.engine.request import asked_units, next_request, note_size
 from bridle.engine.turn import Turn
 from bridle.engine.wording import CALL_OVER_BUDGET
 from bridle.types.block import AssistantBlock, AssistantMessage, ToolUseBlock, text_block
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.event import (
     AssistantSaid,
+    LimitChanged,
     ModelSwitched,
     RetryScheduled,
     StepStarted,
@@ -25,6 +28,7 @@ from bridle.types.model import (
     BlockOpened,
     Completed,
     FellBack,
+    LimitTold,
     ModelEvent,
     ModelRequest,
     Noted,
@@ -36,6 +40,8 @@ from bridle.types.model import (
     Waiting,
 )
 from bridle.types.usage import Usage
+
+_HEARD = frozenset((FellBack, BlockClosed))
 
 
 class StepEnd(Struct, frozen=True, kw_only=True):
@@ -58,19 +64,22 @@ async def take_step(turn: Turn) -> StepEnd:
     """
     turn.steps += 1
     runtime = turn.runtime
+    say_heard(turn)
     runtime.channel.emit(StepStarted(number=turn.steps, model=turn.model))
     fault: ProviderError | None = None
     async with asyncio.TaskGroup() as group:
         calls = CallQueue(group, turn, held=runtime.limits.max_budget_usd is not None)
         answer = Answer(turn, calls)
         try:
-            await answer.stream(_request(turn))
+            await answer.stream(next_request(turn))
         except ProviderError as error:
             fault = error
             answer.keep_partial_text()
         if money_limit(turn) is not None:
             calls.refuse(CALL_OVER_BUDGET)
         calls.release()
+    if len(calls) and turn.deferred is None and runtime.hooks.hears("PostToolBatch"):
+        await hear_batch(turn, calls.batch())
     broken = isinstance(fault, StreamBroken) and answer.blocks > 0
     if fault is not None and not broken:
         raise fault
@@ -95,7 +104,11 @@ class Answer:
         self._said: list[str] = []
         self._open_text: dict[int, list[str]] = {}
         self._asked = turn.runtime.clock()
+        self._sent = asked_units(turn)
         self._counted = False
+        self._shown_by_hooks = turn.runtime.hooks.hears("MessageDisplay")
+        """People are shown whole blocks only, because hooks may change them."""
+        self._display: str | None = None
         self.text = ""
         self.blocks = 0
         self.stop_reason: str | None = None
@@ -104,14 +117,18 @@ class Answer:
         turn = self._turn
         clock = turn.runtime.clock
         turn.streaming = True
+        turn.answer_whole.clear()
         try:
             async for event in turn.runtime.provider.stream(request):
+                if type(event) in _HEARD:
+                    await self._hear(event)
                 self._take(event)
         except asyncio.CancelledError:
             self.keep_partial_text(aborted=True)
             raise
         finally:
             turn.api_seconds += clock() - self._asked
+            turn.answer_whole.set()
             self._count_unfinished()
         turn.streaming = False
 
@@ -122,12 +139,24 @@ class Answer:
                 self._say(text_block(text), aborted=aborted)
         self._open_text.clear()
 
+    async def _hear(self, event: ModelEvent) -> None:
+        """Hooks have a say where another model takes over and in what people are shown."""
+        match event:
+            case FellBack():
+                await hear_fallback(self._turn, event.fallback)
+            case BlockClosed(block={"type": "text", "text": text}) if self._shown_by_hooks:
+                message_id = self._opened()["id"]
+                self._display = await hear_display(self._turn, message_id, self.blocks, text)
+            case _:
+                pass
+
     def _take(self, event: ModelEvent) -> None:
         emit = self._turn.runtime.channel.emit
         match event:
             case TextArrived():
                 self._open_text.setdefault(event.index, []).append(event.text)
-                emit(TextDelta(event.text, event.wire))
+                shown = Streamed(event.wire) if self._shown_by_hooks else TextDelta(event.text, event.wire)
+                emit(shown)
             case ThinkingArrived():
                 emit(ThinkingDelta(event.text, event.wire))
             case PieceArrived() | BlockOpened() | Noted():
@@ -152,6 +181,8 @@ class Answer:
                 )
             case Restarted():
                 self._give_up()
+            case LimitTold():
+                emit(LimitChanged(event.info))
             case FellBack():
                 self._give_up()
                 self._turn.model = event.fallback
@@ -179,6 +210,7 @@ class Answer:
             message["id"], stop_reason=message["stop_reason"], usage=message["usage"]
         )
         self._turn.spend(message["model"], Usage.from_api(message["usage"]), main=True)
+        note_size(self._turn, message, asked=self._sent)
         self._counted = True
 
     def _count_unfinished(self) -> None:
@@ -201,8 +233,10 @@ class Answer:
                 message=message,
                 request_id=self._request_id,
                 aborted=aborted,
+                display=self._display,
             )
         )
+        self._display = None
         return entry["uuid"]
 
     def _give_up(self) -> None:
@@ -219,23 +253,3 @@ class Answer:
         if self._message is None:
             raise StreamBroken("The model's stream had content before its start.", retryable=False)
         return self._message
-
-
-def _request(turn: Turn) -> ModelRequest:
-    runtime, asking = turn.runtime, turn.runtime.asking
-    facts = runtime.facts(turn.model)
-    return ModelRequest(
-        model=turn.model,
-        system=runtime.briefing.system(turn.model),
-        history=turn.session.history,
-        tools=runtime.toolbox.definitions(),
-        max_tokens=turn.max_tokens or asking.max_tokens or facts.max_tokens,
-        thinking=facts.thinking,
-        effort=asking.effort if asking.effort in facts.efforts else None,
-        task_budget=asking.task_budget,
-        betas=asking.betas,
-        user_id=asking.user_id,
-        session_id=turn.session.id,
-        cache=asking.cache,
-        extra=asking.extra,
-    )

@@ -1,13 +1,23 @@
 """What one turn has added up to so far."""
 
-from msgspec import Struct
+import asyncio
+from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import UNSET, Struct
+
+from bridle.engine.call import Call
 from bridle.engine.runtime import Runtime
 from bridle.sessions.session import Session
+from bridle.types.budget import OverBudget
 from bridle.types.errors import ProviderError
 from bridle.types.event import TurnFinished
+from bridle.types.ids import new_uuid
+from bridle.types.permission import Rule
 from bridle.types.turn import Denial, Outcome, Prompt, ResultSubtype, TurnReason
 from bridle.types.usage import Usage
+
+if TYPE_CHECKING:
+    from bridle.engine.token_budget import TokenBudget
 
 
 class Ending(Struct, frozen=True):
@@ -19,6 +29,8 @@ class Ending(Struct, frozen=True):
     errors: tuple[str, ...] = ()
     is_error: bool = False
     status: int | None = None
+    structured: Any = UNSET
+    """The answer in the shape that was asked for."""
 
     @classmethod
     def failed(cls, reason: TurnReason, subtype: ResultSubtype, error: str) -> "Ending":
@@ -31,34 +43,49 @@ class Turn:
     def __init__(self, session: Session, prompt: Prompt, runtime: Runtime) -> None:
         self.session = session
         self.prompt = prompt
+        self.id = prompt.uuid or new_uuid()
         self.runtime = runtime
-        self.model = session.state.model
+        self.model = prompt.model or session.state.model
         """The model that answers; a fallback stays for the rest of the turn."""
+        self.chosen_model = session.state.model
+        self.folded: list[Prompt] = []
+        """Prompts that came later and were taken in."""
         self.steps = 0
         self.user_lines = 0
         self.usage = Usage()
         self.denials: list[Denial] = []
+        self.token_budget: TokenBudget | Literal[False] | None = None
+        """What the prompt asks to be used; False when it asks for nothing, None when nobody has looked."""
         self.stop_reason: str | None = None
         self.max_tokens: int | None = None
         """A raised output limit, once an answer was cut."""
+        self.fixed_units: int | None = None
+        """The weight of prompt and tools, once it was asked for."""
         self.streaming = False
+        self.answer_whole = asyncio.Event()
+        """Nothing more will come of the newest answer."""
+        self.answer_whole.set()
         self.stopped_by: str | None = None
         """Why a person or a hook ended the turn in the middle of its calls."""
         self.stopped_by_hook = False
+        self.deferred: Call | None = None
+        """The call that a hook put off to a later run."""
         self.began = runtime.clock()
         self.api_seconds = 0.0
         self.ttft_ms: int | None = None
+        if runtime.errands is not None:
+            runtime.errands.begin_turn()
+        if runtime.shape is not None:
+            runtime.shape.begin()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What counts now: the rules of the session and those of the command that began the turn."""
+        return (*self.session.state.rules, *self.prompt.rules)
 
     def spend(self, model: str, usage: Usage, *, main: bool) -> None:
         """Count one model call, on the main thread or on the side."""
-        facts = self.runtime.facts(model)
-        self.session.record_cost(
-            model,
-            usage,
-            usd=facts.cost(usage),
-            context_window=facts.context_window,
-            max_output=facts.max_output,
-        )
+        record_spend(self.session, self.runtime, model, usage)
         if main:
             self.usage += usage
 
@@ -72,7 +99,8 @@ class Turn:
             is_error=ending.is_error,
             text=ending.text,
             errors=ending.errors,
-            stop_reason=self.stop_reason,
+            stop_reason=self.stop_reason if self.deferred is None else "tool_deferred",
+            deferred=None if self.deferred is None else self.deferred.as_use(),
             num_turns=1 + self.user_lines if reached else 0,
             duration_ms=round((self.runtime.clock() - self.began) * 1000),
             duration_api_ms=round(self.api_seconds * 1000),
@@ -84,14 +112,34 @@ class Turn:
             api_error_status=ending.status,
             origin=self.prompt.origin,
             prompt_uuid=self.prompt.uuid,
+            prompt_uuids=tuple(
+                prompt.uuid for prompt in (self.prompt, *self.folded) if prompt.uuid is not None
+            ),
+            structured_output=ending.structured,
         )
         self.runtime.channel.emit(TurnFinished(outcome))
+        if self.runtime.errands is not None:
+            self.runtime.errands.after_turn(self.session, self.runtime, outcome)
         return outcome
+
+
+def record_spend(session: Session, runtime: Runtime, model: str, usage: Usage) -> None:
+    """Add a model call to what a session has cost."""
+    facts = runtime.facts(model)
+    session.record_cost(
+        model,
+        usage,
+        usd=facts.cost(usage),
+        context_window=facts.context_window,
+        max_output=facts.max_output,
+    )
 
 
 def api_ending(error: ProviderError) -> Ending:
     """The end of a turn whose model call failed: a success that reports an error, as hosts expect it."""
     text = str(error)
+    if isinstance(error, OverBudget):
+        return Ending.failed("budget_exhausted", "error_max_budget_usd", text)
     reason: TurnReason = "api_error"
     if error.status in (400, 413) and "too long" in text.lower():
         reason = "prompt_too_long"

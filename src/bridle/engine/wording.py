@@ -21,13 +21,19 @@ NUDGE_REFUSED = (
     "Your last message was stopped by a safety filter. If the request is fine, go on in another way; "
     "otherwise say briefly what you cannot help with."
 )
+CLASSIFIER_CONTEXT = "hook_classifier_context"
+"""The kind of entry that keeps what hooks want the judge of later calls to know."""
+MAY_RETRY = "A hook of the user says that you may try this call again."
 EMPTY_RESULT = "(no output)"
 
 
-def task_notification(*, task_id: str, call_id: str, output_file: str, status: str, summary: str) -> str:
+def task_notification(
+    *, task_id: str, call_id: str, output_file: str, status: str, summary: str, result: str | None = None
+) -> str:
     """The note that a background job has ended, in the form that other readers recognise."""
+    said = "" if result is None else f"<result>{result}</result>\n"
     return (
         f"<task-notification>\n<task-id>{task_id}</task-id>\n<tool-use-id>{call_id}</tool-use-id>\n"
         f"<output-file>{output_file}</output-file>\n<status>{status}</status>\n"
-        f"<summary>{summary}</summary>\n</task-notification>"
+        f"<summary>{summary}</summary>\n{said}</task-notification>"
     )

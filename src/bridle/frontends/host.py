@@ -7,16 +7,18 @@ from typing import Any
 from bridle.frontends.printing import NOBODY, Presenter
 from bridle.protocol.control import Correspondence, HostGone, HostRefused
 from bridle.protocol.frames import Frame, Framer
-from bridle.types.event import Event, TurnFinished, TurnStarted
+from bridle.types.event import Event, TurnFinished
 from bridle.types.question import (
     Answer,
     ChoiceQuestion,
     Chosen,
+    ElicitationQuestion,
     NetworkQuestion,
     PermissionQuestion,
     Permitted,
     Question,
     Refused,
+    Supplied,
 )
 from bridle.types.turn import Outcome
 
@@ -46,14 +48,16 @@ class HostChannel:
         self.outcome: Outcome | None = None
 
     def emit(self, event: Event) -> None:
-        if isinstance(event, TurnStarted):
-            self._change_state("running")
         for frame in self._framer.frames(event):
             self._send(frame)
         for observer in self._observers:
             observer.take(event)
         if isinstance(event, TurnFinished):
             self.outcome = event.outcome
+
+    def work(self) -> None:
+        """A turn begins."""
+        self._change_state("running")
 
     def rest(self) -> None:
         """No further turn is owed."""
@@ -69,14 +73,63 @@ class HostChannel:
             return Refused(message=NOBODY, by_person=False)
         match question:
             case PermissionQuestion():
-                return _permission(await self._can_use_tool(question))
+                answer = read_permission(await self._can_use_tool(question))
+                accepted = isinstance(answer, Permitted)
+                source = "user_temporary" if accepted else "user_reject"
+                self._framer.decide(question.call_id, accepted=accepted, source=source)
+                return answer
             case ChoiceQuestion():
-                return _choice(await self._choose(question))
+                return read_choice(await self._choose(question))
             case NetworkQuestion():
                 return Refused(
                     message=f"The host cannot be asked about {question.host}: allow it in sandbox.network.",
                     by_person=False,
                 )
+            case ElicitationQuestion():
+                return await self._elicit(question)
+
+    async def _elicit(self, question: ElicitationQuestion) -> Answer:
+        given = {"url": question.url, "requested_schema": question.schema}
+        try:
+            answer = await self._correspondence.ask(
+                "elicitation",
+                mcp_server_name=question.server,
+                message=question.message,
+                mode=question.mode,
+                **{key: value for key, value in given.items() if value is not None},
+            )
+        except (HostRefused, HostGone) as error:
+            return Refused(message=str(error), by_person=False)
+        content = answer.get("content")
+        match answer.get("action"):
+            case "accept":
+                return Supplied(action="accept", content=content if isinstance(content, dict) else None)
+            case "decline":
+                return Supplied(action="decline")
+            case _:
+                return Supplied(action="cancel")
+
+    async def exchange(self, server: str, message: Mapping[str, Any]) -> Any:
+        """Put a message to an MCP server inside the host program; returns its answer.
+
+        Raises:
+            BridleError: the host refused, or is gone.
+        """
+        answer = await self._correspondence.ask("mcp_message", server_name=server, message=message)
+        return answer.get("mcp_response")
+
+    async def call_back(
+        self, callback_id: str, input: dict[str, Any], *, tool_use_id: str, timeout: float
+    ) -> Mapping[str, Any]:
+        """Run a hook of the host; whoever calls sees to the time.
+
+        Raises:
+            BridleError: the hook failed, or the host is gone.
+        """
+        del timeout
+        return await self._correspondence.ask(
+            "hook_callback", callback_id=callback_id, input=input, tool_use_id=tool_use_id
+        )
 
     async def _can_use_tool(self, question: PermissionQuestion) -> Mapping[str, Any]:
         return await self._request(
@@ -89,6 +142,7 @@ class HostChannel:
             decision_reason=question.reason,
             decision_reason_type=question.reason_type,
             **({"blocked_path": question.blocked_path} if question.blocked_path else {}),
+            **({"agent_id": question.agent_id} if question.agent_id else {}),
         )
 
     async def _choose(self, question: ChoiceQuestion) -> Mapping[str, Any]:
@@ -124,7 +178,8 @@ class HostChannel:
             self._send(frame)
 
 
-def _permission(answer: Mapping[str, Any]) -> Answer:
+def read_permission(answer: Mapping[str, Any]) -> Answer:
+    """What a host says to a call."""
     match answer:
         case {"behavior": "allow"}:
             changed, updates = answer.get("updatedInput"), answer.get("updatedPermissions")
@@ -142,7 +197,8 @@ def _permission(answer: Mapping[str, Any]) -> Answer:
             return Refused(message="The host gave an answer that is neither allow nor deny.")
 
 
-def _choice(answer: Mapping[str, Any]) -> Answer:
+def read_choice(answer: Mapping[str, Any]) -> Answer:
+    """What a host chose."""
     match answer:
         case {"behavior": "allow", "updatedInput": {"answers": dict() as answers}}:
             return Chosen(answers={str(question): str(label) for question, label in answers.items()})

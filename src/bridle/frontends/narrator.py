@@ -8,6 +8,7 @@ from bridle.types.block import text_of
 from bridle.types.event import (
     AssistantSaid,
     Event,
+    FromAgent,
     ModelSwitched,
     Noticed,
     RetryScheduled,
@@ -18,6 +19,7 @@ from bridle.types.event import (
     TurnFinished,
     TurnStarted,
 )
+from bridle.types.hook_outcome import HookStarted
 from bridle.types.turn import Outcome
 
 _RESULT_LINES = 6
@@ -41,6 +43,8 @@ class Narrator:
                 self._output.write(printable(event.text).encode(errors="replace"))
             case AssistantSaid(fault=fault) if fault is not None:
                 self._line(f"! {text_of(event.message['content'])}")
+            case AssistantSaid(display=str() as shown):
+                self._line(shown)
             case AssistantSaid():
                 self._end_text()
             case ToolStarted():
@@ -52,11 +56,16 @@ class Narrator:
                 attempt = f"{event.attempt} of {event.max_retries}"
                 self._line(f"! {event.error}{status}: trying again in {event.delay:.1f} s ({attempt})")
             case ModelSwitched():
-                self._line(f"! {event.original} is overloaded, {event.fallback} goes on")
+                self._line(f"! {event.fallback} goes on for {event.original}: {event.reason}")
+            case FromAgent(event=ToolStarted() as started):
+                self._line(f"  {event.agent_type}: {started.tool}({_telling(started.input)})")
             case TaskEnded():
-                self._line(f"* background job {event.task.id} {event.task.status}")
+                what = "background job" if event.task.backgrounded else "agent"
+                self._line(f"* {what} {event.task.id} {event.task.status}")
             case Noticed():
                 self._line(f"! {event.text}")
+            case HookStarted(status_message=str() as message):
+                self._line(f"* {message}")
             case TurnFinished():
                 self._summary(event.outcome)
             case _:

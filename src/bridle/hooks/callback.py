@@ -1,25 +1,15 @@
 """Hooks that are code: of an SDK program at the other end of the wire, or of this very process."""
 
 from collections.abc import Awaitable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from bridle.hooks.handler import Answered, CallbackHook, Failed, FunctionHook, Handler, HookCall, Reply
 from bridle.types.errors import BridleError
+from bridle.types.hook import AskHost
 
 _LONGEST_SHOWN = 10_000
-
-
-class AskHost(Protocol):
-    """Puts a `hook_callback` request to the host.
-
-    Cancelling it withdraws the request; an error answer is raised as a BridleError.
-    """
-
-    async def __call__(
-        self, callback_id: str, input: dict[str, Any], *, tool_use_id: str, timeout: float
-    ) -> Mapping[str, Any]: ...
 
 
 def callback_handler(ask: AskHost) -> Handler:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import os.path
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -66,7 +67,11 @@ class CommandHooks:
             program = self._start(call, call.hook, env_file)
         except (OSError, ValueError, ToolError) as error:
             return Failed(reason=f"cannot be started: {error}")
-        if not await program.settle(until=lambda printed: _announcement(printed) is not None):
+
+        def report() -> None:
+            call.progress(_shown(program.printed()), _shown(program.complained()))
+
+        if not await program.settle(until=lambda printed: _announcement(printed) is not None, report=report):
             return await self._finish(program, env_file)
 
         async def rest() -> Reply:
@@ -87,12 +92,12 @@ class CommandHooks:
             os.close(os.open(env_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
             env["CLAUDE_ENV_FILE"] = env_file
         script, arguments = _script(hook, env)
-        shell = find_bash(env) or "/bin/sh"
+        shell = choose_shell(hook, script, env)
         if self._sandbox is not None:
             inside = (shell, "-c", script, os.path.basename(shell), *arguments)
             confined = self._sandbox.confine(inside, cwd=self._project_dir, env=env)
             # The shell outside only puts itself on the list of what must end with us.
-            script, arguments, env = 'exec "$@"', list(confined.argv), dict(confined.env)
+            script, arguments, env = _LAUNCH, list(confined.argv), dict(confined.env)
         return Program.start(
             shell,
             script,
@@ -114,7 +119,7 @@ class CommandHooks:
         exported = _collect(env_file) if env_file is not None else ""
         if code is None:
             reason = f"was stopped: it printed more than {MOST_OUTPUT // 1024**2} MiB"
-            return Failed(reason=reason, stdout=printed[:_LONGEST_SHOWN].decode("utf-8", "replace"))
+            return Failed(reason=reason, stdout=_shown(printed))
         if _announcement(printed) is not None:
             printed = printed.partition(b"\n")[2]
         stdout = printed.decode("utf-8", "replace")
@@ -133,6 +138,43 @@ class CommandHooks:
 _LONGEST_SHOWN = 10_000
 
 
+def _shown(printed: bytes) -> str:
+    return printed[:_LONGEST_SHOWN].decode("utf-8", "replace")
+
+
+_LAUNCH = 'exec "$@"'
+_POSIX_SHELL = "/bin/sh"
+_PLAIN = re.compile(
+    r"""(?:[\w./:,@%+~-]|'[^']*'|"(?:[^"\\$`]|\$\w+|\$\{\w+\})*"|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|[ \t])+"""
+)
+"""Words, quotes and variables, and nothing that shells could read in different ways."""
+_OF_THE_SHELL = frozenset((
+    "alias", "bg", "bind", "break", "builtin", "caller", "case", "command", "compgen", "complete", "compopt",
+    "continue", "coproc", "declare", "dirs", "disown", "do", "done", "echo", "elif", "else", "enable", "esac",
+    "eval", "export", "fc", "fg", "fi", "for", "function", "getopts", "hash", "help", "history", "if", "in",
+    "jobs", "kill", "let", "local", "logout", "mapfile", "popd", "printf", "pushd", "pwd", "read",
+    "readarray", "readonly", "return", "select", "set", "shift", "shopt", "source", "suspend", "test", "then",
+    "time", "times", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset", "until", "wait",
+    "while", ".",
+))  # fmt: skip
+"""First words that mean something to the shell itself, and not everywhere the same."""
+
+
+def choose_shell(hook: CommandHook, script: str, env: Mapping[str, str]) -> str:
+    """The shell that runs a script: bash, or where it makes no difference the one that starts faster."""
+    wants_bash = hook.shell == "bash" or env.get("CLAUDE_CODE_SHELL") or not _is_plain(script)
+    if not wants_bash and os.access(_POSIX_SHELL, os.X_OK):
+        return _POSIX_SHELL
+    return find_bash(env) or _POSIX_SHELL
+
+
+def _is_plain(script: str) -> bool:
+    if script == _LAUNCH:
+        return True
+    first = script.strip().partition(" ")[0]
+    return _PLAIN.fullmatch(script) is not None and first not in _OF_THE_SHELL
+
+
 def _script(hook: CommandHook, env: Mapping[str, str]) -> tuple[str, list[str]]:
     """What a shell is told so that it runs, or becomes, the hook.
 
@@ -140,11 +182,11 @@ def _script(hook: CommandHook, env: Mapping[str, str]) -> tuple[str, list[str]]:
         OSError: there is no PowerShell.
     """
     if hook.args is not None:
-        return 'exec "$@"', [_filled_in(word, env) for word in (hook.command, *hook.args)]
+        return _LAUNCH, [_filled_in(word, env) for word in (hook.command, *hook.args)]
     if hook.shell == "powershell":
         if (pwsh := _find_program("pwsh", env)) is None:
             raise FileNotFoundError("it asks for PowerShell, and there is no pwsh on the PATH")
-        return 'exec "$@"', [pwsh, "-NoProfile", "-NonInteractive", "-Command", hook.command]
+        return _LAUNCH, [pwsh, "-NoProfile", "-NonInteractive", "-Command", hook.command]
     if prefix := env.get("CLAUDE_CODE_SHELL_PREFIX"):
         return f"{prefix} {quote(hook.command)}", []
     return hook.command, []

@@ -76,6 +76,8 @@ class HookCall(Struct, frozen=True, kw_only=True):
     """The input as JSON, encoded once for all hooks of the event."""
     timeout: float
     """Seconds after which the runner cancels the handler; a handler need not watch the clock."""
+    progress: Callable[[str, str], None] = lambda _stdout, _stderr: None
+    """Told now and then what a hook that takes its time has printed so far."""
 
 
 class Ran(Struct, frozen=True, kw_only=True):

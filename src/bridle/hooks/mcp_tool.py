@@ -8,7 +8,8 @@ import msgspec
 
 from bridle.config.hook_schema import McpToolHook
 from bridle.hooks.handler import Failed, Handler, HookCall, Ran, Reply
-from bridle.types.errors import BridleError
+from bridle.types.errors import BridleError, McpError
+from bridle.types.mcp import McpServers
 
 _LONGEST = 4 * 1024 * 1024
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}")
@@ -36,6 +37,23 @@ def mcp_tool_handler(call_tool: CallTool | None) -> Handler:
         return Ran(exit_code=0, stdout=said[:_LONGEST])
 
     return run
+
+
+def tool_caller(servers: McpServers) -> CallTool:
+    """Calls tools of the session's servers; what is not text does not count."""
+
+    async def call_tool(server: str, tool: str, input: Mapping[str, Any]) -> str:
+        answer = await servers.call(server, tool, input)
+        said = "\n".join(
+            block["text"]
+            for block in answer.get("content") or ()
+            if isinstance(block, dict) and isinstance(block.get("text"), str)
+        )
+        if answer.get("isError"):
+            raise McpError(said or "the tool says only that it failed")
+        return said
+
+    return call_tool
 
 
 def fill(template: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,20 +5,27 @@ import os
 import os.path
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from typing import Self
+from typing import Any, Self
 
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
 
 _LAST_WORDS = 0.1
 _GRACE = 0.5
+_REPORT_EVERY = 1.0
 _MOST_COMPLAINTS = 64 * 1024
 
 
 class Program:
     """A running script in a process group of its own; to be finished or ended by whoever started it."""
 
-    def __init__(self, process: Process, feed: "_Feed", output: "_Intake", complaints: "_Intake") -> None:
+    def __init__(
+        self,
+        process: Process,
+        feed: "_Feed",
+        output: "_Intake",
+        complaints: "_Intake",
+    ) -> None:
         self.process = process
         self._feed = feed
         self._output = output
@@ -46,19 +53,12 @@ class Program:
         output, complaints = _Intake(most_output, most_output), _Intake(_MOST_COMPLAINTS, most_output)
         try:
             child = subprocess.Popen(
-                [
-                    shell,
-                    "-c",
-                    _enlisting(shell, feed.outlet, reaper) + script,
-                    os.path.basename(shell),
-                    *arguments,
-                ],
-                stdin=feed.outlet if reaper is None else reaper.pipe(),
+                [shell, "-c", script, os.path.basename(shell), *arguments],
+                stdin=feed.outlet,
                 stdout=output.inlet,
                 stderr=complaints.inlet,
                 cwd=cwd,
                 env=dict(env),
-                pass_fds=() if reaper is None else (feed.outlet,),
                 start_new_session=True,
             )
         except (OSError, ValueError):
@@ -67,7 +67,10 @@ class Program:
             raise
         for pipe in (feed, output, complaints):
             pipe.hand_over()
-        return cls(Process(child, reaper), feed, output, complaints)
+        process = Process(child, None)
+        if reaper is not None:
+            process.enlist(reaper)
+        return cls(process, feed, output, complaints)
 
     def printed(self) -> bytes:
         """What stands on standard output so far."""
@@ -80,19 +83,32 @@ class Program:
     def floods(self) -> bool:
         return self._output.flooded.done() or self._complaints.flooded.done()
 
-    async def settle(self, *, until: Callable[[bytes], bool] | None = None) -> bool:
+    async def settle(
+        self,
+        *,
+        until: Callable[[bytes], bool] | None = None,
+        report: Callable[[], None] = lambda: None,
+    ) -> bool:
         """Wait until it ends, floods, or has printed what `until` looks for; whether the last was the case.
 
-        When the waiting is cancelled, it is ended with everything it started.
+        `report` is called whenever there is more output after a while. When the waiting is cancelled, it is
+        ended with everything it started.
         """
         seen = self._output.expect(until) if until is not None else None
         over = [self.process.exited, self._output.flooded, self._complaints.flooded]
         try:
-            await asyncio.wait([*over, *([seen] if seen else [])], return_when=asyncio.FIRST_COMPLETED)
+            await self._wait([*over, *([seen] if seen else [])], report)
         except asyncio.CancelledError:
             await self.end()
             raise
         return not any(future.done() for future in over)
+
+    async def _wait(self, ends: list[asyncio.Future[Any]], report: Callable[[], None]) -> None:
+        told = 0
+        while not (await asyncio.wait(ends, timeout=_REPORT_EVERY, return_when=asyncio.FIRST_COMPLETED))[0]:
+            if (printed := len(self._output.data) + len(self._complaints.data)) != told:
+                told = printed
+                report()
 
     async def finish(self) -> int | None:
         """Take in its last words and let go of it; the exit code, or None when it had to be ended.
@@ -122,15 +138,6 @@ class Program:
     def _close(self) -> None:
         for pipe in (self._feed, self._output, self._complaints):
             pipe.close()
-
-
-def _enlisting(shell: str, input: int, reaper: Reaper | None) -> str:
-    """What the shell does first: tell the reaper its group, then take its real input."""
-    if reaper is None:
-        return ""
-    # Other shells know no descriptors of two digits.
-    source = f"<&{input} {input}<&-" if os.path.basename(shell) == "bash" else f"</dev/fd/{input}"
-    return f'echo "+ $$" >&0; exec {source}; '
 
 
 class _Feed:

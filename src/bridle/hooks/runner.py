@@ -27,7 +27,15 @@ from bridle.hooks.handler import (
 from bridle.hooks.output import LONGEST_TEXT, Cut, interpret
 from bridle.hooks.payload import HookContext, encode, payload
 from bridle.hooks.table import Entry, Listeners, choose
-from bridle.types.hook import NOTHING_SAID, HookEvent, HookOutcome, HookRun, HookStarted, ToolEvent
+from bridle.types.hook import (
+    NOTHING_SAID,
+    HookEvent,
+    HookOutcome,
+    HookProgressed,
+    HookRun,
+    HookStarted,
+    ToolEvent,
+)
 from bridle.types.ids import new_uuid
 
 _SECONDS: dict[Kind, float] = {
@@ -37,7 +45,7 @@ _SECONDS_AT_MOST: dict[str, float] = {
     "UserPromptSubmit": 30, "PreModelSwitch": 30, "PostModelSwitch": 30, "MessageDisplay": 10,
 }  # fmt: skip
 """Events that somebody waits for; a hook that names its own time, or the host's code, may take longer."""
-_SESSION_END_SECONDS = 1.5
+SESSION_END_SECONDS = 1.5
 _SESSION_END_AT_MOST = 60.0
 _OF_THE_HOST = ("callback", "function")
 
@@ -52,11 +60,11 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     context: Callable[[], HookContext]
     cut: Cut
     covers: Covers = lambda _rule, _tool, _input: True
-    emit: Callable[[HookStarted | HookRun], None] = lambda _: None
+    emit: Callable[[HookStarted | HookProgressed | HookRun], None] = lambda _: None
     """Hears of every hook but the host's own."""
     background: Background | None = None
     """Without one, hooks that want to go on beside the session are waited for."""
-    session_end_seconds: float = _SESSION_END_SECONDS
+    session_end_seconds: float = SESSION_END_SECONDS
     """What all hooks of the end share; a hook that names a longer time raises it."""
     clock: Callable[[], float] = time.monotonic
 
@@ -66,7 +74,6 @@ class HookRunner:
 
     def __init__(self, listeners: Listeners, around: Surroundings) -> None:
         self.listeners = listeners
-        self.listens = True
         self._around = around
 
     async def fire(self, event: HookEvent) -> HookOutcome:
@@ -94,7 +101,13 @@ class HookRunner:
         rule = entry.hook.condition
         if rule is None:
             return True
-        return isinstance(event, ToolEvent) and self._around.covers(rule, event.tool, event.input)
+        if not isinstance(event, ToolEvent):
+            return False
+        try:
+            return self._around.covers(rule, event.tool, event.input)
+        except Exception:
+            # A condition that cannot be weighed keeps no hook back: better asked once too often.
+            return True
 
     def _calls(self, chosen: list[Entry], event: HookEvent, context: HookContext) -> list[HookCall]:
         input = payload(context, event)
@@ -128,7 +141,7 @@ class HookRunner:
         emit(HookStarted(id=call.id, name=call.name, event=event, status_message=message))
         began = self._around.clock()
         try:
-            reply = await self._reply(call)
+            reply = await self._reply(replace(call, progress=_reporter(call, emit)))
         except asyncio.CancelledError:
             seconds = self._around.clock() - began
             emit(HookRun(id=call.id, name=call.name, event=event, outcome="cancelled", seconds=seconds))
@@ -191,7 +204,17 @@ def _is_async(call: HookCall) -> bool:
     return isinstance(call.hook, CommandHook) and bool(call.hook.run_async or call.hook.async_rewake)
 
 
-def _keep_silent(_: HookStarted | HookRun) -> None:
+def _reporter(
+    call: HookCall, emit: Callable[[HookStarted | HookProgressed | HookRun], None]
+) -> Callable[[str, str], None]:
+    def report(stdout: str, stderr: str) -> None:
+        event = call.event.name
+        emit(HookProgressed(id=call.id, name=call.name, event=event, stdout=stdout, stderr=stderr))
+
+    return report
+
+
+def _keep_silent(_: HookStarted | HookProgressed | HookRun) -> None:
     """The host knows of its own code."""
 
 

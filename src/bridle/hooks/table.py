@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from bridle.config.hook_schema import HookGroup, HookTable
+from bridle.config.hook_schema import HookGroup, HookTable, Seconds
 from bridle.config.problem import KeyPath, Problem, dotted, line_numbers
 from bridle.config.reach import SHARED
 from bridle.config.sources import Layer
@@ -134,6 +134,47 @@ def from_host(event: str, hook: CallbackHook | FunctionHook, *, matcher: str | N
         hook=hook,
         origin=Origin(source="session"),
     )
+
+
+def from_host_request(hooks: Mapping[str, Any]) -> tuple[list[Entry], list[str]]:
+    """The callbacks that a host names when it introduces itself, and what is wrong with the rest.
+
+    `{Event: [{matcher, hookCallbackIds, timeout, onFailure}]}`; a null anywhere says nothing.
+    """
+    entries: list[Entry] = []
+    problems: list[str] = []
+    for event, groups in hooks.items():
+        if event not in EVENTS:
+            problems.append(f"The host's hooks for {event} are never called: there is no such event.")
+        for index, group in enumerate(groups if isinstance(groups, list) else ()):
+            try:
+                entries += _of_host_group(event, msgspec.convert(group, _HostGroup))
+            except msgspec.ValidationError as error:
+                problems.append(f"The host's hook {event}[{index}] is left out: {error}.")
+    problems += [
+        f"The host's hook for {entry.event} matches nothing: {entry.matcher.error}."
+        for entry in entries
+        if entry.matcher.error is not None
+    ]
+    return entries, problems
+
+
+class _HostGroup(Struct, frozen=True, kw_only=True, rename="camel"):
+    matcher: str | None = None
+    hook_callback_ids: tuple[str, ...] | None = None
+    timeout: Seconds | None = None
+    on_failure: str | None = None
+
+
+def _of_host_group(event: str, group: _HostGroup) -> list[Entry]:
+    return [
+        from_host(
+            event,
+            CallbackHook(callback_id=callback_id, timeout=group.timeout, on_failure=group.on_failure),
+            matcher=group.matcher,
+        )
+        for callback_id in group.hook_callback_ids or ()
+    ]
 
 
 def choose(entries: Sequence[Entry], subject: str | None, agent_id: str | None) -> list[Entry]:

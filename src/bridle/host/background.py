@@ -4,15 +4,15 @@ import asyncio
 import os
 import os.path
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from math import inf
 from typing import Any, Literal
 
 import msgspec
 
-from bridle.host.plain_text import plain
 from bridle.host.process import Process, start
 from bridle.host.reaper import Reaper
+from bridle.host.tasks import TaskList, tail
 from bridle.types.task import Task
 
 MOST_OUTPUT = 5 * 1024**3
@@ -23,6 +23,8 @@ _CLOSE_REPORTS = 0.3
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 Ending = Literal["ended", "timeout", "flooded"]
+
+__all__ = ["BackgroundShells", "Ending", "Shell", "exit_code", "remove", "tail"]
 
 
 class Shell:
@@ -42,7 +44,7 @@ class Shell:
 
 
 class BackgroundShells:
-    """The shell commands of one session; closed with it.
+    """The background jobs of one session, and the commands among them; closed with it.
 
     `on_change` hears of every job when it starts and when it ends.
     """
@@ -52,18 +54,25 @@ class BackgroundShells:
     ) -> None:
         self.reaper = Reaper()
         self._storage = storage
-        self._on_change = on_change
+        self._list = TaskList(on_change)
         self._most_output = most_output
         self._jobs: dict[str, _Job] = {}
+        """The jobs that are commands."""
         self._shells: set[Shell] = set()
         self._watches: set[asyncio.Task[None]] = set()
 
     def find(self, task_id: str) -> Task | None:
-        job = self._jobs.get(task_id)
-        return job.task if job else None
+        return self._list.find(task_id)
 
     def all(self) -> tuple[Task, ...]:
-        return tuple(job.task for job in self._jobs.values())
+        return self._list.all()
+
+    def begin(self, task: Task, stop: Callable[[], Awaitable[None]]) -> None:
+        """List a job that is no command; whoever runs it also ends it when the session closes."""
+        self._list.begin(task, stop)
+
+    def change(self, task: Task) -> None:
+        self._list.change(task)
 
     def read(self, task_id: str, limit: int) -> str:
         """The newest output of a job, at most `limit` characters.
@@ -71,7 +80,7 @@ class BackgroundShells:
         Raises:
             KeyError: there is no such job.
         """
-        return tail(self._jobs[task_id].task.output_file, limit)
+        return self._list.read(task_id, limit)
 
     async def wait(self, task_id: str, timeout: float) -> Task:
         """The job once it has ended, or as it stands when `timeout` seconds are over.
@@ -79,13 +88,7 @@ class BackgroundShells:
         Raises:
             KeyError: there is no such job.
         """
-        job = self._jobs[task_id]
-        try:
-            async with asyncio.timeout(timeout):
-                await job.ended.wait()
-        except TimeoutError:
-            pass  # The caller sees from the status that it goes on.
-        return job.task
+        return await self._list.wait(task_id, timeout)
 
     async def stop(self, task_id: str) -> Task:
         """End a job and all its children; a job that has ended stays as it is.
@@ -93,11 +96,7 @@ class BackgroundShells:
         Raises:
             KeyError: there is no such job.
         """
-        job = self._jobs[task_id]
-        if job.task.status == "running":
-            job.stopped = True
-            await job.shell.process.end(grace=_STOP_GRACE)
-        return await self.wait(task_id, _STOP_GRACE)
+        return await self._list.stop(task_id)
 
     async def start(
         self,
@@ -161,7 +160,7 @@ class BackgroundShells:
         )
         job = self._jobs[task.id] = _Job(task, shell)
         self._watch(self._attend(job))
-        self._on_change(task)
+        self._list.begin(task, lambda: self._end(job))
         return task
 
     def release(self, shell: Shell, *, keep_output: bool) -> None:
@@ -194,7 +193,7 @@ class BackgroundShells:
         for job in self._jobs.values():
             job.stopped = True
         await asyncio.gather(*(shell.process.end(grace=_CLOSE_GRACE) for shell in self._shells))
-        await asyncio.gather(*(self.wait(task_id, _CLOSE_REPORTS) for task_id in self._jobs))
+        await asyncio.gather(*(self._list.wait(task_id, _CLOSE_REPORTS) for task_id in self._jobs))
         watches = tuple(self._watches)
         for watch in watches:
             watch.cancel()
@@ -206,21 +205,24 @@ class BackgroundShells:
         self._watches.add(watch)
         watch.add_done_callback(self._watches.discard)
 
+    async def _end(self, job: "_Job") -> None:
+        job.stopped = True
+        await job.shell.process.end(grace=_STOP_GRACE)
+
     async def _attend(self, job: "_Job") -> None:
         flooded = await self.follow(job.shell) == "flooded"
         if flooded:
             await job.shell.process.end(grace=_STOP_GRACE)
             _append(job.shell.output_file, f"\n[stopped: more than {self._most_output:,} bytes of output]\n")
         code = await job.shell.process.wait()
-        job.task = msgspec.structs.replace(
+        ended = msgspec.structs.replace(
             job.task,
             status="killed" if job.stopped else "completed" if code == 0 and not flooded else "failed",
             exit_code=exit_code(code),
             ended=time.time(),
         )
-        job.ended.set()
         self.release(job.shell, keep_output=True)
-        self._on_change(job.task)
+        self._list.change(ended)
 
     async def _attend_leftovers(self, shell: Shell, *, keep_output: bool) -> None:
         try:
@@ -248,23 +250,11 @@ class _Job:
         self.task = task
         self.shell = shell
         self.stopped = False
-        self.ended = asyncio.Event()
 
 
 def exit_code(code: int) -> int:
     """The number that a shell reports for a program ended by a signal."""
     return 128 - code if code < 0 else code
-
-
-def tail(path: str, limit: int) -> str:
-    """The end of a file as plain text, at most `limit` characters."""
-    try:
-        with open(path, "rb") as file:
-            # No character takes more than four bytes.
-            file.seek(max(0, os.fstat(file.fileno()).st_size - 4 * limit))
-            return plain(file.read(4 * limit))[-limit:] if limit else ""
-    except FileNotFoundError:
-        return ""
 
 
 def remove(path: str) -> None:

@@ -91,6 +91,23 @@ def current_branch(cwd: str) -> str:
     return "HEAD" if len(head) in (40, 64) and all(c in "0123456789abcdef" for c in head) else ""
 
 
+def worktrees(cwd: str) -> list[str]:
+    """Every work tree of the repository around `cwd`, the main one first; starts no process."""
+    if (root := find_root(cwd)) is None or (git_dir := _git_dir(root)) is None:
+        return []
+    common = os.path.normpath(os.path.join(git_dir, _first_line(os.path.join(git_dir, "commondir"))))
+    found = [os.path.dirname(common)] if os.path.basename(common) == ".git" else []
+    try:
+        names = sorted(os.listdir(os.path.join(common, "worktrees")))
+    except OSError:
+        return found or [root]
+    for name in names:
+        pointer = _first_line(os.path.join(common, "worktrees", name, "gitdir"))
+        if os.path.isabs(pointer):
+            found.append(os.path.dirname(pointer))
+    return found
+
+
 class _Git(Struct, frozen=True):
     program: str
     root: str
@@ -130,8 +147,8 @@ async def _commits(git: _Git) -> tuple[str, ...]:
     return tuple(_plain(line)[:_SUBJECT_CHARS] for line in _lines(printed or b"")[:_COMMITS])
 
 
-async def _run(git: _Git, *arguments: str) -> bytes | None:
-    """What a command prints, little more than the limit at most; None when it fails or is too slow."""
+async def _run(git: _Git, *arguments: str, most: int = _OUTPUT_BYTES) -> bytes | None:
+    """What a command prints, little more than `most` bytes; None when it fails or is too slow."""
     try:
         process = await asyncio.create_subprocess_exec(
             git.program,
@@ -148,8 +165,8 @@ async def _run(git: _Git, *arguments: str) -> bytes | None:
         return None
     try:
         async with asyncio.timeout(git.seconds):
-            printed = await _read(process)
-            if len(printed) > _OUTPUT_BYTES or await process.wait() == 0:
+            printed = await _read(process, most)
+            if len(printed) > most or await process.wait() == 0:
                 return printed
             return None
     except TimeoutError:
@@ -158,10 +175,10 @@ async def _run(git: _Git, *arguments: str) -> bytes | None:
         await _end(process)
 
 
-async def _read(process: Process) -> bytes:
+async def _read(process: Process, most: int) -> bytes:
     assert process.stdout is not None
     printed = bytearray()
-    while len(printed) <= _OUTPUT_BYTES and (chunk := await process.stdout.read(65536)):
+    while len(printed) <= most and (chunk := await process.stdout.read(65536)):
         printed += chunk
     return bytes(printed)
 

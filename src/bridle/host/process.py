@@ -54,6 +54,12 @@ class Process:
             return True
         return True
 
+    def enlist(self, reaper: Reaper) -> None:
+        """From now on see to it that the group does not outlive us."""
+        if self._reaper is None and not self._gone:
+            self._reaper = reaper
+            reaper.enlist(self.pid)
+
     async def end(self, *, grace: float) -> None:
         """End the whole group: politely, then after `grace` seconds for certain.
 

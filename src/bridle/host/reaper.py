@@ -13,6 +13,7 @@ while read -r sign group; do
     -) case $groups in *" $group "*) groups="${groups%% "$group" *} ${groups#* "$group" }" ;; esac ;;
   esac
 done
+read -r more <&1 && groups="$groups$more "
 [ "$groups" = ' ' ] && exit
 for group in $groups; do kill -s TERM -- "-$group"; done 2>/dev/null
 sleep 0.3 || sleep 1
@@ -25,11 +26,15 @@ class Reaper:
     """A small shell that reads group ids from a pipe and kills those still listed when the pipe closes.
 
     Children list themselves before they become the program that was asked for, so there is no moment at
-    which our death leaves one behind. The shell is started with the first child.
+    which our death leaves one behind. Groups that live for a moment only are put into a ledger instead, which
+    the shell does not read before the end: it need not wake for them. The shell is started with the first
+    child.
     """
 
     def __init__(self) -> None:
         self._watch: subprocess.Popen[bytes] | None = None
+        self._ledger = -1
+        self._in_ledger: set[int] = set()
 
     def enlisting(self, argv: list[str]) -> list[str]:
         """A command line that lists its own process group, then becomes `argv`; needs `pipe` as its stdin."""
@@ -38,13 +43,26 @@ class Reaper:
     def pipe(self) -> int:
         """The descriptor to give to a child as its standard input."""
         if self._watch is not None and self._watch.poll() is not None:
-            self.close()
+            self._watch.wait()
+            _close_input(self._watch)
+            self._watch = None
         if self._watch is None:
-            self._watch = _start()
+            self._ledger = self._ledger if self._ledger >= 0 else _make_ledger()
+            self._watch = _start(self._ledger)
         return _input(self._watch)
+
+    def enlist(self, group: int) -> None:
+        """Put a group into the ledger that has not listed itself."""
+        self.pipe()
+        self._in_ledger.add(group)
+        self._write_ledger()
 
     def forget(self, group: int) -> None:
         """Take a group that has ended off the list."""
+        if group in self._in_ledger:
+            self._in_ledger.discard(group)
+            self._write_ledger()
+            return
         if self._watch is None or self._watch.poll() is not None:
             return
         try:
@@ -57,22 +75,42 @@ class Reaper:
         if self._watch is None:
             return
         watch, self._watch = self._watch, None
-        assert watch.stdin is not None
-        watch.stdin.close()
+        _close_input(watch)
         watch.wait()
+        os.close(self._ledger)
+        self._ledger = -1
+
+    def _write_ledger(self) -> None:
+        # Only the first line is ever read, so what is longer from before does no harm behind it.
+        if self._ledger >= 0:
+            os.pwrite(self._ledger, f"{' '.join(map(str, self._in_ledger))}\n".encode(), 0)
 
 
-def _start() -> subprocess.Popen[bytes]:
+def _make_ledger() -> int:
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("bridle-groups")
+    import tempfile
+
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+def _start(ledger: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [_SHELL, "-c", _WATCH],
         stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
+        stdout=ledger,
         stderr=subprocess.DEVNULL,
         cwd="/",
         env={"PATH": "/usr/bin:/bin"},
         start_new_session=True,
         bufsize=0,
     )
+
+
+def _close_input(watch: subprocess.Popen[bytes]) -> None:
+    assert watch.stdin is not None
+    watch.stdin.close()
 
 
 def _input(watch: subprocess.Popen[bytes]) -> int:

@@ -46,12 +46,30 @@ def screen(decide: Decide, rules: AutoRules) -> Decide:
 
 def without_review(case: Case, decide: Decide, rules: AutoRules) -> Allow | None:
     """The approval of a call that needs no reviewer: accepting edits would allow it, or it has no effect."""
-    if case.tool in _DELEGATING or (rules.classify_all_shell and case.tool in SHELLS):
+    if case.tool in _DELEGATING or case.mode == "plan":
+        return None
+    if rules.classify_all_shell and case.tool in SHELLS:
         return None
     if case.tool in NO_EFFECT:
         return Allow("the call has no effect outside the session")
     again = decide(msgspec.structs.replace(_with_kept_rules(case), mode="acceptEdits"))
     return Allow(again.reason, again.reason_type, again.rule) if isinstance(again, Allow) else None
+
+
+def planning_doubt(case: Case, decision: Decision) -> Ask | None:
+    """The question to put to the reviewer about a command that plan mode would refuse; None for all else.
+
+    Only what is refused for nothing but the mode may be reviewed: not what a rule asks about or a person must
+    see, and not what names a file to write.
+    """
+    parts = case.reading.parts if case.reading is not None else ()
+    if case.mode != "plan" or case.tool not in SHELLS or isinstance(decision, Allow):
+        return None
+    if decision.reason_type != "mode" or case.reading is None or case.reading.fault is not None:
+        return None
+    if any(part.critical or part.writes or part.redirects_unclear for part in parts):
+        return None
+    return Ask("plan mode only reads, and it is not known whether this command does", "mode")
 
 
 def needs_person(case: Case, doubt: Ask) -> bool:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from bridle.types.permission import Effect, Rule
+from bridle.types.permission import Effect, Mode, Rule
 
 SHELLS = frozenset({"Bash", "PowerShell"})
 
@@ -42,6 +42,11 @@ def entry_notice(rules: Iterable[Rule]) -> str | None:
     more = f" and {len(dropped) - _MOST_NAMED} more" if len(dropped) > _MOST_NAMED else ""
     named = ", ".join(dropped[:_MOST_NAMED]) + more
     return f"Auto mode does not use these allow rules, because any code could run behind them: {named}."
+
+
+def mode_notice(before: Mode, after: Mode, rules: Iterable[Rule]) -> str | None:
+    """The sentence for whoever switches the mode, when it is auto mode that they enter."""
+    return entry_notice(rules) if after == "auto" and before != "auto" else None
 
 
 def is_dangerous(rule: Rule) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.permissions.auto_rules import AutoRules
 from bridle.types.block import text_of
@@ -36,11 +37,25 @@ class _Line(Struct, frozen=True):
     is_user: bool = False
 
 
-def system_text(rules: AutoRules) -> str:
+_PLANNING = (
+    "Only a plan: until the user has approved the plan, an action may do no more than look. Deny whatever "
+    "changes a file, a repository, a process, a service or anything else, in the working folders too, "
+    "however small or easily undone.",
+)
+
+
+def system_text(rules: AutoRules, *, planning: bool = False) -> str:
     """The reviewer's instructions with all rules, the strongest first."""
+    if planning:
+        rules = replace(rules, hard_deny=(*_PLANNING, *rules.hard_deny), allow=())
+    return rules_text("auto_review", rules)
+
+
+def rules_text(name: str, rules: AutoRules) -> str:
+    """One of the prompt files with all rules behind it."""
     return "\n\n".join(
         (
-            prompt("auto_review"),
+            prompt(name),
             _section("hard_deny: never", rules.hard_deny),
             _section("soft_deny: a person is asked", rules.soft_deny),
             _section("allow: fine", rules.allow),
@@ -51,16 +66,16 @@ def system_text(rules: AutoRules) -> str:
 
 def action_text(case: Case) -> str:
     """The whole action, one line, nothing left out."""
-    return _inert({"tool": case.tool, "input": dict(case.input)})
+    return inert_line({"tool": case.tool, "input": dict(case.input)})
 
 
 def question_text(case: Case, *, transcript: str, action: str, doubt: str) -> str:
     """The message to judge: three sections that nothing inside them can close."""
-    facts = _inert(
+    facts = inert_line(
         {
             "cwd": case.cwd,
             "working folders": list(case.roots[:_MOST_FOLDERS]),
-            "why it is asked": _short(doubt, _LONGEST_DOUBT),
+            "why it is asked": shortened(doubt, _LONGEST_DOUBT),
         }
     )
     return (
@@ -83,7 +98,7 @@ def condense(entries: Sequence[ConversationEntry]) -> str:
     share = _USER_SHARE - sum(len(lines[index].text) for index in first)
     kept = {*first, *_newest(said[1:], lines, share), *_newest(done, lines, _WORK_SHARE)}
     left_out = len(lines) - len(kept)
-    note = [_inert({"note": f"{left_out} older lines are left out"})] if left_out else []
+    note = [inert_line({"note": f"{left_out} older lines are left out"})] if left_out else []
     return "\n".join([*note, *(lines[index].text for index in sorted(kept))])
 
 
@@ -133,8 +148,8 @@ def _heard(entry: UserEntry) -> Iterator[_Line]:
 def _called(entry: AssistantEntry) -> Iterator[_Line]:
     for block in entry["message"]["content"]:
         if block["type"] == "tool_use":
-            name = {"call": _short(block["name"], _LONGEST_NAME)}
-            whole = _inert({**name, "input": block["input"]})
+            name = {"call": shortened(block["name"], _LONGEST_NAME)}
+            whole = inert_line({**name, "input": block["input"]})
             if len(whole) > _LONGEST_CALL:
                 whole = _fitted("input", _json(block["input"]), _LONGEST_CALL, name)
             yield _Line(whole)
@@ -143,12 +158,13 @@ def _called(entry: AssistantEntry) -> Iterator[_Line]:
 def _fitted(key: str, text: str, limit: int, fields: Mapping[str, Any]) -> str:
     """A line with at most `limit` characters of the text, and fewer where they need escapes."""
     most = 2 * limit
-    while len(line := _inert({**fields, key: _short(text, limit)})) > most and limit > 1:
+    while len(line := inert_line({**fields, key: shortened(text, limit)})) > most and limit > 1:
         limit //= 2
     return line
 
 
-def _short(text: str, limit: int) -> str:
+def shortened(text: str, limit: int) -> str:
+    """The beginning and the end of a long text."""
     if len(text) <= limit:
         return text
     half = limit // 2
@@ -159,7 +175,7 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(encodable_value(value)).decode()
 
 
-def _inert(value: Any) -> str:
+def inert_line(value: Any) -> str:
     """The value as one line of JSON in which nothing can end a section or stay unseen."""
     return _ACTIVE.sub(lambda found: _escaped(found[0]), _json(value))
 

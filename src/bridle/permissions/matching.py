@@ -48,7 +48,7 @@ def find_path_rule(case: Case, path: str, *, writes: bool) -> Rule | None:
 def covers_part(rule: Rule, case: Case, part: Part) -> bool:
     """Whether a rule covers one simple command."""
     if rule.tool in ("Read", "Edit") and rule.content is not None:
-        touched = part.writes if rule.tool == "Edit" else (*part.reads, *part.writes)
+        touched = part.writes if rule.tool == "Edit" else (*part.reads, *part.writes, *part.mentions)
         return rule.effect is not Effect.ALLOW and any(paths.covers(rule, case, path) for path in touched)
     if not names(rule, SHELL):
         return False

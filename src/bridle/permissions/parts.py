@@ -133,16 +133,16 @@ def _keeps_files_back(case: Case) -> bool:
 
 def _settles(rule: Rule | None, part: Part) -> bool:
     """Whether a rule was meant for what cannot be told of a part: never for where its output goes."""
-    if rule is None or ">" in part.text:
+    if rule is None or part.redirects_unclear:
         return False
     return rule.content is None or texts.is_exact(rule.content)
 
 
 def _may_write(case: Case, part: Part, path: str, rule: Rule | None) -> bool:
-    """A redirection is an edit; what a file command names as its operand belongs to the command."""
+    """A redirection is an edit; what a command names as its operand belongs to the command."""
     if find_path_rule(case, path, writes=True) is not None:
         return True
-    if rule is not None and part.file_command and ">" not in part.text:
+    if rule is not None and path not in part.redirects:
         return True
     freely = case.mode == "acceptEdits" or (rule is not None and rule.content is None)
     return freely and paths.is_within(case, path, case.roots)

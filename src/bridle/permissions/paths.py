@@ -5,19 +5,8 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+from bridle.permissions.protected import FILES, FOLDERS
 from bridle.types.permission import Case, Effect, Rule
-
-_FOLDERS = frozenset({
-    ".git", ".vscode", ".idea", ".husky", ".devcontainer", ".cargo", ".yarn", ".mvn", ".claude", ".bridle",
-})  # fmt: skip
-_FILES = frozenset({
-    ".gitconfig", ".gitmodules", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout",
-    ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".profile", ".envrc", ".npmrc", ".yarnrc",
-    ".yarnrc.yml", ".pnp.cjs", ".pnp.loader.mjs", ".pnpmfile.cjs", "bunfig.toml", ".bunfig.toml", ".bazelrc",
-    ".bazelversion", ".bazeliskrc", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml",
-    ".lefthook.yml", ".lefthook.yaml", "gradle-wrapper.properties", "maven-wrapper.properties",
-    ".devcontainer.json", ".ripgreprc", "pyrightconfig.json", ".mcp.json", ".claude.json",
-})  # fmt: skip
 
 
 def covers(rule: Rule, case: Case, path: str) -> bool:
@@ -51,13 +40,14 @@ def is_protected(case: Case, path: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def _is_protected_spelling(path: str) -> bool:
     components = [component.casefold() for component in _components(path)]
-    if components and components[-1] in _FILES:
+    if components and components[-1] in FILES:
         return True
     for name, following in zip(components, [*components[1:], ""], strict=True):
         # Worktrees are made for editing; the rest of the folder is configuration.
-        if name in _FOLDERS and (name, following) != (".claude", "worktrees"):
+        if name in FOLDERS and (name, following) != (".claude", "worktrees"):
             return True
         if (name, following) == (".config", "git"):
             return True

@@ -11,9 +11,9 @@ from bridle.permissions.suggestions import suggest
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect
 
 NO_EFFECT = frozenset({
-    "Agent", "AskUserQuestion", "EnterPlanMode", "ListAgents", "ListMcpResourcesTool", "ReportFindings",
-    "SendMessage", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite",
-    "ToolSearch", "WaitForMcpServers",
+    "Agent", "AskUserQuestion", "ListAgents", "ListMcpResourcesTool", "ReportFindings",
+    "SendMessage", "StructuredOutput", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
+    "TaskUpdate", "TodoWrite", "ToolSearch", "WaitForMcpServers",
 })  # fmt: skip
 """Tools that touch nothing but the session; what a sub-agent does passes the gate by itself."""
 
@@ -76,6 +76,24 @@ def hook_denial(case: Case) -> Decision | None:
 def deny_rule(case: Case) -> Decision | None:
     rule = find_rule(case, Effect.DENY)
     return None if rule is None else parts.denied(rule)
+
+
+def plan_question(case: Case) -> Decision | None:
+    if case.tool == "ExitPlanMode":
+        return Ask("the plan is ready", "mode", needs_person=True)
+    return (
+        Ask("a plan is to be made first", "mode", needs_person=True) if case.tool == "EnterPlanMode" else None
+    )
+
+
+def own_file(case: Case) -> Decision | None:
+    if case.tool not in EDITORS or not case.access.writes or not case.own:
+        return None
+    if isinstance(case.hook, Ask) or find_rule(case, Effect.ASK) is not None:
+        return None
+    if all(path.endswith(".md") and paths.is_within(case, path, case.own) for path in case.access.writes):
+        return Allow("the session keeps this file for the model", "other")
+    return None
 
 
 def plan(case: Case) -> Decision | None:
@@ -204,6 +222,8 @@ def outside(case: Case) -> Decision | None:
 CHECKS = (
     hook_denial,
     deny_rule,
+    plan_question,
+    own_file,
     plan,
     critical_removal,
     unreadable,

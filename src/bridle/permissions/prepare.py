@@ -53,6 +53,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     roots: tuple[str, ...] = ()
     """Working directories as they were named."""
     readable: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    """Files and folders that the model is asked to keep, each where it really is."""
     home: str
     config_home: str
     confines: Callable[[str], bool] = lambda _: False
@@ -83,7 +85,8 @@ def prepare(asked: Asked, standing: Standing) -> Case:
         cwd=standing.cwd,
         start=_spellings((standing.start,)),
         roots=_spellings((standing.start, *standing.roots)),
-        readable=_spellings(standing.readable),
+        readable=_spellings((*standing.readable, *standing.own)),
+        own=standing.own,
         home=standing.home,
         config_home=standing.config_home,
         hook=asked.hook,
@@ -129,6 +132,7 @@ def _touched(asked: Asked, reading: Reading | None) -> Iterable[str]:
         for part in reading.parts:
             yield from part.reads
             yield from part.writes
+            yield from part.mentions
 
 
 def _only_reads(reading: Reading) -> bool:

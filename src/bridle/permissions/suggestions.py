@@ -10,6 +10,7 @@ from bridle.types.permission import Allow, Ask, Case, Decision, PermissionUpdate
 from bridle.types.shell import Part
 
 _MOST_RULES = 5
+"""How many a single answer adds to a settings file."""
 
 
 def suggest(case: Case, doubt: Ask, decide: Callable[[Case], Decision]) -> tuple[PermissionUpdate, ...]:
@@ -21,12 +22,19 @@ def suggest(case: Case, doubt: Ask, decide: Callable[[Case], Decision]) -> tuple
         after = applied_to_case(case, proposed)
     except ValueError:
         return ()  # No rule can be written for a subject like this.
-    return tuple(map(_bounded, proposed)) if proposed and isinstance(decide(after), Allow) else ()
+    if not proposed or not isinstance(decide(after), Allow):
+        return ()
+    return tuple(part for update in proposed for part in _bounded(update))
 
 
-def _bounded(update: PermissionUpdate) -> PermissionUpdate:
-    """A long compound is asked about again rather than filling the settings with rules."""
-    return {**update, "rules": update["rules"][:_MOST_RULES]} if "rules" in update else update
+def _bounded(update: PermissionUpdate) -> Iterator[PermissionUpdate]:
+    """A long compound does not fill the settings with rules: those beyond a few hold for the session."""
+    rules = update.get("rules") or []
+    if len(rules) <= _MOST_RULES:
+        yield update
+        return
+    yield {**update, "rules": rules[:_MOST_RULES]}
+    yield {**update, "rules": rules[_MOST_RULES:], "destination": "session"}
 
 
 def _proposed(case: Case) -> Iterator[PermissionUpdate]:
@@ -53,7 +61,7 @@ def _for_command(case: Case) -> Iterator[PermissionUpdate]:
             continue
         part = weighed.part
         touched += (*part.reads, *part.writes)
-        edits = edits or bool(part.writes)
+        edits = edits or bool(part.redirects) or (part.file_command and bool(part.writes))
         if (
             not part.harmless
             and not (part.file_command and part.writes)
@@ -70,7 +78,8 @@ def _rule_content(part: Part) -> str:
     from bridle.permissions.shell import rule_prefix
 
     prefix = rule_prefix(part)
-    return part.text if prefix is None else f"{prefix}:*"
+    # Where no rule for the likes of a command is good, a star in it means itself.
+    return part.text.replace("*", "\\*") if prefix is None else f"{prefix}:*"
 
 
 def _for_files(case: Case, touched: tuple[str, ...], edits: bool) -> Iterator[PermissionUpdate]:

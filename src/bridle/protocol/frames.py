@@ -1,21 +1,37 @@
 """Events as the lines that programs read on standard output."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, assert_never
 
 import msgspec
 from msgspec import Raw, Struct
 
+from bridle.protocol.notices import hook_notice, notice
+from bridle.protocol.result import result_frame
+from bridle.protocol.task_lines import TaskLines, progress
 from bridle.types.event import (
     AssistantSaid,
+    CommandSaid,
+    CompactionFinished,
+    CompactionStarted,
+    ConversationReset,
     Event,
+    FromAgent,
+    LimitChanged,
+    ModeChanged,
     ModelSwitched,
     Noticed,
     PermissionDenied,
+    PromptFolded,
+    PromptMoved,
+    PromptSuggested,
     RetryScheduled,
+    SessionNamed,
+    Signalled,
     StepStarted,
     Streamed,
     TaskEnded,
+    TaskProgressed,
     TaskStarted,
     TextDelta,
     ThinkingDelta,
@@ -27,11 +43,10 @@ from bridle.types.event import (
     UserSaid,
     Withdrawn,
 )
+from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.ids import new_uuid
-from bridle.types.task import Task
 from bridle.types.text import encodable_value
 from bridle.types.turn import Outcome
-from bridle.types.usage import ModelSpend
 from bridle.version import COMPATIBLE_WITH, __version__
 
 Frame = dict[str, Any]
@@ -40,6 +55,13 @@ StateReports = Literal["host", "everyone"]
 """Who may read that the session runs, waits or rests."""
 
 _PROGRESS_SECONDS = 5.0
+_CHARACTERS_PER_TOKEN = 4
+_THINKING_STEP = 50
+"""Tokens of thinking between two reports of it."""
+_ALWAYS_TOLD = ("SessionStart", "Setup")
+"""Events whose hooks are reported to everybody."""
+_OLD_NAMES = {"Agent": "Task"}
+"""Tools that hosts know by an older name than models do."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -51,81 +73,121 @@ class Facts(Struct, frozen=True, kw_only=True):
     betas: tuple[str, ...] = ()
 
 
+class Inventory(Struct, frozen=True, kw_only=True):
+    """What a session has besides its tools, as it stands when a turn begins."""
+
+    servers: Sequence[Mapping[str, Any]] = ()
+    commands: Sequence[str] = ()
+    terminal_commands: Sequence[str] = ()
+    """Those that need a screen."""
+    agents: Sequence[str] = ()
+    skills: Sequence[str] = ()
+    plugins: Sequence[Mapping[str, Any]] = ()
+    plugin_errors: Sequence[Mapping[str, Any]] = ()
+
+
+CAPABILITIES = ("interrupt_receipt_v1", "interrupt_cancel_queued_v1")
+
+
 class Framer:
     """Turns the events of one session into frames."""
 
     def __init__(
-        self, facts: Facts, *, partial: bool = False, replay: bool = False, states: StateReports | None = None
+        self,
+        facts: Facts,
+        *,
+        partial: bool = False,
+        replay: bool = False,
+        hooks: bool = False,
+        states: StateReports | None = None,
+        inventory: Callable[[], Inventory] = Inventory,
+        waiting: Callable[[], int] | None = None,
+        agent_text: Callable[[], bool] = lambda: False,
     ) -> None:
         self._facts = facts
         self._partial = partial
         self._replay = replay
+        self._hooks = hooks
+        """Whether every hook is reported."""
         self._states = states
+        self._inventory = inventory
+        self._waiting = waiting
+        """How many prompts wait for a turn of their own."""
+        self._agent_text = agent_text
+        """Whether what agents say and think is told too."""
         self._state = "idle"
-        self._running: dict[str, Task] = {}
+        self._results = 0
+        self._answering: list[str] = []
+        """The ids of prompts that the next thing said answers."""
+        self._thought = 0
+        self._thought_told = 0
+        self._decisions: dict[str, Frame] = {}
+        """Who decided on calls that have no result yet."""
+        self._tasks = TaskLines()
         self._progressed: dict[str, float] = {}
 
     def frames(self, event: Event) -> Iterator[Frame]:
         match event:
-            case TextDelta() | ThinkingDelta():
+            case TextDelta():
                 if self._partial:
                     yield self._stream_event(event.wire)
-            case Streamed():
-                if self._partial:
-                    yield self._stream_event(event.wire, ttft_ms=event.ttft_ms)
+            case ThinkingDelta() | Streamed():
+                yield from self._streamed(event)
             case TurnStarted():
-                yield self._init(event)
-                if self._replay and not event.meta:
-                    yield self._echo(event)
+                yield from self._opened(event)
+            case PromptFolded():
+                yield from self._taken(event)
+            case PromptMoved():
+                yield self._moved(event)
             case StepStarted():
                 if self._partial:
                     yield self._system("status", status="requesting")
             case AssistantSaid():
-                yield self._assistant(event)
+                yield from self._said(event)
             case UserSaid():
                 yield self._user(event)
-            case ToolStarted():
-                pass
+            case ToolStarted() | Signalled():
+                pass  # The call stands in the answer already, and sequences are meant for a terminal.
             case ToolProgressed():
                 yield from self._progress(event)
             case ToolFinished():
                 yield self._result(event)
             case PermissionDenied():
-                yield self._system(
-                    "permission_denied",
-                    tool_name=event.tool,
-                    tool_use_id=event.call_id,
-                    message=event.message,
-                    decision_reason_type=event.reason_type,
-                    decision_reason=event.reason,
-                )
-            case RetryScheduled():
-                yield self._system(
-                    "api_retry",
-                    attempt=event.attempt,
-                    max_retries=event.max_retries,
-                    retry_delay_ms=round(event.delay * 1000),
-                    error_status=event.status,
-                    error=event.error,
-                )
-            case ModelSwitched():
-                yield self._system(
-                    "model_fallback",
-                    trigger="overloaded",
-                    original_model=event.original,
-                    fallback_model=event.fallback,
-                    content=f"{event.original} is overloaded: {event.fallback} answers for this turn.",
-                )
-            case Withdrawn():
-                yield self._system("withdrawn", uuids=list(event.uuids))
+                yield self._denied(event)
+            case (
+                RetryScheduled()
+                | ModelSwitched()
+                | Withdrawn()
+                | CompactionStarted()
+                | Noticed()
+                | SessionNamed()
+            ):
+                yield self._system(**notice(event))
+            case HookStarted() | HookProgressed() | HookRun():
+                if self._hooks or event.event in _ALWAYS_TOLD:
+                    yield self._system(**hook_notice(event))
             case TaskStarted() | TaskEnded():
-                yield from self._task(event.task)
-            case Noticed():
-                yield self._system("informational", content=event.text, level=event.level)
+                yield from (self._system(**fields) for fields in self._tasks.of(event.task))
+            case TaskProgressed():
+                yield self._system(**progress(event.task))
+            case FromAgent():
+                yield from self._from_agent(event)
+            case ModeChanged():
+                yield self.mode(event.mode)
+            case PromptSuggested() | LimitChanged():
+                yield self._news(event)
+            case CompactionFinished():
+                yield from self._compaction(event)
+            case CommandSaid() | ConversationReset():
+                yield self._commanded(event)
             case TurnFinished():
                 yield self.result(event.outcome)
             case _:
                 assert_never(event)
+
+    def decide(self, call_id: str, *, accepted: bool, source: str) -> None:
+        """Somebody has let a call through or turned it away; its result will say so."""
+        self._decisions[call_id] = {"decision": "accept" if accepted else "reject", "source": source}
 
     def state(self, state: str) -> Iterator[Frame]:
         """What the session is doing, for hosts that want to know; each change once."""
@@ -141,69 +203,99 @@ class Framer:
 
     def result(self, outcome: Outcome) -> Frame:
         """The last line of a turn."""
-        frame: Frame = {
-            "type": "result",
-            "subtype": outcome.subtype,
-            "is_error": outcome.is_error,
-            "duration_ms": outcome.duration_ms,
-            "duration_api_ms": outcome.duration_api_ms,
-            "num_turns": outcome.num_turns,
-            "stop_reason": outcome.stop_reason,
-            "session_id": self._facts.session_id,
-            "total_cost_usd": outcome.total_cost_usd,
-            "usage": outcome.usage.to_api(),
-            "modelUsage": {model: _model_usage(spend) for model, spend in outcome.spend.items()},
-            "permission_denials": [msgspec.to_builtins(denial) for denial in outcome.denials],
-            "terminal_reason": outcome.reason,
-            "fast_mode_state": "off",
-            "uuid": new_uuid(),
-        }
-        if outcome.subtype == "success":
-            frame["result"] = outcome.text
-            frame["api_error_status"] = outcome.api_error_status
-        else:
-            frame["errors"] = list(outcome.errors)
-        optional: Mapping[str, Any] = {
-            "ttft_ms": outcome.ttft_ms,
-            "origin": outcome.origin,
-            "user_message_uuid": outcome.prompt_uuid,
-        }
-        frame.update({key: value for key, value in optional.items() if value is not None})
+        frame = result_frame(outcome, session_id=self._facts.session_id)
+        frame["result_index"] = self._results
+        self._results += 1
+        if self._waiting is not None:
+            frame["queued_turn_count"] = self._waiting()
         return frame
 
+    def title(self, title: str) -> Frame:
+        """The session has another name."""
+        return self._system("session_title_changed", title=title)
+
+    def commands(self, commands: Sequence[Frame]) -> Frame:
+        """There are other slash commands now."""
+        return self._system("commands_changed", commands=list(commands))
+
+    def command_output(self, text: str) -> Frame:
+        """What a request of the host did, as the output of a command would tell it."""
+        return {
+            "type": "user",
+            "message": {
+                "role": "user",
+                "content": f"<local-command-stdout>{text}</local-command-stdout>",
+            },
+            "parent_tool_use_id": None,
+            "isReplay": True,
+            "session_id": self._facts.session_id,
+            "uuid": new_uuid(),
+        }
+
     def _init(self, event: TurnStarted) -> Frame:
-        facts = self._facts
+        facts, inventory = self._facts, self._inventory()
         frame = self._system(
             "init",
             cwd=event.cwd,
-            tools=list(event.tools),
-            mcp_servers=[],
+            tools=[_OLD_NAMES.get(name, name) for name in event.tools],
+            mcp_servers=list(inventory.servers),
             model=event.model,
             permissionMode=event.mode,
-            slash_commands=[],
-            terminal_slash_commands=[],
+            slash_commands=list(inventory.commands),
+            terminal_slash_commands=list(inventory.terminal_commands),
             apiKeySource=facts.api_key_source,
             claude_code_version=COMPATIBLE_WITH,
             bridle_version=__version__,
             output_style=facts.output_style,
-            agents=[],
-            skills=[],
-            plugins=[],
-            capabilities=[],
+            agents=list(inventory.agents),
+            skills=list(inventory.skills),
+            plugins=list(inventory.plugins),
+            capabilities=list(CAPABILITIES),
             fast_mode_state="off",
         )
+        if inventory.plugin_errors:
+            frame["plugin_errors"] = list(inventory.plugin_errors)
         if facts.betas:
             frame["betas"] = list(facts.betas)
         return frame
 
-    def _echo(self, event: TurnStarted) -> Frame:
+    def _taken(self, event: TurnStarted | PromptFolded) -> Iterator[Frame]:
+        """A prompt was taken up: echo it if that is wanted, and remember whom the answer is for."""
+        if event.prompt_uuid:
+            self._answering.append(event.prompt_uuid)
+        if self._replay and not event.meta:
+            yield {
+                "type": "user",
+                "message": {"role": "user", "content": event.prompt},
+                "parent_tool_use_id": None,
+                "isReplay": True,
+                "session_id": self._facts.session_id,
+                "uuid": event.uuid,
+            }
+
+    def _commanded(self, event: CommandSaid | ConversationReset) -> Frame:
+        """What a command has to say, or the last line under the id that the session had before it."""
+        if isinstance(event, CommandSaid):
+            return self.command_output(event.text)
+        frame: Frame = {
+            "type": "conversation_reset",
+            "new_conversation_id": event.session_id,
+            "trigger": event.trigger,
+            "session_id": event.before,
+            "uuid": new_uuid(),
+        }
+        if event.prompt_uuid is not None:
+            frame["user_message_uuid"] = event.prompt_uuid
+        self._facts = msgspec.structs.replace(self._facts, session_id=event.session_id)
+        return frame
+
+    def _moved(self, event: PromptMoved) -> Frame:
         return {
-            "type": "user",
-            "message": {"role": "user", "content": event.prompt},
-            "parent_tool_use_id": None,
-            "isReplay": True,
+            "type": "command_lifecycle",
+            "command_uuid": event.prompt_uuid,
+            "state": event.state,
             "session_id": self._facts.session_id,
-            "uuid": event.uuid,
+            "uuid": new_uuid(),
         }
 
     def _assistant(self, event: AssistantSaid) -> Frame:
@@ -227,6 +319,46 @@ class Framer:
             frame["api_error_type"] = event.fault.type
         return frame
 
+    def _denied(self, event: PermissionDenied) -> Frame:
+        source = "hook" if event.reason_type == "hook" else "config"
+        self.decide(event.call_id, accepted=False, source=source)
+        return self._system(**notice(event))
+
+    def _answer(self, frame: Frame) -> Frame:
+        """Mark the first thing said in answer to prompts with the ids of these."""
+        if self._answering:
+            frame["user_message_uuid"] = self._answering[-1]
+            frame["user_message_uuids"] = self._answering
+            self._answering = []
+        return frame
+
+    def _streamed(self, event: ThinkingDelta | Streamed) -> Iterator[Frame]:
+        if self._partial:
+            yield self._stream_event(
+                event.wire, ttft_ms=event.ttft_ms if isinstance(event, Streamed) else None
+            )
+        if isinstance(event, ThinkingDelta):
+            self._thought += len(event.text)
+            yield from self._thought_so_far(step=_THINKING_STEP)
+
+    def _opened(self, event: TurnStarted) -> Iterator[Frame]:
+        self._answering = []
+        yield self._init(event)
+        yield from self._taken(event)
+
+    def _said(self, event: AssistantSaid) -> Iterator[Frame]:
+        yield from self._thought_so_far(step=1)
+        self._thought = self._thought_told = 0
+        yield self._answer(self._assistant(event))
+
+    def _thought_so_far(self, *, step: int) -> Iterator[Frame]:
+        """How much has been thought, when it is at least `step` tokens more than was told."""
+        tokens = self._thought // _CHARACTERS_PER_TOKEN
+        if tokens - self._thought_told >= step:
+            more = tokens - self._thought_told
+            self._thought_told = tokens
+            yield self._system("thinking_tokens", estimated_tokens=tokens, estimated_tokens_delta=more)
+
     def _user(self, event: UserSaid) -> Frame:
         frame: Frame = {
             "type": "user",
@@ -241,8 +373,9 @@ class Framer:
         return frame
 
     def _result(self, event: ToolFinished) -> Frame:
-        self._progressed.pop(event.result["tool_use_id"], None)
-        return {
+        call_id = event.result["tool_use_id"]
+        self._progressed.pop(call_id, None)
+        frame: Frame = {
             "type": "user",
             "message": {"role": "user", "content": [event.result]},
             "parent_tool_use_id": None,
@@ -250,6 +383,44 @@ class Framer:
             "session_id": self._facts.session_id,
             "uuid": event.uuid,
             "timestamp": event.timestamp,
+        }
+        if (decision := self._decisions.pop(call_id, None)) is not None:
+            frame["tool_result_meta"] = [{"id": call_id, "permission_decision": decision}]
+        return frame
+
+    def _from_agent(self, event: FromAgent) -> Iterator[Frame]:
+        """What an agent was asked, calls and hears back; what it says only where that is wanted."""
+        inner = event.event
+        of_agent = {"agent_id": event.agent_id, "subagent_type": event.agent_type}
+        match inner:
+            case TurnStarted():
+                frames: Iterable[Frame] = (self._asked_of_agent(inner),)
+            case AssistantSaid() if inner.message["content"][0]["type"] == "tool_use" or self._agent_text():
+                frames = (self._assistant(inner),)
+            case ToolFinished():
+                frames = (self._result(inner),)
+                frames[0].pop("tool_use_result")
+            case ToolProgressed():
+                frames = self._progress(inner)
+            case PermissionDenied():
+                yield {**self._denied(inner), "agent_id": event.agent_id}
+                return
+            case Noticed():
+                yield self._system(**notice(inner))
+                return
+            case _:
+                return
+        for frame in frames:
+            described = {"task_description": event.description} if frame["type"] != "tool_progress" else {}
+            yield {**frame, "parent_tool_use_id": event.call_id, **of_agent, **described}
+
+    def _asked_of_agent(self, event: TurnStarted) -> Frame:
+        return {
+            "type": "user",
+            "message": {"role": "user", "content": event.prompt},
+            "parent_tool_use_id": None,
+            "session_id": self._facts.session_id,
+            "uuid": event.uuid,
         }
 
     def _progress(self, event: ToolProgressed) -> Iterator[Frame]:
@@ -266,36 +437,28 @@ class Framer:
             "uuid": new_uuid(),
         }
 
-    def _task(self, task: Task) -> Iterator[Frame]:
-        if task.status == "running":
-            self._running[task.id] = task
-            yield self._system(
-                "task_started",
-                task_id=task.id,
-                tool_use_id=task.call_id,
-                description=task.description,
-                task_type=task.kind,
-                is_backgrounded=True,
-            )
-        else:
-            self._running.pop(task.id, None)
-            ended = round((task.ended or task.started) * 1000)
-            yield self._system(
-                "task_updated", task_id=task.id, patch={"status": task.status, "end_time": ended}
-            )
-            yield self._system(
-                "task_notification",
-                task_id=task.id,
-                tool_use_id=task.call_id,
-                status="stopped" if task.status == "killed" else task.status,
-                output_file=task.output_file,
-                summary=task.description,
-            )
-        live = [
-            {"task_id": each.id, "task_type": each.kind, "description": each.description}
-            for each in self._running.values()
-        ]
-        yield self._system("background_tasks_changed", tasks=live)
+    def _news(self, event: PromptSuggested | LimitChanged) -> Frame:
+        told: Frame = (
+            {"type": "prompt_suggestion", "suggestion": event.text}
+            if isinstance(event, PromptSuggested)
+            else {"type": "rate_limit_event", "rate_limit_info": dict(event.info)}
+        )
+        return {**told, "session_id": self._facts.session_id, "uuid": new_uuid()}
+
+    def _compaction(self, event: CompactionFinished) -> Iterator[Frame]:
+        if event.error is not None:
+            yield self._system("status", status=None, compact_result="failed", compact_error=event.error)
+            return
+        yield self._system("status", status=None, compact_result="success")
+        yield self._system(
+            "compact_boundary",
+            compact_metadata={
+                "trigger": event.trigger,
+                "pre_tokens": event.tokens_before,
+                "post_tokens": event.tokens_after,
+                "duration_ms": event.duration_ms,
+            },
+        )
 
     def _stream_event(self, wire: bytes, *, ttft_ms: int | None = None) -> Frame:
         frame: Frame = {
@@ -307,7 +470,7 @@ class Framer:
         }
         if ttft_ms is not None:
             frame["ttft_ms"] = ttft_ms
-        return frame
+        return self._answer(frame)
 
     def _system(self, subtype: str, **fields: Any) -> Frame:
         return {
@@ -330,39 +493,4 @@ def encode(frame: Frame | list[Frame]) -> bytes:
     return line + b"\n"
 
 
-def start_failure(session_id: str, message: str) -> Frame:
-    """The result of a run that could not begin."""
-    zero = ModelSpend()
-    return {
-        "type": "result",
-        "subtype": "error_during_execution",
-        "is_error": True,
-        "duration_ms": 0,
-        "duration_api_ms": 0,
-        "num_turns": 0,
-        "stop_reason": None,
-        "session_id": session_id,
-        "total_cost_usd": 0,
-        "usage": zero.usage.to_api(),
-        "modelUsage": {},
-        "permission_denials": [],
-        "errors": [message],
-        "uuid": new_uuid(),
-    }
-
-
 _ENCODER = msgspec.json.Encoder()
-
-
-def _model_usage(spend: ModelSpend) -> Frame:
-    usage = spend.usage
-    return {
-        "inputTokens": usage.input,
-        "outputTokens": usage.output,
-        "cacheReadInputTokens": usage.cache_read,
-        "cacheCreationInputTokens": usage.cache_write_5m + usage.cache_write_1h,
-        "webSearchRequests": usage.web_searches,
-        "costUSD": spend.usd,
-        "contextWindow": spend.context_window,
-        "maxOutputTokens": spend.max_output,
-    }

@@ -9,9 +9,11 @@ from msgspec import Struct
 from bridle.protocol.control import ControlCancel, ControlRequest, ControlResponse
 from bridle.types.errors import UsageError
 from bridle.types.text import decode_json
-from bridle.types.turn import Prompt
+from bridle.types.turn import Priority, Prompt
 
 _LONGEST_SHOWN = 120
+_MOST_PASTES = 1_000
+_PRIORITIES: Mapping[str, Priority] = {"now": "now", "next": "next", "later": "later"}
 
 
 class Ignored(Struct, frozen=True):
@@ -42,10 +44,15 @@ def read_line(line: bytes) -> Line:
         raise UsageError(f"cannot read standard input: {error} in the line {shown!r}") from error
     if not isinstance(message, dict):
         raise UsageError("cannot read standard input: each line must be a JSON object")
-    return _read(message)
+    return read_message(message)
 
 
-def _read(message: dict[str, Any]) -> Line:
+def read_message(message: dict[str, Any]) -> Line:
+    """What one message of a host says.
+
+    Raises:
+        UsageError: it is a user message of another role.
+    """
     match message:
         case {"type": "user", "message": {"role": "user", "content": str() | list()}}:
             return _prompt(message)
@@ -74,8 +81,32 @@ def _prompt(message: dict[str, Any]) -> Prompt:
     origin = message.get("origin")
     uuid = message.get("uuid")
     return Prompt(
-        content=message["message"]["content"],
+        content=_content(message),
         uuid=uuid if isinstance(uuid, str) else None,
         origin={"kind": "human"} if isinstance(origin, dict) and origin.get("kind") == "human" else None,
         query=message.get("shouldQuery") is not False,
+        priority=_PRIORITIES.get(str(message.get("priority")), "next"),
+        verbatim=message.get("client_composed") is True,
     )
+
+
+def _content(message: dict[str, Any]) -> str | list[Any]:
+    """What the user said, with the texts that a host took out of it put behind it."""
+    content: str | list[Any] = message["message"]["content"]
+    pasted = message.get("pasted_content")
+    if not isinstance(pasted, list) or not 0 < len(pasted) <= _MOST_PASTES:
+        return content
+    texts = [text for paste in pasted for text in _texts(paste)]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [*blocks, *({"type": "text", "text": text} for text in texts if text.strip())]
+
+
+def _texts(paste: object) -> list[str]:
+    if isinstance(paste, str):
+        return [paste]
+    blocks: list[Any] = paste if isinstance(paste, list) else []
+    return [block["text"] for block in blocks if _is_text(block)]
+
+
+def _is_text(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)

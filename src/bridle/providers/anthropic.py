@@ -7,18 +7,21 @@ from typing import Any
 from msgspec import DecodeError, Struct
 from msgspec.json import decode as from_json
 
+from bridle.host.http.client import HttpClient, HttpFault, Limits, Request, Response
 from bridle.providers import anthropic_errors as errors
 from bridle.providers.anthropic_request import CacheLife, betas, encode, encode_for_counting
 from bridle.providers.anthropic_stream import Decoder, stream_of
-from bridle.providers.http import HttpClient, HttpFault, Limits, Request, Response
+from bridle.providers.keys import Keys
+from bridle.providers.limits import limit_of
 from bridle.providers.sse import EventReader
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
-from bridle.types.model import Completed, ModelEvent, ModelRequest
+from bridle.types.model import Completed, LimitTold, ModelEvent, ModelRequest
 from bridle.version import __version__
 
 __all__ = ["AnthropicProvider", "Decoder", "encode"]
 
 _HOME = "https://api.anthropic.com"
+_OWN_PREFIX = "anthropic/"
 _IDLE_MS = 90_000
 _WHOLE_ANSWER_MS = 600_000
 _LARGEST_ANSWER = 64 * 1024 * 1024
@@ -31,8 +34,20 @@ _ON = ("1", "true")
 class AnthropicProvider:
     """Asks the service that the environment names, with the credentials it holds."""
 
-    def __init__(self, env: Mapping[str, str], *, client: HttpClient | None = None) -> None:
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        *,
+        client: HttpClient | None = None,
+        keys: Keys | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
         self._env = env
+        self._keys = keys or Keys(env)
+        self._told: dict[str, Any] | None = None
+        """What was last heard of limits."""
+        self._names = names or {}
+        """What the service calls models that have another name there."""
         self._base = (env.get("ANTHROPIC_BASE_URL") or _HOME).rstrip("/")
         self._client = client or HttpClient(env)
 
@@ -43,12 +58,21 @@ class AnthropicProvider:
             await self._client.warm_up(self._base)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        body = encode(request, cache=self._cache_life(request.model), experimental=not self._is_plain)
-        sent = self._post("/v1/messages?beta=true", request, body)
+        body = encode(
+            request,
+            cache=self._cache_life(request.model),
+            experimental=not self._is_plain,
+            served=self._served(request),
+        )
         completed: Completed | None = None
         response: Response | None = None
         try:
+            sent = await self._post("/v1/messages?beta=true", request, body)
             async with self._client.send(sent, self._limits(request)) as response:
+                told = limit_of(response.headers)
+                if told is not None and told != self._told:
+                    self._told = told
+                    yield LimitTold(told)
                 await self._check(response, request)
                 decoder = Decoder(errors.request_id(response.headers))
                 async with aclosing(_frames(response)) as frames:
@@ -75,9 +99,10 @@ class AnthropicProvider:
         Raises:
             ProviderError: the service cannot be asked or does not count.
         """
-        sent = self._post("/v1/messages/count_tokens?beta=true", request, encode_for_counting(request))
         limits = Limits(idle=_IDLE_MS / 1000, total=_IDLE_MS / 1000, body=_LARGEST_ERROR)
         try:
+            body = encode_for_counting(request)
+            sent = await self._post("/v1/messages/count_tokens?beta=true", request, body)
             async with self._client.send(sent, limits) as response:
                 await self._check(response, request)
                 return _token_count(await response.read())
@@ -93,7 +118,15 @@ class AnthropicProvider:
     def _is_plain(self) -> bool:
         return self._env.get("CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS") in _ON
 
-    def _post(self, path: str, request: ModelRequest, body: bytes) -> Request:
+    def _served(self, request: ModelRequest) -> dict[str, Any] | None:
+        """The name without its vendor, where the vendor is at home; gateways may want it with."""
+        if (name := self._names.get(request.model)) is not None:
+            return {"model": name, "stream": request.stream}
+        if self._base != _HOME or not request.model.startswith(_OWN_PREFIX):
+            return None
+        return {"model": request.model.removeprefix(_OWN_PREFIX), "stream": request.stream}
+
+    async def _post(self, path: str, request: ModelRequest, body: bytes) -> Request:
         headers = {
             "content-type": "application/json",
             "anthropic-version": "2023-06-01",
@@ -104,10 +137,21 @@ class AnthropicProvider:
             headers["x-claude-code-session-id"] = request.session_id
         if wanted := self._betas(request):
             headers["anthropic-beta"] = ",".join(wanted)
-        headers |= _credentials(self._env)
-        if not headers.keys() & {"x-api-key", "authorization"}:
+        headers |= await self._opening()
+        if not headers.keys() & _OPENING:
             raise ProviderError(errors.NO_CREDENTIAL, kind="authentication_failed")
         return Request("POST", self._base + path, tuple(headers.items()), body)
+
+    async def _opening(self) -> dict[str, str]:
+        """The headers that open the door: from variables, else from the user's helper, else from a login."""
+        headers = _credentials(self._env)
+        if headers.keys() & _OPENING:
+            return headers
+        if key := await self._keys.helped():
+            return {**headers, "x-api-key": key, "authorization": f"Bearer {key}"}
+        if key := await self._keys.kept("anthropic", self._base):
+            return {**headers, "x-api-key": key}
+        return headers
 
     def _betas(self, request: ModelRequest) -> list[str]:
         wanted = list(request.betas) if self._is_plain else betas(request)
@@ -138,6 +182,8 @@ class AnthropicProvider:
             raise ProviderError(
                 f"{self._base} is no model service: it sent a web page; check ANTHROPIC_BASE_URL."
             )
+        if response.status == 401:
+            self._keys.refused()
         raise errors.refusal(response.status, response.headers, body, model=request.model, url=self._base)
 
     def _fault(self, fault: HttpFault, response: Response | None) -> ProviderError:
@@ -146,6 +192,7 @@ class AnthropicProvider:
         return errors.broken(fault, request_id=errors.request_id(response.headers))
 
 
+_OPENING = frozenset({"x-api-key", "authorization"})
 _FAMILIES = ("sonnet", "opus", "haiku", "fable")
 
 

@@ -8,12 +8,12 @@ from typing import Any
 from msgspec import DecodeError
 from msgspec.json import decode as from_json
 
-from bridle.providers.http import HttpFault
+from bridle.host.http.client import HttpFault
 from bridle.types.errors import ApiErrorKind, ProviderError, StreamBroken
 
 NO_CREDENTIAL = (
     "No credential for the model service: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, "
-    "or try `--model offline`, which needs none."
+    "run `bridle auth login`, or try `--model offline`, which needs none."
 )
 _QUOTED = 400
 """Characters of a service's own words that an error repeats."""
@@ -37,7 +37,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, *, model: str,
         kind=_kind(status, kind, words),
         status=status,
         retryable=retryable,
-        retry_after=_retry_after(headers),
+        retry_after=retry_after(headers),
         error_type=kind,
         request_id=request_id(headers),
     )
@@ -71,7 +71,7 @@ def _read(body: bytes) -> tuple[str | None, str]:
     try:
         value: Any = from_json(body)
     except (DecodeError, UnicodeDecodeError):
-        return None, _plain(body)
+        return None, plain(body)
     error: Any = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return None, str(error)[:_QUOTED]
@@ -80,7 +80,8 @@ def _read(body: bytes) -> tuple[str | None, str]:
     return kind if isinstance(kind, str) else None, str(words)[:_QUOTED]
 
 
-def _plain(body: bytes) -> str:
+def plain(body: bytes) -> str:
+    """The start of a page's title or text, tags left out."""
     text = body[:20_000].decode("utf-8", "replace")
     if "<" in text:
         title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
@@ -98,7 +99,9 @@ def _sentence(status: int, words: str, *, model: str, url: str) -> str:
             return f"The service does not allow this (403): check what your key may use.{said}"
         case 404:
             advice = f"choose another with --model, or check ANTHROPIC_BASE_URL (now {url})"
-            return f"The service has no model {model!r} (404): {advice}.{said}"
+            from bridle.providers.nearest import alike
+
+            return f"The service has no model {model!r} (404): {alike(model)}{advice}.{said}"
         case 413:
             return f"The request is too large (413): compact the conversation or attach less.{said}"
         case 429:
@@ -132,7 +135,7 @@ def _kind(status: int, error_type: str | None, words: str) -> ApiErrorKind:
             return "server_error" if status >= 500 else "unknown"
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait at least, from either of the two headers and either of their forms."""
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000

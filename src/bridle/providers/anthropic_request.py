@@ -1,5 +1,7 @@
 """A model request as the Messages API wants it, byte for byte the same as far as nothing changed."""
 
+import re
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec.json import encode as to_json
@@ -10,30 +12,40 @@ from bridle.types.model import ModelRequest, Thinking
 
 CacheLife = Literal["5m", "1h"]
 
+OURS = "bridle"
+"""The key in a block under which a vendor's own data rests; only the dialect that put it there sends it."""
+
 _LONG = "[1m]"
 _THOUGHTS = ("thinking", "redacted_thinking")
 _MARKED_SYSTEM_BLOCKS = 2
+_LOOKBACK = 20
+"""So many blocks before a mark the service looks for what it has in its cache."""
 _EMPTY: dict[str, Any] = {"type": "text", "text": "(no content)"}
 
 
-def encode(request: ModelRequest, *, cache: CacheLife | None = "5m", experimental: bool = True) -> bytes:
+def encode(
+    request: ModelRequest,
+    *,
+    cache: CacheLife | None = "5m",
+    experimental: bool = True,
+    served: Mapping[str, Any] | None = None,
+    images: bool = True,
+) -> bytes:
     """The body of `POST /v1/messages`; `messages` come last, so that earlier bytes stay as they were.
 
     `cache` is how long marked prefixes are kept, None for no marks; without `experimental` nothing is sent
-    that needs a beta header.
+    that needs a beta header. `served` is what stands in place of `model` and `stream` at services that have
+    their own names for models, or take both from the address. Without `images` notes take their place.
     """
     mark = _mark(cache) if request.cache else None
-    fields: dict[str, Any] = {
-        "model": request.model.removesuffix(_LONG),
-        "max_tokens": request.max_tokens,
-        "stream": request.stream,
-    }
+    usual = {"model": request.model.removesuffix(_LONG), "stream": request.stream}
+    fields: dict[str, Any] = {**(usual if served is None else served), "max_tokens": request.max_tokens}
     if request.user_id is not None:
         fields["metadata"] = {"user_id": request.user_id}
     fields |= _thinking(request, experimental)
     if experimental and (output := _output(request)):
         fields["output_config"] = output
-    return _joined(fields | dict(request.extra), request, mark)
+    return _joined(fields | dict(request.extra), request, mark, images=images)
 
 
 def encode_for_counting(request: ModelRequest) -> bytes:
@@ -59,33 +71,58 @@ def betas(request: ModelRequest) -> list[str]:
     return wanted
 
 
-def _joined(fields: dict[str, Any], request: ModelRequest, mark: dict[str, str] | None) -> bytes:
+def _joined(
+    fields: dict[str, Any], request: ModelRequest, mark: dict[str, str] | None, *, images: bool = True
+) -> bytes:
     if request.system:
         fields["system"] = _system(request.system, mark)
     if request.tools:
         fields["tools"] = request.tools
-    return b"".join((to_json(fields)[:-1], b',"messages":[', b",".join(_messages(request, mark)), b"]}"))
+    messages = _messages(request, mark, images=images)
+    return b"".join((to_json(fields)[:-1], b',"messages":[', b",".join(messages), b"]}"))
 
 
-def _messages(request: ModelRequest, mark: dict[str, str] | None) -> list[bytes]:
+def _messages(request: ModelRequest, mark: dict[str, str] | None, *, images: bool) -> list[bytes]:
     history = request.history
     if not history.messages:
         return []
     model = catalog.normal(request.model)
 
     def settled(message: SentMessage, origin: str | None) -> bytes:
-        return _message(message, origin, model=model)
+        return _message(message, origin, model=model, images=images)
 
     # Thoughts are kept or left out by model, so each model has its own form of the history.
-    known = history.encoded(f"anthropic {model}", settled)
-    return [*known, _message(history.messages[-1], history.origins[-1], model=model, mark=mark)]
+    known = history.encoded(f"anthropic {model}" if images else f"anthropic blind {model}", settled)
+    last = _message(history.messages[-1], history.origins[-1], model=model, images=images, mark=mark)
+    encoded = [*known, last]
+    if mark is not None and (at := _far_end(history.messages)) is not None:
+        encoded[at] = _message(
+            history.messages[at], history.origins[at], model=model, images=images, mark=mark
+        )
+    return encoded
+
+
+def _far_end(messages: list[SentMessage]) -> int | None:
+    """The last message of the request before, when it lies too far back to be found from the end."""
+    at = len(messages) - 3
+    if at < 0 or messages[at]["role"] != "user":
+        return None
+    since = sum(1 if isinstance(m["content"], str) else len(m["content"]) for m in messages[at + 1 :])
+    return at if since >= _LOOKBACK else None
 
 
 def _message(
-    message: SentMessage, origin: str | None, *, model: str, mark: dict[str, str] | None = None
+    message: SentMessage,
+    origin: str | None,
+    *,
+    model: str,
+    images: bool,
+    mark: dict[str, str] | None = None,
 ) -> bytes:
     foreign = origin is not None and catalog.normal(origin) != model
     blocks = _blocks(message["content"], foreign=foreign)
+    if not images:
+        blocks = [_blind(block) for block in blocks]
     if mark is not None:
         _put_mark(blocks, mark)
     return to_json({"role": message["role"], "content": blocks})
@@ -96,12 +133,41 @@ def _blocks(content: Any, *, foreign: bool) -> list[dict[str, Any]]:
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     kept = [
-        _unmarked(block)
+        _clean(block)
         for block in content
-        if not (foreign and block["type"] in _THOUGHTS)
+        if not (block["type"] in _THOUGHTS and (foreign or not _is_signed(block)))
         and not (block["type"] == "text" and not block["text"].strip())
     ]
     return kept or [_EMPTY]
+
+
+def _is_signed(block: dict[str, Any]) -> bool:
+    """Whether thinking can go back: the same model behind another dialect gives no signature."""
+    return block["type"] != "thinking" or bool(block.get("signature"))
+
+
+def _clean(block: dict[str, Any]) -> dict[str, Any]:
+    """A block without what this API does not know: data of other vendors, ids in a form of theirs."""
+    if OURS in block:
+        block = {key: value for key, value in block.items() if key != OURS}
+    field = _ID_FIELDS.get(block["type"])
+    if field is not None and _ODD_ID.search(block[field]):
+        block = {**block, field: _ODD_ID.sub("_", block[field])}
+    return _unmarked(block)
+
+
+_ID_FIELDS = {"tool_use": "id", "tool_result": "tool_use_id"}
+_ODD_ID = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def _blind(block: dict[str, Any]) -> dict[str, Any]:
+    inner = block.get("content")
+    if isinstance(inner, list):
+        return {**block, "content": [_blind(each) for each in inner]}
+    if block["type"] in ("image", "document"):
+        text = f"[A file ({block['type']}) was left out: this model cannot see it.]"
+        return {"type": "text", "text": text}
+    return block
 
 
 def _unmarked(block: dict[str, Any]) -> dict[str, Any]:

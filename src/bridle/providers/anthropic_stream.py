@@ -46,15 +46,21 @@ _QUOTED = 200
 class Decoder:
     """Folds the data of server-sent events into model events, one answer at a time."""
 
-    __slots__ = ("_closed", "_message", "_open", "_request_id", "completed")
+    __slots__ = ("_closed", "_message", "_model", "_open", "_request_id", "completed")
 
-    def __init__(self, request_id: str | None = None) -> None:
+    def __init__(self, request_id: str | None = None, *, model: str | None = None) -> None:
         self._request_id = request_id
+        self._model = model
+        """What the answer says it is from, when the service's own name for the model does not tell."""
         self._message: dict[str, Any] | None = None
         self._open: dict[int, _OpenBlock] = {}
         self._closed: dict[int, Any] = {}
         self.completed = False
         """Whether the whole answer has come; a stream that ends before was broken."""
+
+    @property
+    def begun(self) -> bool:
+        return self._message is not None
 
     def feed(self, data: bytes) -> ModelEvent | None:
         """The event that `data` stands for, None when there is nothing to tell.
@@ -95,6 +101,9 @@ class Decoder:
     def _start(self, message: dict[str, Any] | None, wire: bytes) -> Started:
         if self._message is not None or message is None:
             raise _broken("The service began an answer in a way that cannot be read; try again.")
+        if self._model is not None:
+            message = {**message, "model": self._model}
+            wire = to_json({"type": "message_start", "message": message})
         self._message = _whole_message(message)
         # A copy, because later events complete the one kept here.
         return Started(_message(self._message, []), wire, self._request_id)

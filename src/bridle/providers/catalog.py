@@ -2,76 +2,46 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from bridle.types.errors import ConfigError
-from bridle.types.model import Thinking
-from bridle.types.usage import Usage
+from bridle.providers.facts import ALL_EFFORTS, LONG, MILLION, LongPrompts, Model, cost
 
-ThinkingStyle = Literal["adaptive", "always", "budget", "none"]
-"""Decides itself how much; decides itself and cannot be told not to; is given a budget; cannot."""
-
-_ALL_EFFORTS = ("low", "medium", "high", "xhigh", "max")
-_LONG = "[1m]"
-_WEB_SEARCH_PRICE = 0.01
-_MILLION = 1_000_000
+__all__ = [
+    "ALIASES",
+    "DIALECTS",
+    "MODELS",
+    "Dialect",
+    "Model",
+    "cost",
+    "find",
+    "listed",
+    "normal",
+    "planner",
+    "resolve",
+    "small_model",
+]
 
 
 class Dialect(Struct, frozen=True):
-    """Where the provider of a dialect is; it is imported when a model that speaks it is first asked."""
+    """Where a dialect is; it is imported when a model that speaks it is first asked."""
 
     module: str
     provider: str
-    takes_env: bool = True
+    """The class that speaks it."""
 
 
 DIALECTS: Mapping[str, Dialect] = {
-    "anthropic": Dialect("bridle.providers.anthropic", "AnthropicProvider"),
-    "offline": Dialect("bridle.providers.offline", "OfflineProvider", takes_env=False),
+    "anthropic": Dialect("bridle.providers.messages", "MessagesDialect"),
+    "chat": Dialect("bridle.providers.chat", "ChatDialect"),
+    "responses": Dialect("bridle.providers.responses", "ResponsesDialect"),
+    "gemini": Dialect("bridle.providers.gemini", "GeminiDialect"),
+    "bedrock": Dialect("bridle.providers.bedrock", "BedrockDialect"),
+    "vertex": Dialect("bridle.providers.vertex", "VertexDialect"),
+    "offline": Dialect("bridle.providers.offline", "OfflineProvider"),
 }
-
-
-class LongPrompts(Struct, frozen=True):
-    """What a call costs more when its prompt is long."""
-
-    above: int
-    input_factor: float
-    output_factor: float
-
-
-class Model(Struct, frozen=True, kw_only=True):
-    """What is known of a model; prices are dollars for a million tokens."""
-
-    id: str
-    dialect: str = "anthropic"
-    context_window: int = 200_000
-    max_output: int = 64_000
-    max_tokens: int = 32_000
-    """What a request asks for unless told otherwise."""
-    input_price: float = 0.0
-    output_price: float = 0.0
-    cache_read_price: float = 0.0
-    cache_write_price: float = 0.0
-    cache_write_1h_price: float = 0.0
-    long_prompts: LongPrompts | None = None
-    priced: bool = True
-    """False when the price is not known, and so counted as nothing."""
-    thinking: ThinkingStyle = "none"
-    efforts: tuple[str, ...] = ()
-    label: str = ""
-
-    def default_thinking(self) -> Thinking | None:
-        """How the model thinks when nobody said otherwise."""
-        match self.thinking:
-            case "adaptive" | "always":
-                return Thinking("adaptive")
-            case "budget":
-                return Thinking("enabled")
-            case "none":
-                return None
 
 
 def find(name: str, own: Mapping[str, Any] | None = None) -> Model:
@@ -80,34 +50,32 @@ def find(name: str, own: Mapping[str, Any] | None = None) -> Model:
     Raises:
         ConfigError: the user's entry for this model cannot be read.
     """
-    base = name.removesuffix(_LONG)
+    base = name.removesuffix(LONG)
     model = msgspec.structs.replace(_known(base), id=base)
     for key, entry in (own or {}).items():
-        if normal(key) == normal(base):
-            model = _overridden(model, key, entry)
+        from bridle.providers.own_models import overridden  # Most users have no such entries.
+
+        if not isinstance(entry, str) and _same(key, base):
+            model = overridden(model, key, entry)
     if name != base:
-        return msgspec.structs.replace(model, id=name, context_window=max(model.context_window, _MILLION))
+        return msgspec.structs.replace(model, id=name, context_window=max(model.context_window, MILLION))
+    if model.max_tokens * 2 > model.context_window:
+        # An answer must leave room for what it is an answer to.
+        return msgspec.structs.replace(model, max_tokens=max(model.context_window // 4, 256))
     return model
 
 
-def cost(model: Model, usage: Usage) -> float:
-    """Dollars at list price for one call."""
-    tier = model.long_prompts
-    dear = tier if tier is not None and usage.context > tier.above else _USUAL_PRICE
-    read = (
-        usage.input * model.input_price
-        + usage.cache_read * model.cache_read_price
-        + usage.cache_write_5m * model.cache_write_price
-        + usage.cache_write_1h * model.cache_write_1h_price
-    )
-    written = usage.output * model.output_price
-    tokens = (read * dear.input_factor + written * dear.output_factor) / _MILLION
-    return tokens + usage.web_searches * _WEB_SEARCH_PRICE
+def resolve(
+    name: str, env: Mapping[str, str], *, planning: bool = False, own: Mapping[str, Any] | None = None
+) -> str:
+    """The full id behind an alias; anything else is an id already.
 
-
-def resolve(name: str, env: Mapping[str, str], *, planning: bool = False) -> str:
-    """The full id behind an alias; anything else is an id already."""
-    base, long = (name[: -len(_LONG)], _LONG) if name.lower().endswith(_LONG) else (name, "")
+    An entry of `own` (the user's `bridleModels`) that is a text is an alias, and comes first. A bare name
+    that one vendor alone has becomes `vendor/name`, unless everything goes to a service of the user's choice.
+    """
+    if own and isinstance(target := own.get(name.strip()), str):
+        return resolve(target, env, planning=planning)
+    base, long = (name[: -len(LONG)], LONG) if name.lower().endswith(LONG) else (name, "")
     if env.get("CLAUDE_CODE_DISABLE_1M_CONTEXT") in ("1", "true"):
         long = ""
     alias = base.strip().lower()
@@ -116,21 +84,48 @@ def resolve(name: str, env: Mapping[str, str], *, planning: bool = False) -> str
     if alias in ("", "default"):
         chosen = env.get("ANTHROPIC_MODEL") or env.get("ANTHROPIC_DEFAULT_MODEL") or "sonnet"
         alias = chosen if chosen.lower() not in ("default", "opusplan") else "sonnet"
-        return resolve(alias + long, env)
+        return resolve(alias + long, env, own=own)
     if alias not in _ALIASES:
-        return base.strip() + long
+        full = base.strip()
+        if (own and full in own) or not _is_foreign(full) or env.get("ANTHROPIC_BASE_URL"):
+            return full + long
+        from bridle.providers.foreign import with_vendor  # A file of models that most sessions do not need.
+
+        return with_vendor(full) + long
     target = _first_set(env, *_OVERRIDES[alias]) or _ALIASES[alias]
-    return target if target.endswith(_LONG) else target + long
+    return target if target.endswith(LONG) else target + long
 
 
-def small_model(env: Mapping[str, str]) -> str:
-    """The model for small questions on the side."""
-    return resolve("haiku", env)
+def planner(name: str, env: Mapping[str, str], own: Mapping[str, Any] | None = None) -> str | None:
+    """The model that answers in plan mode when `name` is chosen, None when it is the same as otherwise."""
+    given = (own or {}).get(name.strip())
+    meant = given if isinstance(given, str) else name
+    if meant.lower().removesuffix(LONG).strip() != "opusplan":
+        return None
+    return resolve(meant, env, planning=True)
+
+
+def small_model(env: Mapping[str, str], main: Model | None = None) -> str:
+    """The model for small questions on the side, of the vendor of `main` unless the environment names one."""
+    if main is None or main.vendor == "anthropic" or _first_set(env, *_OVERRIDES["haiku"]):
+        return resolve("haiku", env)
+    from bridle.providers import vendors
+
+    vendor = vendors.find(main.vendor)
+    return f"{vendor.name}/{vendor.small}" if vendor is not None and vendor.small else main.id
+
+
+def listed() -> tuple[Model, ...]:
+    """Every model of the catalogue, also those of other vendors."""
+    from bridle.providers.foreign import rows
+
+    foreign = (find(f"{vendor}/{name}") for vendor, known in rows().items() for name in known)
+    return (*MODELS, *foreign)
 
 
 def normal(name: str) -> str:
     """An id without vendor prefix, date and variant: two ids of one model give the same."""
-    name = name.removesuffix(_LONG).lower()
+    name = name.removesuffix(LONG).lower()
     start = name.find("claude-")
     if start >= 0:
         name = name[start:].replace(".", "-")
@@ -138,19 +133,22 @@ def normal(name: str) -> str:
 
 
 _VARIANT = re.compile(r"(?:-0)?(?:[-@]\d{8})?(?:-latest)?(?:-v\d+(?::\d+)?)?(?:@default)?$")
-_USUAL_PRICE = LongPrompts(0, 1.0, 1.0)
 
 _ALIASES: Mapping[str, str] = {
     "sonnet": "claude-sonnet-5-5",
     "opus": "claude-opus-5-5",
     "haiku": "claude-haiku-5-5",
     "fable": "claude-fable-5-1",
+    "best": "claude-fable-5-1",
 }
+ALIASES = ("default", *_ALIASES, "opusplan")
+"""Short names that everybody has."""
 _OVERRIDES: Mapping[str, tuple[str, ...]] = {
     "sonnet": ("ANTHROPIC_DEFAULT_SONNET_MODEL",),
     "opus": ("ANTHROPIC_DEFAULT_OPUS_MODEL",),
     "haiku": ("ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_SMALL_FAST_MODEL"),
     "fable": ("ANTHROPIC_DEFAULT_FABLE_MODEL",),
+    "best": ("ANTHROPIC_DEFAULT_FABLE_MODEL",),
 }
 
 
@@ -171,8 +169,8 @@ def _priced(name: str, input: float, output: float, **facts: Any) -> Model:
 
 
 def _newest(name: str, input: float, output: float, **facts: Any) -> Model:
-    facts = {"thinking": "adaptive", "efforts": _ALL_EFFORTS} | facts
-    sizes = {"context_window": _MILLION, "max_output": 128_000, "max_tokens": 128_000}
+    facts = {"thinking": "adaptive", "efforts": ALL_EFFORTS} | facts
+    sizes = {"context_window": MILLION, "max_output": 128_000, "max_tokens": 128_000}
     return _priced(name, input, output, **sizes, **facts)
 
 
@@ -216,51 +214,32 @@ MODELS: tuple[Model, ...] = (
 _BY_NAME: Mapping[str, Model] = {model.id: model for model in MODELS}
 
 
+def _same(key: str, name: str) -> bool:
+    """Whether an entry of the user is about this model; a vendor in both must be the same."""
+    if "/" in key and "/" in name and "claude" not in name:
+        return key.lower() == name.lower()
+    return normal(key) == normal(name)
+
+
 def _known(name: str) -> Model:
+    if "/" in name and not name.startswith("anthropic/"):
+        from bridle.providers.foreign import served
+
+        if (model := served(name, _claude)) is not None:
+            return model
     known = _BY_NAME.get(normal(name))
     if known is not None:
         return known
     # Models that this table does not know are newer than it, if they are the vendor's at all.
     if normal(name).startswith("claude-"):
-        return Model(id=name, max_output=128_000, thinking="adaptive", efforts=_ALL_EFFORTS, priced=False)
+        return Model(id=name, max_output=128_000, thinking="adaptive", efforts=ALL_EFFORTS, priced=False)
     return Model(id=name, priced=False)
 
 
-class _Entry(Struct, rename="camel", forbid_unknown_fields=False):
-    """One of the user's `bridleModels`."""
-
-    input_price: float | None = None
-    output_price: float | None = None
-    cache_read_price: float | None = None
-    cache_write_price: float | None = None
-    context_window: int | None = None
-    max_output: int | None = None
-    thinking: ThinkingStyle | bool | None = None
-    dialect: str | None = None
+def _is_foreign(name: str) -> bool:
+    """Whether a bare name is none of Anthropic's, nor ours."""
+    return bool(name) and "/" not in name and "claude" not in name.lower() and name not in _BY_NAME
 
 
-def _overridden(model: Model, name: str, entry: Any) -> Model:
-    try:
-        given = msgspec.convert(entry, _Entry)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"The entry {name!r} of bridleModels cannot be used: {error}.") from error
-    changes: dict[str, Any] = {}
-    if given.input_price is not None:
-        changes |= {
-            "input_price": given.input_price,
-            "cache_read_price": given.input_price / 10,
-            "cache_write_price": given.input_price * 1.25,
-            "cache_write_1h_price": given.input_price * 2,
-            "long_prompts": None,
-            "priced": True,
-        }
-    if given.cache_write_price is not None:
-        changes["cache_write_1h_price"] = given.cache_write_price * 1.6
-    if isinstance(given.thinking, bool):
-        given.thinking = (
-            ("budget" if model.thinking == "none" else model.thinking) if given.thinking else "none"
-        )
-    if given.max_output is not None:
-        changes["max_tokens"] = min(model.max_tokens, given.max_output)
-    plain = {key: value for key, value in msgspec.structs.asdict(given).items() if value is not None}
-    return msgspec.structs.replace(model, **(changes | plain))
+def _claude(name: str) -> Model | None:
+    return _known(name) if "claude-" in name.lower() else None

@@ -8,7 +8,8 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.providers import catalog
+from bridle.providers import catalog, fitting
+from bridle.providers.facts import Model
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.model import (
     BlockClosed,
@@ -25,7 +26,9 @@ _FIRST_DELAY = 0.5
 _LONGEST_DELAY = 32.0
 _LONGEST_PATIENCE = 600.0
 """A service that wants to be left alone for longer is not worth waiting for unasked."""
-_OVERLOADS_BEFORE_FALLBACK = 3
+_TROUBLES_BEFORE_FALLBACK = 3
+_LONGEST_WAIT_WITH_FALLBACK = 60.0
+"""Seconds; a limit that lasts longer is not waited out when another model can go on."""
 _BREAKS_BEFORE_WHOLE_ANSWER = 2
 
 
@@ -44,7 +47,8 @@ def chance() -> float:
 class Retrying:
     """A provider that shields its caller from the passing faults of another.
 
-    `fallbacks` answer in their order when a model stays overloaded; a call begins with the model it names.
+    `fallbacks` answer in their order when a service stays overloaded or out of reach, or a limit or quota is
+    used up; they may be on other services. One that cannot take the request is passed over.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class Retrying:
         *,
         max_retries: int = 10,
         fallbacks: tuple[str, ...] = (),
+        find: Callable[[str], Model] = catalog.find,
         rng: Callable[[], float] = chance,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         whole_answers: bool = True,
@@ -60,6 +65,7 @@ class Retrying:
         self.provider = provider
         self._max_retries = max_retries
         self._fallbacks = fallbacks
+        self._find = find
         self._rng = rng
         self._sleep = sleep
         self._whole_answers = whole_answers
@@ -75,9 +81,9 @@ class Retrying:
                     yield event
             except ProviderError as error:
                 tally.count(error)
-                if (fallback := tally.fallback(error, seen)) is not None:
-                    yield FellBack(request.model, fallback, str(error))
-                    request = _fitted(request, fallback)
+                if tally.wants_another(error, seen) and (taken := self._next(request, tally, error)):
+                    fallen, request = taken
+                    yield fallen
                     continue
                 self._check(error, seen, tally)
                 if seen.started:
@@ -103,6 +109,23 @@ class Retrying:
         if model in self._fallbacks:
             return list(self._fallbacks[self._fallbacks.index(model) + 1 :])
         return list(self._fallbacks)
+
+    def _next(
+        self, request: ModelRequest, tally: "_Tally", error: ProviderError
+    ) -> tuple[FellBack, ModelRequest] | None:
+        """The next model that can go on, and the request as it can take it; what has come so far is void."""
+        before = self._find(request.model)
+        passed: list[str] = []
+        while tally.left:
+            name = tally.left.pop(0)
+            model = self._find(name)
+            if (lack := fitting.lack(request, model)) is not None:
+                passed.append(f"{name} was passed over: {lack}.")
+                continue
+            tally.begin_anew()
+            reason = " ".join((str(error), *passed, *fitting.price_change(before, model)))
+            return FellBack(request.model, name, reason), fitting.fitted(request, model)
+        return None
 
     def _check(self, error: ProviderError, seen: "_Seen", tally: "_Tally") -> None:
         """Raise what the caller must deal with; return when another try is due."""
@@ -152,41 +175,60 @@ class _Tally(Struct):
     left: list[str]
     """Fallback models that have not been tried."""
     retries: int = 0
-    overloads: int = 0
-    """In a row."""
+    trouble: str | None = None
+    """Why another model may be needed, as the last error had it."""
+    in_row: int = 0
+    """How often it was the same trouble without another in between."""
     breaks: int = 0
     refusals: int = 0
+    fallen: bool = False
+    """Whether a fallback is being asked."""
 
     def count(self, error: ProviderError) -> None:
         self.retries += 1
-        self.overloads = self.overloads + 1 if _is_overload(error) else 0
+        trouble = _trouble(error)
+        self.in_row = self.in_row + 1 if trouble is not None and trouble == self.trouble else 1
+        self.trouble = trouble
         self.breaks += isinstance(error, StreamBroken)
         self.refusals += error.status == 401
 
-    def fallback(self, error: ProviderError, seen: _Seen) -> str | None:
-        """The next model, if it is time for it; what has come so far is void then."""
-        if not self.left or seen.called or not _is_overload(error):
-            return None
-        if self.overloads < _OVERLOADS_BEFORE_FALLBACK and not seen.has_substance:
-            return None
-        self.retries = self.overloads = self.breaks = 0
-        return self.left.pop(0)
+    def wants_another(self, error: ProviderError, seen: _Seen) -> bool:
+        """Whether it is time for the next model; a call that may be running is never voided."""
+        if not self.left or seen.called:
+            return False
+        if self.fallen and error.kind in _HELPLESS:
+            return True
+        match self.trouble:
+            case None:
+                return False
+            case "quota":
+                return True
+            case "limit" if (error.retry_after or 0) > _LONGEST_WAIT_WITH_FALLBACK:
+                return True
+            case "overload" if seen.has_substance:
+                return True
+            case _:
+                return self.in_row >= _TROUBLES_BEFORE_FALLBACK and not seen.has_substance
+
+    def begin_anew(self) -> None:
+        self.retries = self.in_row = self.breaks = self.refusals = 0
+        self.trouble = None
+        self.fallen = True
 
 
-def _is_overload(error: ProviderError) -> bool:
-    return error.status == 529 or error.kind == "overloaded" or error.error_type == "overloaded_error"
+_HELPLESS = ("authentication_failed", "model_not_found", "invalid_request")
+"""Faults of a fallback that leave the ones after it."""
 
 
-def _fitted(request: ModelRequest, name: str) -> ModelRequest:
-    """The request as another model can take it."""
-    model = catalog.find(name)
-    thinking = request.thinking
-    if thinking is not None and thinking.mode != "disabled":
-        thinking = model.default_thinking()
-    return replace(
-        request,
-        model=name,
-        max_tokens=min(request.max_tokens, model.max_output),
-        thinking=thinking,
-        effort=request.effort if request.effort in model.efforts else None,
-    )
+def _trouble(error: ProviderError) -> str | None:
+    """The kind of fault that another model may not have."""
+    if error.status == 529 or error.kind == "overloaded" or error.error_type == "overloaded_error":
+        return "overload"
+    if error.kind == "billing_error":
+        return "quota"
+    if error.kind == "rate_limit" or error.status == 429:
+        return "limit"
+    if isinstance(error, StreamBroken):
+        return None
+    outage = error.status is None or error.status >= 500
+    return "outage" if error.retryable and outage else None

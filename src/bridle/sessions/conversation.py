@@ -49,6 +49,11 @@ class Conversation:
             _place(self._exchanges, entry)
         self._redraw(0)
 
+    def replace(self, entries: Iterable[ConversationEntry]) -> None:
+        """Be the history of other entries from now on."""
+        self._exchanges = [_Exchange()]
+        self.extend(entries)
+
     def forget(self, uuids: Collection[str]) -> None:
         """Take entries out again, as if they had never been said."""
         first = len(self._exchanges)
@@ -68,6 +73,20 @@ class Conversation:
         for row in rows:
             _place(self._exchanges, row)
         self._redraw(max(0, first - 1))
+
+    def branched(self) -> "Conversation":
+        """A copy that goes its own way from here.
+
+        Where the newest answer still waits for results, those that have come already are left out.
+        """
+        other = Conversation()
+        other._exchanges = [exchange.copy() for exchange in self._exchanges]
+        other.history = self.history.branched()
+        if self.open_calls():
+            last = other._exchanges[-1]
+            last.rows = [row for row in last.rows if row["type"] == "assistant"]
+            other._redraw(len(other._exchanges) - 1)
+        return other
 
     def open_calls(self) -> list[ToolUseBlock]:
         """Calls of the newest answer that have no result yet."""
@@ -115,6 +134,12 @@ class _Exchange:
         """The place in the history behind its last message."""
         self.closed = False
         """Another exchange follows, so that missing results will not come any more."""
+
+    def copy(self) -> "_Exchange":
+        other = _Exchange()
+        other.rows, other.ids = [*self.rows], {*self.ids}
+        other.stop, other.closed = self.stop, self.closed
+        return other
 
     def said(self) -> list[AssistantEntry]:
         return [row for row in self.rows if row["type"] == "assistant" and _message_id(row) in self.ids]

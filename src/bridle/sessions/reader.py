@@ -9,6 +9,7 @@ from msgspec import Struct
 from bridle.sessions.cost import Cost, from_note
 from bridle.sessions.identity import is_uuid
 from bridle.sessions.line import decode_line
+from bridle.sessions.shortening import replacements_in, shortened
 from bridle.types.entry import ConversationEntry, NoteEntry
 
 _LINKED_DEFAULTS: dict[str, Any] = {
@@ -37,10 +38,12 @@ class Loaded(Struct, frozen=True, kw_only=True):
     """The newest line of each kind outside the chain."""
     cost: Cost
     broken_lines: int
+    replacements: Mapping[str, str] = {}
+    """Results that were shortened later, by the id of their call."""
 
 
-def load(path: str) -> Loaded:
-    """Read a transcript; a line that cannot be used costs only itself.
+def load(path: str, *, sidechain: bool = False) -> Loaded:
+    """Read a transcript, or with `sidechain` that of an agent; a line that cannot be used costs only itself.
 
     Raises:
         OSError: the file cannot be read.
@@ -48,18 +51,24 @@ def load(path: str) -> Loaded:
     rows: list[dict[str, Any]] = []
     notes: dict[str, NoteEntry] = {}
     broken = 0
+    went_back: tuple[int, Any] = (0, None)
+    replacements: dict[str, str] = {}
     for row in _read(path):
         if row is None:
             broken += 1
         elif not isinstance(row.get("uuid"), str):
             notes[str(row.get("type"))] = row
-        elif row.get("isSidechain"):
+            replacements |= replacements_in(row)
+            if row.get("type") == "bridle-leaf":
+                went_back = (len(rows), row.get("leafUuid"))
+        elif bool(row.get("isSidechain")) is not sidechain:
             continue
         elif _is_sound(row):
+            row["isSidechain"] = False  # In its own file the conversation of an agent is the main one.
             rows.append(row if row.keys() >= _LINKED_DEFAULTS.keys() else {**_LINKED_DEFAULTS, **row})
         else:
             broken += 1
-    chain = _chain(rows)
+    chain = _chain(_up_to_leaf(rows, *went_back))
     entries: list[Any] = [row for row in chain if row["type"] in {"user", "assistant", "system"}]
     return Loaded(
         path=path,
@@ -69,7 +78,30 @@ def load(path: str) -> Loaded:
         notes=notes,
         cost=from_note(notes.get("cost-state", {})),
         broken_lines=broken,
+        replacements=replacements,
     )
+
+
+def load_before(path: str, leaf: str) -> list[ConversationEntry]:
+    """The conversation that ends in the row `leaf`, whatever was said after it.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    rows: list[dict[str, Any]] = []
+    at: int | None = None
+    replaced: dict[str, str] = {}
+    for row in _read(path):
+        if row is None or row.get("isSidechain"):
+            continue
+        if not isinstance(row.get("uuid"), str):
+            # What was shortened after the next row was written is not part of that state.
+            replaced |= replacements_in(row) if at is None or at == len(rows) - 1 else {}
+        elif _is_sound(row):
+            rows.append(row if row.keys() >= _LINKED_DEFAULTS.keys() else {**_LINKED_DEFAULTS, **row})
+            at = len(rows) - 1 if row["uuid"] == leaf else at
+    chain: list[Any] = [] if at is None else _chain(rows[: at + 1], at)
+    return shortened([row for row in chain if row["type"] in {"user", "assistant", "system"}], replaced)
 
 
 def opening(path: str) -> dict[str, Any] | None:
@@ -90,14 +122,24 @@ def _read(path: str) -> Iterator[dict[str, Any] | None]:
                 yield decode_line(line)
 
 
-def _chain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Follow parents from the last row of the conversation to its root.
+def _up_to_leaf(rows: list[dict[str, Any]], place: int, leaf: Any) -> list[dict[str, Any]]:
+    """The rows without those that a compaction wrote and an undo took back, if nothing was said since."""
+    if leaf is None or any(map(_may_be_leaf, rows[place:])):
+        return rows
+    at = next((index for index, row in enumerate(rows) if row["uuid"] == leaf), None)
+    return rows if at is None else rows[: at + 1]
+
+
+def _chain(rows: list[dict[str, Any]], leaf: int | None = None) -> list[dict[str, Any]]:
+    """Follow parents from the last row of the conversation, or from `leaf`, to its root.
 
     A parent that is gone or leads in a circle is replaced by the row before in the file, so that a broken
     line does not take everything before it along.
     """
     place = {row["uuid"]: index for index, row in enumerate(rows)}
-    at = next((i for i in range(len(rows) - 1, -1, -1) if _may_be_leaf(rows[i])), None)
+    at = leaf
+    if at is None:
+        at = next((i for i in range(len(rows) - 1, -1, -1) if _may_be_leaf(rows[i])), None)
     seen: set[str] = set()
     chain: list[dict[str, Any]] = []
     while at is not None:

@@ -7,8 +7,10 @@ from typing import Any
 from bridle.host.paths import project_dir
 from bridle.sessions.conversation import MISSING_RESULT, blocks_of
 from bridle.sessions.cut import cut_at, without_leftovers
+from bridle.sessions.deferred import DEFERRED, recall_deferred
 from bridle.sessions.reader import Loaded, load, opening
 from bridle.sessions.session import Session
+from bridle.sessions.shortening import shorten, shortened
 from bridle.sessions.store import (
     INTERACTIVE,
     Place,
@@ -22,6 +24,7 @@ from bridle.sessions.transcript import Transcript
 from bridle.types.block import result_block
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import SessionError
+from bridle.types.ledger import PINS, Ledger
 
 
 def resume(
@@ -46,7 +49,7 @@ def resume(
     if fork:
         loaded = _load(path)
         entries = _kept(loaded, at, drops_turn)
-        return _answered(_fork(loaded, entries, session_id, place))
+        return _answered(_fork(loaded, entries, session_id, place), loaded)
     writer = make_writer(path, place)
     if isinstance(writer, Transcript):
         writer.claim()
@@ -58,7 +61,7 @@ def resume(
         raise
     session = make_session(loaded.session_id, place, writer)
     session.restore(entries, loaded.cost)
-    return _answered(session)
+    return _answered(session, loaded)
 
 
 def find(session_id: str, cwd: str, env: Mapping[str, str]) -> str:
@@ -144,7 +147,10 @@ def _copied(loaded: Loaded, kept: set[str], session_id: str) -> list[dict[str, A
     return rows
 
 
-def _answered(session: Session) -> Session:
+def _answered(session: Session, loaded: Loaded) -> Session:
+    _recall(session, loaded)
+    if recall_deferred(session, loaded.notes.get(DEFERRED)):
+        return session
     sources = {
         block["id"]: entry["uuid"]
         for entry in session.entries
@@ -159,6 +165,20 @@ def _answered(session: Session) -> Session:
             source=sources[call["id"]],
         )
     return session
+
+
+def _recall(session: Session, loaded: Loaded) -> None:
+    """Take over what the lines outside the chain say; a copy of the conversation needs those lines too."""
+    forked = session.id != loaded.session_id
+    if loaded.replacements:
+        if forked:
+            shorten(session, loaded.replacements)
+        else:
+            session.rewrite(shortened(session.entries, loaded.replacements))
+    if (pins := loaded.notes.get(PINS)) is not None:
+        session.swap(ledger=Ledger.from_note(pins))
+        if forked:
+            session.note({**pins, "sessionId": session.id})
 
 
 def _unknown(session_id: str) -> SessionError:

@@ -11,7 +11,7 @@ from bridle.sessions.conversation import Conversation
 from bridle.sessions.cost import Cost, to_note
 from bridle.sessions.identity import timestamp
 from bridle.sessions.transcript import NoTranscript, Writer
-from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock
+from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock, text_of
 from bridle.types.denials import Denials
 from bridle.types.entry import (
     AssistantEntry,
@@ -23,9 +23,14 @@ from bridle.types.entry import (
 )
 from bridle.types.history import History
 from bridle.types.ids import new_uuid
+from bridle.types.ledger import Ledger
+from bridle.types.model import Thinking
 from bridle.types.permission import Mode, Rule
-from bridle.types.usage import ModelSpend, Usage
+from bridle.types.usage import Measured, ModelSpend, Usage
 from bridle.version import COMPATIBLE_WITH
+
+_MARKER = "[Request interrupted by user"
+_LONGEST_SHOWN = 200
 
 
 class SessionState(Struct, frozen=True):
@@ -35,13 +40,34 @@ class SessionState(Struct, frozen=True):
     mode: Mode = "default"
     rules: tuple[Rule, ...] = ()
     denials: Denials = Denials()
+    thinking: Thinking | None = None
+    """How much the model may think, where somebody has said so; None for what is usual."""
+    measured: Measured | None = None
+    """How large the conversation was when a service last counted."""
+    ledger: Ledger = Ledger()
+    """Words of the user that outlive every compaction."""
+    pinned_items: frozenset[str] = frozenset()
+    """Calls whose results are never cleared."""
+    failed_compactions: int = 0
+    """In a row, without anybody asking for them."""
+    deferred: str | None = None
+    """The call that a hook put off to a later turn."""
+    pre_plan_mode: Mode | None = None
+    """What held before plan mode."""
 
 
 class StateChanges(TypedDict, total=False):
     model: str
     mode: Mode
+    pre_plan_mode: Mode | None
     rules: tuple[Rule, ...]
     denials: Denials
+    thinking: Thinking | None
+    measured: Measured | None
+    ledger: Ledger
+    pinned_items: frozenset[str]
+    failed_compactions: int
+    deferred: str | None
 
 
 class Session:
@@ -61,8 +87,14 @@ class Session:
         git_branch: str = "",
         entrypoint: str = "cli",
         clock: Callable[[], float] = time.time,
+        agent_id: str | None = None,
+        payer: "Session | None" = None,
     ) -> None:
         self.id = id or new_uuid()
+        self.agent_id = agent_id
+        """The agent whose conversation this is; None on the main thread."""
+        self._payer = payer
+        """Whose costs are ours too."""
         self.cwd = cwd
         self.git_branch = git_branch
         self.entrypoint = entrypoint
@@ -74,6 +106,8 @@ class Session:
         self._writer: Writer = writer or NoTranscript()
         self._conversation = Conversation()
         self._held: list[AssistantEntry] = []
+        self._asked = ""
+        """The newest prompt of this process."""
 
     @property
     def history(self) -> History:
@@ -88,7 +122,58 @@ class Session:
     def total_cost_usd(self) -> float:
         return self._cost.usd
 
+    @property
+    def billed_usd(self) -> float:
+        """What the session in which this one works has cost in all."""
+        return self._cost.usd if self._payer is None else self._payer.billed_usd
+
+    def child(self, agent_id: str, path: str, *, cwd: str) -> "Session":
+        """A conversation beside this one, for an agent of it, kept in a file of its own."""
+        return Session(
+            self.id,
+            writer=self._writer.sibling(path),
+            cwd=cwd,
+            git_branch=self.git_branch,
+            entrypoint=self.entrypoint,
+            clock=self._clock,
+            agent_id=agent_id,
+            payer=self,
+        )
+
+    def go_on_from(self, other: "Session") -> None:
+        """Begin where another conversation stands; what it has said is shared and not written again.
+
+        Results of calls that are still being answered there are left out.
+        """
+        answered = not other.open_calls()
+        answer = None if answered else other.newest_answer()
+        at = next((i for i, entry in enumerate(other.entries) if entry["uuid"] == answer), 0)
+        self.entries[:] = [
+            entry
+            for index, entry in enumerate(other.entries)
+            if answered or index < at or entry["type"] == "assistant"
+        ]
+        self._conversation = other.branched()
+
+    def newest_answer(self) -> str | None:
+        """The first entry of the answer that was given last."""
+        newest: AssistantEntry | None = None
+        for entry in reversed(self.entries):
+            if entry["type"] != "assistant":
+                continue
+            if newest is not None and entry["message"].get("id") != newest["message"].get("id"):
+                break
+            newest = entry
+        return None if newest is None else newest["uuid"]
+
+    def branched(self) -> Conversation:
+        """The conversation as it is sent, in a copy."""
+        return self._conversation.branched()
+
     def swap(self, **changes: Unpack[StateChanges]) -> None:
+        """Go on with other settings; the mode before plan mode is remembered."""
+        if changes.get("mode") == "plan" and self.state.mode != "plan":
+            changes.setdefault("pre_plan_mode", self.state.mode)
         self.state = msgspec.structs.replace(self.state, **changes)
 
     def restore(self, entries: Sequence[ConversationEntry], cost: Cost) -> None:
@@ -130,6 +215,8 @@ class Session:
         if summary:
             entry["isCompactSummary"] = True
         self._say(entry)
+        if data is UNSET and not (meta or summary) and not (words := text_of(content)).startswith(_MARKER):
+            self._asked = words or self._asked
         return entry
 
     def say_assistant(
@@ -181,6 +268,50 @@ class Session:
         self._say(whole)
         return whole
 
+    def begin_anew(self, metadata: Mapping[str, Any]) -> SystemEntry:
+        """Draw a line: what was said so far stays in the file and is no longer sent."""
+        boundary = self.say_system(
+            "compact_boundary",
+            content="The conversation was compacted.",
+            fields={"compactMetadata": metadata, "level": "info"},
+        )
+        del self.entries[:-1]
+        return boundary
+
+    def repeat(self, entry: ConversationEntry) -> None:
+        """Say once more what stands before the line, because it is still needed word for word."""
+        copy: Any = {**entry, **self._link(None), "timestamp": entry["timestamp"], "copyOf": entry["uuid"]}
+        self._say(copy)
+
+    def rewrite(self, entries: Sequence[ConversationEntry]) -> None:
+        """Go on with the same entries in a shorter form; the file keeps them as they were."""
+        self.flush()
+        self.entries[:] = entries
+        self._conversation.replace(entries)
+
+    def go_back(self, entries: Sequence[ConversationEntry]) -> None:
+        """Take up an earlier state of the conversation again; the next entry chains to its last one."""
+        self.flush()
+        self.entries[:] = entries
+        self._conversation.replace(entries)
+        self.note({"type": "bridle-leaf", "leafUuid": self._leaf(), "sessionId": self.id})
+
+    def become(self, other: "Session") -> None:
+        """Go on with another conversation in its own file; model, mode and rules stay as they are."""
+        self.close()
+        self.id, self.git_branch, self._writer = other.id, other.git_branch, other._writer
+        self.entries[:] = other.entries
+        self._conversation.replace(other.entries)
+        self._cost = self._saved_cost = other._cost
+        theirs = other.state
+        self.swap(
+            denials=theirs.denials,
+            measured=theirs.measured,
+            ledger=theirs.ledger,
+            failed_compactions=0,
+            deferred=theirs.deferred,
+        )
+
     def withdraw(self, uuids: Collection[str]) -> None:
         """Forget entries: the next one chains to what came before them.
 
@@ -210,6 +341,8 @@ class Session:
     ) -> None:
         """Add a model call to what the session has cost."""
         self._cost = self._cost.plus(model, ModelSpend(usage, usd, context_window, max_output))
+        if self._payer is not None:
+            self._payer.record_cost(model, usage, usd, context_window=context_window, max_output=max_output)
 
     def save_cost(self) -> None:
         """Write down the cost so far, if it has changed."""
@@ -234,6 +367,18 @@ class Session:
     def close(self) -> None:
         """Write what waits and let another process continue the session."""
         self.flush()
+        if self.agent_id is None and (asked := " ".join(self._asked.split())):
+            # Lists of sessions show it; they read only the ends of a file.
+            shown = asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…"
+            self._asked = ""
+            self.note(
+                {
+                    "type": "last-prompt",
+                    "lastPrompt": shown,
+                    "leafUuid": self._leaf(),
+                    "sessionId": self.id,
+                }
+            )
         self._writer.close()
 
     def _say(self, entry: ConversationEntry) -> None:
@@ -249,9 +394,9 @@ class Session:
         return self.entries[-1]["uuid"] if self.entries else None
 
     def _link(self, uuid: str | None) -> LinkedEntry:
-        return {
+        link: LinkedEntry = {
             "parentUuid": self._leaf(),
-            "isSidechain": False,
+            "isSidechain": self.agent_id is not None,
             "uuid": uuid or new_uuid(),
             "timestamp": timestamp(self._clock()),
             "sessionId": self.id,
@@ -261,3 +406,6 @@ class Session:
             "userType": "external",
             "entrypoint": self.entrypoint,
         }
+        if self.agent_id is not None:
+            link["agentId"] = self.agent_id
+        return link

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from bridle.host.paths import project_dir, projects_dir
 from bridle.sessions.identity import is_uuid
+from bridle.sessions.mirror import Follow, MirroredWriter
 from bridle.sessions.session import Session
 from bridle.sessions.transcript import NoTranscript, Transcript, Writer
 from bridle.types.errors import SessionError
@@ -26,6 +27,8 @@ class Place(Struct, frozen=True, kw_only=True):
     git_branch: str = ""
     entrypoint: str = INTERACTIVE
     persist: bool = True
+    follow: Follow | None = None
+    """Told every line of the transcript once it is written."""
     clock: Callable[[], float] = time.time
 
 
@@ -88,4 +91,7 @@ def make_session(session_id: str, place: Place, writer: Writer) -> Session:
 
 def make_writer(path: str, place: Place) -> Writer:
     """Who writes the transcript of a session at a place."""
-    return Transcript(path, warn=place.warn) if place.persist else NoTranscript()
+    if not place.persist:
+        return NoTranscript()
+    writer = Transcript(path, warn=place.warn)
+    return writer if place.follow is None else MirroredWriter(writer, path, place.follow)

@@ -21,6 +21,10 @@ class Writer(Protocol):
         """Make what was appended survive a power cut."""
         ...
 
+    def sibling(self, path: str) -> "Writer":
+        """Who writes another file in the same manner, such as the transcript of an agent."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -33,6 +37,10 @@ class NoTranscript:
     async def sync(self) -> None:
         pass
 
+    def sibling(self, path: str) -> "NoTranscript":
+        del path
+        return self
+
     def close(self) -> None:
         pass
 
@@ -43,9 +51,11 @@ class Transcript:
     When the disk refuses, `warn` hears of it once and the lines wait in memory; later appends try again.
     """
 
-    def __init__(self, path: str, *, warn: Callable[[str], None]) -> None:
+    def __init__(self, path: str, *, warn: Callable[[str], None], durable: bool = True) -> None:
         self.path = path
         self._warn = warn
+        self._durable = durable
+        """Whether `sync` waits for the disk, which the work of an agent does not."""
         self._warned = False
         self._fd: int | None = None
         self._torn = False
@@ -78,7 +88,7 @@ class Transcript:
 
     async def sync(self) -> None:
         self._flush()
-        if self._fd is None:
+        if self._fd is None or not self._durable:
             return
         # A copy of the descriptor, since the file may be closed while the thread is at work.
         fd = os.dup(self._fd)
@@ -86,6 +96,9 @@ class Transcript:
             await asyncio.to_thread(_sync_and_close, fd)
         except OSError as error:
             self._complain(error)
+
+    def sibling(self, path: str) -> "Transcript":
+        return Transcript(path, warn=self._warn, durable=False)
 
     def close(self) -> None:
         """Let another process continue the session."""

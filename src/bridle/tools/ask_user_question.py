@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
-from bridle.types.question import Answer, ChoiceQuestion, Chosen, Permitted, Refused
+from bridle.types.question import Answer, ChoiceQuestion, Chosen, Permitted, Refused, Supplied
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _MOST_ANSWER = 10_000
@@ -65,7 +65,7 @@ def _answers(answer: Answer) -> Mapping[str, str]:
             return answers
         case Permitted(input={"answers": {**answers}}):
             return {str(question): str(text) for question, text in answers.items()}
-        case Permitted():
+        case Permitted() | Supplied():
             return {}
         case Refused(by_person=False):
             raise ToolError("Nobody can answer here; decide yourself and say what you assumed.")

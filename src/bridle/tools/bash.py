@@ -101,6 +101,7 @@ async def _start_in_background(
 async def _run(
     input: BashInput, ctx: ToolContext, shells: BackgroundShells, bash: str, *, notices: list[str]
 ) -> ToolOutput:
+    changed = None if ctx.changes is None else await ctx.changes.before_command()
     place = _Place()
     try:
         shell = _launch(input, ctx, shells, bash, place)
@@ -124,6 +125,8 @@ async def _run(
         return _result(input, ctx, shells, shell, ending=ending, limit_ms=limit_ms, notices=notices)
     finally:
         place.close()
+        if changed is not None:
+            await changed()
 
 
 def _launch(

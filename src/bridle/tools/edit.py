@@ -68,6 +68,8 @@ async def edit(input: EditInput, ctx: ToolContext) -> ToolOutput:
     location = text_files.locate(ctx, input.file_path)
     path = location.path
     _require_sense(input, path)
+    if ctx.changes is not None:
+        await ctx.changes.before_change(location.target)
     plan, mtime_ns = await asyncio.to_thread(
         _apply, input, location, ctx.workspace, ctx.workspace.files.find(path)
     )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from bridle.host.background import BackgroundShells
 from bridle.host.process import Captured, run
 from bridle.host.ripgrep import search_command
-from bridle.host.safe_open import Diverted, locate, open_folder
+from bridle.host.safe_open import Diverted, locate, open_checked, open_folder
 from bridle.types.errors import ToolError
 from bridle.types.tool import ToolContext
 
@@ -72,6 +72,24 @@ def _around_a_file(folder: str, ctx: ToolContext) -> str:
     for path in files:
         locate(path, ctx.approved)
     return folder
+
+
+@contextmanager
+def held_file(path: str, ctx: ToolContext) -> Generator[str, None, None]:
+    """A spelling of a file to search that no link can turn aside.
+
+    Raises:
+        ToolError: what was approved is not there any more, or cannot be read.
+    """
+    try:
+        handle = open_checked(locate(path, ctx.approved))
+    except OSError as error:
+        raise ToolError(f"{path} cannot be searched: {error.strerror or error}.") from error
+    try:
+        by_handle = f"/proc/{os.getpid()}/fd/{handle}"
+        yield by_handle if os.path.exists(by_handle) else path
+    finally:
+        os.close(handle)
 
 
 def newest_first(folder: str, paths: Iterable[str]) -> list[str]:

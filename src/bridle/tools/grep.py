@@ -4,13 +4,12 @@ import asyncio
 import os
 import os.path
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
 from bridle.host.ripgrep import find_ripgrep
-from bridle.tools.file_search import newest_first, require_existing, search, shown
+from bridle.tools.file_search import held_file, newest_first, require_existing, search, shown
 from bridle.tools.grep_matches import FileMatches, read_contents, read_counts, read_names
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
@@ -86,7 +85,15 @@ def _check(input: GrepInput, ctx: ToolContext) -> None:
 async def TOOL(input: GrepInput, ctx: ToolContext) -> ToolOutput:
     """Search file contents for a regular expression."""
     path = ctx.workspace.resolve(input.path or ".")
-    folder, target = (path, "./") if os.path.isdir(path) else os.path.split(path)
+    if os.path.isdir(path):
+        return await _search(input, ctx, folder=path, target="./")
+    with held_file(path, ctx) as held:
+        return await _search(input, ctx, folder=os.path.dirname(path), target=held, named=path)
+
+
+async def _search(
+    input: GrepInput, ctx: ToolContext, *, folder: str, target: str, named: str | None = None
+) -> ToolOutput:
     mode: Mode = input.output_mode or "files_with_matches"
     found = await search(
         [*_options(input, mode), f"--regexp={input.pattern}", "--", target],
@@ -95,10 +102,15 @@ async def TOOL(input: GrepInput, ctx: ToolContext) -> ToolOutput:
         timeout=_TIMEOUT,
         globs=_globs(input.glob),
     )
-    name = partial(shown, ctx.cwd, folder)
+
+    def meant(path: str) -> str:
+        return named if named is not None and path == target else path
+
+    def name(path: str) -> str:
+        return shown(ctx.cwd, folder, meant(path))
 
     def is_open(path: str) -> bool:
-        return not ctx.hides(os.path.normpath(os.path.join(folder, path)))
+        return not ctx.hides(os.path.normpath(os.path.join(folder, meant(path))))
 
     match mode:
         case "files_with_matches":

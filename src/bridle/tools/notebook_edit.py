@@ -85,6 +85,8 @@ async def notebook_edit(input: NotebookEditInput, ctx: ToolContext) -> ToolOutpu
     if text_files.find_status(location) is None:
         raise text_files.missing(path, ctx.workspace)
     seen = seen_files.require_seen(ctx.workspace.files.find(path), path)
+    if ctx.changes is not None:
+        await ctx.changes.before_change(location.target)
     plan, state = await asyncio.to_thread(_apply, input, location, seen)
     ctx.workspace.files.note(path, state)
     mode = input.edit_mode or "replace"

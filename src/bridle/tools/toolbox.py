@@ -1,11 +1,42 @@
 """The tools that one session offers, chosen from the catalogue."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
 
 from bridle.tools import definitions
 from bridle.tools.catalog import CATALOG, Listing
 from bridle.types.model import ToolDefinition
 from bridle.types.tool import Tool, Toolbox
+
+SEARCH = "ToolSearch"
+"""The tool that finds those which are told by name alone."""
+
+_USUAL_PERCENT = 10
+_OWN_HOSTS = (".anthropic.com", ".claude.ai")
+
+
+class Deferral(Struct, frozen=True, kw_only=True):
+    """When tools are told by name alone: always, never, or once they would take too much room."""
+
+    when: Literal["always", "never", "crowded"]
+    percent: int = _USUAL_PERCENT
+    """Of the model's window: what counts as too much."""
+
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> "Deferral":
+        """What ENABLE_TOOL_SEARCH says; a foreign service is told all tools while there is room."""
+        given = env.get("ENABLE_TOOL_SEARCH", "").strip().lower()
+        name, _, percent = given.partition(":")
+        if name == "auto":
+            number = int(percent) if percent.isdecimal() else _USUAL_PERCENT
+            return cls(when="crowded" if number else "always", percent=min(number, 100))
+        if given in ("false", "0", "no", "off"):
+            return cls(when="never")
+        if not given and _is_foreign(env.get("ANTHROPIC_BASE_URL", "")):
+            return cls(when="crowded")
+        return cls(when="always")
 
 
 class BuiltinToolbox:
@@ -19,6 +50,10 @@ class BuiltinToolbox:
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._listings)
+
+    def deferred(self) -> tuple[str, ...]:
+        """The tools that are rarely used."""
+        return tuple(name for name, listing in self._listings.items() if listing.deferred)
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
         if self._definitions is None:
@@ -66,3 +101,8 @@ def choose(
         and not {"*", listing.name, *listing.aliases} & set(removed)
     ]
     return BuiltinToolbox(chosen)
+
+
+def _is_foreign(url: str) -> bool:
+    host = url.partition("://")[2].partition("/")[0].partition(":")[0].lower()
+    return bool(url) and not f".{host}".endswith(_OWN_HOSTS)

@@ -53,6 +53,8 @@ async def write(input: WriteInput, ctx: ToolContext) -> ToolOutput:
     """Create a file or replace all that it holds."""
     location = text_files.locate(ctx, input.file_path)
     path = location.path
+    if ctx.changes is not None:
+        await ctx.changes.before_change(location.target)
     written = await asyncio.to_thread(_apply, location, input.content, ctx.workspace.files.find(path))
     ctx.workspace.files.note(path, FileState(content=written.text, mtime_ns=written.mtime_ns))
     data = await asyncio.to_thread(_data, path, input.content, written)

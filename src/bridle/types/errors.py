@@ -1,6 +1,6 @@
 """Every error that bridle raises on purpose."""
 
-from typing import Literal
+from typing import Any, Literal
 
 ApiErrorKind = Literal[
     "authentication_failed",
@@ -35,6 +35,16 @@ class ToolError(BridleError):
     """A tool call failed in a way that the model should read and mend."""
 
 
+class McpError(BridleError):
+    """An MCP server cannot be reached, or refused or failed to answer."""
+
+    def __init__(self, message: str, *, code: int | None = None, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        """The JSON-RPC code, when the server itself answered with an error."""
+        self.data = data
+
+
 class ProviderError(BridleError):
     """A model service refused or failed to answer."""
 
@@ -56,6 +66,11 @@ class ProviderError(BridleError):
         self.retry_after = retry_after
         self.error_type = error_type
         self.request_id = request_id
+
+    @property
+    def is_prompt_too_long(self) -> bool:
+        """The request did not fit into the model's window."""
+        return self.status in (400, 413) and "too long" in str(self).lower()
 
 
 class StreamBroken(ProviderError):

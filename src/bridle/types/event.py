@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from bridle.types.block import AssistantMessage, ToolResultBlock, UserBlock
 from bridle.types.errors import ApiErrorKind
+from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.permission import ReasonType
 from bridle.types.task import Task
 from bridle.types.turn import Outcome
@@ -24,6 +25,28 @@ class TurnStarted(Struct, frozen=True, kw_only=True, tag="turn_started"):
     """The prompt's entry."""
     meta: bool = False
     """Nobody typed this prompt."""
+    prompt_uuid: str | None = None
+    """The sender's own id for it."""
+
+
+class PromptFolded(Struct, frozen=True, kw_only=True, tag="prompt_folded"):
+    """A prompt that came while the turn ran was taken into it and is recorded."""
+
+    uuid: str
+    """Its entry."""
+    prompt: str | list[UserBlock]
+    prompt_uuid: str | None = None
+    meta: bool = False
+
+
+PromptState = Literal["queued", "started", "completed", "cancelled"]
+
+
+class PromptMoved(Struct, frozen=True, tag="prompt_moved"):
+    """A prompt to which its sender gave an id is a step further on its way."""
+
+    prompt_uuid: str
+    state: PromptState
 
 
 class StepStarted(Struct, frozen=True, kw_only=True, tag="step_started"):
@@ -71,6 +94,8 @@ class AssistantSaid(Struct, frozen=True, kw_only=True, tag="assistant_said"):
     request_id: str | None = None
     fault: ApiFault | None = None
     aborted: bool = False
+    display: str | None = None
+    """What people are shown in place of the text, where hooks decide that; it did not stream before."""
 
 
 class Withdrawn(Struct, frozen=True, tag="withdrawn"):
@@ -150,10 +175,44 @@ class TaskStarted(Struct, frozen=True, tag="task_started"):
     task: Task
 
 
+class TaskProgressed(Struct, frozen=True, tag="task_progressed"):
+    """An agent has made one more call."""
+
+    task: Task
+
+
 class TaskEnded(Struct, frozen=True, tag="task_ended"):
     """A background job is over."""
 
     task: Task
+
+
+class FromAgent(Struct, frozen=True, kw_only=True, tag="from_agent"):
+    """Something happened in an agent of the session; never wrapped twice, and without its raw stream."""
+
+    call_id: str
+    """The call that started it."""
+    agent_id: str
+    agent_type: str
+    description: str
+    event: "Event"
+
+
+class CompactionStarted(Struct, frozen=True, kw_only=True, tag="compaction_started"):
+    """The conversation is being summarised."""
+
+    trigger: Literal["manual", "auto"]
+
+
+class CompactionFinished(Struct, frozen=True, kw_only=True, tag="compaction_finished"):
+    """The conversation was replaced by its summary, or stays as it was for the reason in `error`."""
+
+    trigger: Literal["manual", "auto"]
+    error: str | None = None
+    boundary: str | None = None
+    tokens_before: int = 0
+    tokens_after: int = 0
+    duration_ms: int = 0
 
 
 class Noticed(Struct, frozen=True, tag="noticed"):
@@ -161,6 +220,55 @@ class Noticed(Struct, frozen=True, tag="noticed"):
 
     text: str
     level: Literal["info", "notice", "suggestion", "warning"] = "info"
+    prevents: bool = False
+    """Something does not go on because of it."""
+
+
+class CommandSaid(Struct, frozen=True, tag="command_said"):
+    """A slash command has something to say to the user; the model does not see it."""
+
+    text: str
+    is_error: bool = False
+
+
+class ConversationReset(Struct, frozen=True, kw_only=True, tag="conversation_reset"):
+    """The session goes on with another conversation: a new one, or one from disk."""
+
+    before: str
+    """The id that the session had."""
+    session_id: str
+    trigger: Literal["clear", "resume", "branch", "rewind"]
+    prompt_uuid: str | None = None
+
+
+class ModeChanged(Struct, frozen=True, tag="mode_changed"):
+    """Calls are decided by another permission mode from now on."""
+
+    mode: str
+
+
+class PromptSuggested(Struct, frozen=True, tag="prompt_suggested"):
+    """What the user might ask next."""
+
+    text: str
+
+
+class SessionNamed(Struct, frozen=True, tag="session_named"):
+    """The session has a name, or another one than before."""
+
+    title: str
+
+
+class LimitChanged(Struct, frozen=True, tag="limit_changed"):
+    """The service of the model reports another state of a limit on its use."""
+
+    info: Mapping[str, Any]
+
+
+class Signalled(Struct, frozen=True, tag="signalled"):
+    """A hook has a harmless sequence for the user's terminal: a title, a notification, the bell."""
+
+    sequence: str
 
 
 class TurnFinished(Struct, frozen=True, tag="turn_finished"):
@@ -169,6 +277,8 @@ class TurnFinished(Struct, frozen=True, tag="turn_finished"):
 
 Event = (
     TurnStarted
+    | PromptFolded
+    | PromptMoved
     | StepStarted
     | TextDelta
     | ThinkingDelta
@@ -183,7 +293,21 @@ Event = (
     | RetryScheduled
     | ModelSwitched
     | TaskStarted
+    | TaskProgressed
     | TaskEnded
+    | FromAgent
+    | CompactionStarted
+    | CompactionFinished
     | Noticed
+    | CommandSaid
+    | ConversationReset
+    | ModeChanged
+    | PromptSuggested
+    | SessionNamed
+    | Signalled
+    | LimitChanged
+    | HookStarted
+    | HookProgressed
+    | HookRun
     | TurnFinished
 )

@@ -8,20 +8,26 @@ from msgspec import Struct, field
 
 from bridle.types.hook_outcome import (
     NOTHING_SAID,
+    AskHost,
     ElicitationAction,
     Elicited,
+    EndReason,
     HookOutcome,
+    HookProgressed,
     HookRun,
     Hooks,
     HookStarted,
     NoHooks,
+    StartSource,
 )
 
 __all__ = [
     "NOTHING_SAID",
+    "AskHost",
     "ElicitationAction",
     "Elicited",
     "HookOutcome",
+    "HookProgressed",
     "HookRun",
     "HookStarted",
     "Hooks",
@@ -31,6 +37,7 @@ __all__ = [
 
 Trigger = Literal["manual", "auto"]
 ElicitationMode = Literal["form", "url"]
+ConfigSource = Literal["user_settings", "project_settings", "local_settings", "policy_settings", "skills"]
 
 
 class Moment(Struct, frozen=True, omit_defaults=True, tag_field="hook_event_name", tag=True):
@@ -76,8 +83,10 @@ class SessionCron(TypedDict):
 
 
 class SessionStart(Moment, frozen=True, kw_only=True):
+    """A conversation begins or goes on; text for the model is put before it."""
+
     matched_on = "source"
-    source: Literal["startup", "resume", "clear", "compact", "fork"]
+    source: StartSource
     model: str | None = None
     agent_type: str | None = None
     session_title: str | None = None
@@ -88,16 +97,22 @@ class SessionStart(Moment, frozen=True, kw_only=True):
 
 
 class Setup(Moment, frozen=True, kw_only=True):
+    """The project is to be set up or maintained, before the session begins."""
+
     matched_on = "trigger"
     trigger: Literal["init", "maintenance"]
 
 
 class UserPromptSubmit(Moment, frozen=True, kw_only=True):
+    """Somebody sent a prompt; it may be refused or given context."""
+
     prompt: str
     session_title: str | None = None
 
 
 class UserPromptExpansion(Moment, frozen=True, kw_only=True):
+    """A command turns into a prompt; that may be refused."""
+
     matched_on = "command_name"
     expansion_type: Literal["slash_command", "mcp_prompt"]
     command_name: str
@@ -107,6 +122,8 @@ class UserPromptExpansion(Moment, frozen=True, kw_only=True):
 
 
 class PreToolUse(Moment, frozen=True, kw_only=True):
+    """A call is about to run; it may be denied, changed, asked about or put off."""
+
     matched_on = "tool"
     tool: str = field(name="tool_name")
     input: Mapping[str, Any] = field(name="tool_input")
@@ -115,6 +132,8 @@ class PreToolUse(Moment, frozen=True, kw_only=True):
 
 
 class PermissionRequest(Moment, frozen=True, kw_only=True):
+    """Somebody is asked about a call; a hook may answer in their place."""
+
     matched_on = "tool"
     tool: str = field(name="tool_name")
     input: Mapping[str, Any] = field(name="tool_input")
@@ -122,6 +141,8 @@ class PermissionRequest(Moment, frozen=True, kw_only=True):
 
 
 class PermissionDenied(Moment, frozen=True, kw_only=True):
+    """A model refused a call in auto mode; the model at work may be told to try again."""
+
     matched_on = "tool"
     tool: str = field(name="tool_name")
     input: Mapping[str, Any] = field(name="tool_input")
@@ -130,6 +151,8 @@ class PermissionDenied(Moment, frozen=True, kw_only=True):
 
 
 class PostToolUse(Moment, frozen=True, kw_only=True):
+    """A call has run; what the model reads of it may be changed."""
+
     matched_on = "tool"
     tool: str = field(name="tool_name")
     input: Mapping[str, Any] = field(name="tool_input")
@@ -139,6 +162,8 @@ class PostToolUse(Moment, frozen=True, kw_only=True):
 
 
 class PostToolUseFailure(Moment, frozen=True, kw_only=True):
+    """A call has failed or was interrupted."""
+
     matched_on = "tool"
     tool: str = field(name="tool_name")
     input: Mapping[str, Any] = field(name="tool_input")
@@ -149,10 +174,14 @@ class PostToolUseFailure(Moment, frozen=True, kw_only=True):
 
 
 class PostToolBatch(Moment, frozen=True, kw_only=True):
+    """Every call of one answer is settled, and the model has not read the results yet."""
+
     tool_calls: Sequence[BatchCall]
 
 
 class Notification(Moment, frozen=True, kw_only=True):
+    """Somebody should look at the session."""
+
     matched_on = "kind"
     message: str
     title: str | None = None
@@ -160,6 +189,8 @@ class Notification(Moment, frozen=True, kw_only=True):
 
 
 class MessageDisplay(Moment, frozen=True, kw_only=True):
+    """Text of the model is about to be shown to people."""
+
     turn_id: str
     message_id: str
     index: int
@@ -168,12 +199,16 @@ class MessageDisplay(Moment, frozen=True, kw_only=True):
 
 
 class SubagentStart(Moment, frozen=True, kw_only=True):
+    """An agent of the session begins."""
+
     matched_on = "agent_type"
     agent_id: str
     agent_type: str
 
 
 class SubagentStop(Moment, frozen=True, kw_only=True):
+    """An agent of the session wants to stop."""
+
     matched_on = "agent_type"
     active: bool = field(name="stop_hook_active")
     agent_id: str
@@ -185,6 +220,8 @@ class SubagentStop(Moment, frozen=True, kw_only=True):
 
 
 class TaskCreated(Moment, frozen=True, kw_only=True):
+    """A task is put on the list."""
+
     task_id: str
     task_subject: str
     task_description: str | None = None
@@ -193,6 +230,8 @@ class TaskCreated(Moment, frozen=True, kw_only=True):
 
 
 class TaskCompleted(Moment, frozen=True, kw_only=True):
+    """A task is called done."""
+
     task_id: str
     task_subject: str
     task_description: str | None = None
@@ -201,6 +240,8 @@ class TaskCompleted(Moment, frozen=True, kw_only=True):
 
 
 class Stop(Moment, frozen=True, kw_only=True):
+    """The model wants to stop; it may be kept going."""
+
     active: bool = field(name="stop_hook_active")
     """A stop hook has already kept this turn going."""
     last_message: str | None = field(default=None, name="last_assistant_message")
@@ -209,6 +250,8 @@ class Stop(Moment, frozen=True, kw_only=True):
 
 
 class StopFailure(Moment, frozen=True, kw_only=True):
+    """A turn ends because the model could not answer."""
+
     matched_on = "error"
     error: str
     error_details: str | None = None
@@ -216,11 +259,15 @@ class StopFailure(Moment, frozen=True, kw_only=True):
 
 
 class TeammateIdle(Moment, frozen=True, kw_only=True):
+    """A teammate has nothing to do."""
+
     teammate_name: str
     team_name: str
 
 
 class InstructionsLoaded(Moment, frozen=True, kw_only=True):
+    """An instruction file was put before the model."""
+
     matched_on = "load_reason"
     file_path: str
     memory_type: Literal["User", "Project", "Local", "Managed"]
@@ -231,23 +278,31 @@ class InstructionsLoaded(Moment, frozen=True, kw_only=True):
 
 
 class ConfigChange(Moment, frozen=True, kw_only=True):
+    """Settings have changed on disk; the change may be refused."""
+
     matched_on = "source"
-    source: Literal["user_settings", "project_settings", "local_settings", "policy_settings", "skills"]
+    source: ConfigSource
     file_path: str | None = None
 
 
 class CwdChanged(Moment, frozen=True, kw_only=True):
+    """The session stands in another folder."""
+
     old_cwd: str
     new_cwd: str
 
 
 class DirectoryAdded(Moment, frozen=True, kw_only=True):
+    """The session works in one more folder."""
+
     matched_on = "source"
     directory: str
     source: Literal["slash_command", "register_repo_root"]
 
 
 class FileChanged(Moment, frozen=True, kw_only=True):
+    """A file that hooks watch has changed."""
+
     matched_on = "file_path"
     file_path: str
     event: Literal["change", "add", "unlink"]
@@ -258,26 +313,36 @@ class FileChanged(Moment, frozen=True, kw_only=True):
 
 
 class WorktreeCreate(Moment, frozen=True, kw_only=True):
+    """A worktree is wanted; the hook makes it and names its path."""
+
     worktree: str = field(name="name")
 
 
 class WorktreeRemove(Moment, frozen=True, kw_only=True):
+    """A worktree is not needed any more."""
+
     worktree_path: str
 
 
 class PreCompact(Moment, frozen=True, kw_only=True):
+    """The conversation is about to be compacted; that may be refused."""
+
     matched_on = "trigger"
     trigger: Trigger
     custom_instructions: str | None
 
 
 class PostCompact(Moment, frozen=True, kw_only=True):
+    """The conversation was compacted."""
+
     matched_on = "trigger"
     trigger: Trigger
     compact_summary: str
 
 
 class Elicitation(Moment, frozen=True, kw_only=True):
+    """An MCP server asks the user something; a hook may answer."""
+
     matched_on = "server"
     server: str = field(name="mcp_server_name")
     message: str
@@ -288,6 +353,8 @@ class Elicitation(Moment, frozen=True, kw_only=True):
 
 
 class ElicitationResult(Moment, frozen=True, kw_only=True):
+    """The user has answered an MCP server; a hook may change the answer."""
+
     matched_on = "server"
     server: str = field(name="mcp_server_name")
     action: ElicitationAction
@@ -297,11 +364,15 @@ class ElicitationResult(Moment, frozen=True, kw_only=True):
 
 
 class SessionEnd(Moment, frozen=True, kw_only=True):
+    """A conversation ends."""
+
     matched_on = "reason"
-    reason: Literal["clear", "resume", "logout", "prompt_input_exit", "other"]
+    reason: EndReason
 
 
 class PreModelSwitch(Moment, frozen=True, kw_only=True):
+    """Another model is about to take over; that may be refused."""
+
     matched_on = "to_model"
     from_model: str
     to_model: str
@@ -312,6 +383,8 @@ class PreModelSwitch(Moment, frozen=True, kw_only=True):
 
 
 class PostModelSwitch(Moment, frozen=True, kw_only=True):
+    """Another model has taken over."""
+
     matched_on = "to_model"
     from_model: str
     to_model: str

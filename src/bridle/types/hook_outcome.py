@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from bridle.types.hook import HookEvent
 
 ElicitationAction = Literal["accept", "decline", "cancel"]
+StartSource = Literal["startup", "resume", "clear", "compact", "fork"]
+EndReason = Literal["clear", "resume", "logout", "prompt_input_exit", "other"]
 
 
-class HookStarted(Struct, frozen=True, kw_only=True):
+class HookStarted(Struct, frozen=True, kw_only=True, tag="hook_started"):
     """A hook is about to run."""
 
     id: str
@@ -23,7 +25,18 @@ class HookStarted(Struct, frozen=True, kw_only=True):
     status_message: str | None = None
 
 
-class HookRun(Struct, frozen=True, kw_only=True):
+class HookProgressed(Struct, frozen=True, kw_only=True, tag="hook_progressed"):
+    """A hook that takes its time has printed something."""
+
+    id: str
+    name: str
+    event: str
+    stdout: str = ""
+    stderr: str = ""
+    """All that it has printed so far, at most 10,000 characters each."""
+
+
+class HookRun(Struct, frozen=True, kw_only=True, tag="hook_run"):
     """A hook has run, or was left running beside the session."""
 
     id: str
@@ -91,13 +104,58 @@ class HookOutcome(Struct, frozen=True, kw_only=True):
     runs: tuple[HookRun, ...] = ()
 
 
+class AskHost(Protocol):
+    """Puts a `hook_callback` request to the host.
+
+    Cancelling it withdraws the request; an error answer is raised as a BridleError.
+    """
+
+    async def __call__(
+        self, callback_id: str, input: dict[str, Any], *, tool_use_id: str, timeout: float
+    ) -> Mapping[str, Any]: ...
+
+
 class Hooks(Protocol):
-    @property
-    def listens(self) -> bool:
-        """Whether there are hooks at all; where there are none, events need not be made."""
+    """The hooks of a session or of an agent in it."""
+
+    def hears(self, event: str) -> bool:
+        """Whether a hook listens to events of this name; where none does, events need not be made."""
         ...
 
-    async def fire(self, event: "HookEvent") -> HookOutcome: ...
+    async def fire(self, event: "HookEvent") -> HookOutcome:
+        """Run every hook that listens and return what they say, once their words to the user are told."""
+        ...
+
+    def notify(self, event: "HookEvent") -> None:
+        """Tell hooks of something that is not theirs to decide, without waiting for them."""
+        ...
+
+    def collect(self) -> tuple[str, ...]:
+        """What hooks that ended in the background have to say to the model, each text once."""
+        ...
+
+    async def greet(self, source: StartSource) -> None:
+        """Tell hooks that a conversation begins, or begins anew, and the model what they have to say."""
+        ...
+
+    async def say_goodbye(self, reason: EndReason = "other") -> None:
+        """Tell hooks that a conversation ends, once."""
+        ...
+
+    def begin_turn(self, prompt_id: str) -> None:
+        """From now on events belong to this prompt."""
+        ...
+
+    def for_agent(self, agent_id: str, agent_type: str) -> "Hooks":
+        """The same hooks for an agent of the session, whose events carry its id and type."""
+        ...
+
+    def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
+        """Let callbacks of the host listen: `{Event: [{matcher, hookCallbackIds, timeout, onFailure}]}`.
+
+        Returns how many were added; what cannot be used is told to the user and left out.
+        """
+        ...
 
 
 NOTHING_SAID = HookOutcome()
@@ -106,8 +164,34 @@ NOTHING_SAID = HookOutcome()
 class NoHooks:
     """Nobody listens."""
 
-    listens = False
+    def hears(self, event: str) -> bool:
+        del event
+        return False
 
     async def fire(self, event: "HookEvent") -> HookOutcome:
         del event
         return NOTHING_SAID
+
+    def notify(self, event: "HookEvent") -> None:
+        """Nobody wants to know."""
+
+    def collect(self) -> tuple[str, ...]:
+        return ()
+
+    async def greet(self, source: StartSource) -> None:
+        """Nobody is there."""
+
+    async def say_goodbye(self, reason: EndReason = "other") -> None:
+        """Nobody is there."""
+
+    def begin_turn(self, prompt_id: str) -> None:
+        """Nobody asks."""
+
+    def for_agent(self, agent_id: str, agent_type: str) -> "NoHooks":
+        del agent_id, agent_type
+        return self
+
+    def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
+        """A session without hooks takes none."""
+        del hooks, ask
+        return 0

@@ -127,6 +127,13 @@ class FellBack(Struct, frozen=True):
     reason: str
 
 
+class LimitTold(Struct, frozen=True):
+    """The service said how much of a limit is used up, and it is not what it said before."""
+
+    info: Mapping[str, Any]
+    """`status`, and where told `resetsAt`, `rateLimitType`, `utilization`, `overageStatus`."""
+
+
 ModelEvent = (
     Started
     | BlockOpened
@@ -139,6 +146,7 @@ ModelEvent = (
     | Waiting
     | Restarted
     | FellBack
+    | LimitTold
 )
 """`wire` is the event as a Messages API stream would carry it, for hosts that want the raw stream."""
 

@@ -154,6 +154,8 @@ class Case(Struct, frozen=True, kw_only=True):
     """Working directories, each where it leads and as it was named; the project's is first."""
     readable: tuple[str, ...] = ()
     """Folders that may be read but are not worked in, such as the session's saved outputs."""
+    own: tuple[str, ...] = ()
+    """Files and folders of notes that the model itself is asked to keep, such as the plan."""
     home: str | None = None
     config_home: str | None = None
     """Where `~/` and, in the user's settings, `/` begin."""

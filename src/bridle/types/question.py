@@ -1,7 +1,7 @@
 """What the engine may ask whoever is on the other end, and what they may answer."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -21,6 +21,8 @@ class PermissionQuestion(Struct, frozen=True, kw_only=True, tag="permission"):
     blocked_path: str | None = None
     parts: tuple[PartDecision, ...] = ()
     """What is thought of each simple command, when the call is a shell command."""
+    agent_id: str | None = None
+    """The agent that wants to make the call; None for the main thread."""
 
 
 class ChoiceQuestion(Struct, frozen=True, kw_only=True, tag="choice"):
@@ -31,13 +33,37 @@ class ChoiceQuestion(Struct, frozen=True, kw_only=True, tag="choice"):
 
 
 class NetworkQuestion(Struct, frozen=True, kw_only=True, tag="network"):
-    """May sandboxed commands reach this host? Answered with Permitted or Refused."""
+    """May sandboxed commands reach this host? Answered with Permitted or Refused.
+
+    Permitted without updates holds for the command that asked, with one of the suggestions for longer.
+    """
 
     host: str
     port: int
 
+    @property
+    def suggestions(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The update that lets commands reach the host in this session, and the one that does so for good."""
+        rules = [{"toolName": "WebFetch", "ruleContent": f"domain:{self.host}"}]
+        update = {"type": "addRules", "rules": rules, "behavior": "allow"}
+        return {**update, "destination": "session"}, {**update, "destination": "localSettings"}
 
-Question = PermissionQuestion | ChoiceQuestion | NetworkQuestion
+
+class ElicitationQuestion(Struct, frozen=True, kw_only=True, tag="elicitation"):
+    """An MCP server wants to know something, or a page to be opened. Answered with Supplied or Refused."""
+
+    server: str
+    message: str
+    """What the server says; nothing of it is ours."""
+    mode: Literal["form", "url"] = "form"
+    url: str | None = None
+    """To be shown in full, and opened only when the person agrees."""
+    schema: Mapping[str, Any] | None = None
+    """The fields of the form: a flat JSON Schema object."""
+    elicitation_id: str | None = None
+
+
+Question = PermissionQuestion | ChoiceQuestion | NetworkQuestion | ElicitationQuestion
 
 
 class Permitted(Struct, frozen=True, kw_only=True, tag="permitted"):
@@ -57,4 +83,11 @@ class Chosen(Struct, frozen=True, kw_only=True, tag="chosen"):
     answers: Mapping[str, str]
 
 
-Answer = Permitted | Refused | Chosen
+class Supplied(Struct, frozen=True, kw_only=True, tag="supplied"):
+    """What a person did with the question of an MCP server."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Mapping[str, Any] | None = None
+
+
+Answer = Permitted | Refused | Chosen | Supplied

@@ -28,9 +28,16 @@ class Part(Struct, frozen=True, kw_only=True):
     may be links."""
     writes: tuple[str, ...] = ()
     """Files that it or its redirections write, create or remove."""
+    redirects: tuple[str, ...] = ()
+    """Those of `writes` that its redirections name; no rule for the command settles them."""
+    mentions: tuple[str, ...] = ()
+    """Paths that its words name and that it may read, although that is not certain; for rules that deny or
+    ask only."""
     unclear: str | None = None
     """Why it cannot be told what it writes or runs: an expansion or glob in a write, a name from a variable.
     No rule with a wildcard makes up for it."""
+    redirects_unclear: bool = False
+    """It cannot be told where one of its redirections leads."""
     critical: str | None = None
     """Why no rule and no mode may approve it: it removes something that must not go."""
     blocks_prefix: bool = False

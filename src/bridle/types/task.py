@@ -1,17 +1,27 @@
 """Work that goes on beside the conversation."""
 
+from collections.abc import Awaitable, Callable
 from typing import Literal, Protocol
 
 from msgspec import Struct
 
 TaskStatus = Literal["running", "completed", "failed", "killed"]
+TaskKind = Literal["local_bash", "local_agent", "monitor", "mcp_call"]
+
+
+class TaskUsage(Struct, frozen=True):
+    """What a job has used so far."""
+
+    tokens: int = 0
+    tool_uses: int = 0
+    duration_ms: int = 0
 
 
 class Task(Struct, frozen=True, kw_only=True):
     """A background job as it stands now; each change is a new value."""
 
     id: str
-    kind: Literal["local_bash", "local_agent"]
+    kind: TaskKind
     description: str
     call_id: str
     """The tool call that started it."""
@@ -22,14 +32,39 @@ class Task(Struct, frozen=True, kw_only=True):
     started: float
     """Seconds since the epoch."""
     ended: float | None = None
+    backgrounded: bool = True
+    """False while a call waits for it: then its end is that call's result and no news."""
+    name: str | None = None
+    """What else it can be called by."""
+    agent_type: str | None = None
+    prompt: str | None = None
+    depth: int = 0
+    """How many agents stand between it and the main thread, itself included."""
+    usage: TaskUsage | None = None
+    last_tool: str | None = None
+    result: str | None = None
+    """What it has to say at its end."""
+    error: str | None = None
+    hushed: bool = False
+    """Somebody ended it and knows that: its end begins no turn."""
 
 
 class Tasks(Protocol):
-    """The background jobs of one session."""
+    """The background jobs of one session, of every kind."""
 
-    def find(self, task_id: str) -> Task | None: ...
+    def find(self, task_id: str) -> Task | None:
+        """A job by its id, or the newest one of a name."""
+        ...
 
     def all(self) -> tuple[Task, ...]: ...
+
+    def begin(self, task: Task, stop: Callable[[], Awaitable[None]]) -> None:
+        """List a job that has begun; `stop` ends it, and returns when that is under way."""
+        ...
+
+    def change(self, task: Task) -> None:
+        """The job stands differently now; a status that is not `running` is its end."""
+        ...
 
     def read(self, task_id: str, limit: int) -> str:
         """The newest output of a job, at most `limit` characters."""

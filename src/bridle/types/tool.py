@@ -1,19 +1,26 @@
 """What a tool is: an input type, an async function, and a few facts about its effects."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
 from bridle.types.block import AssistantMessage, ResultContent
+from bridle.types.checkpoint import Changes
+from bridle.types.delegation import AgentReport, Delegation
 from bridle.types.model import ToolDefinition
 from bridle.types.permission import Access
 from bridle.types.question import Answer, Question
 from bridle.types.sandbox import Sandbox
+from bridle.types.skill import SkillUse
 from bridle.types.workspace import Workspace
 
 Input = TypeVar("Input", bound=Struct)
+
+
+Delegate = Callable[[Delegation], Awaitable[AgentReport]]
+"""Hands work to another agent."""
 
 
 class Consultation(Struct, frozen=True, kw_only=True):
@@ -24,6 +31,54 @@ class Consultation(Struct, frozen=True, kw_only=True):
     role: Literal["small", "main"] = "small"
     tools: tuple[ToolDefinition, ...] = ()
     max_tokens: int = 4096
+
+
+class ListedTask(Struct, frozen=True, kw_only=True):
+    """An item of a task list that was just made or is about to be done."""
+
+    moment: Literal["created", "completed"]
+    id: str
+    subject: str
+    description: str | None = None
+    owner: str | None = None
+    team: str | None = None
+
+
+async def _no_objection(task: ListedTask) -> str | None:
+    del task
+    return None
+
+
+class Planning(Protocol):
+    """Plan mode, for the tools that begin and end it."""
+
+    @property
+    def path(self) -> str:
+        """The file of the plan."""
+        ...
+
+    @property
+    def active(self) -> bool: ...
+
+    def enter(self) -> str:
+        """Begin to plan; what the model must know then."""
+        ...
+
+    def read(self) -> str | None:
+        """The plan so far."""
+        ...
+
+    def write(self, text: str) -> None:
+        """Replace the plan.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        ...
+
+    async def leave(self, prompts: Sequence[Mapping[str, str]]) -> str:
+        """Go on with the work, with what the plan will have to run approved; the mode that holds then."""
+        ...
 
 
 class ToolContext(Struct, frozen=True, kw_only=True):
@@ -45,6 +100,18 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox | None = None
     hides: Callable[[str], bool] = lambda _: False
     """Whether a rule keeps the file at this absolute path from being read."""
+    planning: Planning | None = None
+    """For the tools of plan mode only."""
+    changes: Changes | None = None
+    """Who wants to know before files change; nobody where nothing is to be put back."""
+    delegate: Delegate | None = None
+    """Hands work to another agent; None where there are none."""
+    use_skill: Callable[[str, str], Awaitable[SkillUse]] | None = None
+    """Calls a skill by its name with arguments; None where there are none."""
+    objection: Callable[[ListedTask], Awaitable[str | None]] = _no_objection
+    """Why hooks will not have an item of a task list like this."""
+    agent_id: str | None = None
+    """The agent that makes the call; None for the main thread."""
 
     @property
     def cwd(self) -> str:
@@ -57,6 +124,8 @@ class ToolOutput(Struct, frozen=True, kw_only=True):
     content: str | list[ResultContent]
     data: Any
     is_error: bool = False
+    beside: tuple[str, ...] = ()
+    """Text that the model reads after the result and that stays when old results are cleared."""
 
 
 class Tool(Struct, frozen=True, kw_only=True):
@@ -79,6 +148,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     interrupt: Literal["cancel", "block"] = "cancel"
     definition: ToolDefinition | None = None
     """What the model is told, for tools that come from outside and are not in the catalogue."""
+    deferred: bool = False
+    """Told to the model by name alone until it asks for more, where tools can be searched for."""
+    search_hint: str = ""
+    """Words to find it by besides its name and description."""
 
 
 class Toolbox(Protocol):

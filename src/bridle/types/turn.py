@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from bridle.types.block import UserBlock
+from bridle.types.permission import Rule
 from bridle.types.usage import ModelSpend, Usage
 
 TurnReason = Literal[
     "completed", "max_turns", "budget_exhausted", "aborted_streaming", "aborted_tools", "api_error",
     "prompt_too_long", "image_error", "model_error", "hook_stopped", "stop_hook_prevented", "blocking_limit",
-    "structured_output_retry_exhausted", "turn_setup_failed",
+    "structured_output_retry_exhausted", "turn_setup_failed", "tool_deferred", "command",
 ]  # fmt: skip
+"""`command`: a slash command did it all, and no model was asked."""
 
 ResultSubtype = Literal[
     "success",
@@ -21,6 +23,9 @@ ResultSubtype = Literal[
     "error_max_budget_usd",
     "error_max_structured_output_retries",
 ]
+
+Priority = Literal["now", "next", "later"]
+"""`now` goes before all that wait, `later` never joins a turn that runs already."""
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
@@ -34,6 +39,16 @@ class Prompt(Struct, frozen=True, kw_only=True):
     """Text that no person wrote, such as the note that a background job has ended."""
     query: bool = True
     """False: keep it for the next turn and start none."""
+    priority: Priority = "next"
+    verbatim: bool = False
+    """A program composed it: nothing in it is a command or a mention."""
+    beside: tuple[UserBlock, ...] = ()
+    """What the model reads with it and nobody typed: the text of a command, files that it mentions."""
+    rules: tuple[Rule, ...] = ()
+    """What is allowed for the length of its turn."""
+    model: str | None = None
+    """The model of its turn, where it is not that of the session."""
+    effort: str | None = None
 
 
 class Denial(Struct, frozen=True):
@@ -63,6 +78,12 @@ class Outcome(Struct, frozen=True, kw_only=True):
     spend: Mapping[str, ModelSpend]
     """Since the session began, every model, side calls included."""
     denials: tuple[Denial, ...] = ()
+    deferred: Mapping[str, Any] | None = None
+    """The call that a hook put off to a later run: id, name and input."""
     api_error_status: int | None = None
     origin: Mapping[str, Any] | None = None
     prompt_uuid: str | None = None
+    prompt_uuids: tuple[str, ...] = ()
+    """The senders' ids of every prompt that the turn has taken in, in order."""
+    structured_output: Any = UNSET
+    """The answer in the shape that was asked for, when it was given."""

@@ -62,6 +62,17 @@ class Usage(Struct, frozen=True):
         }
 
 
+class Measured(Struct, frozen=True):
+    """What a service said of one request, and what our own scale says of the same conversation."""
+
+    tokens: int
+    """In the request and its answer."""
+    units: int
+    """Of the conversation with that answer."""
+    ratio: float
+    """Tokens per unit in this conversation, with this model."""
+
+
 class ModelSpend(Struct, frozen=True):
     """All that one model has cost so far."""
 

@@ -32,6 +32,10 @@ class FileStates:
     def __len__(self) -> int:
         return len(self._states)
 
+    def paths(self) -> tuple[str, ...]:
+        """The files whose state is known."""
+        return tuple(self._states)
+
     def note(self, path: str, state: FileState) -> None:
         self.forget(path)
         self._states[os.path.normpath(path)] = state
@@ -45,6 +49,10 @@ class FileStates:
         if (state := self._states.get(key)) is not None:
             self._states.move_to_end(key)
         return state
+
+    def newest(self) -> list[tuple[str, FileState]]:
+        """Every file with its state, the one seen last first."""
+        return list(reversed(self._states.items()))
 
     def forget(self, path: str) -> None:
         if (state := self._states.pop(os.path.normpath(path), None)) is not None:

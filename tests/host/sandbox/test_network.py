@@ -1,11 +1,15 @@
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+
+import pytest
 
 from bridle.host.sandbox.policy import Network, Policy
 from bridle.types.question import NetworkQuestion, Permitted
 from tests.fakes.confined import FakePlace
 from tests.fakes.processes import eventually
+from tests.fakes.proxy import FakeProxy
 
 _FETCH = """
 import os, sys, urllib.request
@@ -148,3 +152,65 @@ async def test_network_serves_what_was_left_running_and_ends_with_it(place: Fake
         assert (await place.run("/bin/bash", "-c", script, _FETCH)).code == 0
         late = place.project / "late"
         await eventually(lambda: late.exists() and late.read_text() == "hello", seconds=10)
+
+
+@pytest.mark.parametrize("user", ["", "me:p%40ss@"])
+async def test_proxy_of_the_house_is_the_way_out(place: FakePlace, user: str):
+    """Names that mean nothing here are left to it; so are plain requests and tunnels alike."""
+    async with _server() as port, FakeProxy(port) as house:
+        place.env = {"HTTPS_PROXY": f"http://{user}127.0.0.1:{house.port}", "NO_PROXY": "direct.invalid"}
+        place.env["http_proxy"] = place.env["HTTPS_PROXY"]
+        place.open(Policy(network=Network(mode="proxy", allowed=("*.invalid",))))
+        assert await _fetch(place, "http://inner.invalid/") == "hello"
+        assert await _tunnel(place, "connect", "inner.invalid", 443) == "200 hello"
+        assert await _tunnel(place, "socks", "inner.invalid", 22) == "0 hello"
+        assert await _fetch(place, "http://direct.invalid/") == "502"
+        assert await _fetch(place, "http://other.example/") == "403"
+    firsts = [head.split("\r\n")[0] for head in house.heads]
+    assert firsts == [
+        "GET http://inner.invalid/ HTTP/1.1",
+        "CONNECT inner.invalid:443 HTTP/1.1",
+        "CONNECT inner.invalid:22 HTTP/1.1",
+    ]
+    known = ["basic " + b64encode(b"me:p@ss").decode().lower() in head.lower() for head in house.heads]
+    assert known == [bool(user)] * 3
+
+
+async def test_proxy_of_the_house_does_not_lead_back_to_this_machine(place: FakePlace):
+    async with _server() as port, FakeProxy(port) as house:
+        place.env = {"HTTPS_PROXY": f"http://127.0.0.1:{house.port}"}
+        place.answer = Permitted()
+        place.open(Policy(network=Network(mode="proxy")))
+        assert await _tunnel(place, "connect", "localhost", port) == "403 "
+        assert await _tunnel(place, "connect", "169.254.169.254", 80) == "403 "
+    assert house.heads == []
+
+
+async def test_proxy_of_the_house_that_refuses_is_told_from_ours(place: FakePlace):
+    async with _server() as port, FakeProxy(port, refusal="407 Proxy Authentication Required") as house:
+        place.env = {"HTTPS_PROXY": f"http://127.0.0.1:{house.port}"}
+        place.open(Policy(network=Network(mode="proxy", allowed=("a.invalid",))))
+        assert await _tunnel(place, "connect", "a.invalid", 443) == "502 "
+
+
+async def test_permission_holds_for_the_command_or_the_session_as_answered(place: FakePlace):
+    asking = f"{_TUNNEL}\nimport os"
+    async with _server() as port, FakeProxy(port) as house:
+        place.env = {"HTTPS_PROXY": f"http://127.0.0.1:{house.port}"}
+        place.open(Policy(network=Network(mode="proxy")))
+        place.answer = Permitted()
+        script = f'for i in 1 2; do {place.person.python} -I -c "$0" connect once.invalid 443; done'
+        assert (await place.run("/bin/bash", "-c", script, asking)).output == "200 hello200 hello"
+        assert len(place.questions) == 1
+        assert await _tunnel(place, "connect", "once.invalid", 443) == "200 hello"
+        assert len(place.questions) == 2
+        place.answer = Permitted(updates=place.questions[-1].suggestions[:1])
+        for _ in range(2):
+            assert await _tunnel(place, "connect", "always.invalid", 443) == "200 hello"
+        assert len(place.questions) == 3
+
+
+def test_suggestions_are_rules_that_later_sessions_read():
+    session, kept = NetworkQuestion(host="a.example", port=443).suggestions
+    assert (session["destination"], kept["destination"]) == ("session", "localSettings")
+    assert kept["rules"] == [{"toolName": "WebFetch", "ruleContent": "domain:a.example"}]

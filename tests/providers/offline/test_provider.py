@@ -15,6 +15,7 @@ from bridle.types.model import (
     BlockOpened,
     Completed,
     FellBack,
+    LimitTold,
     ModelEvent,
     Noted,
     PieceArrived,
@@ -196,7 +197,9 @@ async def completed(history: History) -> Any:
 
 
 def wires(events: list[ModelEvent]) -> list[bytes]:
-    return [event.wire for event in events if not isinstance(event, Waiting | Restarted | FellBack)]
+    return [
+        event.wire for event in events if not isinstance(event, Waiting | Restarted | FellBack | LimitTold)
+    ]
 
 
 def rebuilt(events: list[Any]) -> Any:

@@ -4,7 +4,11 @@ from msgspec import Struct
 
 
 class Style(Struct, frozen=True, kw_only=True):
-    """How a piece of text looks; colours are names of the theme, never numbers."""
+    """How a piece of text looks.
+
+    Colours are names of the theme (`accent`, `code.keyword`); where they come from outside, as in the output
+    of a command, also `ansi.0` to `ansi.255` and `#rrggbb`.
+    """
 
     color: str | None = None
     ground: str | None = None

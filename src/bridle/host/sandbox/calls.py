@@ -8,6 +8,7 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54
 _ALLOW = 0x7FFF0000
 _REFUSE = 0x00050000 | 1
 _ABSENT = 0x00050000 | 38
+_HAND_OVER = 0x7FC00000
 _NUMBER, _ARCHITECTURE = 0, 4
 _X32 = 0x40000000
 _NAMESPACE_FLAGS = 0x7E020000
@@ -33,6 +34,18 @@ _REFUSED = {
 }  # fmt: skip
 """On x86-64 and on 64-bit ARM."""
 
+_OVERSEEN = {
+    "creat": (85, None), "link": (86, None), "linkat": (265, 37), "mkdir": (83, None), "mkdirat": (258, 34),
+    "mknod": (133, None), "mknodat": (259, 33), "rename": (82, None), "renameat": (264, 38),
+    "renameat2": (316, 276), "symlink": (88, None), "symlinkat": (266, 36), "truncate": (76, 45),
+}  # fmt: skip
+"""Calls that make, move or cut what has a name."""
+_OPENING = {"open": (2, None, 1), "openat": (257, 56, 2)}
+"""Calls that do so with some flags, and which argument those are."""
+_OPENING_BY_POINTER = 437
+_TO_WRITE = 0o1 | 0o2 | 0o100 | 0o1000
+"""Open for writing or both, create, truncate."""
+
 
 class _Machine(Struct, frozen=True, kw_only=True):
     column: int
@@ -41,12 +54,15 @@ class _Machine(Struct, frozen=True, kw_only=True):
     ioctl: int
     socket: int
     socketpair: int
+    seccomp: int
     clone3: int = 435
 
 
 _MACHINES = {
-    "x86_64": _Machine(column=0, audit=0xC000003E, clone=56, ioctl=16, socket=41, socketpair=53),
-    "aarch64": _Machine(column=1, audit=0xC00000B7, clone=220, ioctl=29, socket=198, socketpair=199),
+    "x86_64": _Machine(column=0, audit=0xC000003E, clone=56, ioctl=16, socket=41, socketpair=53, seccomp=317),
+    "aarch64": _Machine(
+        column=1, audit=0xC00000B7, clone=220, ioctl=29, socket=198, socketpair=199, seccomp=277
+    ),
 }
 _MACHINES["arm64"] = _MACHINES["aarch64"]
 
@@ -56,8 +72,17 @@ def is_known(machine: str) -> bool:
     return machine in _MACHINES
 
 
-def call_filter(machine: str, *, internet: bool, unix_sockets: bool) -> bytes:
+def overseen_calls(machine: str) -> tuple[int, dict[int, str]]:
+    """The call that hands others over, and those that are handed over: their numbers and names."""
+    it = _MACHINES[machine]
+    calls = {name: numbers[it.column] for name, numbers in (*_OVERSEEN.items(), *_OPENING.items())}
+    return it.seccomp, {number: name for name, number in calls.items() if number is not None}
+
+
+def call_filter(machine: str, *, internet: bool, unix_sockets: bool, overseen: bool = False) -> bytes:
     """A filter program; `internet` is for a network namespace of one's own, where it leads nowhere.
+
+    When `overseen`, calls that make names or open files for writing are handed over to another process.
 
     Raises:
         KeyError: the machine is not known.
@@ -73,6 +98,7 @@ def call_filter(machine: str, *, internet: bool, unix_sockets: bool) -> bytes:
         _step(_AT_LEAST, _X32, 0, 1),
         _step(_RETURN, _ABSENT),
         *(part for number in refused for part in (_step(_EQUAL, number, 0, 1), _step(_RETURN, _REFUSE))),
+        *(_handing_over(it.column) if overseen else ()),
         # Its flags are behind a pointer; callers fall back to clone.
         _step(_EQUAL, it.clone3, 0, 1),
         _step(_RETURN, _ABSENT),
@@ -83,6 +109,19 @@ def call_filter(machine: str, *, internet: bool, unix_sockets: bool) -> bytes:
         _step(_RETURN, _ALLOW),
     ]
     return b"".join(parts)
+
+
+def _handing_over(column: int) -> list[bytes]:
+    steps: list[bytes] = []
+    for numbers in _OVERSEEN.values():
+        if (number := numbers[column]) is not None:
+            steps += [_step(_EQUAL, number, 0, 1), _step(_RETURN, _HAND_OVER)]
+    for *numbers, flags in _OPENING.values():
+        if (number := numbers[column]) is not None:
+            asks = [_load(flags), _step(_ANY_BIT, _TO_WRITE, 0, 1), _step(_RETURN, _HAND_OVER)]
+            steps += _when(number, asks)
+    # Callers fall back to openat.
+    return [*steps, _step(_EQUAL, _OPENING_BY_POINTER, 0, 1), _step(_RETURN, _ABSENT)]
 
 
 def _families(*, internet: bool, unix_sockets: bool) -> list[bytes]:

@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 
-from bridle.host.sandbox.proxy import Proxy
+from bridle.host.sandbox.proxy import Proxy, Visit
 
 _LONGEST_TOKEN = 64
 _MOST_LISTENERS = 4
@@ -80,11 +80,12 @@ class Door:
             said, numbers, _, _ = socket.recv_fds(connection, _LONGEST_TOKEN, _MOST_LISTENERS)
             sockets = [socket.socket(fileno=number) for number in numbers]
             self._expected.discard(said.decode("ascii", "replace"))
+            visit = Visit()
             for listener, instead in zip(sockets, self._instead, strict=False):
                 if self._proxy is None:
                     listener.close()
                 else:
-                    listeners.append(self._proxy.serve(listener, instead=instead))
+                    listeners.append(self._proxy.serve(listener, visit=visit, instead=instead))
             if said:
                 await self._loop.sock_sendall(connection, b"k")
             while await self._loop.sock_recv(connection, 1):

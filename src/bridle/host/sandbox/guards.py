@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from bridle.host.sandbox.policy import FILES, FILES_WHEN_PRESENT, FOLDERS, WORKTREES, is_within
+from bridle.host.sandbox.policy import FILES, FILES_WHEN_PRESENT, FOLDERS, PACKAGES, WORKTREES, is_within
 
 _DEEPEST = 4
 _MOST_FOLDERS = 2_000
 _MOST_GUARDS = 400
-_NOT_SEARCHED = frozenset(("node_modules", "__pycache__", ".venv", "venv", ".tox", "target"))
 _ANY_CASE = frozenset(name.casefold() for name in (*FOLDERS, *FILES, *FILES_WHEN_PRESENT))
 
 
@@ -93,5 +92,5 @@ def _present(root: str) -> Iterator[str]:
                 given += 1
                 if given >= _MOST_GUARDS:
                     return
-            elif depth < _DEEPEST and name not in _NOT_SEARCHED and entry.is_dir(follow_symlinks=False):
+            elif depth < _DEEPEST and name not in PACKAGES and entry.is_dir(follow_symlinks=False):
                 waiting.append((entry.path, depth + 1))

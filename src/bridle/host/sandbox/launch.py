@@ -17,6 +17,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # At run time this would be the most expensive import of all.
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
 FAILED = 125
@@ -39,6 +40,7 @@ _NEW_MOUNTS, _NEW_IPC, _NEW_USER, _NEW_PIDS, _NEW_NETWORK = (
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 4, 22, 24, 28
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _NO_ROOT_LOCKED = 0b1111
+_NEW_LISTENER, _WAIT_UNTIL_KILLED = 1 << 3, 1 << 5
 _SIGHUP, _SIGINT, _SIGPIPE, _SIGTERM, _SIGXFSZ = 1, 2, 13, 15, 25
 _USUAL, _IGNORED = ctypes.c_void_p(0), ctypes.c_void_p(1)
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -100,40 +102,68 @@ def _inside(
         _drop_privileges()
         _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "adopting orphans")
         _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "closing this process to others")
+        mine, theirs = _socket.socketpair() if spec["oversight"] else (None, None)
+        if mine is not None and spec["landlock"] is not None:
+            # What is done for the command is done with its rights; it enters walls of its own besides.
+            _landlock({**spec["landlock"], "scoped": False})
         if (command := os.fork()) == 0:
             _check(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "opening the command's own memory to it")
-            _become(spec, cwd, keep, argv)
+            _become(spec, cwd, keep, argv, theirs)
     except OSError as error:
         _fail(error)
+    if theirs is not None:
+        theirs.close()
     for number in (_SIGINT, _SIGTERM, _SIGHUP):
         _libc.signal(number, _IGNORED)
     null = os.open("/dev/null", os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
-    _close_all_but((0, 1, 2, report, *((lease.fileno(),) if lease else ())))
+    kept = (channel.fileno() for channel in (lease, mine) if channel is not None)
+    _close_all_but((0, 1, 2, report, *kept))
+
+    def tell(status: int) -> None:
+        try:
+            os.write(report, str(_code(status)).encode())
+        except OSError:
+            pass  # Whoever waited for it was killed.
+        os.close(report)
+
+    if mine is not None:
+        _oversee(mine, command, tell, spec["oversight"])
     while True:
         try:
             pid, status = os.wait()
         except ChildProcessError:
             os._exit(0)
         if pid == command:
-            try:
-                os.write(report, str(_code(status)).encode())
-            except OSError:
-                pass  # Whoever waited for it was killed.
-            os.close(report)
+            tell(status)
 
 
-def _become(spec: dict[str, Any], cwd: str, keep: list[int], argv: list[str]) -> NoReturn:
+def _oversee(
+    channel: _socket.socket, command: int, tell: Callable[[int], None], spec: dict[str, Any]
+) -> None:
+    """Do for the command what it may not do by itself; the code for that is read while it starts."""
+    names: dict[str, Any] = {"__name__": "overseer"}
+    with open(spec["code"], "rb") as file:
+        exec(marshal.load(file), names)
+    names["oversee"](channel, command, tell, spec)
+
+
+def _become(
+    spec: dict[str, Any], cwd: str, keep: list[int], argv: list[str], overseer: _socket.socket | None
+) -> NoReturn:
     for number in (_SIGINT, _SIGPIPE, _SIGXFSZ):
         _libc.signal(number, _USUAL)
     try:
         # Also when it is the same directory: the one that was inherited lies outside of the new mounts.
         os.chdir(cwd)
-        _close_all_but(keep)
+        _close_all_but([*keep, *((overseer.fileno(),) if overseer else ())])
         if spec["landlock"] is not None:
             _landlock(spec["landlock"])
-        _filter_calls(spec["filter"])
+        if overseer is None:
+            _filter_calls(spec["filter"])
+        else:
+            _filter_overseen_calls(spec, overseer)
     except OSError as error:
         _fail(error)
     try:
@@ -378,6 +408,19 @@ def _filter_calls(program: bytes) -> None:
     code = ctypes.create_string_buffer(program, len(program))
     head = (ctypes.c_uint64 * 2)(len(program) // 8, ctypes.addressof(code))
     _check(_libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(head), 0, 0), "filtering system calls")
+
+
+def _filter_overseen_calls(spec: dict[str, Any], overseer: _socket.socket) -> None:
+    """Filter calls, with some of them left to another process to do."""
+    program = spec["filter"]
+    code = ctypes.create_string_buffer(program, len(program))
+    head = (ctypes.c_uint64 * 2)(len(program) // 8, ctypes.addressof(code))
+    flags = _NEW_LISTENER | _WAIT_UNTIL_KILLED
+    listener = _check(
+        _libc.syscall(spec["oversight"]["seccomp"], 1, flags, ctypes.byref(head)), "handing over system calls"
+    )
+    rights = bytes(ctypes.c_int(listener))
+    overseer.sendmsg([b"l"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
 
 
 def _close_all_but(keep: list[int] | tuple[int, ...]) -> None:

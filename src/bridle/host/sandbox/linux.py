@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Literal
 
+from msgspec import Struct
+
 from bridle.host.sandbox.bubblewrap import bubblewrap_argv
 from bridle.host.sandbox.calls import is_known
 from bridle.host.sandbox.door import Door
@@ -45,8 +47,10 @@ class LinuxWalls:
         proxy: Proxy | None,
         bubblewrap: str | None = None,
         python: str = sys.executable,
+        oversees: bool = True,
     ) -> None:
         self.way: Way = way
+        self._oversees = oversees
         self.ports: tuple[int, int] | None = (
             (HTTP_PORT, SOCKS_PORT) if proxy is not None and way != "landlock" else None
         )
@@ -80,7 +84,7 @@ class LinuxWalls:
         way = "direct" if plan.links and self.way == "bubblewrap" else self.way
         return compose(
             self._policy, plan, way, argv, room=self._room, cwd=cwd, keep=keep, token=token,
-            bubblewrap=self._bubblewrap, python=self._python,
+            bubblewrap=self._bubblewrap, python=self._python, overseen=self._oversees,
         )  # fmt: skip
 
     async def close(self) -> None:
@@ -114,9 +118,17 @@ class _Search:
         return found
 
 
-async def find_way(
+class Footing(Struct, frozen=True):
+    """What this machine lets us build on."""
+
+    way: Way
+    oversees: bool
+    """The kernel asks us before a command makes a name."""
+
+
+async def find_footing(
     policy: Policy, *, room: Room, bubblewrap: str | None, python: str = sys.executable
-) -> Way | str:
+) -> Footing | str:
     """The first way that works here, tried for real; a sentence for people when none does."""
     machine = os.uname().machine
     if not is_known(machine):
@@ -126,9 +138,12 @@ async def find_way(
     )
     complaints: list[str] = []
     for way in ways:
-        complaint = await asyncio.to_thread(_try, policy, way, room, bubblewrap, python)
-        if complaint is None:
-            return way
+        complaint = ""
+        for oversees in (True, False) if policy.filesystem else (False,):
+            footing = Footing(way, oversees)
+            complaint = await asyncio.to_thread(_try, policy, footing, room, bubblewrap, python)
+            if complaint is None:
+                return footing
         complaints.append(f"{way}: {complaint}")
     return "; ".join(complaints)
 
@@ -145,10 +160,14 @@ def compose(
     token: str,
     bubblewrap: str | None,
     python: str,
+    overseen: bool,
 ) -> tuple[str, ...]:
     """Write the plan down for the launcher, and the command line that starts it; no token means no door."""
     proc = not policy.weaker_nesting
-    spec = make_spec(policy, plan, stage=_STAGES[way], room=room, machine=os.uname().machine, proc=proc)
+    machine = os.uname().machine
+    spec = make_spec(
+        policy, plan, stage=_STAGES[way], room=room, machine=machine, proc=proc, overseen=overseen
+    )
     if not token:
         spec = {**spec, "door": "", "ports": []}
     data = marshal.dumps(spec)
@@ -181,11 +200,11 @@ def _draw(
     return draw(policy, roots=roots, own=(*own_files(), python), room=room, deep=deep)
 
 
-def _try(policy: Policy, way: Way, room: Room, bubblewrap: str | None, python: str) -> str | None:
+def _try(policy: Policy, footing: Footing, room: Room, bubblewrap: str | None, python: str) -> str | None:
     plan = _draw(policy, (), room, python, deep=lambda _: ())
     argv = compose(
-        policy, plan, way, ("/bin/true",), room=room, cwd="/", keep=(), token="", bubblewrap=bubblewrap,
-        python=python,
+        policy, plan, footing.way, ("/bin/sh", "-c", f": > {room.temporary}/trial"), room=room, cwd="/",
+        keep=(), token="", bubblewrap=bubblewrap, python=python, overseen=footing.oversees,
     )  # fmt: skip
     try:
         done = subprocess.run(

@@ -7,9 +7,18 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from bridle.host.sandbox.calls import call_filter
+from bridle.host.sandbox.calls import call_filter, overseen_calls
 from bridle.host.sandbox.guards import Guard, deep_in, guards_in, worktrees_in
-from bridle.host.sandbox.policy import Policy, is_within, is_within_any, real
+from bridle.host.sandbox.policy import (
+    FILES,
+    FILES_WHEN_PRESENT,
+    FOLDERS,
+    PACKAGES,
+    Policy,
+    is_within,
+    is_within_any,
+    real,
+)
 from bridle.host.sandbox.room import Room
 
 Stage = Literal["whole", "inner", "landlock"]
@@ -84,20 +93,36 @@ def draw(
 
 
 def make_spec(
-    policy: Policy, plan: Plan, *, stage: Stage, room: Room, machine: str, proc: bool
+    policy: Policy, plan: Plan, *, stage: Stage, room: Room, machine: str, proc: bool, overseen: bool
 ) -> dict[str, Any]:
     """What the launcher is told."""
     alone = stage == "landlock"
     online = policy.network.mode == "proxy" and not alone
+    overseen = overseen and policy.filesystem
+    sockets = policy.network.all_unix_sockets
     return {
         "stage": stage,
         "filesystem": policy.filesystem,
         "proc": proc,
         "layers": [(layer.kind, layer.path, layer.source) for layer in standing(plan)],
         "landlock": _landlock(policy, plan, alone=alone) if policy.filesystem or alone else None,
-        "filter": call_filter(machine, internet=not alone, unix_sockets=policy.network.all_unix_sockets),
+        "filter": call_filter(machine, internet=not alone, unix_sockets=sockets, overseen=overseen),
+        "oversight": _oversight(plan, room, machine) if overseen else None,
         "door": room.door,
         "ports": [HTTP_PORT, SOCKS_PORT] if online else [],
+    }
+
+
+def _oversight(plan: Plan, room: Room, machine: str) -> dict[str, Any]:
+    seccomp, calls = overseen_calls(machine)
+    return {
+        "code": room.overseer,
+        "seccomp": seccomp,
+        "calls": calls,
+        "roots": list(plan.roots),
+        "free": [room.temporary],
+        "names": [name for name in (*FOLDERS, *FILES, *FILES_WHEN_PRESENT) if "/" not in name],
+        "packages": list(PACKAGES),
     }
 
 

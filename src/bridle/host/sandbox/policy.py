@@ -27,6 +27,9 @@ FILES_WHEN_PRESENT = (
 )  # fmt: skip
 """Files that tools stumble over when an empty one keeps their place, so only existing ones are held."""
 
+PACKAGES = ("node_modules", "site-packages", "__pycache__", ".venv", "venv", ".tox", "target")
+"""Folders that installers fill with what others wrote, such names included; nobody works in them."""
+
 WORKTREES = ".claude/worktrees"
 """Made for editing, although it lies in a protected folder."""
 

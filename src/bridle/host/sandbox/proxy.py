@@ -3,11 +3,15 @@
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
+from bridle.host.http.address import Proxy as Upstream
 from bridle.host.sandbox.domains import plain_host, read_rules
 from bridle.host.sandbox.policy import Network
+from bridle.host.sandbox.upstream import authorization, connect, tunnel, upstream_for
 from bridle.types.question import Answer, NetworkQuestion, Permitted
 
 _LARGEST_HEAD = 64 * 1024
@@ -19,36 +23,58 @@ _HOP_BY_HOP = (b"proxy-", b"connection:", b"keep-alive:", b"host:", b"upgrade:")
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class Gate:
-    """Decides about hosts, asking about each unknown one once in a session."""
+class Visit:
+    """What one command was let through to, until it ends."""
 
-    def __init__(self, network: Network, ask: Callable[[NetworkQuestion], Awaitable[Answer]]) -> None:
+    def __init__(self) -> None:
+        self.hosts: set[str] = set()
+
+
+class Reached(Struct, frozen=True):
+    """Streams to a host, or to the proxy of the house that knows the way."""
+
+    streams: Streams
+    upstream: Upstream | None = None
+    """The proxy at the other end, when it must be told where to."""
+
+
+class Gate:
+    """Decides about hosts; an answer that comes with updates holds for the session, else for the command."""
+
+    def __init__(
+        self,
+        network: Network,
+        ask: Callable[[NetworkQuestion], Awaitable[Answer]],
+        *,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         self._rules = read_rules(network)
         self._ask = ask
-        self._answers: dict[str, asyncio.Task[bool]] = {}
+        self._env = env or {}
+        self._asked: dict[str, asyncio.Task[Answer]] = {}
+        self._settled: dict[str, bool] = {}
         self._refused: dict[str, None] = {}
 
-    async def connect(self, host: str, port: int) -> Streams | None:
+    async def connect(self, host: str, port: int, *, visit: Visit, scheme: str = "https") -> Reached | None:
         """Streams to a host that may be reached, at the very address that was checked; None when it may not.
 
         Raises:
             OSError: the host may be reached and does not answer.
         """
         name = plain_host(host)
-        if not name or not 0 < port < 65536 or not await self._may_reach(name, port):
+        if not name or not 0 < port < 65536 or not await self._may_reach(name, port, visit):
             return self._refuse(name, port)
-        addresses = await _resolve(name, port)
+        upstream = upstream_for(scheme, name, port, self._env)
+        addresses = await _resolve(name, port, required=upstream is None)
         open_to_us = [each for each in addresses if self._rules.may_connect(name, _address(each), port)]
-        if not open_to_us:
+        if addresses and not open_to_us:
             return self._refuse(name, port)
-        fault: OSError | None = None
-        for address in open_to_us:
-            try:
-                async with asyncio.timeout(_PATIENCE):
-                    return await asyncio.open_connection(address, port)
-            except OSError as error:
-                fault = error
-        raise fault or OSError("no address")
+        async with asyncio.timeout(_PATIENCE):
+            if upstream is None:
+                return Reached(await _first_that_answers(open_to_us, port))
+            if scheme == "http":
+                return Reached(await connect(upstream, self._env), upstream)
+            return Reached(await tunnel(upstream, name, port, self._env))
 
     def take_refusals(self) -> tuple[str, ...]:
         """The hosts that were refused since this was last asked."""
@@ -56,32 +82,42 @@ class Gate:
         self._refused.clear()
         return refused
 
+    async def close(self) -> None:
+        asked = tuple(self._asked.values())
+        for question in asked:
+            question.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+
     def _refuse(self, host: str, port: int) -> None:
         if len(self._refused) < _MOST_REFUSALS:
             self._refused[f"{host}:{port}"[:300]] = None
 
-    async def _may_reach(self, host: str, port: int) -> bool:
+    async def _may_reach(self, host: str, port: int, visit: Visit) -> bool:
         match self._rules.judge(host, port):
             case "allow":
                 return True
             case "deny":
                 return False
             case "ask":
-                return await self._asked(host, port)
+                return await self._put(host, port, visit)
 
-    async def _asked(self, host: str, port: int) -> bool:
-        if (pending := self._answers.get(host)) is None:
-            pending = self._answers[host] = asyncio.create_task(self._put(host, port))
-        return await asyncio.shield(pending)
-
-    async def _put(self, host: str, port: int) -> bool:
-        return isinstance(await self._ask(NetworkQuestion(host=host, port=port)), Permitted)
-
-    async def close(self) -> None:
-        answers = tuple(self._answers.values())
-        for answer in answers:
-            answer.cancel()
-        await asyncio.gather(*answers, return_exceptions=True)
+    async def _put(self, host: str, port: int, visit: Visit) -> bool:
+        """Ask about a host, once however many connections wait for the answer."""
+        if host in visit.hosts:
+            return True
+        if (settled := self._settled.get(host)) is not None:
+            return settled
+        if (asked := self._asked.get(host)) is None:
+            asked = asyncio.ensure_future(self._ask(NetworkQuestion(host=host, port=port)))
+            self._asked[host] = asked
+            asked.add_done_callback(lambda _: self._asked.pop(host, None))
+        answer = await asyncio.shield(asked)
+        permitted = isinstance(answer, Permitted)
+        if permitted:
+            visit.hosts.add(host)
+        if not permitted or answer.updates:
+            self._settled[host] = permitted
+        return permitted
 
 
 class Proxy:
@@ -91,12 +127,14 @@ class Proxy:
         self.gate = gate
         self._running: set[asyncio.Task[None]] = set()
 
-    def serve(self, listener: socket.socket, *, instead: int | None = None) -> asyncio.Task[None]:
+    def serve(
+        self, listener: socket.socket, *, visit: Visit | None = None, instead: int | None = None
+    ) -> asyncio.Task[None]:
         """Take connections at a listening socket; `instead` is the port of another proxy to pass them to.
 
         The task ends when it is cancelled, and closes the socket.
         """
-        return self._start(self._accept(listener, instead), listener)
+        return self._start(self._accept(listener, visit or Visit(), instead), listener)
 
     async def close(self) -> None:
         await self.gate.close()
@@ -113,7 +151,7 @@ class Proxy:
         task.add_done_callback(lambda task: own.close() if task.cancelled() else None)
         return task
 
-    async def _accept(self, listener: socket.socket, instead: int | None) -> None:
+    async def _accept(self, listener: socket.socket, visit: Visit, instead: int | None) -> None:
         loop = asyncio.get_running_loop()
         listener.setblocking(False)
         while True:
@@ -122,9 +160,9 @@ class Proxy:
             except OSError:
                 listener.close()
                 return  # Only a broken listener or a lack of descriptors ends up here.
-            self._start(self._attend(connection, instead), connection)
+            self._start(self._attend(connection, visit, instead), connection)
 
-    async def _attend(self, connection: socket.socket, instead: int | None) -> None:
+    async def _attend(self, connection: socket.socket, visit: Visit, instead: int | None) -> None:
         reader, writer = await asyncio.open_connection(sock=connection, limit=_LARGEST_HEAD)
         try:
             if instead is not None:
@@ -132,13 +170,17 @@ class Proxy:
                 return
             async with asyncio.timeout(_PATIENCE):
                 first = await reader.readexactly(1)
-            await (self._socks if first == b"\x05" else self._http)(first, reader, writer)
+            if first == b"\x05":
+                await self._socks((reader, writer), visit)
+            else:
+                await self._http(first, (reader, writer), visit)
         except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
             pass  # A client that breaks off or does not speak the protocol harms only itself.
         finally:
             writer.close()
 
-    async def _http(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _http(self, first: bytes, client: Streams, visit: Visit) -> None:
+        reader, writer = client
         async with asyncio.timeout(_PATIENCE):
             head = first + await reader.readuntil(b"\r\n\r\n")
         request, *fields = head[:-4].split(b"\r\n")
@@ -146,29 +188,32 @@ class Proxy:
         tunnel = method.upper() == b"CONNECT"
         host, port, path = _target(target.decode("latin-1"), tunnel=tunnel)
         try:
-            upstream = await self.gate.connect(host, port)
+            reached = await self.gate.connect(host, port, visit=visit, scheme="https" if tunnel else "http")
         except OSError:
             await _answer(writer, "502 Bad Gateway", f"{host}:{port} cannot be reached.")
             return
-        if upstream is None:
+        if reached is None:
             await _answer(writer, "403 Forbidden", f"The sandbox does not let commands reach {host}:{port}.")
             return
         if tunnel:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         else:
             authority = host if port == 80 else f"{host}:{port}"
+            whole = "" if reached.upstream is None else f"http://{authority}"
             kept = [field for field in fields if not field.lower().startswith(_HOP_BY_HOP)]
+            own = () if reached.upstream is None else authorization(reached.upstream)
             lines = (
-                b"%s %s HTTP/1.1" % (method, path.encode("latin-1")),
+                b"%s %s HTTP/1.1" % (method, f"{whole}{path}".encode("latin-1")),
                 b"Host: " + authority.encode("latin-1"),
                 *kept,
+                *(line.encode("latin-1") for line in own),
                 b"Connection: close",
             )
-            upstream[1].write(b"\r\n".join(lines) + b"\r\n\r\n")
-        await _join((reader, writer), upstream)
+            reached.streams[1].write(b"\r\n".join(lines) + b"\r\n\r\n")
+        await _join(client, reached.streams)
 
-    async def _socks(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        del first
+    async def _socks(self, client: Streams, visit: Visit) -> None:
+        reader, writer = client
         async with asyncio.timeout(_PATIENCE):
             await reader.readexactly((await reader.readexactly(1))[0])
             writer.write(b"\x05\x00")
@@ -179,21 +224,37 @@ class Proxy:
             writer.write(_socks_reply(7))
             return
         try:
-            upstream = await self.gate.connect(host, port)
+            reached = await self.gate.connect(host, port, visit=visit)
         except OSError:
             writer.write(_socks_reply(4))
             return
-        writer.write(_socks_reply(2 if upstream is None else 0))
-        if upstream is not None:
-            await _join((reader, writer), upstream)
+        writer.write(_socks_reply(2 if reached is None else 0))
+        if reached is not None:
+            await _join(client, reached.streams)
 
 
-async def _resolve(host: str, port: int) -> list[str]:
+async def _first_that_answers(addresses: Sequence[str], port: int) -> Streams:
+    fault: OSError | None = None
+    for address in addresses:
+        try:
+            return await asyncio.open_connection(address, port)
+        except OSError as error:
+            fault = error
+    raise fault or OSError("no address")
+
+
+async def _resolve(host: str, port: int, *, required: bool) -> list[str]:
+    """The addresses of a host; behind a proxy of the house, names may mean nothing here."""
     try:
         return [str(ipaddress.ip_address(host))]
     except ValueError:
         pass  # A name.
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        if required:
+            raise
+        return []
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 

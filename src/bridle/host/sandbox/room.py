@@ -23,7 +23,8 @@ class Room(Struct, frozen=True, kw_only=True):
     dark_file: str
     """What stands in for files that may not be read."""
     launcher: str
-    """Our launcher, compiled, where no command can change it."""
+    overseer: str
+    """Our launcher and what it runs beside a command, compiled, where no command can change them."""
 
 
 def open_room(env: Mapping[str, str]) -> Room:
@@ -41,18 +42,20 @@ def open_room(env: Mapping[str, str]) -> Room:
         void_folder=os.path.join(folder, "voids"),
         dark_file=os.path.join(folder, "dark"),
         launcher=os.path.join(folder, "launcher"),
+        overseer=os.path.join(folder, "overseer"),
     )
     os.mkdir(room.temporary, 0o700)
     os.mkdir(room.void_folder, 0o555)
-    with open(room.launcher, "xb") as file:
-        file.write(_compiled_launcher())
+    for path, name in ((room.launcher, "launch.py"), (room.overseer, "overseer.py")):
+        with open(path, "xb") as file:
+            file.write(_compiled(name))
     for path, mode in ((room.void_file, 0o444), (room.dark_file, 0o000)):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, mode))
     return room
 
 
-def _compiled_launcher() -> bytes:
-    path = os.path.join(os.path.dirname(__file__), "launch.py")
+def _compiled(name: str) -> bytes:
+    path = os.path.join(os.path.dirname(__file__), name)
     with open(path, encoding="utf-8") as file:
         return marshal.dumps(compile(file.read(), path, "exec", dont_inherit=True))
 

@@ -28,6 +28,7 @@ _USES = {
         "i::nErEe:uz", "in-place? quiet silent regexp-extended expression= null-data unbuffered", safe=False
     ),
 }
+FILE_COMMANDS = frozenset(_USES)
 
 
 class Touched(Struct, frozen=True):

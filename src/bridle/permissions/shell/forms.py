@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from bridle.permissions.shell.simple import Simple
-from bridle.permissions.shell.variables import is_harmless
+from bridle.permissions.shell.variables import is_harmless_as
 from bridle.permissions.shell.words import Word
 from bridle.permissions.shell.wrappers import MOST, behind, inner_commands
 
@@ -96,7 +96,7 @@ def _leads(simple: Simple) -> bool:
 
 
 def _harmless(name: str, value: Word) -> bool:
-    return is_harmless(name) and value.inert
+    return is_harmless_as(name, value.value) and value.inert
 
 
 def _name_unknown(word: Word) -> bool:

@@ -9,14 +9,16 @@ from msgspec import Struct
 from bridle.permissions.shell.directories import destination, resolve
 from bridle.permissions.shell.file_commands import Touched, touched
 from bridle.permissions.shell.forms import allow_forms, deny_forms
+from bridle.permissions.shell.mentions import mentioned
 from bridle.permissions.shell.options import Verdict
 from bridle.permissions.shell.programs import FIND_ACTS
 from bridle.permissions.shell.read_only import judge_command, program
 from bridle.permissions.shell.removals import Ground, critical
 from bridle.permissions.shell.simple import Places, Redirection, Simple
-from bridle.permissions.shell.variables import is_harmless, may_be_set, may_be_shown
+from bridle.permissions.shell.variables import is_harmless, is_harmless_as, may_be_set, may_be_shown
 from bridle.permissions.shell.words import Word
 from bridle.permissions.shell.wrappers import OPAQUE, hides_name, unwrapped
+from bridle.permissions.shell.writers import written
 from bridle.types.shell import Part
 
 _FREE_OUTPUT = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
@@ -44,7 +46,10 @@ class _Paths(Struct):
     reads: list[str]
     writes: list[str]
     globs: list[str]
+    redirects: tuple[str, ...] = ()
+    mentions: list[str] = []
     unclear: str | None = None
+    redirects_unclear: bool = False
 
 
 def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
@@ -52,13 +57,15 @@ def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
     paths = _Paths([], [], [])
     for each in simple.redirections:
         _redirect(each, simple.places, scene, paths)
+    paths.redirects, paths.redirects_unclear = tuple(paths.writes), paths.unclear is not None
     words, wrappers = unwrapped(simple.words)
     verdict = _documents(simple, scene) or _verdict(simple, words, wrappers, scene)
     if verdict.harmless:
         verdict = _follow_reads(verdict, simple.places, scene, paths)
     file_command = False
-    if words and not verdict.harmless and not wrappers & _NEVER_HARMLESS_BEHIND:
-        file_command = _file_command(simple, words, scene, paths)
+    if words and not verdict.harmless:
+        file_command = _file_command(simple, words, wrappers, scene, paths)
+        paths.mentions += mentioned(words, simple.places or frozenset({scene.start}))
     ground = Ground(scene.start, scene.home, simple.places)
     return Part(
         text=simple.text,
@@ -70,7 +77,10 @@ def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
         reads=tuple(dict.fromkeys(paths.reads)),
         writes=tuple(dict.fromkeys(paths.writes)),
         globs=tuple(dict.fromkeys(paths.globs)),
+        redirects=tuple(dict.fromkeys(paths.redirects)),
+        mentions=tuple(dict.fromkeys(paths.mentions)),
         unclear=paths.unclear or _unknown_name(words),
+        redirects_unclear=paths.redirects_unclear,
         critical=next((reason for each in every if (reason := critical(each, ground))), None),
         blocks_prefix=_blocks_prefix(words),
     )
@@ -115,7 +125,7 @@ def _commanded(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str]
         return Verdict(f"{name} is defined in the command itself")
     for each in simple.assignments:
         # `IFS= read` is how lines are read whole, and means nothing to anything but read.
-        fine = is_harmless(each.name) or (each.name == "IFS" and name == "read")
+        fine = is_harmless_as(each.name, each.value.value) or (each.name == "IFS" and name == "read")
         if not fine or not each.value.inert or not each.plain:
             return Verdict(f"setting {each.name} may change what {name} does")
     unknown = next((shown for word in words for shown in word.names if not _known(shown, scene)), None)
@@ -230,21 +240,24 @@ def _redirect(each: Redirection, places: Places, scene: Scene, paths: _Paths) ->
         paths.writes += found
 
 
-def _file_command(simple: Simple, words: tuple[Word, ...], scene: Scene, paths: _Paths) -> bool:
+def _file_command(
+    simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: Scene, paths: _Paths
+) -> bool:
+    """Note what a command writes; whether it is one of the simple ones, used in a known way."""
     name = program(words[0])
-    effects = touched(name, words[1:]) if name and name not in scene.functions else None
+    if not name or name in scene.functions:
+        return False
+    effects = touched(name, words[1:]) or written(name, words[1:])
     if effects is None:
         return False
-    if effects.unclear:
-        paths.unclear = paths.unclear or effects.unclear
-        return False
-    found = _resolved(effects, simple.places, scene)
+    found = None if effects.unclear or "xargs" in wrappers else _resolved(effects, simple.places, scene)
     if found is None:
-        paths.unclear = paths.unclear or "it cannot be told which files it touches"
+        paths.unclear = paths.unclear or effects.unclear or "it cannot be told which files it touches"
         return False
     paths.reads += found[0]
     paths.writes += found[1]
-    return effects.simple and all(is_harmless(each.name) and each.value.inert for each in simple.assignments)
+    plain = all(is_harmless(each.name) and each.value.inert for each in simple.assignments)
+    return effects.simple and plain and not wrappers & _NEVER_HARMLESS_BEHIND
 
 
 def _resolved(effects: Touched, places: Places, scene: Scene) -> tuple[list[str], list[str]] | None:

@@ -28,6 +28,8 @@ FIND_ACTS = listed("""
 """)
 _FIND_OTHER = ("-follow", "-files0-from", "-L", "-H", "-D", "-O3")
 _NEWER = re.compile(r"-newer[aBcm][aBcmt]")
+_COMPARES = re.compile(r"-[ac]?newer|-newer[aBcm][aBcm]|-samefile")
+"""Tests that look at a file of their own."""
 _SED = Use(
     "nErEuze:s",
     "quiet silent regexp-extended expression= unbuffered null-data separate posix sandbox debug version help",
@@ -74,6 +76,7 @@ _SET_NAMES = frozenset({"pipefail", "errexit", "nounset", "xtrace", "noglob", "n
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _UNARY = listed("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n -o")
 _FILE_TESTS = _UNARY - {"-t", "-z", "-n", "-o"}
+_COMPARING = frozenset({"-nt", "-ot", "-ef"})
 _BINARY = listed("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef")
 
 
@@ -89,6 +92,7 @@ def text(words: Words) -> Verdict:
 def find(words: Words) -> Verdict:
     """`find` with tests and actions that only print."""
     roots: list[Word] = []
+    looked_at: list[Word] = []
     index = 0
     while index < len(words) and words[index].value == "-P":
         index += 1
@@ -108,8 +112,10 @@ def find(words: Words) -> Verdict:
             return Verdict(f"find: {word.value} is not on the list of harmless tests")
         if index < len(words) and not words[index].literal and not _inert_pattern(words[index]):
             return Verdict(f"find: {words[index].raw} may become an action")
+        if _COMPARES.fullmatch(word.value):
+            looked_at += words[index : index + 1]
         index += 1
-    return Verdict("find only looks", True, tuple(roots), not roots)
+    return Verdict("find only looks", True, (*roots, *looked_at), not roots)
 
 
 def sed(words: Words) -> Verdict:
@@ -169,9 +175,13 @@ def jq(words: Words) -> Verdict:
 def date(words: Words) -> Verdict:
     """`date` that shows and does not set."""
     verdict = look("date", _DATE, words)
-    if verdict.harmless and not all(word.value.startswith("+") for word in parse(_DATE, words).operands):
+    if not verdict.harmless:
+        return verdict
+    parsed = parse(_DATE, words)
+    if not all(word.value.startswith("+") for word in parsed.operands):
         return Verdict("date: an operand without a plus sign sets the clock")
-    return verdict
+    looked_at = (word for option, word in parsed.values if option in ("-r", "--reference"))
+    return Verdict(verdict.why, True, (*verdict.reads, *looked_at))
 
 
 def ps(words: Words) -> Verdict:
@@ -210,7 +220,8 @@ def test(words: Words) -> Verdict:
             reads = tuple(rest[1:]) if values[0] in _FILE_TESTS else ()
             return Verdict("test only looks", True, tuple(word for word in reads if word.literal))
         case [_, True, _] if values[1] in _BINARY:
-            return Verdict("test only looks", True)
+            reads = (rest[0], rest[2]) if values[1] in _COMPARING else ()
+            return Verdict("test only looks", True, tuple(word for word in reads if word.literal))
         case _ if uncertain:
             return Verdict("test: the expression is not known")
         case _:

@@ -21,6 +21,7 @@ _LONGEST = 10_000
 _MOST_PARTS = 50
 _MOST_OPENINGS = 200
 _MOST_OPERATORS = 1_000
+_MOST_REDIRECTIONS = 1_000
 _DEEPEST_SCRIPT = 3
 _MOST_SCRIPTS = 20
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -74,6 +75,8 @@ def _swarm(command: str) -> str | None:
     if sum(map(command.count, ("$(", "<(", ">(", "`", "eval"))) > _MOST_OPENINGS:
         return TOO_DEEP
     if sum(map(command.count, ("|", ";", "&", "\n", "! "))) > _MOST_OPERATORS:
+        return TOO_MANY
+    if sum(map(command.count, "<>")) > _MOST_REDIRECTIONS:
         return TOO_MANY
     return None
 

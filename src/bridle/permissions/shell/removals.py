@@ -100,9 +100,12 @@ def _absolute(path: str, ground: Ground) -> Iterator[str]:
 
 def _alternatives(text: str, limit: int = 32) -> list[str]:
     found, waiting = [], [text]
+    # Nobody writes more braces than this in one word; what is left of them stays as it is.
+    steps = 2 * limit
     while waiting and len(found) < limit:
         current = waiting.pop()
-        if braces := _BRACES.fullmatch(current):
+        steps -= 1
+        if steps > 0 and (braces := _BRACES.fullmatch(current)):
             waiting += [braces[1] + choice + braces[3] for choice in braces[2].split(",")]
         else:
             found.append(current)

@@ -25,6 +25,12 @@ def is_harmless(name: str) -> bool:
     return _HARMLESS.fullmatch(name) is not None
 
 
+def is_harmless_as(name: str, value: str) -> bool:
+    """The same for one value: a time zone may be a file of its own."""
+    odd = name == "TZ" and (value.startswith(("/", ":")) or ".." in value)
+    return is_harmless(name) and not odd
+
+
 def may_be_set(name: str) -> bool:
     """Whether a shell variable of this name changes no command that follows."""
     return is_harmless(name) or _DANGEROUS.fullmatch(name) is None

@@ -7,6 +7,8 @@ from msgspec import Struct
 
 _RUN = re.compile(r"[\w./:=,+@%^{}~*?\[\]!#-]+", re.ASCII)
 _ENDS = frozenset(" \t\n|&;()")
+_PLAIN = re.compile(r"[\w./:=,+@%^-]+(?=[ \t\n|&;()]|\Z)", re.ASCII)
+"""A word in which nothing has a meaning, as most are."""
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9*@#?$!_-])", re.ASCII)
 _PLAIN_EXPANSION = re.compile(r"\$\{#?[A-Za-z_]\w*(?:(?:%%?|##?|:?[-+])[\w./*:@ -]*)?\}", re.ASCII)
 _SUBSTITUTION = re.compile(r"\$\(|`|[<>]\(|\$\[")
@@ -78,6 +80,8 @@ def read_word(source: Source, start: int, end: int) -> Word:
     """Read the word that the grammar saw between two places.
 
     Raises Disagreement if bash would have it end elsewhere."""
+    if (plain := _PLAIN.match(source.text, start)) and plain.end() == end:
+        return Word(plain[0], plain[0], dashless=not plain[0].startswith("-"))
     if source.text.startswith("#", start):
         raise Disagreement("a comment was taken for a word")
     scan = _Scan(source, start)

@@ -1,0 +1,176 @@
+"""What agents cost: from the call to the first request, memory each, the prefix of a fork, an interrupt.
+
+`python bench/agents.py [agents]` prints one line for each; the model is a script, the rest is real.
+"""
+
+import asyncio
+import os
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bridle.context.briefing import SessionBriefing
+from bridle.context.environment import gather_environment
+from bridle.context.prompt import PromptInputs
+from bridle.engine.agents import Agents, Staff
+from bridle.engine.agents_means import Means
+from bridle.engine.loop import run_turn
+from bridle.engine.runtime import Asking, Limits, ModelFacts, Runtime
+from bridle.host.background import BackgroundShells
+from bridle.permissions.policy import decide
+from bridle.providers.anthropic_request import encode
+from bridle.providers.scripted import ScriptedProvider, calls, says
+from bridle.sessions.session import Session
+from bridle.sessions.store import Place, make_session, make_writer
+from bridle.tools.toolbox import choose
+from bridle.types.event import Event, ToolStarted
+from bridle.types.history import History
+from bridle.types.model import ModelEvent, ModelRequest
+from bridle.types.question import Answer, Question, Refused
+from bridle.types.turn import Prompt
+from bridle.types.workspace import Workspace
+
+_JOB = "the job of an agent"
+
+
+class _Clock:
+    """A model and a channel that note when calls begin and when requests arrive."""
+
+    def __init__(self, agents: int, *, fork: bool = False) -> None:
+        kind = {} if fork else {"subagent_type": "general-purpose"}
+        started = [
+            calls("Agent", description="job", prompt=f"{_JOB} {number}", run_in_background=True, **kind)
+            for number in range(agents)
+        ]
+        self._main = ScriptedProvider([says(*started), says("started")])
+        self.began: list[float] = []
+        self.arrived: list[float] = []
+        self.bodies: list[bytes] = []
+        self.all_there = asyncio.Event()
+        self._agents = agents
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, ToolStarted):
+            self.began.append(time.perf_counter())
+
+    async def ask(self, question: Question) -> Answer:
+        del question
+        return Refused(message="no", by_person=False)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        last = msgspec.json.encode(request.history.messages[-1])
+        if _JOB.encode() in last and b"works in the background" not in last:
+            self.arrived.append(time.perf_counter())
+            self._keep(request)
+            if len(self.arrived) == self._agents:
+                self.all_there.set()
+            await asyncio.Event().wait()
+        self._keep(request)
+        async for event in self._main.stream(request):
+            yield event
+
+    async def close(self) -> None:
+        pass
+
+    def _keep(self, request: ModelRequest) -> None:
+        frozen = History.of(*msgspec.json.decode(msgspec.json.encode(request.history.messages)))
+        self.bodies.append(encode(msgspec.structs.replace(request, history=frozen)))
+
+
+def _runtime(folder: Path, clock: _Clock, shells: BackgroundShells, env: dict[str, str]) -> Runtime:
+    toolbox = choose()
+    environment = gather_environment(str(folder), model="model-a", env=env)
+    return Runtime(
+        provider=clock,
+        channel=clock,
+        workspace=Workspace(str(folder), tasks=shells),
+        toolbox=toolbox,
+        decide=decide,
+        briefing=SessionBriefing(
+            PromptInputs(environment=environment, tools=toolbox.names()), scope=None, git=None
+        ),
+        facts=lambda _: ModelFacts(context_window=200_000, max_output=64_000, max_tokens=32_000),
+        asking=Asking(small_model="small"),
+        storage=str(folder / "storage"),
+        env=env,
+        limits=Limits(parallel_calls=100),
+        transcript=str(folder / "s1.jsonl"),
+        agents=Agents(Staff(Means(interactive=True), env)),
+    )
+
+
+async def _measure(agents: int, *, fork: bool, history: int = 0) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        env = {"HOME": name, "PATH": os.environ["PATH"], "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "1000"}
+        place = Place(cwd=name, env=env, warn=print)
+        session = make_session("s1", place, make_writer(str(folder / "s1.jsonl"), place))
+        session.swap(model="model-a", mode="bypassPermissions")
+        _talk(session, history)
+        clock = _Clock(agents, fork=fork)
+        shells = BackgroundShells(str(folder / "storage"), on_change=lambda _: None)
+        runtime = _runtime(folder, clock, shells, env)
+        before = _rss()
+        await run_turn(session, Prompt(content="go"), runtime)
+        await clock.all_there.wait()
+        memory = (_rss() - before) / agents
+        assert runtime.agents is not None
+        stopped = time.perf_counter()
+        await runtime.agents.stop_all()
+        stopped = time.perf_counter() - stopped
+        await shells.close()
+        session.close()
+    spawn = [there - began for began, there in zip(clock.began, clock.arrived, strict=False)]
+    return {"spawn": spawn, "memory": memory, "stop": stopped, "bodies": clock.bodies}
+
+
+def _talk(session: Session, rounds: int) -> None:
+    for number in range(rounds):
+        session.say_user(f"question {number}: {'why ' * 50}")
+        session.say_assistant(
+            {
+                "id": f"m{number}", "type": "message", "role": "assistant", "model": "model-a",
+                "content": [{"type": "text", "text": f"answer {number}: {'because ' * 50}"}],
+                "stop_reason": "end_turn", "stop_sequence": None, "usage": {},
+            }
+        )  # fmt: skip
+
+
+def _rss() -> float:
+    """Megabytes in use, or the most there ever was where that cannot be told."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def _shared(one: bytes, other: bytes) -> float:
+    same = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+    return same / len(one)
+
+
+async def _main(agents: int) -> None:
+    first = await _measure(1, fork=False)
+    warm = [(await _measure(1, fork=False))["spawn"][0] for _ in range(10)]
+    many = await _measure(agents, fork=False)
+    forked = await _measure(2, fork=True, history=200)
+    print(f"call to first request, first agent of a process: {first['spawn'][0] * 1000:.1f} ms")
+    print(f"call to first request, later ones (median):      {statistics.median(warm) * 1000:.1f} ms")
+    print(f"the same, {agents} at once, the last of them:           {many['spawn'][-1] * 1000:.1f} ms")
+    print(f"memory for each of {agents}:                             {many['memory']:.2f} MB")
+    print(f"stopping {agents}:                                       {many['stop'] * 1000:.1f} ms")
+    parent, *forks = forked["bodies"]
+    own = [body for body in forks if _JOB.encode() in body]
+    print(f"a fork's share of the parent's request:          {_shared(parent, own[0]):.2%}")
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(int(sys.argv[1]) if len(sys.argv) > 1 else 30))

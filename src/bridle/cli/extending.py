@@ -1,0 +1,156 @@
+"""What files bring to a session, by what flags and settings say: skills, commands, agents, output styles."""
+
+import os.path
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from bridle.cli import choices
+from bridle.cli.setup import Setup
+from bridle.config.load import Config
+from bridle.engine.hook_door import HookDoor
+from bridle.engine.skills import Basis, SessionSkills
+from bridle.extensions.agents import AgentFiles
+from bridle.extensions.index import Index
+from bridle.extensions.places import BUNDLED, Kind, Root, roots_of, whereabouts
+from bridle.extensions.skills import SkillCatalog
+from bridle.extensions.styles import OutputStyle, choose_style, load_styles
+from bridle.extensions.usage import SkillUsage
+from bridle.host.paths import bridle_dir
+from bridle.providers import catalog
+from bridle.types.workspace import Workspace
+
+_MOST_TOLD = 5
+
+PluginRoots = Callable[[Kind], Sequence[Root]]
+"""The component folders of the plugins that are turned on."""
+
+
+class Extensions(Struct, frozen=True, kw_only=True):
+    """The extension files of a session; each kind is looked at when it is needed."""
+
+    index: Index
+    roots: Callable[[Kind], tuple[Root, ...]]
+    """The folders of a kind: the administrator's, the user's, the project's, plugins'."""
+    agents: AgentFiles
+    skills: SessionSkills | None
+    """None where slash commands are turned off."""
+
+    def skill_listing(self) -> str | None:
+        """What the model is told of skills when a conversation begins."""
+        return None if self.skills is None else self.skills.listing()
+
+    def skill_text(self, name: str) -> str | None:
+        """The text of a skill that an agent begins with."""
+        return None if self.skills is None else self.skills.text_for(name)
+
+    def styles(self) -> Mapping[str, OutputStyle]:
+        """Every output style by its name in small letters."""
+        return load_styles(self.index, self.roots("output-styles"))
+
+    def style_names(self) -> tuple[str, ...]:
+        """The output styles that can be chosen."""
+        return tuple(style.name for style in self.styles().values())
+
+    def style(self, wanted: str | None) -> OutputStyle | None:
+        """The output style that counts; None for the usual manner."""
+        plugins = any(root.source == "plugin" for root in self.roots("output-styles"))
+        return choose_style(self.styles(), wanted) if wanted is not None or plugins else None
+
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with skills, commands and agents, the first few in full."""
+        if self.skills is not None:
+            self.skills.catalog.all()
+        skills = () if self.skills is None else self.skills.catalog.problems
+        every = (*skills, *self.agents.problems())
+        more = len(every) - _MOST_TOLD
+        rest = (f"{more} more extension files have problems: see /skills",) if more > 0 else ()
+        return (*map(str, every[:_MOST_TOLD]), *rest)
+
+
+def agent_files(
+    config: Config,
+    env: Mapping[str, str],
+    *,
+    cwd: str,
+    closed: bool,
+    plugins: PluginRoots = lambda _: (),
+) -> AgentFiles:
+    """The agents of files before there is a session, for one that is to be an agent itself."""
+    where = whereabouts(config, env, cwd=cwd)
+    return AgentFiles(
+        open_index(env), lambda: () if closed else (*roots_of("agents", where), *plugins("agents"))
+    )
+
+
+def open_index(env: Mapping[str, str]) -> Index:
+    return Index(os.path.join(bridle_dir(env), "index"))
+
+
+class Style(Struct, frozen=True, kw_only=True):
+    """What an output style does to the system prompt."""
+
+    text: str = ""
+    keeps_coding: bool = True
+
+
+def chosen_style(extensions: Extensions, wanted: str | None) -> Style:
+    """The output style that counts, read; one whose file is gone changes nothing."""
+    style = extensions.style(wanted)
+    if style is None:
+        return Style()
+    try:
+        return Style(text=style.read(), keeps_coding=style.keeps_coding)
+    except OSError:
+        return Style()
+
+
+def open_extensions(
+    setup: Setup,
+    *,
+    workspace: Workspace,
+    hooks: HookDoor,
+    storage: str,
+    offered: Sequence[str],
+    window: Callable[[], int],
+    warn: Callable[[str], None],
+    plugins: PluginRoots = lambda _: (),
+) -> Extensions:
+    """Know where the extension files of a session lie; in bare and safe mode none count."""
+    args, env, config = setup.args, setup.env, setup.config
+    closed = choices.is_closed(args, env)
+    index = open_index(env)
+
+    def roots(kind: Kind) -> tuple[Root, ...]:
+        if closed:
+            return ()
+        own = roots_of(kind, whereabouts(config, env, cwd=setup.cwd, extra=workspace.roots[1:]))
+        return (*own, *plugins(kind))
+
+    def skill_roots() -> tuple[Root, ...]:
+        bundled = () if config.settings.disable_bundled_skills else (BUNDLED,)
+        return (*roots("skills"), *roots("commands"), *bundled)
+
+    skills = None
+    if not closed and not args.on("disable-slash-commands"):
+        skills = SessionSkills(
+            SkillCatalog(index, skill_roots),
+            Basis(
+                settings=config.settings,
+                usage=SkillUsage(env),
+                hooks=hooks,
+                cwd=setup.cwd,
+                storage=storage,
+                window=window,
+                trusted=setup.trusted,
+                resolve_model=lambda name: catalog.resolve(name, env, own=config.raw.get("bridleModels")),
+                tells="Skill" in offered,
+            ),
+        )
+    agents = AgentFiles(index, lambda: roots("agents"))
+    extensions = Extensions(index=index, roots=roots, agents=agents, skills=skills)
+    # Host programs show nobody what is written to standard error.
+    if not env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
+        for problem in extensions.problems():
+            warn(problem)
+    return extensions

@@ -1,0 +1,24 @@
+"""`bridle` in a terminal: the prompt first, everything else behind it."""
+
+from collections.abc import Mapping
+
+from bridle.cli.args import Args
+from bridle.cli.start import Start
+from bridle.frontends.tui.first_frame import paint_first_frame
+
+
+def run_interactive(args: Args, env: Mapping[str, str]) -> int:
+    """Talk to the user until they leave; returns the exit code.
+
+    Raises:
+        BridleError: nothing could be begun; the terminal is in order.
+    """
+    is_read_to = args.on("ax-screen-reader")
+    start = Start(None if is_read_to else paint_first_frame())
+    try:
+        # What comes now takes longer than the prompt may take to appear.
+        from bridle.cli.terminal_session import run_in_terminal
+
+        return run_in_terminal(Args({**args.values, "interactive": True}, args.words), env, start)
+    finally:
+        start.give_up()

@@ -1,0 +1,92 @@
+"""The servers of the current folder, for commands that look at them without a session."""
+
+import os
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.config.load import Config, environment, load
+from bridle.config.mcp import Wish, find_servers
+from bridle.config.state import is_trusted
+from bridle.mcp.attendant import Company
+from bridle.mcp.auth.authorizers import Authorizers
+from bridle.mcp.auth.xaa import Provider, read_provider
+from bridle.mcp.servers import Servers, Surroundings
+from bridle.mcp.timing import Timing
+from bridle.types.errors import McpError, UsageError
+from bridle.types.mcp import Server
+from bridle.types.question import Answer, Question, Refused
+
+
+class Scene(Struct, frozen=True, kw_only=True):
+    """What is configured for a folder."""
+
+    cwd: str
+    env: Mapping[str, str]
+    config: Config
+    servers: tuple[Server, ...]
+
+    def find(self, name: str) -> Server:
+        """A server by its name.
+
+        Raises:
+            UsageError: there is none.
+        """
+        found = next((server for server in self.servers if server.name == name), None)
+        if found is None:
+            known = ", ".join(server.name for server in self.servers) or "none"
+            raise UsageError(f"there is no MCP server {name!r}; there are: {known}")
+        return found
+
+    @property
+    def provider(self) -> Provider | None:
+        return read_provider(self.config.raw.get("xaaIdp"))
+
+
+def look(env: Mapping[str, str], flags: Sequence[str] = ()) -> Scene:
+    """Read what is configured here; what is wrong is told on standard error.
+
+    Raises:
+        ConfigError: a value of --mcp-config cannot be used.
+    """
+    cwd = os.getcwd()
+    config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
+    trusted = is_trusted(env, cwd)
+    merged = environment(config, env, trusted=trusted)
+    wish = Wish(config=config, env=merged, trusted=trusted, attended=True, flags=tuple(flags))
+    found = find_servers(wish)
+    for problem in found.problems:
+        sys.stderr.write(f"warning: {problem}\n")
+    return Scene(cwd=cwd, env=merged, config=config, servers=found.servers)
+
+
+@asynccontextmanager
+async def running(
+    scene: Scene, servers: Sequence[Server], *, timing: Timing | None = None
+) -> AsyncGenerator[Servers, None]:
+    """These servers connected, as far as they can be; nobody answers what they ask."""
+
+    def unset(name: str, raw: Any) -> Server:
+        del raw
+        raise McpError(f"{name} cannot be added here.")
+
+    around = Surroundings(
+        cwd=scene.cwd,
+        env=scene.env,
+        company=Company(roots=lambda: (scene.cwd,), ask=_nobody),
+        read=unset,
+        authorizer=Authorizers(scene.env, provider=scene.provider),
+    )
+    every = Servers(servers, around, timing)
+    try:
+        yield every
+    finally:
+        await every.close()
+
+
+async def _nobody(question: Question) -> Answer:
+    del question
+    return Refused(message="nobody is here to be asked", by_person=False)

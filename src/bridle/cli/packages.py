@@ -1,0 +1,86 @@
+"""`bridle packages`: Python packages that extend bridle, and which of them may run."""
+
+from collections.abc import Mapping, Sequence
+
+from bridle.cli.say import say
+from bridle.extensions.packages import (
+    Package,
+    PackageFault,
+    approve,
+    find_packages,
+    is_approved,
+    load_package,
+    revoke,
+)
+from bridle.types.errors import ConfigError, UsageError
+
+_HELP = """\
+Usage: bridle packages list             installed packages that extend bridle, and whether they may run
+       bridle packages check <name>     import one, if it may run, and list what it brings
+       bridle packages approve <name>   let one run, in this version and from this place
+       bridle packages revoke <name>    let it run no more
+
+An approval ends when the package is updated or moved. Code of a package runs only after it was approved.
+"""
+
+
+def run_packages(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run one subcommand.
+
+    Raises:
+        UsageError: the words are off, or there is no such package.
+        ConfigError: the file of approvals cannot be used.
+    """
+    try:
+        match list(argv):
+            case ["list"]:
+                return _list(env)
+            case ["check", name]:
+                return _check(_named(name, env), env)
+            case ["approve", name]:
+                approve(env, package := _named(name, env))
+                return say(f"{package.name} {package.version} may run from now on.\n")
+            case ["revoke", name]:
+                revoke(env, package := _named(name, env))
+                return say(f"{package.name} does not run any more.\n")
+            case [] | ["help"] | ["-h"] | ["--help"]:
+                return say(_HELP)
+            case words:
+                raise UsageError(
+                    f"cannot understand 'bridle packages {' '.join(words)}': see bridle packages help"
+                )
+    except OSError as error:
+        raise ConfigError(f"{error.filename or 'The approvals'}: {error.strerror or error}") from error
+
+
+def _list(env: Mapping[str, str]) -> int:
+    packages = find_packages(env)
+    for package in packages:
+        state = "approved" if is_approved(env, package) else "not approved"
+        targets = ", ".join(target for _, target in package.entries)
+        say(f"{package.name} {package.version} ({state}): {targets}\n  {package.folder}\n")
+    return say("") if packages else say("No installed package extends bridle.\n")
+
+
+def _check(package: Package, env: Mapping[str, str]) -> int:
+    if not is_approved(env, package):
+        raise UsageError(f"{package.name} is not approved: bridle packages approve {package.name}")
+    loaded = load_package(package)
+    if isinstance(loaded, PackageFault):
+        say(f"{loaded}\n")
+        return 1
+    for each in loaded:
+        say(
+            f"tools: {', '.join(tool.name for tool in each.tools) or 'none'}\n"
+            f"commands: {', '.join(command.name for command in each.commands) or 'none'}\n"
+            f"hooks: {', '.join(hook.event for hook in each.hooks) or 'none'}\n"
+            f"providers: {', '.join(each.providers) or 'none'}\n"
+        )
+    return 0
+
+
+def _named(name: str, env: Mapping[str, str]) -> Package:
+    for package in find_packages(env):
+        if package.name.lower() == name.lower():
+            return package
+    raise UsageError(f"no installed package {name!r} extends bridle: see bridle packages list")

@@ -1,0 +1,91 @@
+"""What approved Python packages bring to a session."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.engine.hook_door import HookDoor
+from bridle.extensions.packages import PackageFault, find_packages, is_approved, load_package
+from bridle.types.command import Command, CommandResult, Says
+from bridle.types.errors import BridleError
+from bridle.types.model import Provider
+from bridle.types.package import Contribution
+from bridle.types.tool import Tool
+
+
+class Packages(Struct, frozen=True, kw_only=True):
+    """The contributions of all approved packages."""
+
+    brought: tuple[Contribution, ...] = ()
+
+    def tools(self, taken: Sequence[str]) -> tuple[Tool, ...]:
+        """Their tools, without those whose name is taken."""
+        return tuple(_defined(tool) for each in self.brought for tool in each.tools if tool.name not in taken)
+
+    def commands(self) -> tuple[Command, ...]:
+        return tuple(_guarded(command) for each in self.brought for command in each.commands)
+
+    def provider(self, model: str, env: Mapping[str, str]) -> Provider | None:
+        """Who answers for a model of one of the packages; None for models of others."""
+        name = model.partition("/")[0] if "/" in model else ""
+        makers = (each.providers[name] for each in self.brought if name in each.providers)
+        return next((make(env) for make in makers), None)
+
+    def listen(self, hooks: HookDoor) -> None:
+        """Let their hooks hear events."""
+        for hook in (hook for each in self.brought for hook in each.hooks):
+            from bridle.hooks.handler import FunctionHook
+
+            label = getattr(hook.function, "__qualname__", "function")
+            hooks.add_function(
+                hook.event, FunctionHook(function=hook.function, label=label), matcher=hook.matcher
+            )
+
+
+def load_packages(
+    env: Mapping[str, str],
+    *,
+    path: Sequence[str] | None = None,
+    closed: bool = False,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Packages:
+    """Import what the user has approved, nothing where that is `closed`; what cannot be used is told."""
+    if closed:
+        return Packages()
+    brought: list[Contribution] = []
+    for package in find_packages(env, path):
+        if not is_approved(env, package):
+            continue
+        loaded = load_package(package)
+        if isinstance(loaded, PackageFault):
+            warn(str(loaded))
+        else:
+            brought += loaded
+    return Packages(brought=tuple(brought))
+
+
+def _defined(tool: Tool) -> Tool:
+    """The tool with what the model is told of it."""
+    if tool.definition is not None:
+        return tool
+    from bridle.tools.definitions import input_schema
+
+    schema = input_schema(tool.input)
+    return replace(tool, definition={"name": tool.name, "description": tool.summary, "input_schema": schema})
+
+
+def _guarded(command: Command) -> Command:
+    run: Callable[[str, Any], Any] = command.run
+
+    async def guarded(arguments: str, context: Any) -> CommandResult:
+        try:
+            return await run(arguments, context)
+        except (BridleError, OSError):
+            raise
+        except Exception as error:
+            # The boundary of what a package may do to a session: a defect in one becomes a sentence.
+            return Says(f"/{command.name} failed: {type(error).__name__}: {error}", is_error=True)
+
+    return replace(command, run=guarded, source="package")

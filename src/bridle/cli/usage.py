@@ -1,0 +1,134 @@
+"""`bridle usage`: what model calls have cost, by day, model, agent, tool or project."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.cli.say import say
+from bridle.engine.spending import Spending
+from bridle.host.paths import bridle_dir, projects_dir
+from bridle.providers import catalog
+from bridle.sessions.line import decode_line
+from bridle.types.errors import UsageError
+from bridle.types.usage import Usage
+
+KINDS = ("day", "model", "agent", "tool", "project")
+_LEDGER = "usage.db"
+_MOST_ROWS = 60
+
+_HELP = """\
+Usage: bridle usage [--by day|model|agent|tool|project] [--json]
+
+Shows what model calls have used. Where no ledger is kept (see bridleRecordUsage and bridleBudgets in the
+settings), it is read from the transcripts.
+"""
+
+
+def ledger_path(env: Mapping[str, str]) -> str:
+    """The file that all sessions write down their usage in, where that is wanted."""
+    return os.path.join(bridle_dir(env), _LEDGER)
+
+
+def run_usage(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Print the table and return the exit code."""
+    try:
+        by, as_json = _options(argv)
+    except UsageError as error:
+        say(f"error: {error}\n")
+        return 1
+    if by is None:
+        return say(_HELP)
+    path = ledger_path(env)
+    rows = Spending(path).totals(by) if os.path.exists(path) else _from_transcripts(by, env)
+    if as_json:
+        return say(f"{msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()}\n")
+    return say(_table(by, rows))
+
+
+def _options(argv: Sequence[str]) -> tuple[str | None, bool]:
+    by, as_json = "day", False
+    words = list(argv)
+    while words:
+        word = words.pop(0)
+        if word in ("-h", "--help"):
+            return None, False
+        if word == "--json":
+            as_json = True
+        elif word == "--by" and words:
+            by = words.pop(0)
+        elif word.startswith("--by="):
+            by = word.removeprefix("--by=")
+        else:
+            raise UsageError(f"bridle usage does not know {word!r}: see bridle usage --help")
+    if by not in KINDS:
+        raise UsageError(f"--by takes one of {', '.join(KINDS)}, not {by!r}")
+    return by, as_json
+
+
+def _table(by: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    if not rows:
+        return "Nothing was used yet.\n"
+    width = max(len(by), *(len(_shown(row["key"])) for row in rows[:_MOST_ROWS]))
+    lines = [f"{by:<{width}}  {'cost':>10}  {'tokens':>14}  {'calls':>7}"]
+    for row in rows[:_MOST_ROWS]:
+        money, tokens = f"${row['usd']:.2f}", f"{row['tokens']:,}"
+        lines.append(f"{_shown(row['key']):<{width}}  {money:>10}  {tokens:>14}  {row['calls']:>7}")
+    if len(rows) > _MOST_ROWS:
+        lines.append(f"… and {len(rows) - _MOST_ROWS} more (use --json)")
+    total = sum(row["usd"] for row in rows)
+    return "\n".join((*lines, f"{'total':<{width}}  {f'${total:.2f}':>10}")) + "\n"
+
+
+def _shown(key: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in key)[:60]
+
+
+def _from_transcripts(by: str, env: Mapping[str, str]) -> list[dict[str, Any]]:
+    sums: dict[str, dict[str, Any]] = {}
+    for row in _answers(env):
+        message = row["message"]
+        usage = Usage.from_api(message.get("usage") or {})
+        model = catalog.find(str(message.get("model") or ""))
+        key = {
+            "day": str(row.get("timestamp") or "")[:10],
+            "model": model.id,
+            "project": str(row.get("cwd") or ""),
+            "agent": str(row.get("agentId") or "main"),
+            "tool": "all",
+        }[by]
+        known = sums.setdefault(key, {"key": key, "usd": 0.0, "tokens": 0, "output": 0, "calls": 0})
+        known["usd"] += catalog.cost(model, usage)
+        known["tokens"] += usage.context + usage.output
+        known["output"] += usage.output
+        known["calls"] += 1
+    if by == "day":
+        return sorted(sums.values(), key=lambda each: each["key"], reverse=True)
+    return sorted(sums.values(), key=lambda each: -each["usd"])
+
+
+def _answers(env: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The last row of each answer in every transcript; rows of one answer share the counts."""
+    for folder, _, names in os.walk(projects_dir(env)):
+        for name in names:
+            if name.endswith(".jsonl"):
+                yield from _answers_in(os.path.join(folder, name)).values()
+
+
+def _answers_in(path: str) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    try:
+        with open(path, "rb") as file:
+            for line in file:
+                row = decode_line(line) if b'"assistant"' in line else None
+                if row is None or row.get("type") != "assistant" or row.get("isApiErrorMessage"):
+                    continue
+                match row.get("message"):
+                    case {"id": str() as id, "model": str() as model} if model != "<synthetic>":
+                        found[id] = row
+                    case _:
+                        pass
+    except OSError:
+        return found  # It was deleted in the meantime.
+    return found

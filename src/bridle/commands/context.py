@@ -1,0 +1,66 @@
+"""What a command works with: the session, its parts, and what only the program around them can do."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct, field
+
+from bridle.commands.goal import Goal
+from bridle.config.load import Config
+from bridle.engine.hook_door import HookDoor
+from bridle.engine.runtime import Runtime
+from bridle.engine.serve import Server
+from bridle.sessions.session import Session
+from bridle.sessions.store import Place
+from bridle.types.checkpoint import Checkpoints
+from bridle.types.command import Commands
+from bridle.types.workspace import Workspace
+
+
+class LiveConfig(Protocol):
+    """The settings of a running session."""
+
+    def config(self) -> Config:
+        """The settings as they stand."""
+        ...
+
+    def refresh(self) -> None:
+        """Let what was just written to a settings file count now."""
+        ...
+
+
+class CommandContext(Struct, frozen=True, kw_only=True):
+    """Handed to every command; a front end makes one for its session."""
+
+    session: Session
+    server: Server
+    """Holds the runtime, which changes from turn to turn."""
+    commands: Commands
+    hooks: HookDoor
+    place: Place
+    """Where conversations are kept."""
+    settings: LiveConfig
+    env: Mapping[str, str]
+    trusted: bool = True
+    screen: bool = False
+    """Somebody looks at a terminal, so views can be opened and the clipboard is theirs."""
+    open_checkpoints: Callable[[], Checkpoints | None] = lambda: None
+    """The kept files of the conversation as it is now."""
+    begin: Callable[[], None] = lambda: None
+    """Tells that a turn begins; called by commands that report while they work, before they do."""
+    leave: Callable[[], None] = lambda: None
+    """Takes no more prompts and ends the program when the last is done."""
+    goal: Goal = field(default_factory=Goal)
+    """What the session works towards."""
+    hook_faults: Callable[[], Sequence[str]] = lambda: ()
+    """What keeps configured hooks from running."""
+    reload_extensions: Callable[[], Awaitable[str]] | None = None
+    """Reads skills, commands and plugins again and says in a sentence what is there now."""
+
+    @property
+    def runtime(self) -> Runtime:
+        return self.server.runtime
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.server.runtime.workspace

@@ -1,0 +1,84 @@
+"""Lets a session go on with another conversation: a new one, one from disk, or a copy."""
+
+from msgspec.structs import replace
+
+from bridle.commands.context import CommandContext
+from bridle.sessions import keeping, listing
+from bridle.sessions import resume as resuming
+from bridle.sessions.session import Session
+from bridle.sessions.store import begin, transcript_path
+from bridle.types.command import Resets
+from bridle.types.errors import SessionError
+from bridle.types.event import ConversationReset, SessionNamed
+from bridle.types.hook_outcome import EndReason, StartSource
+from bridle.types.workspace import FileStates
+
+_LONGEST_NAME = keeping.LONGEST_TITLE
+
+
+async def move(wanted: Resets, context: CommandContext, *, prompt_uuid: str | None = None) -> str:
+    """Go on with the conversation that a command chose; what to tell the user about it.
+
+    Raises:
+        SessionError: there is no such conversation, or another process is in it.
+    """
+    session = context.session
+    if wanted.session_id == session.id:
+        return "This is that conversation."
+    ending: EndReason = "clear" if wanted.trigger == "clear" else "resume"
+    beginning: StartSource = "clear" if wanted.trigger == "clear" else "resume"
+    other = _open(wanted, context)
+    await context.hooks.say_goodbye(ending)
+    before = session.id
+    session.become(other)
+    _follow(context, before)
+    context.runtime.channel.emit(
+        ConversationReset(
+            before=before, session_id=session.id, trigger=wanted.trigger, prompt_uuid=prompt_uuid
+        )
+    )
+    if wanted.name is not None:
+        name_session(wanted.name, context)
+    await context.hooks.greet(beginning)
+    return "" if wanted.session_id is None else f"Going on with {_titled(context)}."
+
+
+def name_session(name: str, context: CommandContext) -> str:
+    """Give the conversation a name, and return it as it was kept."""
+    title = " ".join(name.split())[:_LONGEST_NAME]
+    session = context.session
+    session.note({"type": "custom-title", "customTitle": title, "sessionId": session.id})
+    context.runtime.channel.emit(SessionNamed(title))
+    return title
+
+
+def _open(wanted: Resets, context: CommandContext) -> Session:
+    place = context.place
+    if wanted.session_id is None:
+        return begin(place)
+    if (path := listing.locate(wanted.session_id, place.env)) is None:
+        raise SessionError(f"There is no conversation {wanted.session_id}: /resume lists those there are.")
+    return resuming.resume(path, place)
+
+
+def _follow(context: CommandContext, before: str) -> None:
+    """Bring what knows the old conversation by its id up to the new one."""
+    session, place = context.session, context.place
+    path = transcript_path(session.id, place.cwd, place.env) if place.persist else None
+    asking = context.runtime.asking
+    user = None if asking.user_id is None else asking.user_id.replace(before, session.id)
+    context.server.change(
+        transcript=path,
+        asking=replace(asking, user_id=user),
+        checkpoints=context.open_checkpoints(),
+    )
+    context.hooks.move(path or "")
+    workspace = context.workspace
+    workspace.files = FileStates()
+    workspace.todos = []
+
+
+def _titled(context: CommandContext) -> str:
+    path = context.runtime.transcript
+    info = None if path is None else listing.read_info(path)
+    return f"“{info.summary}”" if info is not None else context.session.id

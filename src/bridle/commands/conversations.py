@@ -1,0 +1,182 @@
+"""Commands about the conversation: begin, copy, continue, name and shorten it, and leave."""
+
+import asyncio
+
+from bridle.commands.context import CommandContext
+from bridle.commands.conversation import name_session
+from bridle.commands.side_questions import ask_aside
+from bridle.context.ledger import to_note
+from bridle.engine.compact import CompactionFailed
+from bridle.engine.compact import compact as compact_now
+from bridle.engine.turn import Turn
+from bridle.sessions import keeping
+from bridle.sessions.listing import SessionInfo, list_sessions
+from bridle.sessions.undo import undo_compaction
+from bridle.types.command import CommandResult, Leaves, Resets, Says, Shows
+from bridle.types.errors import SessionError, UsageError
+from bridle.types.event import CommandSaid
+from bridle.types.ledger import Ledger
+from bridle.types.turn import Prompt
+
+_MOST_LISTED = 20
+_MOST_COMPLETED = 50
+_TITLE_REQUEST = (
+    "Name this conversation in two to five words, lower case, joined by hyphens, such as fix-login-redirect. "
+    "Answer with the name alone."
+)
+
+
+async def clear(arguments: str, context: CommandContext) -> CommandResult:
+    """Begin a new conversation; the name is for the one that is left, so that it is found again."""
+    if arguments and context.session.entries:
+        name_session(arguments, context)
+    return Resets(trigger="clear")
+
+
+async def compact(arguments: str, context: CommandContext) -> CommandResult:
+    session, runtime = context.session, context.runtime
+    if not runtime.habits.allowed:
+        return Says("DISABLE_COMPACT turns compaction off.", is_error=True)
+    context.begin()
+    turn = Turn(session, Prompt(content=f"/compact {arguments}".strip()), runtime)
+    try:
+        done = await compact_now(turn, trigger="manual", focus=arguments, in_turn=False)
+    except CompactionFailed as failure:
+        return Says(f"The conversation was not compacted: {failure}", is_error=True)
+    text = f"Compacted {done.tokens_before:,} tokens to {done.tokens_after:,}; /uncompact takes it back."
+    runtime.channel.emit(CommandSaid(text))
+    # Hosts expect the result of this command to be empty: its output is a line of its own.
+    return Says()
+
+
+async def uncompact(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments
+    path = context.runtime.transcript
+    if path is None:
+        return Says("This conversation is not kept on disk, so nothing can be taken back.", is_error=True)
+    if not await asyncio.to_thread(undo_compaction, context.session, path):
+        return Says("There is no compaction to take back.", is_error=True)
+    context.session.swap(measured=None)
+    return Says("The conversation is as it was before the compaction; what was said since is left behind.")
+
+
+async def pin(arguments: str, context: CommandContext) -> CommandResult:
+    """Keep words of the user, list what is kept, or let something go."""
+    word, _, rest = arguments.partition(" ")
+    ledger = context.session.state.ledger
+    if not arguments or arguments == "list":
+        return Shows(view="pin", text=_pins(ledger))
+    if word == "remove":
+        if (found := ledger.find(rest.strip())) is None:
+            raise UsageError(f"There is no pin {rest.strip() or '(none named)'}: /pin list shows their ids.")
+        _keep(ledger.less(found.id), context)
+        return Says(f"No longer kept: {found.text}")
+    text = rest.strip() if word == "add" else arguments
+    if not text:
+        raise UsageError("Say what to keep: /pin <text>.")
+    _keep(ledger.plus(text), context)
+    return Says(f"Kept through every compaction: {text}")
+
+
+async def branch(arguments: str, context: CommandContext) -> CommandResult:
+    fresh = await asyncio.to_thread(copy_conversation, context, arguments or None)
+    return Resets(session_id=fresh, trigger="branch", name=arguments or None)
+
+
+async def fork(arguments: str, context: CommandContext) -> CommandResult:
+    fresh = await asyncio.to_thread(copy_conversation, context, arguments or None)
+    return Says(f"Copied. Open it in another terminal with: bridle --resume {fresh}")
+
+
+async def resume(arguments: str, context: CommandContext) -> CommandResult:
+    if not arguments:
+        found = await asyncio.to_thread(
+            list_sessions, context.env, directory=context.place.cwd, limit=_MOST_LISTED
+        )
+        return Shows(view="resume", text=_sessions(found, context.session.id))
+    chosen = await asyncio.to_thread(find_session, arguments, context)
+    return Resets(session_id=chosen, trigger="resume")
+
+
+async def rename(arguments: str, context: CommandContext) -> CommandResult:
+    name = arguments.strip()
+    if not name:
+        if not context.session.entries:
+            raise UsageError("Say how to name it: /rename <name>.")
+        name = (await ask_aside(_TITLE_REQUEST, context, most=40)).strip().strip("\"'`.")
+    return Says(f"Named “{name_session(name, context)}”.")
+
+
+async def leave(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments, context
+    return Leaves()
+
+
+def complete(context: CommandContext) -> tuple[str, ...]:
+    """The conversations of this folder, as `/resume` takes them."""
+    found = list_sessions(context.env, directory=context.place.cwd, limit=_MOST_COMPLETED)
+    return tuple(info.custom_title or info.session_id for info in found)
+
+
+def copy_conversation(context: CommandContext, title: str | None) -> str:
+    """Copy the conversation under a new id, and return that.
+
+    Raises:
+        SessionError: nothing was said yet, or it is not kept.
+    """
+    if not context.place.persist:
+        raise SessionError("This conversation is not kept on disk, so it cannot be copied.")
+    if not context.session.entries:
+        raise SessionError("Nothing was said yet, so there is nothing to copy.")
+    context.session.flush()
+    return keeping.fork(context.session.id, context.env, title=title)
+
+
+def find_session(wanted: str, context: CommandContext) -> str:
+    """The id of a conversation by its id, its name or a part of what it is about.
+
+    Raises:
+        SessionError: none fits, or several do.
+    """
+    found = list_sessions(context.env, directory=context.place.cwd)
+    if not any(info.session_id == wanted for info in found):
+        found = list_sessions(context.env)
+    text = wanted.strip().lower()
+    for fits in (_has_id, _has_title, _is_about):
+        hits = [info for info in found if fits(info, text)]
+        if len(hits) == 1:
+            return hits[0].session_id
+        if hits:
+            some = ", ".join(info.session_id for info in hits[:3])
+            raise SessionError(f"{len(hits)} conversations fit “{wanted}”; name one by its id: {some}.")
+    raise SessionError(f"No conversation fits “{wanted}”: /resume lists those there are.")
+
+
+def _has_id(info: SessionInfo, text: str) -> bool:
+    return info.session_id == text
+
+
+def _has_title(info: SessionInfo, text: str) -> bool:
+    return (info.custom_title or "").lower() == text
+
+
+def _is_about(info: SessionInfo, text: str) -> bool:
+    return text in info.summary.lower()
+
+
+def _sessions(found: list[SessionInfo], current: str) -> str:
+    rows = [
+        f"{info.session_id}  {info.summary[:80]}{'  (this one)' if info.session_id == current else ''}"
+        for info in found
+    ]
+    return "\n".join(rows) or "No conversation of this folder is kept."
+
+
+def _keep(ledger: Ledger, context: CommandContext) -> None:
+    context.session.swap(ledger=ledger)
+    context.session.note(to_note(ledger, context.session.id))
+
+
+def _pins(ledger: Ledger) -> str:
+    rows = [f"{pin.id}  {pin.text}{'  (found)' if pin.origin == 'found' else ''}" for pin in ledger.pins]
+    return "\n".join(rows) or "Nothing is pinned. /pin <text> keeps words through every compaction."

@@ -1,0 +1,1 @@
+"""What commands and views tell about a session, as values."""

@@ -1,0 +1,280 @@
+"""Checks of the installation, the settings and what a session depends on; nothing is changed."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from bridle.config import mcp
+from bridle.config.load import Config
+from bridle.config.sandboxing import make_sandbox
+from bridle.context.instructions import load
+from bridle.context.scope import open_scope
+from bridle.host.git import find_root
+from bridle.host.paths import config_home, projects_dir
+from bridle.host.ripgrep import find_ripgrep
+from bridle.permissions.layers import rules_of
+from bridle.permissions.lint import lint
+from bridle.providers import catalog, vendors
+from bridle.tools.catalog import CATALOG
+from bridle.types.errors import ConfigError
+from bridle.types.mcp import ServerState
+from bridle.types.question import Answer, NetworkQuestion, Refused
+from bridle.version import COMPATIBLE_WITH, __version__
+
+Health = Literal["ok", "warning", "fault"]
+
+_LARGE_INSTRUCTIONS = 40_000
+_LITTLE_SPACE = 500 * 1024 * 1024
+_MOST_SHOWN = 20
+_CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """One thing that was looked at."""
+
+    group: str
+    health: Health
+    text: str
+    remedy: str = ""
+    """What to do about it, when something is wrong."""
+
+
+class Scene(Struct, frozen=True, kw_only=True):
+    """What is to be checked."""
+
+    config: Config
+    env: Mapping[str, str]
+    cwd: str
+    trusted: bool
+    model: str
+    servers: Sequence[ServerState] = ()
+    """How MCP servers fare, where a session runs."""
+    hook_faults: Callable[[], Sequence[str]] = lambda: ()
+    """What keeps hooks from running."""
+
+
+async def run_checks(scene: Scene) -> tuple[Check, ...]:
+    """Every check, in the order in which a reader wants them."""
+    found: list[Check] = []
+    for check in CHECKS:
+        found += check(scene)
+    found += await _sandbox(scene)
+    return tuple(found)
+
+
+def _installation(scene: Scene) -> Iterator[Check]:
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield _ok(
+        "Installation", f"bridle {__version__} (speaks {COMPATIBLE_WITH}), Python {python}, {sys.platform}"
+    )
+    home = config_home(scene.env)
+    if os.path.isdir(home) and not os.access(home, os.W_OK):
+        yield _fault(
+            "Installation", f"{home} cannot be written", "change its owner, or set CLAUDE_CONFIG_DIR"
+        )
+    else:
+        yield _ok("Installation", f"configuration in {home}")
+    try:
+        place = os.statvfs(home if os.path.isdir(home) else os.path.dirname(home))
+    except OSError:
+        return
+    if place.f_bavail * place.f_frsize < _LITTLE_SPACE:
+        yield _warning(
+            "Installation", f"little space is left on the disk of {home}", "remove old transcripts"
+        )
+
+
+def _programs(scene: Scene) -> Iterator[Check]:
+    if (path := find_ripgrep(scene.env)) is not None:
+        yield _ok("Programs", f"ripgrep at {path}")
+    else:
+        yield _warning("Programs", "ripgrep is not installed, so searches are slow", "install ripgrep")
+    if (git := _which("git", scene.env)) is None:
+        yield _warning("Programs", "git is not installed", "install git to see changes and branches")
+    else:
+        place = find_root(scene.cwd)
+        yield _ok("Programs", f"git at {git}, " + (f"repository {place}" if place else "no repository here"))
+    if _which("bash", scene.env) is None:
+        yield _warning("Programs", "bash is not installed", "install bash; commands run in sh until then")
+
+
+def _login(scene: Scene) -> Iterator[Check]:
+    env = scene.env
+    try:
+        model = catalog.find(scene.model, scene.config.raw.get("bridleModels"))
+    except ConfigError as error:
+        yield _fault("Model", str(error), "mend bridleModels in the settings")
+        return
+    if model.dialect == "offline":
+        yield _ok("Model", "the offline model needs no key")
+        return
+    if model.vendor != "anthropic":
+        vendor = vendors.find(model.vendor)
+        names = () if vendor is None else vendor.key_env
+        needed = vendor is not None and vendor.key_needed
+        if needed and not any(env.get(name) for name in names):
+            yield _fault("Model", f"{scene.model} needs a key", f"set {' or '.join(names)}")
+            return
+        yield _ok("Model", f"{scene.model} of {model.vendor}")
+        return
+    known = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", *_CLOUDS)
+    source = next((name for name in known if env.get(name)), None)
+    if source is None and not scene.config.settings.api_key_helper:
+        yield _fault(
+            "Model", f"there is no key for {scene.model}", "set ANTHROPIC_API_KEY, or use --model offline"
+        )
+        return
+    yield _ok("Model", f"{scene.model}, key from {source or 'apiKeyHelper'}")
+
+
+def _settings(scene: Scene) -> Iterator[Check]:
+    for layer in scene.config.layers:
+        yield _ok("Settings", f"{layer.source}: {layer.path}")
+    for problem in scene.config.problems[:_MOST_SHOWN]:
+        yield _fault("Settings", str(problem), "mend the value; bridle config explain KEY tells who sets it")
+    if not scene.trusted:
+        yield _warning(
+            "Settings",
+            "this folder is not trusted, so its hooks, servers and allow rules do not count",
+            "run bridle trust, or answer yes when the terminal asks",
+        )
+
+
+def _rules(scene: Scene) -> Iterator[Check]:
+    read = [rules_of(layer) for layer in scene.config.layers]
+    rules = [rule for found, _ in read for rule in found]
+    wrong = [text for _, texts in read for text in texts]
+    tools = {listing.name for listing in CATALOG} | {"Agent", "Task", "Skill", "Cd", "ExitPlanMode"}
+    for text in (*wrong, *map(str, lint(rules, tools))):
+        yield _warning("Permissions", text, "correct or remove the rule")
+    if rules and not wrong:
+        yield _ok("Permissions", f"{len(rules)} rules")
+
+
+def _hooks(scene: Scene) -> Iterator[Check]:
+    faults = scene.hook_faults()
+    for fault in faults[:_MOST_SHOWN]:
+        yield _fault("Hooks", fault, "bridle hooks lint tells more")
+    count = sum(len(layer.values.get("hooks") or {}) for layer in scene.config.layers)
+    if count and not faults:
+        yield _ok("Hooks", f"hooks for {count} events")
+
+
+def _instructions(scene: Scene) -> Iterator[Check]:
+    loaded = load(open_scope(scene.cwd, env=scene.env, managed_dir=scene.config.inputs.managed_dir))
+    for problem in loaded.problems[:_MOST_SHOWN]:
+        yield _warning("Instructions", problem, "mend the file")
+    for file in loaded.files:
+        if len(file.text) > _LARGE_INSTRUCTIONS:
+            text = f"{file.path} has {len(file.text):,} characters, which every request carries"
+            yield _warning("Instructions", text, "shorten it, or move parts into rules with paths")
+    if loaded.files:
+        yield _ok("Instructions", ", ".join(file.path for file in loaded.files))
+
+
+def _servers(scene: Scene) -> Iterator[Check]:
+    wish = mcp.Wish(config=scene.config, env=scene.env, trusted=scene.trusted)
+    for problem in mcp.find_servers(wish).problems:
+        yield _fault("MCP servers", str(problem), "mend the entry")
+    for state in scene.servers:
+        if state.status == "failed":
+            yield _fault(
+                "MCP servers", f"{state.name}: {state.error or 'failed'}", f"/mcp reconnect {state.name}"
+            )
+        elif state.status == "needs-auth":
+            yield _warning("MCP servers", f"{state.name} wants a login", f"bridle mcp login {state.name}")
+        else:
+            yield _ok("MCP servers", f"{state.name}: {state.status}")
+
+
+def _terminal(scene: Scene) -> Iterator[Check]:
+    env = scene.env
+    term = env.get("TERM", "")
+    if term in ("", "dumb", "unknown"):
+        yield _warning("Terminal", f"TERM is {term or 'not set'}: lines are printed plainly", "set TERM")
+    else:
+        inside = " inside tmux" if env.get("TMUX") else ""
+        yield _ok("Terminal", f"{env.get('TERM_PROGRAM') or term}{inside}")
+    language = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or ""
+    if "utf" not in language.lower() and sys.platform != "darwin":
+        yield _warning("Terminal", f"the locale is {language or 'not set'}", "set LANG to one with UTF-8")
+
+
+def _transcripts(scene: Scene) -> Iterator[Check]:
+    folder = projects_dir(scene.env)
+    size = count = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                size += os.stat(os.path.join(parent, name)).st_size
+                count += name.endswith(".jsonl")
+            except OSError:
+                continue  # It was removed in the meantime.
+    if count:
+        yield _ok("Conversations", f"{count} kept in {folder}, {size / 1_000_000:.1f} MB")
+
+
+CHECKS: tuple[Callable[[Scene], Iterator[Check]], ...] = (
+    _installation,
+    _programs,
+    _login,
+    _settings,
+    _rules,
+    _hooks,
+    _instructions,
+    _servers,
+    _terminal,
+    _transcripts,
+)
+
+
+async def _sandbox(scene: Scene) -> list[Check]:
+    """Whether the boundary that the settings ask for can be had here: it is set up and taken down again."""
+    wanted = scene.config.settings.sandbox
+    if wanted is None or not wanted.enabled:
+        return [_ok("Sandbox", "not turned on (sandbox.enabled)")]
+    said: list[str] = []
+    try:
+        sandbox = await make_sandbox(
+            scene.config,
+            cwd=scene.cwd,
+            env=scene.env,
+            roots=lambda: (scene.cwd,),
+            ask=_refuse,
+            warn=said.append,
+        )
+    except ConfigError as error:
+        return [_fault("Sandbox", str(error), "install bubblewrap and socat")]
+    if sandbox is not None:
+        await sandbox.close()
+    faults = [
+        _warning("Sandbox", text, "install bubblewrap and socat, or change the setting") for text in said
+    ]
+    return faults or [_ok("Sandbox", "commands run inside it")]
+
+
+async def _refuse(question: NetworkQuestion) -> Answer:
+    return Refused(message=f"{question.host} is not asked for in a check.", by_person=False)
+
+
+def _which(name: str, env: Mapping[str, str]) -> str | None:
+    for folder in env.get("PATH", "").split(os.pathsep):
+        path = os.path.join(folder, name)
+        if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def _ok(group: str, text: str) -> Check:
+    return Check(group=group, health="ok", text=text)
+
+
+def _warning(group: str, text: str, remedy: str) -> Check:
+    return Check(group=group, health="warning", text=text, remedy=remedy)
+
+
+def _fault(group: str, text: str, remedy: str) -> Check:
+    return Check(group=group, health="fault", text=text, remedy=remedy)

@@ -1,0 +1,65 @@
+"""Permission rules, working folders and refusals, with where each comes from."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from bridle.permissions.lint import lint
+from bridle.permissions.rules import write
+from bridle.tools.catalog import CATALOG
+from bridle.types.permission import Effect, Rule
+from bridle.types.turn import Denial, Outcome
+from bridle.types.workspace import Workspace
+
+_LASTING = ("userSettings", "projectSettings", "localSettings")
+
+
+class RuleRow(Struct, frozen=True, kw_only=True):
+    effect: Effect
+    text: str
+    source: str
+    file: str | None = None
+    line: int | None = None
+    editable: bool = False
+    """It can be taken away: from its file, or from the session."""
+    fault: str = ""
+    """Why it has no effect, when it has none."""
+
+
+class FolderRow(Struct, frozen=True, kw_only=True):
+    path: str
+    start: bool = False
+    """Where the session began."""
+
+
+def rule_rows(rules: Sequence[Rule], *, tools: Sequence[str] = ()) -> tuple[RuleRow, ...]:
+    """Every rule in the order deny, ask, allow; `tools` are those of the session besides built-in ones."""
+    known = {*tools, *(listing.name for listing in CATALOG), *_OTHERS}
+    faults = {id(found.rule): found.message for found in lint(rules, known)}
+    order = {Effect.DENY: 0, Effect.ASK: 1, Effect.ALLOW: 2}
+    return tuple(
+        RuleRow(
+            effect=rule.effect,
+            text=write(rule),
+            source=rule.source,
+            file=rule.file,
+            line=rule.line,
+            editable=rule.source in (*_LASTING, "session", "cliArg"),
+            fault=faults.get(id(rule), ""),
+        )
+        for rule in sorted(rules, key=lambda rule: order[rule.effect])
+    )
+
+
+_OTHERS = ("Agent", "Task", "Skill", "Cd", "ExitPlanMode", "EnterPlanMode", "SlashCommand", "KillShell")
+"""Names that rules may use although no built-in tool has them in every session."""
+
+
+def folder_rows(workspace: Workspace) -> tuple[FolderRow, ...]:
+    """The working folders."""
+    return tuple(FolderRow(path=root, start=root == workspace.start) for root in workspace.roots)
+
+
+def recent_denials(last: Outcome | None) -> tuple[Denial, ...]:
+    """The calls of the last turn that were turned away."""
+    return () if last is None else last.denials

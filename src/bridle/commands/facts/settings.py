@@ -1,0 +1,122 @@
+"""Settings with their values and sources, and how a value that somebody typed is read."""
+
+from collections.abc import Iterator
+from typing import Any, Literal, get_args, get_origin
+
+import msgspec
+from msgspec import Struct
+
+from bridle.config.defaults import DEFAULTS
+from bridle.config.explain import explain, known_keys
+from bridle.config.load import Config
+from bridle.config.schema import Settings
+from bridle.config.validate import alternatives, check, is_struct
+from bridle.types.errors import UsageError
+
+Kind = Literal["switch", "choice", "number", "text", "list", "table"]
+
+
+class SettingRow(Struct, frozen=True, kw_only=True):
+    key: str
+    """Dotted, as in `permissions.defaultMode`."""
+    kind: Kind
+    value: Any
+    """What counts; the default where nobody sets it; None where there is none."""
+    source: str = ""
+    """Who sets it: a source such as userSettings; empty for the default."""
+    file: str = ""
+    choices: tuple[str, ...] = ()
+
+
+def setting_rows(config: Config, *, only_set: bool = False) -> tuple[SettingRow, ...]:
+    """Every key of the schema that holds a value of its own, in the order of the schema."""
+    return tuple(row for row in _rows(config) if row.source or not only_set)
+
+
+def read_value(key: str, text: str) -> Any:
+    """The value that a person typed for a key: JSON where it is some, else a text.
+
+    Raises:
+        UsageError: there is no such key, or it cannot have this value.
+    """
+    if key not in known_keys() and not key.startswith("env."):
+        from difflib import get_close_matches
+
+        close = get_close_matches(key, known_keys(), n=1)
+        hint = f" Did you mean {close[0]}?" if close else " Use /config --help for a list."
+        raise UsageError(f"There is no setting {key}.{hint}")
+    value = _decoded(text)
+    _, faults = check(nested(key, value))
+    if faults and not isinstance(value, str):
+        value = text
+        _, faults = check(nested(key, value))
+    if faults:
+        raise UsageError(f"{key} cannot be {text}: {faults[0][1]}")
+    return value
+
+
+def nested(key: str, value: Any) -> dict[str, Any]:
+    """The settings object that holds nothing but this value."""
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return value
+
+
+def _rows(config: Config) -> Iterator[SettingRow]:
+    for key, type in _leaves(Settings, ""):
+        found = explain(config, key)
+        winner = next((each for each in reversed(found.statements) if each.wins), None)
+        yield SettingRow(
+            key=key,
+            kind=_kind(type),
+            value=DEFAULTS.get(key) if winner is None else found.value,
+            source="" if winner is None else winner.source,
+            file="" if winner is None else winner.file,
+            choices=_choices(type),
+        )
+
+
+def _leaves(struct: type[Struct], prefix: str) -> Iterator[tuple[str, Any]]:
+    for field in msgspec.structs.fields(struct):
+        key = f"{prefix}{field.encode_name}"
+        inner = [choice for choice in alternatives(field.type) if is_struct(choice)]
+        if inner:
+            yield from _leaves(inner[0], f"{key}.")
+        else:
+            yield key, field.type
+
+
+def _plain(type: Any) -> list[Any]:
+    """The types that a field may have, without None and without what narrows them."""
+    return [
+        getattr(each, "__origin__", each) if hasattr(each, "__metadata__") else each
+        for each in alternatives(type)
+    ]
+
+
+def _kind(type: Any) -> Kind:
+    plain = _plain(type)
+    if any(get_origin(each) is Literal for each in plain):
+        return "choice"
+    if bool in plain:
+        return "switch"
+    if int in plain or float in plain:
+        return "number"
+    if any(get_origin(each) is dict or each is dict for each in plain):
+        return "table"
+    return "list" if any(get_origin(each) is tuple for each in plain) else "text"
+
+
+def _choices(type: Any) -> tuple[str, ...]:
+    return tuple(str(word) for each in _plain(type) if get_origin(each) is Literal for word in get_args(each))
+
+
+def _decoded(text: str) -> Any:
+    if text.lower() in ("on", "yes"):
+        return True
+    if text.lower() in ("off", "no"):
+        return False
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text

@@ -1,0 +1,135 @@
+"""What fills the window of a session, from the real parts of its next request."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from bridle.context.briefing import SessionBriefing
+from bridle.context.report import dropped
+from bridle.context.tokens import estimate, tokens_now
+from bridle.engine.runtime import Runtime
+from bridle.sessions.session import Session
+
+_USUAL_RATIO = 0.25
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """One thing in a category: a tool, a file, a kind of message."""
+
+    name: str
+    tokens: int
+    note: str = ""
+
+
+class Category(Struct, frozen=True, kw_only=True):
+    id: str
+    """`system_prompt`, `system_tools`, `mcp_tools`, `memory_files`, `skills`, `messages`."""
+    name: str
+    tokens: int
+    items: tuple[Item, ...] = ()
+    """The largest first."""
+
+
+class Breakdown(Struct, frozen=True, kw_only=True):
+    """The window of the model that answers, in tokens."""
+
+    model: str
+    size: int
+    used: int
+    compact_at: int
+    """Where the conversation is compacted unasked."""
+    automatic: bool
+    counted: bool
+    """The service has counted this conversation, so the scale is set by it."""
+    categories: tuple[Category, ...]
+
+    @property
+    def free(self) -> int:
+        return max(0, self.size - self.used)
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.used / self.size) if self.size else 0
+
+
+class MemoryFile(Struct, frozen=True, kw_only=True):
+    """An instruction file that the model was given."""
+
+    path: str
+    kind: str
+    text: str
+
+
+def context_breakdown(
+    session: Session, runtime: Runtime, *, memory: Sequence[MemoryFile] = (), skills: Sequence[Item] = ()
+) -> Breakdown:
+    """What the next request would carry; nobody is asked, the scale is what the service last counted."""
+    model = session.state.model
+    measured = session.state.measured
+    ratio = measured.ratio if measured is not None else _USUAL_RATIO
+    system = tuple(
+        Item(name=_title(block["text"], index), tokens=estimate(block["text"], ratio))
+        for index, block in enumerate(runtime.briefing.system(model), 1)
+    )
+    own, foreign = _tools(runtime, ratio)
+    files = tuple(Item(name=file.path, tokens=estimate(file.text, ratio), note=file.kind) for file in memory)
+    fixed = sum(item.tokens for item in (*system, *own, *foreign))
+    total = tokens_now(session.history, measured, fixed=round(fixed / ratio))
+    inside = sum(item.tokens for item in files) if session.entries else 0
+    said = max(0, total - fixed - inside)
+    window = runtime.window(model)
+    categories = (
+        _category("system_prompt", "System prompt", system),
+        _category("system_tools", "System tools", own),
+        _category("mcp_tools", "MCP tools", foreign),
+        _category("memory_files", "Memory files", files),
+        _category("skills", "Skills", tuple(skills)),
+        Category(id="messages", name="Messages", tokens=said, items=_messages(session, ratio)),
+    )
+    used = sum(category.tokens for category in categories)
+    return Breakdown(
+        model=model,
+        size=window.size,
+        used=used,
+        compact_at=window.compact_at,
+        automatic=runtime.habits.automatic and runtime.habits.allowed,
+        counted=measured is not None,
+        categories=tuple(category for category in categories if category.tokens),
+    )
+
+
+def memory_files(runtime: Runtime) -> tuple[MemoryFile, ...]:
+    """The instruction files that the conversation begins with."""
+    files = runtime.briefing.files if isinstance(runtime.briefing, SessionBriefing) else ()
+    return tuple(MemoryFile(path=file.path, kind=file.kind, text=file.text) for file in files)
+
+
+def _category(id: str, name: str, items: tuple[Item, ...]) -> Category:
+    ordered = tuple(sorted(items, key=lambda item: -item.tokens))
+    return Category(id=id, name=name, tokens=sum(item.tokens for item in items), items=ordered)
+
+
+def _tools(runtime: Runtime, ratio: float) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    own: list[Item] = []
+    foreign: list[Item] = []
+    for definition in runtime.toolbox.definitions():
+        name = definition["name"]
+        tokens = round(len(msgspec.json.encode(definition)) * ratio)
+        if name.startswith("mcp__") and name.count("__") >= 2:
+            server = name.split("__", 2)[1]
+            foreign.append(Item(name=name, tokens=tokens, note=server))
+        else:
+            own.append(Item(name=name, tokens=tokens))
+    return tuple(own), tuple(foreign)
+
+
+def _messages(session: Session, ratio: float) -> tuple[Item, ...]:
+    return tuple(
+        Item(name=row.kind, tokens=row.tokens, note=f"{row.count}") for row in dropped(session.entries, ratio)
+    )
+
+
+def _title(text: str, index: int) -> str:
+    first = next((line.strip("# ").strip() for line in text.splitlines() if line.strip()), "")
+    return first[:60] or f"part {index}"

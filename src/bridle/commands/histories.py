@@ -1,0 +1,143 @@
+"""Commands that look back: questions on the side, a summing up, and going back to an earlier prompt."""
+
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+from bridle.commands.context import CommandContext
+from bridle.commands.side_questions import ask_aside
+from bridle.engine.compact import CompactionFailed, compact
+from bridle.engine.turn import Turn
+from bridle.types.block import text_of
+from bridle.types.checkpoint import Rewound
+from bridle.types.command import CommandResult, Says, Shows
+from bridle.types.errors import SessionError, UsageError
+from bridle.types.turn import Prompt
+
+Restore = Literal["both", "conversation", "code", "summary"]
+"""What going back brings back; `summary` keeps all from the prompt on and sums up what came before it."""
+
+_MOST_LISTED = 30
+_LONGEST_SHOWN = 100
+_RECAP = "Sum up in one line what this conversation is about and where it stands."
+
+
+class RewindPoint(Struct, frozen=True, kw_only=True):
+    """A prompt that one can go back to."""
+
+    number: int
+    """1 for the newest."""
+    uuid: str
+    text: str
+    timestamp: str
+
+
+async def aside(arguments: str, context: CommandContext) -> CommandResult:
+    if not arguments:
+        raise UsageError("Say what you want to know: /btw <question>.")
+    return Says(await ask_aside(arguments, context))
+
+
+async def recap(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments
+    if not context.session.entries:
+        return Says("Nothing was said yet.")
+    return Says(" ".join((await ask_aside(_RECAP, context)).split()))
+
+
+async def rewind(arguments: str, context: CommandContext) -> CommandResult:
+    points = rewind_points(context)
+    if not arguments:
+        rows = [f"{point.number}  {point.text}" for point in points[:_MOST_LISTED]]
+        usage = "\nGo back with /rewind <number> [both|conversation|code|summary]." if rows else ""
+        return Shows(
+            view="rewind", text="\n".join(rows) + usage if rows else "There is nothing to go back to."
+        )
+    number, _, wish = arguments.partition(" ")
+    what = next((each for each in get_args(Restore) if each == (wish.strip() or "both")), None)
+    point = next((each for each in points if str(each.number) == number), None)
+    if point is None or what is None:
+        raise UsageError("Use /rewind <number> [both|conversation|code|summary]; /rewind lists the numbers.")
+    return Says(await rewind_to(point.uuid, what, context))
+
+
+def rewind_points(context: CommandContext) -> tuple[RewindPoint, ...]:
+    """Every prompt of the conversation, the newest first."""
+    asked = [
+        entry
+        for entry in context.session.entries
+        if entry["type"] == "user"
+        and not entry.get("isMeta")
+        and not entry.get("isCompactSummary")
+        and "toolUseResult" not in entry
+        and text_of(entry["message"]["content"]).strip()
+    ]
+    return tuple(
+        RewindPoint(
+            number=number,
+            uuid=entry["uuid"],
+            text=" ".join(text_of(entry["message"]["content"]).split())[:_LONGEST_SHOWN],
+            timestamp=entry["timestamp"],
+        )
+        for number, entry in enumerate(reversed(asked), 1)
+    )
+
+
+async def preview_rewind(uuid: str, context: CommandContext) -> Rewound | None:
+    """What files would change by going back; None where nothing is kept of them.
+
+    Raises:
+        SessionError: nothing is known about this prompt.
+    """
+    checkpoints = context.runtime.checkpoints
+    return None if checkpoints is None else await checkpoints.rewind(uuid, dry_run=True)
+
+
+async def rewind_to(uuid: str, what: Restore, context: CommandContext) -> str:
+    """Go back to before a prompt, and say what was done.
+
+    Raises:
+        SessionError: there is no such prompt, or nothing is known of the files.
+        UsageError: files are not kept in this session.
+    """
+    entries = context.session.entries
+    at = next((index for index, entry in enumerate(entries) if entry["uuid"] == uuid), None)
+    if at is None:
+        raise SessionError("There is no such message in this conversation any more.")
+    if what == "summary":
+        return await _sum_up_before(uuid, context)
+    done: list[str] = []
+    if what in ("both", "code"):
+        done.append(await _rewind_files(uuid, context, needed=what == "code"))
+    if what in ("both", "conversation"):
+        context.session.go_back(entries[:at])
+        context.session.swap(measured=None)
+        done.append("The conversation ends before that prompt.")
+    return " ".join(done)
+
+
+async def _rewind_files(uuid: str, context: CommandContext, *, needed: bool) -> str:
+    checkpoints = context.runtime.checkpoints
+    if checkpoints is None:
+        if needed:
+            raise UsageError("Files are not kept in this session: set fileCheckpointingEnabled to true.")
+        return "Files stay as they are: none are kept in this session."
+    done = await checkpoints.rewind(uuid)
+    skipped = (
+        f" {len(done.skipped_links)} were left alone because they lead elsewhere."
+        if done.skipped_links
+        else ""
+    )
+    return (
+        f"{len(done.files_changed)} files are as they were (+{done.insertions} -{done.deletions}).{skipped}"
+    )
+
+
+async def _sum_up_before(uuid: str, context: CommandContext) -> str:
+    context.begin()
+    turn = Turn(context.session, Prompt(content="/rewind"), context.runtime)
+    try:
+        done = await compact(turn, trigger="manual", keep_from=uuid, in_turn=False)
+    except CompactionFailed as failure:
+        raise SessionError(f"The conversation was not summed up: {failure}") from failure
+    return f"What came before is summed up: {done.tokens_before:,} tokens became {done.tokens_after:,}."

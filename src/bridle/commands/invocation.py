@@ -1,0 +1,65 @@
+"""Reads a prompt that begins with a slash: which commands it names, and with what arguments."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from bridle.types.block import UserBlock
+from bridle.types.command import Command, Commands
+from bridle.types.turn import Prompt
+
+MOST_CHAINED = 6
+
+_NAME = re.compile(r"/([\w.:-]+)(?=\s|$)")
+
+
+class Invocation(Struct, frozen=True, kw_only=True):
+    """Commands that somebody called: one, or several skills in a row."""
+
+    commands: tuple[Command, ...]
+    arguments: str
+    typed: str
+    """The whole line."""
+    rest: tuple[UserBlock, ...] = ()
+    """What came with it, such as pictures."""
+
+
+def read_invocation(prompt: Prompt, commands: Commands) -> Invocation | None:
+    """The commands that a prompt calls; None for one that calls none, or one that nobody knows."""
+    typed, rest = _typed(prompt.content)
+    if prompt.verbatim or prompt.meta or not typed.startswith("/"):
+        return None
+    found: list[Command] = []
+    left = typed
+    while len(found) < MOST_CHAINED and (match := _NAME.match(left)) is not None:
+        command = commands.find(match[1])
+        if command is None or (found and not (_chains(command) and _chains(found[0]))):
+            break
+        found.append(command)
+        left = left[match.end() :].lstrip()
+        if not _chains(command):
+            break
+    if not found:
+        return None
+    return Invocation(commands=tuple(found), arguments=left.strip(), typed=typed, rest=rest)
+
+
+def unknown_name(text: str, commands: Commands) -> str | None:
+    """The name in a line that looks like a command and is none; paths and the like do not look like one."""
+    match = _NAME.match(text.strip())
+    return match[1] if match is not None and commands.find(match[1]) is None else None
+
+
+def _chains(command: Command) -> bool:
+    """Whether a command stands for a prompt that may be joined with others."""
+    return command.source not in ("builtin", "mcp")
+
+
+def _typed(content: str | Sequence[UserBlock]) -> tuple[str, tuple[UserBlock, ...]]:
+    if isinstance(content, str):
+        return content.strip(), ()
+    first = next((block for block in content if block["type"] == "text"), None)
+    if first is None or first["type"] != "text":
+        return "", ()
+    return first["text"].strip(), tuple(block for block in content if block is not first)

@@ -1,0 +1,171 @@
+"""Puts beside a prompt what it mentions with `@`: files, folders, resources of servers, agents."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.engine.consult import consult
+from bridle.engine.gate import standing
+from bridle.engine.turn import Turn
+from bridle.permissions.prepare import Asked, prepare
+from bridle.tools.read import TOOL as READ
+from bridle.tools.read import ReadInput
+from bridle.types.block import ResultContent, UserBlock, text_block, text_of
+from bridle.types.errors import McpError, ToolError
+from bridle.types.permission import Access, Deny
+from bridle.types.tool import ToolContext
+from bridle.types.turn import Prompt
+
+_MENTION = re.compile(r'(?:^|(?<=[\s(\[{"\']))@(?:"([^"\n]+)"|([^\s"\'`,;]+))')
+_RANGE = re.compile(r"#L(\d+)(?:-L?(\d+))?$")
+_RESOURCE = re.compile(r"([\w.-]+):(\S+)")
+_TRAILING = ".,;:!?)]}"
+_MOST_MENTIONS = 50
+_MOST_CHARS = 400_000
+"""Of all mentions of a prompt together."""
+_MOST_LISTED = 1_000
+_MOST_RESOURCE_CHARS = 100_000
+_OFF = ("1", "true", "yes", "on")
+
+
+class Mention(Struct, frozen=True):
+    """Something that a prompt names."""
+
+    name: str
+    first: int | None = None
+    """The first line that is wanted of a file."""
+    last: int | None = None
+
+
+async def attach(turn: Turn, prompt: Prompt, *, agents: Sequence[str] = ()) -> Prompt:
+    """The prompt with what it mentions beside it; what may not or cannot be read is left as it was typed."""
+    switch = turn.runtime.env.get("CLAUDE_CODE_DISABLE_FILE_MENTIONS", "")
+    if prompt.verbatim or prompt.meta or switch.lower() in _OFF:
+        return prompt
+    text = text_of(prompt.content)
+    if "@" not in text:
+        return prompt
+    beside: list[UserBlock] = []
+    left = _MOST_CHARS
+    for mention in list(dict.fromkeys(mentions_in(text)))[:_MOST_MENTIONS]:
+        found = await _found(mention, turn, agents)
+        size = sum(len(str(block)) for block in found)
+        if size > left:
+            beside.append(
+                text_block(f"<mention>{mention.name} was left out: too much was mentioned.</mention>")
+            )
+            continue
+        left -= size
+        beside += found
+    return replace(prompt, beside=(*prompt.beside, *beside)) if beside else prompt
+
+
+def mentions_in(text: str) -> Iterator[Mention]:
+    """What a text names with `@`, in its order."""
+    for match in _MENTION.finditer(text):
+        name = match[1] if match[1] is not None else match[2].rstrip(_TRAILING)
+        if not name:
+            continue
+        lines = _RANGE.search(name)
+        if lines is None:
+            yield Mention(name)
+            continue
+        first = max(1, int(lines[1]))
+        yield Mention(name[: lines.start()], first, max(first, int(lines[2] or lines[1])))
+
+
+async def _found(mention: Mention, turn: Turn, agents: Sequence[str]) -> list[UserBlock]:
+    path = turn.runtime.workspace.resolve(mention.name)
+    if os.path.isdir(path):
+        return _folder(mention.name, path, turn)
+    if os.path.isfile(path):
+        return await _file(mention, path, turn)
+    if (agent := mention.name.removeprefix("agent-")) in agents:
+        return [text_block(f"<mention>The user wants the agent {agent} to work on this.</mention>")]
+    return await _resource(mention.name, turn)
+
+
+async def _file(mention: Mention, path: str, turn: Turn) -> list[UserBlock]:
+    if _is_denied(path, turn):
+        return []
+    count = None if mention.first is None or mention.last is None else mention.last - mention.first + 1
+    input = ReadInput(file_path=path, offset=mention.first, limit=count)
+    try:
+        shown = await READ.run(input, _context(turn))
+    except ToolError as error:
+        return [text_block(f"<mention>{mention.name} cannot be shown: {error}</mention>")]
+    lines = "" if mention.first is None else f' lines="{mention.first}-{mention.last}"'
+    if isinstance(shown.content, str):
+        return [text_block(f'<file path="{path}"{lines}>\n{shown.content}\n</file>')]
+    return [text_block(f'<file path="{path}"{lines}>'), *map(_block, shown.content), text_block("</file>")]
+
+
+def _folder(name: str, path: str, turn: Turn) -> list[UserBlock]:
+    if _is_denied(path, turn):
+        return []
+    try:
+        with os.scandir(path) as entries:
+            names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in entries)
+    except OSError as error:
+        return [text_block(f"<mention>{name} cannot be listed: {error.strerror}</mention>")]
+    more = len(names) - _MOST_LISTED
+    shown = names[:_MOST_LISTED] + ([f"… and {more} more"] if more > 0 else [])
+    return [text_block(f'<folder path="{path}">\n' + "\n".join(shown) + "\n</folder>")]
+
+
+async def _resource(name: str, turn: Turn) -> list[UserBlock]:
+    servers, match = turn.runtime.servers, _RESOURCE.fullmatch(name)
+    if servers is None or match is None or match[1] not in {state.name for state in servers.status()}:
+        return []
+    try:
+        answer = await servers.read_resource(match[1], match[2])
+    except McpError as error:
+        return [text_block(f"<mention>{name} cannot be read: {error}</mention>")]
+    texts = "\n".join(_resource_texts(answer))[:_MOST_RESOURCE_CHARS]
+    return [text_block(f'<resource server="{match[1]}" uri="{match[2]}">\n{texts}\n</resource>')]
+
+
+def _resource_texts(answer: Mapping[str, Any]) -> Iterator[str]:
+    contents = answer.get("contents")
+    for part in contents if isinstance(contents, list) else ():
+        if isinstance(part, dict):
+            text = part.get("text")
+            yield (
+                text
+                if isinstance(text, str)
+                else f"({part.get('mimeType') or 'binary'} content is not shown)"
+            )
+
+
+def _is_denied(path: str, turn: Turn) -> bool:
+    """Whether a rule keeps the model from reading this; nobody is asked, because the user named it."""
+    asked = Asked(
+        tool="Read",
+        input={"file_path": path},
+        subject=path,
+        read_only=True,
+        access=Access(reads=(path,)),
+    )
+    return isinstance(turn.runtime.decide(prepare(asked, replace(standing(turn), mode="default"))), Deny)
+
+
+def _context(turn: Turn) -> ToolContext:
+    runtime = turn.runtime
+    return ToolContext(
+        call_id=turn.id,
+        session_id=turn.session.id,
+        workspace=runtime.workspace,
+        storage=runtime.storage,
+        env=runtime.env,
+        progress=lambda _: None,
+        ask=runtime.channel.ask,
+        consult=lambda question: consult(turn, question),
+    )
+
+
+def _block(block: ResultContent) -> UserBlock:
+    return block

@@ -1,0 +1,157 @@
+"""Commands about the model: which one, how hard it thinks, how full its window may get."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.commands.context import CommandContext
+from bridle.commands.saving import save
+from bridle.context.window import read_window
+from bridle.engine.switching import switch_model
+from bridle.providers import catalog
+from bridle.types.command import CommandResult, Says, Shows
+from bridle.types.errors import UsageError
+
+_ALIASES = ("default", "sonnet", "opus", "haiku", "fable", "opusplan")
+_KEPT_EFFORTS = ("low", "medium", "high", "xhigh")
+
+
+class ModelChoice(Struct, frozen=True, kw_only=True):
+    """A model that can be chosen."""
+
+    value: str
+    """What to type: an alias or an id."""
+    model: str
+    """The full id."""
+    window: int
+    max_output: int
+    input_price: float
+    output_price: float
+    """USD per million tokens; 0 where nothing is known."""
+    efforts: tuple[str, ...] = ()
+    current: bool = False
+
+
+async def model(arguments: str, context: CommandContext) -> CommandResult:
+    """Choose the model; `s` behind it means for this session only."""
+    words = arguments.split()
+    if not words:
+        return Shows(view="model", text=_models(context))
+    session_only = len(words) > 1 and words[1] in ("s", "session", "--session")
+    chosen = await choose_model(words[0], context, save_it=not session_only)
+    kept = " for this session" if session_only else ""
+    return Says(f"Set model to {chosen}{kept}")
+
+
+async def choose_model(name: str, context: CommandContext, *, save_it: bool) -> str:
+    """Let a model answer from the next request on, and return its full id.
+
+    Raises:
+        UsageError: it may not be chosen, or a hook refuses.
+        ConfigError: the settings cannot be written.
+    """
+    config = context.settings.config()
+    allowed = config.settings.available_models
+    if allowed is not None and name != "default" and name not in allowed:
+        raise UsageError(f"{name} is not among availableModels: {', '.join(allowed)}.")
+    chosen = catalog.resolve(name, context.env, own=config.raw.get("bridleModels"))
+    await switch_model(context.session, context.runtime, chosen)
+    if save_it:
+        await save("model", None if name == "default" else name, context)
+        context.session.swap(model=chosen)
+    return chosen
+
+
+def model_choices(context: CommandContext) -> tuple[ModelChoice, ...]:
+    """The models that are offered: aliases, the user's own, and the one in use."""
+    config, current = context.settings.config(), context.session.state.model
+    own = config.raw.get("bridleModels") or {}
+    names = config.settings.available_models or (*_ALIASES, *own, "offline")
+    found = [_choice(name, catalog.resolve(name, context.env, own=own), own, current) for name in names]
+    if not any(choice.current for choice in found):
+        found.append(_choice(current, current, own, current))
+    return tuple(found)
+
+
+async def effort(arguments: str, context: CommandContext) -> CommandResult:
+    current = context.runtime.asking.effort
+    known = context.runtime.facts(context.session.state.model).efforts
+    wanted = arguments.strip().lower()
+    if wanted in ("", "status"):
+        levels = ", ".join(known) or "none: this model has no such choice"
+        return Shows(view="effort", text=f"Effort is {current or 'auto'}. Levels: {levels}.")
+    return Says(await choose_effort(wanted, context))
+
+
+async def choose_effort(level: str, context: CommandContext) -> str:
+    """Choose how hard the model thinks, and say what counts now.
+
+    Raises:
+        UsageError: the model has no such level.
+    """
+    model = context.session.state.model
+    known = context.runtime.facts(model).efforts
+    if level != "auto" and level not in known:
+        raise UsageError(f"{model} takes {', '.join((*known, 'auto'))}, not {level}.")
+    if level == "auto" or level in _KEPT_EFFORTS:
+        await save("effortLevel", None if level == "auto" else level, context)
+    asking = context.runtime.asking
+    context.server.change(asking=replace(asking, effort=None if level == "auto" else level))
+    kept = "" if level == "auto" or level in _KEPT_EFFORTS else " for this session"
+    return f"Effort is {level}{kept}."
+
+
+async def autocompact(arguments: str, context: CommandContext) -> CommandResult:
+    habits, wanted = context.runtime.habits, arguments.strip().lower()
+    if not wanted:
+        window = context.runtime.window(context.session.state.model)
+        state = "on" if habits.automatic and habits.allowed else "off"
+        return Says(f"Automatic compaction is {state}, at {window.compact_at:,} of {window.size:,} tokens.")
+    if wanted in ("on", "off"):
+        await save("autoCompactEnabled", None if wanted == "on" else False, context)
+        context.server.change(habits=replace(habits, automatic=wanted == "on"))
+        return Says(f"Automatic compaction is {wanted}.")
+    try:
+        window = read_window(wanted)
+    except ValueError as error:
+        raise UsageError(f"{error}, or off.") from error
+    await save("autoCompactWindow", window, context)
+    context.server.change(habits=replace(habits, window=window, automatic=True))
+    at = context.runtime.window(context.session.state.model).compact_at
+    return Says(f"The conversation is compacted at {at:,} tokens.")
+
+
+async def fast(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments, context
+    return Says(
+        "Fast mode is a paid service of one vendor that bridle does not use. "
+        "For quicker answers choose /model haiku or /effort low.",
+        is_error=True,
+    )
+
+
+def complete(context: CommandContext) -> tuple[str, ...]:
+    """Names that `/model` takes."""
+    return tuple(choice.value for choice in model_choices(context))
+
+
+def _choice(value: str, name: str, own: dict[str, object], current: str) -> ModelChoice:
+    known = catalog.find(name, own)
+    return ModelChoice(
+        value=value,
+        model=name,
+        window=known.context_window,
+        max_output=known.max_output,
+        input_price=known.input_price,
+        output_price=known.output_price,
+        efforts=known.efforts,
+        current=name == current,
+    )
+
+
+def _models(context: CommandContext) -> str:
+    rows = [
+        f"{'*' if each.current else ' '} {each.value:<12} {each.model:<28} {each.window:>9,} tokens"
+        f"  ${each.input_price:g} in, ${each.output_price:g} out per million"
+        for each in model_choices(context)
+    ]
+    return "\n".join([f"The model is {context.session.state.model}.", *rows])

@@ -1,0 +1,64 @@
+"""Commands that are answered with a sentence: what was removed, what needs a vendor, what comes later."""
+
+from collections.abc import Awaitable, Callable
+
+from bridle.commands.context import CommandContext
+from bridle.types.command import CommandResult, Says
+
+_Run = Callable[[str, CommandContext], Awaitable[CommandResult]]
+
+
+def _says(text: str, *, is_error: bool = True) -> _Run:
+    async def run(arguments: str, context: CommandContext) -> CommandResult:
+        del arguments, context
+        return Says(text, is_error=is_error)
+
+    return run
+
+
+advisor = _says(
+    "Advisor models are not part of this version; /btw asks the main model something on the side."
+)
+background = _says(
+    "Sessions in the background are not part of this version; run bridle -p … & in a shell instead."
+)
+ide = _says("Links to editors are not part of this version.")
+remote_control = _says("Sharing a session is not part of this version.")
+stop = _says("This session is not attached to one in the background; /exit leaves.")
+workflows = _says("Workflow runs are not part of this version; /tasks shows background work.")
+
+bedrock = _says(
+    "For Amazon Bedrock set CLAUDE_CODE_USE_BEDROCK=1, AWS_REGION and your AWS credentials; "
+    "docs/models.md tells more.",
+    is_error=False,
+)
+vertex = _says(
+    "For Google Vertex AI set CLAUDE_CODE_USE_VERTEX=1, CLOUD_ML_REGION and ANTHROPIC_VERTEX_PROJECT_ID; "
+    "docs/models.md tells more.",
+    is_error=False,
+)
+login = _says(
+    "bridle works with keys, not with accounts: set ANTHROPIC_API_KEY or the key of another vendor, or use "
+    "a cloud or gateway; docs/models.md tells how. Without a key, try --model offline.",
+    is_error=False,
+)
+
+artifacts = _says("Published pages need the vendor's cloud; /export writes the conversation to a file.")
+autofix = _says("Watching pull requests needs the vendor's cloud; run bridle -p in your own CI instead.")
+browser = _says("The browser extension needs the vendor; add a browser server with bridle mcp add.")
+design = _says("This belongs to a product of the vendor.")
+desktop = _says("There is no desktop app; bridle runs in any terminal.")
+github_app = _says("The GitHub app needs the vendor; run bridle -p in a workflow of your own.")
+slack_app = _says("The Slack app needs the vendor.")
+mobile = _says("The phone app needs the vendor.")
+account = _says("There is no account: bridle runs on your own keys; /cost tells what they are charged.")
+cloud = _says(
+    "Cloud sessions need the vendor; bridle --resume goes on with any conversation on this machine."
+)
+schedule = _says("Cloud schedules need the vendor; use cron with bridle -p.")
+cloud_review = _says("The cloud review needs the vendor; /security-review and /code-review work here.")
+voice = _says("Dictation needs the vendor; the dictation of your system types into the terminal as well.")
+
+pr_comments = _says("/pr-comments was removed: ask for the comments of a pull request in a prompt.")
+ultraplan = _says("/ultraplan was removed: use /plan.")
+vim = _says("/vim was removed: use /config editorMode=vim, or =normal to go back.")

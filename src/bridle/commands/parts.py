@@ -1,0 +1,141 @@
+"""Commands about what a session is made of: servers, hooks, agents, skills, instructions, background work."""
+
+import os.path
+import time
+
+from bridle.commands.context import CommandContext
+from bridle.commands.facts.window import memory_files
+from bridle.commands.saving import save
+from bridle.context.tokens import estimate
+from bridle.hooks.table import from_layers
+from bridle.host.paths import config_home
+from bridle.types.command import CommandResult, Says, Shows
+from bridle.types.errors import McpError, UsageError
+from bridle.types.mcp import McpServers, ServerState
+from bridle.types.task import Task
+
+_OUTPUT_CHARS = 4_000
+
+
+async def agents(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments
+    known = context.runtime.agents
+    rows = (
+        [f"{each.name} ({each.source}): {each.description}" for each in known.definitions()] if known else []
+    )
+    folder = os.path.join(config_home(context.env), "agents")
+    advice = (
+        f"An agent is a Markdown file in .claude/agents/ or {folder}: front matter with a name and a "
+        "description, then its prompt. Ask for one in a prompt and it is written for you."
+    )
+    return Shows(view="agents", text="\n".join([*rows, advice]))
+
+
+async def hooks(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments
+    table = from_layers(context.settings.config().layers, trusted=context.trusted)
+    lines: list[str] = []
+    for entry in table.entries:
+        objection = table.policy.objection(entry)
+        matcher = f" [{entry.matcher_text}]" if entry.matcher_text else ""
+        why = f"  (does not run: {objection})" if objection else ""
+        lines.append(f"{entry.event}{matcher} {entry.kind}  {entry.origin.file or entry.origin.source}{why}")
+    return Shows(view="hooks", text="\n".join(lines) or "No hooks are configured.")
+
+
+async def peers(arguments: str, context: CommandContext) -> CommandResult:
+    """Agents of this session that are at work."""
+    del arguments
+    known = context.runtime.agents
+    rows = [f"{task.id}  {task.description}" for task in known.running()] if known is not None else []
+    return Says("\n".join(rows) or "No agent is at work, and no other session can be written to.")
+
+
+async def servers(arguments: str, context: CommandContext) -> CommandResult:
+    known = context.runtime.servers
+    words = arguments.split()
+    if not words:
+        states = () if known is None else known.status()
+        return Shows(view="mcp", text="\n".join(map(_server, states)) or "No MCP servers are configured.")
+    if known is None:
+        return Says("No MCP servers are configured; bridle mcp add adds one.", is_error=True)
+    if len(words) != 2 or words[0] not in ("reconnect", "enable", "disable"):
+        raise UsageError("Use /mcp, /mcp reconnect <server>, /mcp enable|disable <server|all>.")
+    return await _look_after(words[0], words[1], known)
+
+
+async def memory(arguments: str, context: CommandContext) -> CommandResult:
+    if arguments in ("on", "off"):
+        await save("autoMemoryEnabled", arguments == "on", context)
+        return Says(f"Automatic memory is {arguments}.")
+    rows = [
+        f"{file.kind}: {file.path} ({estimate(file.text):,} tokens)" for file in memory_files(context.runtime)
+    ]
+    enabled = context.settings.config().settings.auto_memory_enabled is not False
+    rows.append(f"Automatic memory is {'on' if enabled else 'off'}.")
+    if len(rows) == 1:
+        rows.insert(0, "There are no instruction files; /init writes one.")
+    return Shows(view="memory", text="\n".join(rows))
+
+
+async def reload(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments
+    if context.reload_extensions is None:
+        return Says("Nothing is loaded from files in this session, so there is nothing to read again.")
+    return Says(await context.reload_extensions())
+
+
+async def skills(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments
+    found = [each for each in context.commands.all() if each.source not in ("builtin", "mcp")]
+    rows = [
+        f"/{each.name} ({each.source}, {each.tokens} tokens): {each.description}"
+        for each in sorted(found, key=lambda each: -each.tokens)
+    ]
+    return Shows(view="skills", text="\n".join(rows) or "There are no skills.")
+
+
+async def tasks(arguments: str, context: CommandContext) -> CommandResult:
+    """Show background work, the output of one job (`<id>`), or end one (`stop <id>`)."""
+    words = arguments.split()
+    if not words:
+        jobs = context.workspace.jobs()
+        return Shows(view="tasks", text="\n".join(map(_job, jobs)) or "Nothing runs in the background.")
+    stops = words[0] == "stop"
+    task_id = words[-1]
+    if len(words) > 2 or (stops and len(words) != 2):
+        raise UsageError("Use /tasks, /tasks <id> or /tasks stop <id>.")
+    if (found := context.workspace.tasks.find(task_id)) is None:
+        raise UsageError(f"There is no background work {task_id}: /tasks lists what there is.")
+    if stops:
+        return Says(_job(await context.workspace.tasks.stop(found.id)))
+    return Says(f"{_job(found)}\n{context.workspace.tasks.read(found.id, _OUTPUT_CHARS)}")
+
+
+async def _look_after(action: str, name: str, known: McpServers) -> CommandResult:
+    names = [state.name for state in known.status()]
+    if name != "all" and name not in names:
+        raise UsageError(f"There is no server {name}; these are: {', '.join(names) or 'none'}.")
+    lines: list[str] = []
+    failed = False
+    for each in names if name == "all" else [name]:
+        try:
+            if action == "reconnect":
+                await known.reconnect(each)
+            else:
+                await known.toggle(each, enabled=action == "enable")
+            lines.append(f"{each}: {action}d" if action != "reconnect" else f"{each}: connected")
+        except McpError as error:
+            failed = True
+            lines.append(f"{each}: {error}")
+    return Says("\n".join(lines), is_error=failed)
+
+
+def _server(state: ServerState) -> str:
+    detail = f": {state.error}" if state.error else f", {len(state.tools)} tools"
+    return f"{state.name} ({state.scope}): {state.status}{detail}"
+
+
+def _job(task: Task) -> str:
+    seconds = round((task.ended or time.time()) - task.started)
+    return f"{task.id}  {task.status}  {seconds} s  {task.description}"

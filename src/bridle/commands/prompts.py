@@ -1,0 +1,59 @@
+"""Commands that stand for a prompt of ours."""
+
+import os.path
+
+from bridle.commands.context import CommandContext
+from bridle.commands.delegating import delegate, report_text
+from bridle.host.paths import config_home
+from bridle.types.command import Asks, CommandResult, Says
+from bridle.types.delegation import Delegation
+from bridle.types.errors import UsageError
+
+_TEXTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "texts")
+_LONGEST_DESCRIPTION = 60
+
+
+async def init(arguments: str, context: CommandContext) -> CommandResult:
+    del context
+    return _asks("init", arguments, _text("init"))
+
+
+async def security_review(arguments: str, context: CommandContext) -> CommandResult:
+    del context
+    return _asks("security-review", arguments, _text("security_review"))
+
+
+async def status_line(arguments: str, context: CommandContext) -> CommandResult:
+    wish = arguments or "the folder, the git branch, the model, and how full the window is"
+    text = _text("status_line").format(config=config_home(context.env), wish=wish)
+    return Asks(content=text, shown=f"/statusline {arguments}".strip())
+
+
+async def onboarding(arguments: str, context: CommandContext) -> CommandResult:
+    del context
+    return _asks("team-onboarding", arguments, _text("onboarding"))
+
+
+async def auto_mode_setup(arguments: str, context: CommandContext) -> CommandResult:
+    del context
+    return _asks("auto-mode-setup", arguments, _text("auto_mode_setup"))
+
+
+async def subtask(arguments: str, context: CommandContext) -> CommandResult:
+    """Hand a task to a copy of the conversation that works on the side."""
+    if not arguments:
+        raise UsageError("Say what the task is: /subtask <task>.")
+    if context.runtime.agents is None:
+        return Asks(content=arguments, shown=f"/subtask {arguments}")
+    delegation = Delegation(description=arguments[:_LONGEST_DESCRIPTION], prompt=arguments, background=True)
+    return Says(report_text(await delegate(delegation, context)))
+
+
+def _asks(name: str, arguments: str, text: str) -> Asks:
+    wish = f"\n\nThe user adds: {arguments}" if arguments else ""
+    return Asks(content=text + wish, shown=f"/{name} {arguments}".strip())
+
+
+def _text(name: str) -> str:
+    with open(os.path.join(_TEXTS, f"{name}.md"), encoding="utf-8") as file:
+        return file.read().strip()

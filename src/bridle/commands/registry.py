@@ -1,0 +1,98 @@
+"""The commands of a session: the built-in ones and whatever other sources bring."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from bridle.commands.catalog import CATALOG, Listing
+from bridle.types.command import Command, CommandResult
+
+if TYPE_CHECKING:
+    from bridle.commands.context import CommandContext
+
+Source = Callable[[], Sequence[Command]]
+"""Asked at each look, because commands come and go."""
+
+_FARTHEST = 3
+
+
+class Registry:
+    """Implements `types.command.Commands`; of equal names the first counts."""
+
+    def __init__(
+        self, *, sources: Sequence[Source] = (), context: "Callable[[], CommandContext] | None" = None
+    ) -> None:
+        self._sources = list(sources)
+        self._context = context
+        """Looked up when arguments are completed."""
+        self._builtin = [self._command(listing) for listing in CATALOG if not listing.yields]
+        self._yielding = [self._command(listing) for listing in CATALOG if listing.yields]
+
+    def add(self, source: Source) -> None:
+        """Ask one more source, after the others."""
+        self._sources.append(source)
+
+    def all(self) -> tuple[Command, ...]:
+        found: dict[str, Command] = {}
+        brought = (command for source in self._sources for command in source())
+        for command in (*self._builtin, *brought, *self._yielding):
+            found.setdefault(command.name, command)
+        return tuple(found.values())
+
+    def find(self, name: str) -> Command | None:
+        every = self.all()
+        exact = next((command for command in every if command.name == name), None)
+        return exact or next((command for command in every if name in command.aliases), None)
+
+    def nearest(self, name: str) -> str | None:
+        return nearest(name, [command for command in self.all() if not command.hidden])
+
+    def _command(self, listing: Listing) -> Command:
+        async def run(arguments: str, context: "CommandContext") -> CommandResult:
+            return await getattr(import_module(listing.module), listing.function)(arguments, context)
+
+        def complete(typed: str) -> tuple[str, ...]:
+            words = listing.choices
+            if listing.completes and self._context is not None:
+                words = (*words, *import_module(listing.module).complete(self._context()))
+            return tuple(word for word in words if word.lower().startswith(typed.lower()))
+
+        return Command(
+            name=listing.name,
+            description=listing.description,
+            run=run,
+            argument_hint=listing.hint,
+            aliases=listing.aliases,
+            complete=complete if listing.choices or listing.completes else None,
+            screen_only=listing.screen_only,
+            hidden=listing.hidden,
+            at_once=listing.at_once,
+        )
+
+
+def nearest(name: str, commands: Sequence[Command]) -> str | None:
+    """The command that was probably meant by an unknown name."""
+    wanted = name.lower()
+    known = {alias.lower(): each.name for each in commands for alias in (*each.aliases, each.name)}
+    begun = [other for other in known if len(wanted) > 1 and other.startswith(wanted)]
+    if begun:
+        return known[min(begun, key=lambda other: (len(other), other))]
+    allowed = min(_FARTHEST, max(1, len(wanted) // 3))
+    ranked = sorted((_distance(wanted, other, allowed), other) for other in known)
+    return known[ranked[0][1]] if ranked and ranked[0][0] <= allowed else None
+
+
+def _distance(one: str, other: str, most: int) -> int:
+    """How many letters must be put in, taken out, replaced or swapped; beyond `most` it is only more."""
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, above, row = row, before, [i]
+        for j, against in enumerate(other, 1):
+            cost = min(before[j] + 1, row[-1] + 1, before[j - 1] + (letter != against))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
+                cost = min(cost, above[j - 2] + 1)
+            row.append(cost)
+    return row[-1]

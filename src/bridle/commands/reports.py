@@ -1,0 +1,160 @@
+"""Commands that tell how things stand: the window, the work tree, the installation, the session."""
+
+import os.path
+from collections.abc import Sequence
+
+from bridle.commands.context import CommandContext
+from bridle.commands.facts.doctor import Check, Scene, run_checks
+from bridle.commands.facts.status import status_facts
+from bridle.commands.facts.window import Breakdown, Item, context_breakdown, memory_files
+from bridle.host.git_diff import TreeDiff, tree_diff
+from bridle.types.command import Command, CommandResult, Says, Shows
+from bridle.types.errors import UsageError
+from bridle.version import __version__
+
+_CELLS = 100
+_ROW = 20
+_MOST_ITEMS = 8
+_MARKS = {
+    "system_prompt": "▣",
+    "system_tools": "▤",
+    "mcp_tools": "▥",
+    "memory_files": "▦",
+    "skills": "▧",
+    "messages": "■",
+}
+_FREE = "·"
+_HEALTH = {"ok": "✓", "warning": "!", "fault": "✗"}
+_LONGEST_PATCH = 100_000
+_LONGEST_NOTES = 6_000
+
+
+async def context(arguments: str, context: CommandContext) -> CommandResult:
+    """What fills the window; `all` names every item."""
+    found = breakdown_of(context)
+    return Shows(view="context", arguments=arguments, text=window_text(found, everything=arguments == "all"))
+
+
+def breakdown_of(context: CommandContext) -> Breakdown:
+    """What the next request of this session would carry."""
+    skills = [
+        Item(name=command.name, tokens=command.tokens, note=command.source)
+        for command in context.commands.all()
+        if command.tokens
+    ]
+    return context_breakdown(
+        context.session, context.runtime, memory=memory_files(context.runtime), skills=skills
+    )
+
+
+def window_text(found: Breakdown, *, everything: bool) -> str:
+    """A picture of the window for people without a screen."""
+    marks = "".join(
+        _MARKS[category.id] * round(_CELLS * category.tokens / max(1, found.size))
+        for category in found.categories
+    )
+    cells = marks[:_CELLS].ljust(_CELLS, _FREE)
+    counted = "counted by the service" if found.counted else "estimated"
+    lines = [
+        f"{found.model}: {found.used:,} of {found.size:,} tokens ({found.percent} %, {counted})",
+        *(cells[start : start + _ROW] for start in range(0, _CELLS, _ROW)),
+    ]
+    for category in found.categories:
+        lines.append(f"{_MARKS[category.id]} {category.name}: {category.tokens:,}")
+        shown = category.items if everything else category.items[:_MOST_ITEMS]
+        if everything or category.id in ("mcp_tools", "memory_files", "messages"):
+            lines += [
+                f"    {item.name}: {item.tokens:,}{f' ({item.note})' if item.note else ''}" for item in shown
+            ]
+    lines.append(f"{_FREE} Free: {found.free:,}")
+    when = f"at {found.compact_at:,} tokens" if found.automatic else "only when you ask for it"
+    lines.append(f"The conversation is compacted {when}.")
+    return "\n".join(lines)
+
+
+async def diff(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments
+    found = await tree_diff(context.workspace.cwd, context.env)
+    return Shows(view="diff", text=_diff_text(found))
+
+
+async def doctor(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments
+    return Shows(view="doctor", text=checks_text(await run_checks(scene_of(context))))
+
+
+def scene_of(context: CommandContext) -> Scene:
+    """What the doctor looks at in this session."""
+    servers = context.runtime.servers
+    return Scene(
+        config=context.settings.config(),
+        env=context.env,
+        cwd=context.workspace.start,
+        trusted=context.trusted,
+        model=context.session.state.model,
+        servers=() if servers is None else servers.status(),
+        hook_faults=context.hook_faults,
+    )
+
+
+def checks_text(checks: Sequence[Check]) -> str:
+    """The checks as lines, grouped, with what to do about each fault."""
+    lines: list[str] = []
+    for group in dict.fromkeys(check.group for check in checks):
+        lines.append(group)
+        for check in checks:
+            if check.group == group:
+                remedy = f"\n      {check.remedy}" if check.remedy else ""
+                lines.append(f"  {_HEALTH[check.health]} {check.text}{remedy}")
+    return "\n".join(lines)
+
+
+async def show_help(arguments: str, context: CommandContext) -> CommandResult:
+    wanted = arguments.strip().removeprefix("/")
+    if not wanted:
+        shown = [command for command in context.commands.all() if not command.hidden]
+        return Shows(view="help", text="\n".join(_help_line(command) for command in shown))
+    command = context.commands.find(wanted)
+    if command is None:
+        near = context.commands.nearest(wanted)
+        hint = f" Did you mean /{near}?" if near else " /help lists them."
+        raise UsageError(f"There is no command /{wanted}.{hint}")
+    names = "".join(f", /{alias}" for alias in command.aliases)
+    origin = "" if command.source == "builtin" else f"\nFrom: {command.origin or command.source}"
+    return Says(
+        f"/{command.name}{names} {command.argument_hint}".rstrip() + f"\n{command.description}{origin}"
+    )
+
+
+async def status(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments
+    text = "\n".join(f"{fact.name}: {fact.value}" for fact in status_facts(context))
+    return Shows(view="status", text=text)
+
+
+async def release_notes(arguments: str, context: CommandContext) -> CommandResult:
+    del arguments, context
+    # The file lies beside the code in a checkout; an installed package has only its version to tell.
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "CHANGELOG.md")
+    try:
+        with open(path, encoding="utf-8") as file:
+            notes = file.read(_LONGEST_NOTES)
+    except OSError:
+        notes = "What is new is written down with each release."
+    return Says(f"bridle {__version__}\n\n{notes.strip()}")
+
+
+def _diff_text(found: TreeDiff | None) -> str:
+    if found is None:
+        return "There is no git repository here, or git did not answer."
+    lines = [f"new file: {name}" for name in found.untracked]
+    if found.patch:
+        lines.append(found.patch[:_LONGEST_PATCH].rstrip())
+    if found.cut or len(found.patch) > _LONGEST_PATCH:
+        lines.append("… there is more: git diff shows all of it")
+    return "\n".join(lines) or "Nothing has changed since the last commit."
+
+
+def _help_line(command: Command) -> str:
+    source = "" if command.source == "builtin" else f" ({command.source})"
+    return f"/{command.name} {command.argument_hint}".rstrip() + f"  {command.description}{source}"

@@ -1,0 +1,43 @@
+"""Questions about the conversation that do not become part of it."""
+
+from bridle.commands.context import CommandContext
+from bridle.engine.guards import money_limit
+from bridle.engine.request import request_for
+from bridle.engine.turn import Turn
+from bridle.types.block import SentMessage, text_of
+from bridle.types.errors import ToolError
+from bridle.types.history import History
+from bridle.types.model import Completed
+from bridle.types.turn import Prompt
+from bridle.types.usage import Usage
+
+_MOST_TOKENS = 4_096
+_NOTE = "\n\n(This is a question on the side. Answer from what you know already and call no tools.)"
+
+
+async def ask_aside(question: str, context: CommandContext, *, most: int = _MOST_TOKENS) -> str:
+    """Ask the main model with the whole conversation before it; neither question nor answer is kept.
+
+    Raises:
+        ToolError: the budget is used up, or the model gave no answer.
+        ProviderError: the model could not answer.
+    """
+    turn = Turn(context.session, Prompt(content=question), context.runtime)
+    if (objection := money_limit(turn)) is not None:
+        raise ToolError(" ".join(objection.errors))
+    asked: SentMessage = {"role": "user", "content": question + _NOTE}
+    request = request_for(turn, _settled(context).extended(asked), max_tokens=max(most, _MOST_TOKENS))
+    async for event in context.runtime.provider.stream(request):
+        if isinstance(event, Completed):
+            turn.spend(event.message["model"], Usage.from_api(event.message["usage"]), main=False)
+            return text_of(event.message["content"]).strip() or "The model said nothing."
+    raise ToolError("The model gave no answer; try again.")
+
+
+def _settled(context: CommandContext) -> History:
+    """The conversation without an answer whose calls are still open, which no service would accept."""
+    history = context.session.history
+    if not context.session.open_calls():
+        return history
+    last = next(i for i in range(len(history) - 1, -1, -1) if history.messages[i]["role"] == "assistant")
+    return History.of(*history.messages[:last])

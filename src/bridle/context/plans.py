@@ -1,0 +1,107 @@
+"""The plan of a session: where it is kept, and what the model is told while it makes one."""
+
+import os.path
+from hashlib import blake2s
+
+from bridle.host.files import read_bytes, write_atomic
+
+LARGEST_PLAN = 200_000
+_SHOWN = 40_000
+
+_FIRST = (
+    "amber", "brisk", "calm", "clear", "cosy", "crisp", "deep", "dry", "early", "fair", "fine", "firm",
+    "fresh",
+    "glad", "gold", "grand", "green", "keen", "kind", "late", "light", "mild", "neat", "pale", "plain",
+    "proud",
+    "quick", "quiet", "rare", "sharp", "small", "warm",
+)  # fmt: skip
+_SECOND = (
+    "baking", "bending", "boating", "calling", "carving", "casting", "climbing", "dancing", "drifting",
+    "fishing",
+    "floating", "flying", "folding", "glowing", "growing", "humming", "jumping", "leading", "mending",
+    "painting",
+    "resting", "riding", "rowing", "sailing", "sewing", "singing", "skating", "sowing", "tracing", "turning",
+    "walking", "weaving",
+)  # fmt: skip
+_THIRD = (
+    "anchor", "apple", "badger", "barley", "birch", "bridge", "brook", "candle", "cedar", "clover", "comet",
+    "finch", "harbor", "heron", "island", "ivy", "lantern", "maple", "meadow", "orchard", "otter", "pebble",
+    "pine", "plum", "quarry", "raven", "river", "saddle", "spruce", "thistle", "willow", "wren",
+)  # fmt: skip
+
+
+def plan_name(session_id: str) -> str:
+    """Three words that a person can tell apart; the same for a session whenever it is resumed."""
+    digest = blake2s(session_id.encode(), digest_size=3).digest()
+    return "-".join(
+        words[byte % len(words)] for words, byte in zip((_FIRST, _SECOND, _THIRD), digest, strict=True)
+    )
+
+
+def plan_path(session_id: str, folder: str) -> str:
+    """The file of the session's plan; a few letters of its id keep two sessions apart."""
+    tail = "".join(letter for letter in session_id if letter.isalnum())[:6]
+    return os.path.join(folder, f"{plan_name(session_id)}-{tail}.md")
+
+
+def read_plan(path: str) -> str | None:
+    """What the plan says; None when there is none that could be read."""
+    try:
+        text = read_bytes(path, LARGEST_PLAN).decode(errors="replace").strip()
+    except OSError:
+        return None
+    return text or None
+
+
+def write_plan(path: str, text: str) -> None:
+    """Replace the plan.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    write_atomic(path, text[:LARGEST_PLAN].encode(errors="replace"), mode=0o600)
+
+
+def full_reminder(path: str, *, exists: bool, extra: str | None = None) -> str:
+    """What holds while a plan is being made."""
+    state = "holds the plan so far: change it" if exists else "does not exist yet: create it"
+    own = f"\n\n{extra.strip()}" if extra and extra.strip() else ""
+    return f"{MARK}\n{_RULES.format(path=path, state=state)}{own}"
+
+
+def sparse_reminder(path: str) -> str:
+    return (
+        f"{MARK}\nPlan mode still holds: only {path} may be written. End your turn with a question to the "
+        "user or with ExitPlanMode."
+    )
+
+
+def left_reminder(path: str, *, exists: bool) -> str:
+    kept = f" The plan is in {path}." if exists else ""
+    return f"{LEFT}\nYou may make changes again, as the permission mode allows.{kept}"
+
+
+def restored_plan(path: str) -> str | None:
+    """The plan as a compaction gives it back."""
+    if (plan := read_plan(path)) is None:
+        return None
+    text = plan if len(plan) <= _SHOWN else f"{plan[:_SHOWN]}\n…"
+    return f"# The plan of this session\nIt is kept in {path}.\n\n{text}"
+
+
+MARK = "# Plan mode"
+LEFT = "# Plan mode has ended"
+
+_RULES = """\
+Make no changes now: edit no file, run nothing that changes anything, whatever else you were told. The one \
+exception is the plan itself: {path} {state} with Write or Edit.
+
+1. Understand: read the code that matters and ask the user (AskUserQuestion) where the request leaves a \
+choice.
+2. Plan: write into the file what will be done, in which files, in which order, and how it will be checked. \
+One way, \
+not a list of alternatives; short enough to be read, exact enough to be carried out.
+3. Hand it in: call ExitPlanMode. The user reads the file and decides. Do not ask for approval in any other \
+way.
+
+End every turn with a question to the user or with ExitPlanMode."""

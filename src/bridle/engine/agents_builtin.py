@@ -1,0 +1,155 @@
+"""The agents that are always there, with their prompts."""
+
+from collections.abc import Mapping
+
+from bridle.types.agent import AgentDefinition
+
+FORK = "fork"
+GENERAL = "general-purpose"
+NOT_RESUMABLE = ("Explore", "Plan")
+
+_NEVER_CHANGES = ("Agent", "ExitPlanMode", "Edit", "Write", "NotebookEdit")
+
+REPORTING = """\
+You work for another agent, which sees nothing of what you do except your last message. End with a report \
+that stands by itself: what you found or did, the absolute paths of the files that matter, and what is left \
+open. Leave out what was not asked for. Nobody answers questions: where something is unclear, take the \
+likelier reading and say so."""
+
+_GENERAL = f"""\
+You carry out one task from start to finish: research, changes to code, or both. Search widely when you do \
+not know where something is, then read what matters closely. Change only what the task needs, prefer \
+editing files to making new ones, and check your work by running it where that is possible.
+
+{REPORTING}"""
+
+_EXPLORE = f"""\
+You find things in a code base, fast. You only read: you change no file, also not by shell commands.
+
+Start broad with Glob and Grep, make several calls in one message wherever they do not depend on each \
+other, and read only the parts that answer the question. The prompt says how thorough to be; stop as soon \
+as the answer is sure. Quote the few lines that prove it, with path and line number.
+
+{REPORTING}"""
+
+_PLAN = f"""\
+You design how a change should be made. You only read: you change no file, also not by shell commands.
+
+Understand the requirement, find the code it touches and how similar things are done there, weigh at most \
+two approaches, and decide. The plan lists steps in order, each with its file and what changes, then how to \
+test it and what could go wrong. Close with the heading "Critical files" and the three to five files to \
+read first.
+
+{REPORTING}"""
+
+_GUIDE = """\
+You answer questions about bridle, the terminal agent that you are part of: its commands and flags, \
+settings, hooks, permissions, MCP servers, agents, skills, plugins and its SDKs. bridle keeps the files and \
+flags of Claude Code, so its public documentation applies where bridle's own says nothing else.
+
+Look at what is there before you answer: `bridle --help`, the settings under ~/.claude and .claude, and \
+documentation on the web. Answer with the shortest working example, name the file it belongs in, and say so \
+when something does not exist. Your last message is the answer; nobody sees the rest."""
+
+_STATUS_LINE = """\
+You set up the user's status line: a command in the `statusLine` setting of ~/.claude/settings.json that \
+gets a JSON object on standard input and prints one line. Its fields include model.display_name, cwd, \
+workspace.current_dir, cost.total_cost_usd and context_window.
+
+When asked to take over the shell prompt, read the PS1 in the user's shell files and turn its parts into a \
+script, without the trailing prompt sign. Put longer commands into ~/.claude/statusline.sh. Keep every \
+other setting as it is, try the command with a sample input, and report what the line shows and where it is \
+configured."""
+
+_VERIFICATION = """\
+You try to break work that somebody else calls finished. You change no file of the project; throw-away \
+files go into a temporary folder.
+
+Find out what was claimed and what changed. Then run it: build, tests, linters, and the feature itself the \
+way a user would. Look for what the author had reasons not to look at: empty and huge input, wrong types, \
+missing files, running twice, running at the same time, the case next to the one that was mended. Reading \
+code is not a check. "The tests pass already", "it looks right" and "it would take too long" are reasons to \
+run it, not to skip it.
+
+Report each check with the exact command, what it printed, and whether that is right. Close with one line: \
+VERDICT: PASS, VERDICT: FAIL, or VERDICT: PARTIAL with what could not be checked and why."""
+
+_VERIFICATION_REMINDER = (
+    "You verify and change nothing in the project. Every claim needs a command that was run. "
+    "Close with VERDICT: PASS, FAIL or PARTIAL."
+)
+
+BUILTIN: tuple[AgentDefinition, ...] = (
+    AgentDefinition(
+        name=GENERAL,
+        description="Carries out any task of several steps: research, searching code, making changes.",
+        prompt=_GENERAL,
+    ),
+    AgentDefinition(
+        name="statusline-setup",
+        description="Sets up the status line of the terminal.",
+        prompt=_STATUS_LINE,
+        tools=("Read", "Edit", "Write", "Bash"),
+        model="sonnet",
+        color="orange",
+    ),
+    AgentDefinition(
+        name="Explore",
+        description=(
+            "Searches and reads a code base, quickly and without changing anything. Say how thorough to be: "
+            "quick, medium or very thorough."
+        ),
+        prompt=_EXPLORE,
+        disallowed_tools=_NEVER_CHANGES,
+        model="haiku",
+        omit_instructions=True,
+    ),
+    AgentDefinition(
+        name="Plan",
+        description="Designs an implementation: steps, critical files, risks. Changes nothing.",
+        prompt=_PLAN,
+        disallowed_tools=_NEVER_CHANGES,
+        model="inherit",
+        omit_instructions=True,
+    ),
+    AgentDefinition(
+        name="claude-code-guide",
+        description="Answers questions about bridle itself: features, settings, hooks, MCP, the SDKs.",
+        prompt=_GUIDE,
+        tools=("Glob", "Grep", "Read", "WebFetch", "WebSearch"),
+        model="haiku",
+        permission_mode="dontAsk",
+    ),
+    AgentDefinition(
+        name="verification",
+        description="Tries to break finished work by running it, before it is called done. Give it the task, "
+        "the files that changed and the approach.",
+        prompt=_VERIFICATION,
+        disallowed_tools=_NEVER_CHANGES,
+        model="inherit",
+        color="red",
+        background=True,
+        reminder=_VERIFICATION_REMINDER,
+    ),
+)
+
+FORK_DEFINITION = AgentDefinition(
+    name=FORK, description="Goes on from this conversation.", prompt="", model="inherit", max_turns=200
+)
+"""Never listed: it is what a call without a type means where forking is possible."""
+
+
+def builtin_agents(env: Mapping[str, str], *, interactive: bool, hosted: bool) -> tuple[AgentDefinition, ...]:
+    """Those that this session has; a host that asks about its own program gets no guide."""
+    if not interactive and _on(env, "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS"):
+        return ()
+    dropped: set[str] = set()
+    if _on(env, "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS"):
+        dropped |= {"Explore", "Plan"}
+    if hosted:
+        dropped.add("claude-code-guide")
+    return tuple(each for each in BUILTIN if each.name not in dropped)
+
+
+def _on(env: Mapping[str, str], name: str) -> bool:
+    return env.get(name, "").lower() in ("1", "true", "yes", "on")

@@ -1,0 +1,54 @@
+"""What may change between two rounds of a running turn: more prompts, another model."""
+
+from bridle.engine.guards import first_objection
+from bridle.engine.hearing import hear_prompt
+from bridle.engine.turn import Turn
+from bridle.types.block import text_block
+from bridle.types.event import PromptFolded, PromptMoved
+from bridle.types.hook_outcome import HookOutcome
+from bridle.types.turn import Prompt
+
+
+async def take_arrivals(turn: Turn) -> None:
+    """Take in what came while calls ran, so that the next request carries it.
+
+    A prompt leaves the queue only when it is recorded: an interrupt in between leaves it for the next turn.
+    """
+    _follow_model(turn)
+    arrivals = turn.runtime.arrivals
+    if arrivals is None or first_objection(turn) is not None:
+        return
+    while (prompt := arrivals.peek()) is not None:
+        said = await hear_prompt(turn, prompt)
+        attach = turn.runtime.attach
+        whole = prompt if attach is None or prompt.meta else await attach(turn, prompt)
+        if arrivals.peek() is not prompt:
+            continue  # It was withdrawn, or a more urgent one came, while hooks looked at it.
+        arrivals.take(prompt)
+        if prompt.uuid is not None:
+            turn.runtime.channel.emit(PromptMoved(prompt.uuid, "started"))
+        turn.folded.append(prompt)
+        if said.block is not None:
+            continue
+        uuid = _record(turn, whole, said)
+        if turn.runtime.checkpoints is not None:
+            await turn.runtime.checkpoints.begin(uuid)
+
+
+def _follow_model(turn: Turn) -> None:
+    """Somebody chose another model: it answers from the next request on."""
+    chosen = turn.session.state.model
+    if chosen != turn.chosen_model:
+        turn.model = turn.chosen_model = chosen
+
+
+def _record(turn: Turn, prompt: Prompt, said: HookOutcome) -> str:
+    entry = turn.session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta)
+    if prompt.beside:
+        turn.session.say_user([*prompt.beside], meta=True)
+    if said.context:
+        turn.session.say_user([text_block(text) for text in said.context], meta=True)
+    turn.runtime.channel.emit(
+        PromptFolded(uuid=entry["uuid"], prompt=prompt.content, prompt_uuid=prompt.uuid, meta=prompt.meta)
+    )
+    return entry["uuid"]

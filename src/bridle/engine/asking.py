@@ -1,0 +1,78 @@
+"""Puts a doubt of the gate to whoever can settle it: a person, a host program, or a hook in their place."""
+
+import asyncio
+
+from bridle.engine.call import Call
+from bridle.engine.hearing import tell_person
+from bridle.engine.planning import plan_suggestions, with_plan
+from bridle.engine.turn import Turn
+from bridle.types.hook import PermissionRequest
+from bridle.types.permission import Allow, Ask, Deny
+from bridle.types.question import Answer, PermissionQuestion, Permitted, Refused
+from bridle.types.tool import Tool
+
+_QUIET = "CLAUDE_CODE_DISABLE_PERMISSION_PROMPT_NOTIFY_HOOKS"
+
+
+async def answer_to(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer:
+    """The first answer that counts, the other side's or that of a hook; both are asked at once.
+
+    When both have answered, the hook's counts.
+    """
+    hooks = turn.runtime.hooks
+    question = _question(call, tool, turn, doubt)
+    if not hooks.hears("PermissionRequest") and not hooks.hears("Notification"):
+        return await turn.runtime.channel.ask(question)
+    asked = asyncio.ensure_future(turn.runtime.channel.ask(question))
+    standing_in = asyncio.ensure_future(_hear(call, tool, turn, doubt))
+    try:
+        # The question goes out before hooks are told of it.
+        await asyncio.sleep(0)
+        if not asked.done():
+            _tell_of_question(turn, tool)
+        await asyncio.wait([asked, standing_in], return_when=asyncio.FIRST_COMPLETED)
+        if asked.done() and not standing_in.done() and not _is_nobodys(asked.result()):
+            return asked.result()
+        return await standing_in or await asked
+    finally:
+        for task in (asked, standing_in):
+            task.cancel()
+        await asyncio.gather(asked, standing_in, return_exceptions=True)
+
+
+async def _hear(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer | None:
+    """What hooks answer in a person's place; where no stand-in will do, only a refusal counts."""
+    event = PermissionRequest(tool=tool.name, input=call.input, suggestions=doubt.suggestions)
+    said = await turn.runtime.hooks.fire(event)
+    match said.decision:
+        case Deny(reason=reason):
+            return Refused(message=reason, interrupt=said.interrupt)
+        case Allow() if doubt.reason_type != "safetyCheck":
+            return Permitted(input=said.updated_input, updates=said.updated_permissions)
+        case _:
+            return None
+
+
+def _tell_of_question(turn: Turn, tool: Tool) -> None:
+    if turn.runtime.env.get(_QUIET, "") in ("", "0", "false"):
+        message = f"Your approval is needed for a call of {tool.name}."
+        tell_person(turn.runtime.hooks, "permission_prompt", message)
+
+
+def _is_nobodys(answer: Answer) -> bool:
+    return isinstance(answer, Refused) and not answer.by_person
+
+
+def _question(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> PermissionQuestion:
+    return PermissionQuestion(
+        call_id=call.id,
+        tool=tool.name,
+        input=with_plan(call, turn) if tool.name == "ExitPlanMode" else call.input,
+        reason=doubt.reason,
+        reason_type=doubt.reason_type,
+        suggestions=plan_suggestions(turn.runtime.modes)
+        if tool.name == "ExitPlanMode"
+        else doubt.suggestions,
+        blocked_path=doubt.blocked_path,
+        parts=doubt.parts,
+    )

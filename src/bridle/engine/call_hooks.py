@@ -1,0 +1,139 @@
+"""What hooks are told of a call, and what their words do to it."""
+
+from collections.abc import Awaitable, Callable
+
+from bridle.engine.call import Call
+from bridle.engine.rewriting import rewritten
+from bridle.engine.turn import Turn
+from bridle.types.block import text_of
+from bridle.types.event import Noticed
+from bridle.types.hook import (
+    NOTHING_SAID,
+    CwdChanged,
+    HookOutcome,
+    PermissionDenied,
+    PostToolUse,
+    PostToolUseFailure,
+    PreToolUse,
+    TaskCompleted,
+    TaskCreated,
+)
+from bridle.types.permission import Deny
+from bridle.types.tool import ListedTask, Tool, ToolOutput
+
+
+async def hear_call(call: Call, tool: Tool, turn: Turn) -> HookOutcome:
+    """The third phase: what hooks say before the call; one that stops the turn lets the call run first."""
+    if not turn.runtime.hooks.hears("PreToolUse"):
+        return NOTHING_SAID
+    said = await turn.runtime.hooks.fire(PreToolUse(tool=tool.name, input=call.input, call_id=call.id))
+    _stop(turn, said)
+    return said
+
+
+async def wants_to_wait(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]]) -> bool:
+    """Whether a call that a hook puts off can be; otherwise it goes on as if the hook had said nothing."""
+    if turn.runtime.defers and await is_alone():
+        return True
+    why = "it is not the only one" if turn.runtime.defers else "somebody waits for it"
+    turn.runtime.channel.emit(Noticed(f"A call of {call.name} cannot be put off: {why}.", "warning"))
+    return False
+
+
+async def hear_result(
+    call: Call, tool: Tool, turn: Turn, output: ToolOutput, *, seconds: float
+) -> tuple[ToolOutput, tuple[str, ...]]:
+    """The sixth phase: the result as hooks leave it, and their words for the model."""
+    if not turn.runtime.hooks.hears("PostToolUse"):
+        return output, ()
+    said = await turn.runtime.hooks.fire(
+        PostToolUse(
+            tool=tool.name,
+            input=call.input,
+            call_id=call.id,
+            response=output.data,
+            duration_ms=round(seconds * 1000),
+        )
+    )
+    _stop(turn, said)
+    if said.updated_output is not None:
+        output = _replace(tool, turn, output, said)
+    return output, (*said.context, *((said.block,) if said.block is not None else ()))
+
+
+async def hear_failure(
+    call: Call, tool: Tool, turn: Turn, output: ToolOutput, *, seconds: float
+) -> tuple[str, ...]:
+    """The sixth phase of a call that failed: what hooks want the model to know."""
+    if not turn.runtime.hooks.hears("PostToolUseFailure"):
+        return ()
+    said = await turn.runtime.hooks.fire(
+        _failure(call, tool, text_of(output.content), interrupted=False, seconds=seconds)
+    )
+    _stop(turn, said)
+    return said.context
+
+
+def hear_interrupt(call: Call, tool: Tool, turn: Turn, *, seconds: float) -> None:
+    """Tell hooks of a call that was cut off; nobody can wait for them now."""
+    if turn.runtime.hooks.hears("PostToolUseFailure"):
+        event = _failure(call, tool, "The call was interrupted.", interrupted=True, seconds=seconds)
+        turn.runtime.hooks.notify(event)
+
+
+async def hear_move(turn: Turn, before: str) -> None:
+    """Tell hooks that the session stands in another folder now."""
+    hooks, now = turn.runtime.hooks, turn.runtime.workspace.cwd
+    if now != before and (hooks.hears("CwdChanged") or hooks.hears("FileChanged")):
+        await hooks.fire(CwdChanged(old_cwd=before, new_cwd=now))
+
+
+async def hear_task(turn: Turn, task: ListedTask) -> str | None:
+    """Tell hooks of an item of a task list; why it must not be made, or is not done yet."""
+    kind = TaskCreated if task.moment == "created" else TaskCompleted
+    if not turn.runtime.hooks.hears(kind.__name__):
+        return None
+    said = await turn.runtime.hooks.fire(
+        kind(
+            task_id=task.id,
+            task_subject=task.subject,
+            task_description=task.description,
+            teammate_name=task.owner,
+            team_name=task.team,
+        )
+    )
+    return said.block or said.stop
+
+
+async def hear_denial(call: Call, tool: Tool, turn: Turn, denied: Deny) -> bool:
+    """Tell hooks that a model refused the call; whether one says that it may be tried again."""
+    if not turn.runtime.hooks.hears("PermissionDenied"):
+        return False
+    said = await turn.runtime.hooks.fire(
+        PermissionDenied(tool=tool.name, input=call.input, call_id=call.id, reason=denied.reason)
+    )
+    return said.retry
+
+
+def _failure(call: Call, tool: Tool, error: str, *, interrupted: bool, seconds: float) -> PostToolUseFailure:
+    return PostToolUseFailure(
+        tool=tool.name,
+        input=call.input,
+        call_id=call.id,
+        error=error,
+        is_interrupt=interrupted,
+        duration_ms=round(seconds * 1000),
+    )
+
+
+def _replace(tool: Tool, turn: Turn, output: ToolOutput, said: HookOutcome) -> ToolOutput:
+    if (changed := rewritten(output, said.updated_output)) is not None:
+        return changed
+    text = f"A hook gave {tool.name} an output of another shape than its own; it was not used."
+    turn.runtime.channel.emit(Noticed(text, "warning"))
+    return output
+
+
+def _stop(turn: Turn, said: HookOutcome) -> None:
+    if said.stop is not None:
+        turn.stopped_by, turn.stopped_by_hook = said.stop, True

@@ -1,0 +1,301 @@
+"""Makes room in the window: the old part of a conversation gives way to a summary of it."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct, to_builtins
+
+from bridle.context.plans import restored_plan
+from bridle.context.report import Dropped, dropped
+from bridle.context.restoration import restored
+from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_around, weight
+from bridle.context.summary import opening_text, read_summary, summary_request
+from bridle.context.tokens import tokens_now
+from bridle.engine.guards import money_limit
+from bridle.engine.heeding import heed
+from bridle.engine.planning import plan_file, plan_rules
+from bridle.engine.request import fixed_units, request_for
+from bridle.engine.turn import Turn
+from bridle.sessions.conversation import fold, is_prompt
+from bridle.types.block import AssistantMessage, SentMessage, UserBlock, text_block, text_of
+from bridle.types.entry import ConversationEntry
+from bridle.types.errors import ProviderError
+from bridle.types.event import CompactionFinished, CompactionStarted, Noticed, UserSaid
+from bridle.types.history import History
+from bridle.types.hook import PostCompact, PreCompact, SessionStart
+from bridle.types.model import Completed
+from bridle.types.usage import Usage
+
+Trigger = Literal["manual", "auto"]
+
+_MOST_FAILURES = 3
+_MOST_TRIES = 3
+_KEPT_SHARE = 10
+"""One part in so many of what may be used stays as it is when nobody asked for the compaction."""
+_SUMMARY_TOKENS = 20_000
+_NOTES_TAIL_TOKENS = 40_000
+"""More than this since the notes were written is not left to them."""
+_GAP = re.compile(r"(\d{4,})\s*tokens?\s*>\s*(\d{4,})")
+
+
+class CompactionFailed(Exception):
+    """Nothing was changed; the text says why."""
+
+
+class Compaction(Struct, frozen=True, kw_only=True):
+    """What a compaction did."""
+
+    boundary: str
+    tokens_before: int
+    tokens_after: int
+    dropped: tuple[Dropped, ...]
+    summary: str
+
+
+async def compact(
+    turn: Turn,
+    *,
+    trigger: Trigger,
+    focus: str = "",
+    keep_from: str | None = None,
+    replace_from: str | None = None,
+    in_turn: bool = True,
+) -> Compaction:
+    """Replace the conversation by a summary and what must stay word for word.
+
+    `keep_from` is the first entry that stays as it is; without it the newest rounds stay when the engine
+    compacts by itself, and nothing does when somebody asks for it. With `replace_from` it is the other way
+    round: that prompt and all after it give way, and what stands before it stays.
+
+    Raises:
+        CompactionFailed: the conversation is as it was.
+    """
+    runtime, session = turn.runtime, turn.session
+    began = runtime.clock()
+    runtime.channel.emit(CompactionStarted(trigger=trigger))
+    heed(session)
+    try:
+        cut = _cut(turn, trigger, keep_from, replace_from)
+        focus = await _hear(turn, trigger, focus)
+        summary = _from_notes(turn, trigger, focus, cut) or await _summarise(turn, cut, focus)
+    except CompactionFailed as failure:
+        runtime.channel.emit(CompactionFinished(trigger=trigger, error=str(failure)))
+        raise
+    done = _replace(turn, summary, cut, trigger=trigger, in_turn=in_turn, began=began)
+    session.swap(failed_compactions=0)
+    runtime.watch.forget(session.id)
+    await _tell_hooks(turn, trigger, summary.text)
+    return done
+
+
+async def compact_if_it_works(turn: Turn) -> bool:
+    """Compact because there is no room; whether there is some now. It is not tried for ever."""
+    failures = turn.session.state.failed_compactions
+    if failures >= _MOST_FAILURES:
+        return False
+    try:
+        await compact(turn, trigger="auto")
+    except CompactionFailed as failure:
+        turn.session.swap(failed_compactions=failures + 1)
+        turn.runtime.channel.emit(Noticed(f"The conversation could not be compacted: {failure}", "warning"))
+        return False
+    return True
+
+
+class _Cut(Struct, frozen=True, kw_only=True):
+    """Which entries stay."""
+
+    head: Sequence[ConversationEntry] = ()
+    tail: Sequence[ConversationEntry] = ()
+    count: int
+    """How many entries, from the first on, the summary is made of."""
+    partly: bool = False
+    """Somebody chose the place."""
+
+
+class _Summary(Struct, frozen=True):
+    text: str
+    tail: Sequence[ConversationEntry] | None = None
+    """What must stay besides, where the summary says so itself."""
+
+
+def _cut(turn: Turn, trigger: Trigger, keep_from: str | None, replace_from: str | None) -> _Cut:
+    entries = turn.session.entries
+    if replace_from is not None:
+        at = _place(entries, replace_from)
+        if at == 0 or not _begins_turn(entries[at]):
+            raise CompactionFailed("choose a prompt behind the first one, so that something stays.")
+        return _Cut(head=entries[:at], count=len(entries), partly=True)
+    if keep_from is not None:
+        at = _place(entries, keep_from)
+        return _Cut(tail=entries[at:], count=at, partly=True)
+    if trigger == "manual":
+        return _Cut(count=len(entries))
+    measured = turn.session.state.measured
+    tokens = turn.runtime.window(turn.model).compact_at // _KEPT_SHARE
+    kept = newest_rounds(entries, units=round(tokens / measured.ratio) if measured else tokens * 4)
+    # What stays is summarised as well when the engine compacts: the request is the cached one and a bit.
+    return _Cut(tail=kept, count=len(entries))
+
+
+def _place(entries: Sequence[ConversationEntry], uuid: str) -> int:
+    at = next((i for i, entry in enumerate(entries) if entry["uuid"] == uuid), None)
+    if at is None:
+        raise CompactionFailed("there is no such message in this conversation.")
+    return at
+
+
+def _begins_turn(entry: ConversationEntry) -> bool:
+    return entry["type"] == "user" and is_prompt(entry)
+
+
+def _from_notes(turn: Turn, trigger: Trigger, focus: str, cut: _Cut) -> _Summary | None:
+    """The notes of the session in place of a summary: no model need be asked when they are up to date."""
+    notes = turn.runtime.notes
+    if notes is None or trigger != "auto" or focus or cut.partly:
+        return None
+    known = notes.standing(turn.session)
+    if known is None:
+        return None
+    at = next((i for i, entry in enumerate(turn.session.entries) if entry["uuid"] == known.up_to), None)
+    if at is None:
+        return None
+    since = turn.session.entries[at + 1 :]
+    measured = turn.session.state.measured
+    ratio = measured.ratio if measured else 0.25
+    if weight(since) * ratio > _NOTES_TAIL_TOKENS:
+        return None
+    tail = newest_rounds(turn.session.entries, units=round(_NOTES_TAIL_TOKENS / 4 / ratio))
+    return _Summary(known.text, tail if len(tail) >= len(since) else rounds_around(turn.session.entries, at))
+
+
+async def _hear(turn: Turn, trigger: Trigger, focus: str) -> str:
+    if not any(entry["type"] == "assistant" for entry in turn.session.entries):
+        raise CompactionFailed("there is nothing to compact yet.")
+    said = await turn.runtime.hooks.fire(PreCompact(trigger=trigger, custom_instructions=focus))
+    if said.block is not None:
+        raise CompactionFailed(f"a hook refused it: {said.block}")
+    return "\n".join((focus, *said.context)).strip()
+
+
+async def _summarise(turn: Turn, cut: _Cut, focus: str) -> _Summary:
+    """The summary of what gives way; where even that is too long, of what is left of it."""
+    entries = turn.session.entries[: cut.count]
+    ask: SentMessage = {"role": "user", "content": _request(turn, cut, focus)}
+    whole = cut.count == len(turn.session.entries)
+    history = turn.session.history if whole else fold(entries)
+    for _ in range(_MOST_TRIES):
+        try:
+            answer = await _ask(turn, history.extended(ask))
+            return _Summary(read_summary(answer))
+        except ValueError as flaw:
+            raise CompactionFailed(f"{flaw}; nothing was changed.") from flaw
+        except ProviderError as error:
+            if not error.is_prompt_too_long:
+                raise CompactionFailed(f"the model could not summarise it: {error}") from error
+            drop = oldest_rounds_to_drop(entries, units=_missing_units(turn, str(error)))
+            if not drop:
+                break
+            entries = entries[drop:]
+            history = fold(entries)
+    raise CompactionFailed(
+        "it is too long even to be summarised; use /clear, or rewind to an earlier message."
+    )
+
+
+def _request(turn: Turn, cut: _Cut, focus: str) -> str:
+    if not cut.head:
+        return summary_request(focus)
+    first = turn.session.entries[len(cut.head)]
+    words = text_of(first["message"]["content"]) if first["type"] == "user" else ""
+    return summary_request(focus, since=words)
+
+
+async def _ask(turn: Turn, history: History) -> AssistantMessage:
+    """One model call that shares prompt, tools and history with the conversation, so the cache is used."""
+    if (objection := money_limit(turn)) is not None:
+        raise CompactionFailed(" ".join(objection.errors))
+    facts = turn.runtime.facts(turn.model)
+    request = request_for(turn, history, max_tokens=min(facts.max_output, _SUMMARY_TOKENS))
+    async for event in turn.runtime.provider.stream(request):
+        if isinstance(event, Completed):
+            turn.spend(event.message["model"], Usage.from_api(event.message["usage"]), main=False)
+            return event.message
+    raise CompactionFailed("the model gave no answer.")
+
+
+def _missing_units(turn: Turn, text: str) -> int | None:
+    """How much too long a request was, where the service says so."""
+    if (found := _GAP.search(text)) is None:
+        return None
+    measured = turn.session.state.measured
+    return round((int(found[1]) - int(found[2])) / (measured.ratio if measured else 0.25))
+
+
+def _replace(
+    turn: Turn, summary: _Summary, cut: _Cut, *, trigger: Trigger, in_turn: bool, began: float
+) -> Compaction:
+    runtime, session = turn.runtime, turn.session
+    fixed, measured = fixed_units(turn), session.state.measured
+    before = tokens_now(session.history, measured, fixed=fixed)
+    tail = cut.tail if summary.tail is None else summary.tail
+    gone = dropped(
+        session.entries[len(cut.head) : len(session.entries) - len(tail)],
+        measured.ratio if measured else 0.25,
+    )
+    metadata: dict[str, Any] = {"trigger": trigger, "preTokens": before, "dropped": to_builtins(gone)}
+    boundary = session.begin_anew(metadata)
+    reminders: list[UserBlock] = [] if cut.head else [*runtime.briefing.anew()]
+    if reminders:
+        session.say_user(reminders, meta=True)
+    for entry in cut.head:
+        session.repeat(entry)
+    text = opening_text(
+        summary.text,
+        pins=session.state.ledger.texts,
+        transcript=runtime.transcript,
+        in_turn=in_turn and not tail,
+        partly=bool(cut.head),
+    )
+    said = session.say_user(text, summary=True)
+    for entry in tail:
+        session.repeat(entry)
+    again: list[UserBlock] = [*restored(runtime.workspace, [*cut.head, *tail], _sources(turn))]
+    if again:
+        session.say_user(again, meta=True)
+    after = tokens_now(session.history, measured, fixed=fixed)
+    turn.user_lines += 1
+    runtime.channel.emit(
+        CompactionFinished(
+            trigger=trigger,
+            boundary=boundary["uuid"],
+            tokens_before=before,
+            tokens_after=after,
+            duration_ms=round((runtime.clock() - began) * 1000),
+        )
+    )
+    runtime.channel.emit(UserSaid(uuid=said["uuid"], timestamp=said["timestamp"], content=text))
+    return Compaction(
+        boundary=boundary["uuid"],
+        tokens_before=before,
+        tokens_after=after,
+        dropped=gone,
+        summary=summary.text,
+    )
+
+
+def _sources(turn: Turn) -> tuple[Callable[[], str | None], ...]:
+    path = plan_file(turn.session, turn.runtime)
+    return (*turn.runtime.restore, lambda: restored_plan(path), lambda: plan_rules(turn))
+
+
+async def _tell_hooks(turn: Turn, trigger: Trigger, summary: str) -> None:
+    """Hooks hear of the compaction, and of the conversation that begins with it."""
+    hooks = turn.runtime.hooks
+    await hooks.fire(PostCompact(trigger=trigger, compact_summary=summary))
+    if not hooks.hears("SessionStart"):
+        return
+    said = await hooks.fire(SessionStart(source="compact", model=turn.model))
+    if said.context:
+        turn.session.say_user([text_block(text) for text in said.context], meta=True)

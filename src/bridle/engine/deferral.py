@@ -1,0 +1,28 @@
+"""Takes up a call that a hook had put off in an earlier turn."""
+
+import asyncio
+
+from bridle.engine.calls import CallQueue
+from bridle.engine.turn import Turn
+from bridle.sessions.session import Session
+from bridle.types.block import ToolUseBlock
+
+
+async def take_up_deferred(turn: Turn, call: ToolUseBlock) -> None:
+    """Run the call from its first phase on; hooks hear of it once more."""
+    async with asyncio.TaskGroup() as group:
+        calls = CallQueue(group, turn)
+        calls.add(call, flaw=None, source=_source(turn.session, call["id"]))
+        calls.release()
+
+
+def _source(session: Session, call_id: str) -> str:
+    """The entry that holds the call."""
+    return next(
+        entry["uuid"]
+        for entry in reversed(session.entries)
+        if entry["type"] == "assistant"
+        and any(
+            block["type"] == "tool_use" and block["id"] == call_id for block in entry["message"]["content"]
+        )
+    )

@@ -1,0 +1,94 @@
+"""Work on the side after turns: one thing at a time, never in anybody's way, and gone when the session is."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from bridle.engine.runtime import Runtime
+from bridle.sessions.session import Session
+from bridle.types.errors import BridleError
+from bridle.types.event import Noticed
+from bridle.types.turn import Outcome
+
+Errand = Callable[[Session, Runtime, Outcome], Awaitable[None]]
+
+_MOST_WAITING = 8
+_PATIENCE = 120.0
+
+
+class Errands:
+    """Runs chosen errands after each turn; one that still waits is not queued twice.
+
+    `idle` errands begin only when nobody has asked for anything for their number of seconds, and end as soon
+    as somebody does. Faults are told once for each errand.
+    """
+
+    def __init__(
+        self,
+        errands: dict[str, Errand],
+        *,
+        idle: dict[str, tuple[float, Errand]] | None = None,
+        patience: float = _PATIENCE,
+    ) -> None:
+        self._errands = errands
+        self._idle = idle or {}
+        self._patience = patience
+        self._waiting: dict[str, tuple[Session, Runtime, Outcome]] = {}
+        self._worker: asyncio.Task[None] | None = None
+        self._sleepers: set[asyncio.Task[None]] = set()
+        self._told: set[str] = set()
+        self._closed = False
+
+    def begin_turn(self) -> None:
+        """Somebody is back: what waits for a pause is given up."""
+        for task in tuple(self._sleepers):
+            task.cancel()
+
+    def after_turn(self, session: Session, runtime: Runtime, outcome: Outcome) -> None:
+        """Queue what is to be done; a turn that failed or was interrupted leaves nothing to do."""
+        if self._closed or outcome.is_error:
+            return
+        for name in self._errands:
+            if name in self._waiting or len(self._waiting) < _MOST_WAITING:
+                self._waiting[name] = (session, runtime, outcome)
+        if self._waiting and (self._worker is None or self._worker.done()):
+            self._worker = asyncio.create_task(self._work())
+        for name, (seconds, errand) in self._idle.items():
+            task = asyncio.create_task(self._later(name, seconds, errand, (session, runtime, outcome)))
+            self._sleepers.add(task)
+            task.add_done_callback(self._sleepers.discard)
+
+    async def settle(self) -> None:
+        """Wait until nothing is left to do."""
+        if self._worker is not None:
+            await asyncio.shield(asyncio.gather(self._worker, return_exceptions=True))
+
+    async def close(self) -> None:
+        """Give up what is not done yet."""
+        self._closed = True
+        self._waiting.clear()
+        tasks = [task for task in (self._worker, *self._sleepers) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _work(self) -> None:
+        while self._waiting:
+            name = next(iter(self._waiting))
+            about = self._waiting.pop(name)
+            await self._run(name, self._errands[name], about)
+
+    async def _later(
+        self, name: str, seconds: float, errand: Errand, about: tuple[Session, Runtime, Outcome]
+    ) -> None:
+        await asyncio.sleep(seconds)
+        await self._run(name, errand, about)
+
+    async def _run(self, name: str, errand: Errand, about: tuple[Session, Runtime, Outcome]) -> None:
+        try:
+            async with asyncio.timeout(self._patience):
+                await errand(*about)
+        except (BridleError, OSError, ValueError, TimeoutError) as error:
+            if name not in self._told:
+                self._told.add(name)
+                reason = str(error) or "it took too long"
+                about[1].channel.emit(Noticed(f"Work in the background failed ({name}): {reason}", "info"))

@@ -1,0 +1,168 @@
+"""The fourth phase of a call: whether it may run, and with which input."""
+
+import os.path
+from typing import Any, NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from bridle.engine.asking import answer_to
+from bridle.engine.call import Call
+from bridle.engine.call_hooks import hear_denial
+from bridle.engine.grants import grant
+from bridle.engine.parsing import parse_input
+from bridle.engine.planning import plan_file
+from bridle.engine.turn import Turn
+from bridle.engine.wording import MAY_RETRY
+from bridle.host.paths import config_home
+from bridle.permissions.auto import planning_doubt
+from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.types.errors import ToolError
+from bridle.types.event import PermissionDenied
+from bridle.types.permission import Allow, Ask, Case, Decision, Deny
+from bridle.types.question import Chosen, Permitted, Refused, Supplied
+from bridle.types.tool import Tool
+from bridle.types.turn import Denial
+
+
+class Passage(Struct, frozen=True, kw_only=True):
+    """A call that the gate lets through, with what was known when it did."""
+
+    call: Call
+    input: Any
+    case: Case
+
+
+class TurnedAway(Exception):
+    """The gate did not let the call through; the text is for the model."""
+
+
+async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Passage:
+    """The fourth phase: what to run.
+
+    Raises:
+        TurnedAway: nothing.
+    """
+    case = _case(call, tool, input, turn, hook=hook)
+    decision = turn.runtime.decide(case)
+    judge = turn.runtime.judge
+    if isinstance(decision, Ask) and case.mode == "auto" and judge is not None and not decision.needs_person:
+        decision = await judge(turn, case, decision)
+    elif judge is not None and (planning := planning_doubt(case, decision)) is not None:
+        reviewed = await judge(turn, case, planning)
+        decision = reviewed if isinstance(reviewed, Allow) else decision
+    match decision:
+        case Allow():
+            return Passage(call=call, input=input, case=case)
+        case Deny():
+            await _turn_away(call, tool, turn, decision)
+        case Ask():
+            return await _ask(Passage(call=call, input=input, case=case), tool, turn, decision)
+
+
+async def _ask(asked: Passage, tool: Tool, turn: Turn, doubt: Ask) -> Passage:
+    """Put the call to whoever can approve it; what they approve is this input or the one they give."""
+    call = asked.call
+    answer = await answer_to(call, tool, turn, doubt)
+    match answer:
+        case Permitted():
+            await grant(turn, answer.updates)
+            return await _approved(asked, answer, tool, turn)
+        case Refused(by_person=False):
+            denied = Deny(doubt.reason, doubt.reason_type, doubt.rule)
+            await _turn_away(call, tool, turn, denied, message=answer.message)
+        case Refused():
+            turn.denials.append(Denial(tool.name, call.id, call.input))
+            if answer.interrupt:
+                turn.stopped_by = answer.message
+            raise TurnedAway(answer.message)
+        case Chosen() | Supplied():
+            raise ToolError(
+                f"{tool.name} was not run: the permission question got an answer of another kind."
+            )
+
+
+async def _approved(asked: Passage, answer: Permitted, tool: Tool, turn: Turn) -> Passage:
+    """The approval holds for one input only, and a denial that counts by now beats it."""
+    if answer.input is None or answer.input == asked.call.input:
+        passage = asked
+        # The files stay those that were shown; if they lead elsewhere by now, opening them fails.
+        case = msgspec.structs.replace(asked.case, rules=turn.rules)
+    else:
+        call = msgspec.structs.replace(asked.call, input=answer.input)
+        input = parse_input(tool, call)
+        case = _case(call, tool, input, turn, hook=None)
+        passage = Passage(call=call, input=input, case=case)
+    decision = turn.runtime.decide(case)
+    # A session that does not ask denies what it would ask about; that is not what the person was asked.
+    if isinstance(decision, Deny) and decision.reason_type != "mode":
+        await _turn_away(passage.call, tool, turn, decision)
+    return passage
+
+
+async def _turn_away(
+    call: Call, tool: Tool, turn: Turn, denied: Deny, *, message: str | None = None
+) -> NoReturn:
+    text = message or f"Permission to use {tool.name} was denied: {denied.reason}."
+    turn.denials.append(Denial(tool.name, call.id, call.input))
+    turn.runtime.channel.emit(
+        PermissionDenied(
+            call_id=call.id,
+            tool=tool.name,
+            input=call.input,
+            message=text,
+            reason=denied.reason,
+            reason_type=denied.reason_type,
+        )
+    )
+    if denied.reason_type == "classifier" and await hear_denial(call, tool, turn, denied):
+        text = f"{text} {MAY_RETRY}"
+    raise TurnedAway(text)
+
+
+def _case(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Case:
+    asked = Asked(
+        tool=tool.name,
+        input=call.input,
+        subject=tool.subject(input),
+        read_only=tool.read_only(input),
+        access=tool.access(input, turn.runtime.workspace),
+        hook=hook,
+    )
+    case = prepare(asked, standing(turn))
+    skills = turn.runtime.skills
+    if tool.name != "Skill" or skills is None:
+        return case
+    return msgspec.structs.replace(case, rules=(*case.rules, *skills.rules_for(asked.subject)))
+
+
+def standing(turn: Turn) -> Standing:
+    runtime, state, workspace = turn.runtime, turn.session.state, turn.runtime.workspace
+    sandbox = runtime.sandbox
+    configuration = config_home(runtime.env)
+    return Standing(
+        rules=turn.rules,
+        mode=state.mode,
+        cwd=workspace.cwd,
+        start=workspace.start,
+        roots=workspace.roots,
+        readable=(runtime.storage, os.path.join(configuration, "plans")),
+        own=_own(turn),
+        home=runtime.env.get("HOME") or os.path.expanduser("~"),
+        config_home=configuration,
+        confines=lambda command: sandbox is not None and runtime.sandbox_allows and sandbox.covers(command),
+        may_leave_sandbox=sandbox is None or sandbox.may_be_left,
+        # Where nobody answers, the channel says so; then an ask is a denial.
+        attended=True,
+        trusted=runtime.trusted,
+    )
+
+
+def _own(turn: Turn) -> tuple[str, ...]:
+    """What the model may always write: the notes it is asked to keep, and the plan while it makes one."""
+    kept = (os.path.realpath(turn.runtime.memory),) if turn.runtime.memory is not None else ()
+    if turn.session.state.mode != "plan":
+        return kept
+    folder, name = os.path.split(plan_file(turn.session, turn.runtime))
+    # Only the folder is followed: a link in place of the plan itself would lead elsewhere.
+    return (*kept, os.path.join(os.path.realpath(folder), name))

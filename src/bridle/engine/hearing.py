@@ -1,0 +1,181 @@
+"""What hooks are told of a turn, and what their words do to it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from bridle.engine.turn import Ending, Turn
+from bridle.types.block import text_block, text_of
+from bridle.types.errors import ApiErrorKind, ProviderError
+from bridle.types.event import Noticed
+from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome, Hooks
+from bridle.types.task import Task
+from bridle.types.turn import Prompt
+
+if TYPE_CHECKING:
+    from bridle.types.hook import BackgroundTask, BatchCall
+
+_MOST_STOP_BLOCKS = 8
+
+
+async def hear_prompt(turn: Turn, prompt: Prompt) -> HookOutcome:
+    """What hooks say to a prompt; text that nobody wrote is no prompt to them."""
+    if prompt.meta or not turn.runtime.hooks.hears("UserPromptSubmit"):
+        return NOTHING_SAID
+    from bridle.types.hook import UserPromptSubmit
+
+    return await turn.runtime.hooks.fire(UserPromptSubmit(prompt=text_of(prompt.content)))
+
+
+async def hear_expansion(
+    hooks: Hooks,
+    *,
+    name: str,
+    arguments: str,
+    prompt: str,
+    source: str | None = None,
+    kind: Literal["slash_command", "mcp_prompt"] = "slash_command",
+) -> HookOutcome:
+    """What hooks say before a command turns into a prompt: `block` refuses it, `context` goes beside it."""
+    if not hooks.hears("UserPromptExpansion"):
+        return NOTHING_SAID
+    from bridle.types.hook import UserPromptExpansion
+
+    return await hooks.fire(
+        UserPromptExpansion(
+            expansion_type=kind,
+            command_name=name,
+            command_args=arguments,
+            command_source=source,
+            prompt=prompt,
+        )
+    )
+
+
+def tell_person(hooks: Hooks, kind: str, message: str, *, title: str | None = None) -> None:
+    """Let hooks call somebody to the session; nobody waits for them."""
+    if hooks.hears("Notification"):
+        from bridle.types.hook import Notification
+
+        hooks.notify(Notification(message=message, title=title, kind=kind))
+
+
+def refusal(prompt: Prompt, said: HookOutcome) -> str:
+    """What the sender of a refused prompt reads, with the prompt itself unless hooks object to that."""
+    words = "" if said.suppress_original_prompt else f"\n\nThe prompt was: {text_of(prompt.content)}"
+    return f"The prompt was refused by a hook: {said.block}{words}"
+
+
+def say_heard(turn: Turn) -> None:
+    """Tell the model what hooks have had to say since the last step."""
+    if words := turn.runtime.hooks.collect():
+        turn.session.say_user([text_block(text) for text in words], meta=True)
+
+
+async def hear_batch(turn: Turn, calls: "Sequence[BatchCall]") -> None:
+    """Tell hooks that all calls of an answer are settled, before the model reads the results."""
+    from bridle.types.hook import PostToolBatch
+
+    said = await turn.runtime.hooks.fire(PostToolBatch(tool_calls=calls))
+    if said.context:
+        turn.session.say_user([text_block(text) for text in said.context], meta=True)
+    if said.stop is not None:
+        turn.stopped_by, turn.stopped_by_hook = said.stop, True
+
+
+async def hear_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
+    """What hooks say to the end of a turn: why it goes on, how it ends, or nothing."""
+    if not turn.runtime.hooks.hears("Stop"):
+        return None
+    from bridle.types.hook import Stop
+
+    said = await turn.runtime.hooks.fire(
+        Stop(active=blocks > 0, last_message=text, background_tasks=_running(turn), session_crons=())
+    )
+    if said.stop is not None:
+        return Ending("stop_hook_prevented", text=text)
+    words = "\n".join((*((said.block,) if said.block is not None else ()), *said.context))
+    if not words:
+        return None
+    most = _most_blocks(turn)
+    if most and blocks >= most:
+        notice = f"Hooks kept the turn going {most} times; it ends now all the same."
+        turn.runtime.channel.emit(Noticed(notice, "warning"))
+        return None
+    return words
+
+
+async def hear_fault(turn: Turn, kind: ApiErrorKind, details: str) -> None:
+    """Tell hooks that the turn ends because the model could not answer."""
+    if not turn.runtime.hooks.hears("StopFailure"):
+        return
+    from bridle.types.hook import StopFailure
+
+    await turn.runtime.hooks.fire(
+        StopFailure(error=kind, error_details=details, last_message=_last_words(turn))
+    )
+
+
+async def hear_fallback(turn: Turn, fallback: str) -> None:
+    """Ask hooks before another model takes over, and tell them when it has.
+
+    Raises:
+        ProviderError: a hook refuses; then nobody answers.
+    """
+    hooks = turn.runtime.hooks
+    if not hooks.hears("PreModelSwitch") and not hooks.hears("PostModelSwitch"):
+        return
+    from bridle.engine.switching import hear_switch
+
+    def switch() -> None:
+        turn.model = fallback
+
+    refused = await hear_switch(turn.session, turn.runtime, turn.model, fallback, switch=switch)
+    if refused is not None:
+        raise ProviderError(
+            f"{turn.model} is overloaded, and a hook refused to go on with {fallback}: {refused}",
+            kind="overloaded",
+        )
+
+
+async def hear_display(turn: Turn, message_id: str, index: int, text: str) -> str:
+    """The text as people are shown it; what is recorded and sent stays as the model wrote it."""
+    from bridle.types.hook import MessageDisplay
+
+    said = await turn.runtime.hooks.fire(
+        MessageDisplay(turn_id=turn.id, message_id=message_id, index=index, final=True, delta=text)
+    )
+    return text if said.display_content is None else said.display_content
+
+
+def _running(turn: Turn) -> "list[BackgroundTask]":
+    jobs = turn.runtime.workspace.jobs()
+    return [_told(task) for task in jobs if task.status == "running" and task.backgrounded]
+
+
+def _told(task: Task) -> "BackgroundTask":
+    told: BackgroundTask = {
+        "id": task.id,
+        "type": task.kind,
+        "status": task.status,
+        "description": task.description,
+    }
+    if task.agent_type is None:
+        told["command"] = task.command
+    else:
+        told["agent_type"] = task.agent_type
+    if task.name is not None:
+        told["name"] = task.name
+    return told
+
+
+def _most_blocks(turn: Turn) -> int:
+    """How often hooks may keep one turn going; 0 for as often as they like."""
+    text = turn.runtime.env.get("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "").strip()
+    return int(text) if text.isdecimal() else _MOST_STOP_BLOCKS
+
+
+def _last_words(turn: Turn) -> str | None:
+    for entry in reversed(turn.session.entries):
+        if entry["type"] == "assistant" and not entry.get("isApiErrorMessage"):
+            return text_of(entry["message"]["content"]) or None
+    return None

@@ -1,0 +1,92 @@
+"""The hooks of a session before there are any: what runs them is made, and imported, with the first one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bridle.config.sources import Layer
+from bridle.types.hook_outcome import (
+    NOTHING_SAID,
+    AskHost,
+    EndReason,
+    HookOutcome,
+    Hooks,
+    NoHooks,
+    StartSource,
+)
+
+if TYPE_CHECKING:
+    from bridle.engine.session_hooks import SessionHooks
+    from bridle.hooks.handler import FunctionHook
+    from bridle.types.hook import HookEvent
+
+
+class HookDoor:
+    """Passes events on once somebody listens; until then an event costs a look."""
+
+    def __init__(self, make: "Callable[[], SessionHooks]") -> None:
+        self._make = make
+        self._made: SessionHooks | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._made is not None
+
+    def open(self) -> "SessionHooks":
+        """What runs the hooks, made now if it was not there yet."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def hears(self, event: str) -> bool:
+        return self._made is not None and self._made.hears(event)
+
+    async def fire(self, event: "HookEvent") -> HookOutcome:
+        return NOTHING_SAID if self._made is None else await self._made.fire(event)
+
+    def notify(self, event: "HookEvent") -> None:
+        if self._made is not None:
+            self._made.notify(event)
+
+    def collect(self) -> tuple[str, ...]:
+        return () if self._made is None else self._made.collect()
+
+    def begin_turn(self, prompt_id: str) -> None:
+        if self._made is not None:
+            self._made.begin_turn(prompt_id)
+
+    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
+        """An agent's view; hooks that come later do not reach an agent that began when there were none."""
+        return NoHooks() if self._made is None else self._made.for_agent(agent_id, agent_type)
+
+    def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
+        return self.open().add_host_hooks(hooks, ask) if hooks else 0
+
+    def add_function(
+        self, event: str, hook: "FunctionHook", *, matcher: str | None = None
+    ) -> Callable[[], None]:
+        """Let a function of this process listen; what is returned takes it away again."""
+        return self.open().add_function(event, hook, matcher=matcher)
+
+    def reload(self, layers: Sequence[Layer]) -> None:
+        """Go on with other settings from the next event on."""
+        if self._made is not None or any(layer.values.get("hooks") for layer in layers):
+            self.open().reload(layers)
+
+    async def greet(self, source: StartSource) -> None:
+        """Tell hooks that a conversation begins, and the model what they have to say."""
+        if self._made is not None:
+            await self._made.greet(source)
+
+    async def say_goodbye(self, reason: EndReason = "other") -> None:
+        """Tell hooks that the conversation ends."""
+        if self._made is not None:
+            await self._made.say_goodbye(reason)
+
+    def move(self, transcript_path: str) -> None:
+        """The session goes on with another conversation, in this file."""
+        if self._made is not None:
+            self._made.move(transcript_path)
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()

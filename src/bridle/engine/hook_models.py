@@ -1,0 +1,157 @@
+"""Models that judge for hooks: one question for a prompt hook, a small agent for an agent hook."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from bridle.engine.consult import consult_beside
+from bridle.engine.loop import run_turn
+from bridle.engine.runtime import Limits, Runtime
+from bridle.hooks.judged import AskModel, RunAgent
+from bridle.permissions.rules import parse
+from bridle.sessions.session import Session
+from bridle.types.block import TextBlock, text_block, text_of
+from bridle.types.errors import ToolError
+from bridle.types.event import Event
+from bridle.types.hook_outcome import NoHooks
+from bridle.types.model import ToolDefinition
+from bridle.types.permission import Effect
+from bridle.types.question import Answer, Question, Refused
+from bridle.types.tool import Consultation, Tool, Toolbox
+from bridle.types.turn import Prompt
+from bridle.types.workspace import Workspace
+
+_READING = ("Read", "Grep", "Glob")
+_MOST_STEPS = 20
+_VERDICT_TOKENS = 1024
+_REPEAT = "Nobody can approve that here. Use what you may read, and answer."
+
+
+Resolve = Callable[[str], str]
+"""The full id of a model that a hook names."""
+
+
+def ask_model(session: Session, runtime: Runtime, resolve: Resolve) -> AskModel:
+    """One question through the door that counts and budgets."""
+
+    async def ask(prompt: str, *, system: str, model: str | None) -> str:
+        question = Consultation(prompt=prompt, system=system, max_tokens=_VERDICT_TOKENS)
+        message = await consult_beside(session, runtime, question, model=_named(runtime, model, resolve))
+        return text_of(message["content"])
+
+    return ask
+
+
+def run_inspector(
+    session: Session, runtime: Runtime, resolve: Resolve, *, transcript: str | None
+) -> RunAgent:
+    """An agent that may read and search, and nothing else; what it costs is the session's."""
+
+    async def run(prompt: str, *, system: str, model: str | None, timeout: float) -> str:
+        own = Session(cwd=runtime.workspace.cwd)
+        # A rule begins at the root of the file system with two slashes.
+        allowed = () if transcript is None else (parse(f"Read(/{transcript})", Effect.ALLOW),)
+        own.swap(
+            model=_named(runtime, model, resolve), mode="dontAsk", rules=(*session.state.rules, *allowed)
+        )
+        try:
+            async with asyncio.timeout(timeout):
+                outcome = await run_turn(own, Prompt(content=prompt), _confined(session, runtime, system))
+        finally:
+            _take_over_cost(session, own)
+        if outcome.is_error:
+            raise ToolError("; ".join(outcome.errors) or outcome.text)
+        return outcome.text
+
+    return run
+
+
+def _named(runtime: Runtime, model: str | None, resolve: Resolve) -> str:
+    return runtime.asking.small_model if model is None else resolve(model)
+
+
+def _confined(session: Session, runtime: Runtime, system: str) -> Runtime:
+    workspace = Workspace(
+        runtime.workspace.cwd, tasks=lambda: runtime.workspace.tasks, extra_roots=runtime.workspace.roots
+    )
+    most = runtime.limits.max_budget_usd
+    left = None if most is None else max(0.0, most - session.total_cost_usd)
+    return replace(
+        runtime,
+        channel=_Silence(),
+        workspace=workspace,
+        toolbox=_ReadingTools(runtime.toolbox),
+        briefing=_Orders(system),
+        hooks=NoHooks(),
+        judge=None,
+        persist=None,
+        checkpoints=None,
+        agents=None,
+        shape=None,
+        arrivals=None,
+        limits=Limits(max_turns=_MOST_STEPS, max_budget_usd=left),
+    )
+
+
+def _take_over_cost(session: Session, own: Session) -> None:
+    for model, spend in own.spend.items():
+        session.record_cost(
+            model,
+            spend.usage,
+            usd=spend.usd,
+            context_window=spend.context_window,
+            max_output=spend.max_output,
+        )
+
+
+class _Silence:
+    """Nobody looks and nobody answers."""
+
+    def emit(self, event: Event) -> None:
+        """The session hears the verdict, not the way to it."""
+
+    async def ask(self, question: Question) -> Answer:
+        del question
+        return Refused(message=_REPEAT, by_person=False)
+
+
+class _ReadingTools:
+    """Those tools of a session that only look."""
+
+    def __init__(self, toolbox: Toolbox) -> None:
+        self._toolbox = toolbox
+
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        return tuple(each for each in self._toolbox.definitions() if each["name"] in _READING)
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name in self._toolbox.names() if name in _READING)
+
+    def find(self, name: str) -> Tool | None:
+        return self._toolbox.find(name) if name in _READING else None
+
+
+class _Orders:
+    """A system prompt and nothing beside it."""
+
+    def __init__(self, system: str) -> None:
+        self._system = (text_block(system),)
+
+    def system(self, model: str) -> tuple[TextBlock, ...]:
+        del model
+        return self._system
+
+    def opening(self) -> list[TextBlock]:
+        return []
+
+    def anew(self) -> list[TextBlock]:
+        return []
+
+    def beside(self, paths: Sequence[str]) -> str | None:
+        del paths
+        return None
+
+    def for_agent(self, prompt: str, *, cwd: str, instructions: bool) -> "_Orders":
+        del cwd, instructions
+        return _Orders(prompt)

@@ -1,0 +1,172 @@
+"""A provider that asks the ledger before each call and tells it afterwards."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from bridle.context.tokens import units_of
+from bridle.engine.runtime import ModelFacts
+from bridle.types.budget import Budgets, Charge, OverBudget, Payer
+from bridle.types.history import History
+from bridle.types.model import Completed, ModelEvent, ModelRequest, Provider, Started
+from bridle.types.usage import Usage
+
+if TYPE_CHECKING:
+    from bridle.engine.spending import Spending
+
+_SAFETY = 1.15
+"""Estimates of a request may be this much too small before the first answer."""
+_FIRST_PAUSE = 0.02
+_LONGEST_PAUSE = 0.5
+
+
+class _Call(Struct, frozen=True):
+    model: str
+    source: str
+    began: float
+
+
+class MeteredProvider:
+    """Calls wait while others hold the rest of a budget, and are refused when it is used up."""
+
+    def __init__(
+        self,
+        inner: Provider,
+        *,
+        path: str,
+        payer: Payer,
+        facts: Callable[[str], ModelFacts],
+        budgets: Budgets,
+        patience: float = 120.0,
+    ) -> None:
+        self._inner = inner
+        self._path = path
+        self._payer = payer
+        self._facts = facts
+        self._budgets = budgets
+        self._patience = patience
+        self._spending: Spending | None = None
+
+    def charged_to(self, agent: str) -> "MeteredProvider":
+        """The same for the calls of an agent; whoever made the first closes it."""
+        other = MeteredProvider(
+            self._inner,
+            path=self._path,
+            payer=Payer(run=self._payer.run, project=self._payer.project, agent=agent),
+            facts=self._facts,
+            budgets=self._budgets,
+            patience=self._patience,
+        )
+        other._spending = self._spending
+        return other
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """The answer of the wrapped provider.
+
+        Raises:
+            ProviderError: a budget does not allow the call, or the provider fails.
+        """
+        ledger = self._ledger()
+        reservation = await self._reserve(ledger, request) if self._budgets else None
+        # The conversation grows while the answer comes, so what it answers is looked up now.
+        call = _Call(request.model, source_of(request.history), time.monotonic())
+        first: Usage | None = None
+        settled = False
+        try:
+            async for event in self._inner.stream(request):
+                match event:
+                    case Started():
+                        first = Usage.from_api(event.message["usage"])
+                    case Completed():
+                        usage = Usage.from_api(event.message["usage"])
+                        settled = True
+                        await self._settle(ledger, reservation, call, usage)
+                    case _:
+                        pass
+                yield event
+        finally:
+            if not settled:
+                # What the service had counted when it began was spent even if the answer was cut.
+                await asyncio.shield(self._settle(ledger, reservation, call, first))
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def _reserve(self, ledger: "Spending", request: ModelRequest) -> int:
+        from bridle.engine.spending import Refusal
+
+        charge = self._most(request)
+        deadline = time.monotonic() + self._patience
+        pause = _FIRST_PAUSE
+        while True:
+            answer = await asyncio.to_thread(ledger.reserve, self._payer, charge, self._budgets)
+            if not isinstance(answer, Refusal):
+                return answer
+            if answer.spent or time.monotonic() > deadline:
+                raise OverBudget(f"{answer.reason} See `bridle usage`.", kind="billing_error")
+            # Another process gives its share back without telling us.
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _settle(
+        self, ledger: "Spending", reservation: int | None, call: "_Call", usage: Usage | None
+    ) -> None:
+        charge = None
+        if usage is not None:
+            charge = Charge(
+                usd=self._facts(call.model).cost(usage),
+                tokens=usage.context + usage.output,
+                seconds=time.monotonic() - call.began,
+            )
+        await asyncio.to_thread(
+            ledger.settle,
+            reservation,
+            self._payer,
+            charge,
+            model=call.model,
+            source=call.source,
+            output=usage.output if usage is not None else 0,
+        )
+
+    def _most(self, request: ModelRequest) -> Charge:
+        """What the call can cost at most: all input uncached, and the longest answer."""
+        units = units_of(request.history) + sum(len(block["text"]) for block in request.system)
+        context = round(units / 4 * _SAFETY) + 300 * len(request.tools)
+        usage = Usage(cache_write_5m=context, output=request.max_tokens)
+        return Charge(usd=self._facts(request.model).cost(usage), tokens=context + request.max_tokens)
+
+    def _ledger(self) -> "Spending":
+        if self._spending is None:
+            from bridle.engine.spending import Spending
+
+            self._spending = Spending(self._path)
+        return self._spending
+
+
+def charged_to(provider: Provider, agent: str) -> Provider:
+    """The provider for the calls of an agent, where calls are counted."""
+    return provider.charged_to(agent) if isinstance(provider, MeteredProvider) else provider
+
+
+def source_of(history: History) -> str:
+    """What a call is made for: the tool, skill or MCP server whose result it reads, else the prompt."""
+    if len(history) < 2 or isinstance(content := history.messages[-1]["content"], str):
+        return "prompt"
+    answered = {block["tool_use_id"] for block in content if block["type"] == "tool_result"}
+    before = history.messages[-2]["content"]
+    if not answered or isinstance(before, str):
+        return "prompt"
+    names = [_source(block) for block in before if block["type"] == "tool_use" and block["id"] in answered]
+    return ", ".join(dict.fromkeys(names))[:200] or "prompt"
+
+
+def _source(call: Any) -> str:
+    name = str(call["name"])
+    if name.startswith("mcp__"):
+        return f"MCP server {name.split('__')[1]}"
+    if name == "Skill":
+        return f"skill {call['input'].get('skill', '')}"
+    return name

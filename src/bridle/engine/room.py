@@ -1,0 +1,69 @@
+"""Sees to it that the next request fits into the window."""
+
+from bridle.context.tokens import tokens_now
+from bridle.engine.request import fixed_units
+from bridle.engine.turn import Ending, Turn
+
+_STEPS_BETWEEN_REMINDERS = 10
+_WORTH_A_LOOK = 20_000
+"""A conversation of fewer tokens has nothing that could be cleared with profit."""
+
+
+async def make_room(turn: Turn) -> Ending | None:
+    """Before a step: compact if the request would not fit, and end the turn where that does not help.
+
+    What the model must be reminded of is said first.
+    """
+    _remind(turn)
+    window = turn.runtime.window(turn.model)
+    tokens = _tokens(turn)
+    if turn.steps == 0 and tokens > _WORTH_A_LOOK and turn.runtime.habits.allowed:
+        from bridle.engine.thinning import thin_when_cold
+
+        tokens = _tokens(turn) if thin_when_cold(turn) else tokens
+    level = window.level(tokens)
+    if level in ("fine", "warning"):
+        return None
+    if _may_act(turn):
+        from bridle.engine.thinning import thin_when_full
+
+        if thin_when_full(turn) and window.level(_tokens(turn)) in ("fine", "warning"):
+            return None
+    if await compact_unasked(turn) or level == "compact":
+        return None
+    return Ending.failed(
+        "blocking_limit",
+        "error_during_execution",
+        "The conversation fills the window: use /compact, or /clear to begin anew.",
+    )
+
+
+async def compact_unasked(turn: Turn) -> bool:
+    """Compact because there is no room; whether there is some now."""
+    if not _may_act(turn):
+        return False
+    from bridle.engine.compact import compact_if_it_works
+
+    return await compact_if_it_works(turn)
+
+
+def _remind(turn: Turn) -> None:
+    state, planner = turn.session.state, turn.runtime.planner
+    if planner is not None and turn.model in (planner, state.model):
+        turn.model = planner if state.mode == "plan" else state.model
+    if turn.steps == 0 and (state.mode == "plan" or state.pre_plan_mode is not None):
+        from bridle.engine.planning import remind_of_plan
+
+        remind_of_plan(turn)
+    if turn.steps and turn.steps % _STEPS_BETWEEN_REMINDERS == 0 and turn.runtime.workspace.todos:
+        from bridle.engine.todo_reminder import remind_of_todos
+
+        remind_of_todos(turn, within=_STEPS_BETWEEN_REMINDERS)
+
+
+def _may_act(turn: Turn) -> bool:
+    return turn.runtime.habits.automatic and turn.runtime.habits.allowed
+
+
+def _tokens(turn: Turn) -> int:
+    return tokens_now(turn.session.history, turn.session.state.measured, fixed=fixed_units(turn))

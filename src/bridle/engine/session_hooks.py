@@ -1,0 +1,354 @@
+"""The hooks of one session: who listens, and what they run on."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.config.sources import Layer
+from bridle.engine.hook_effects import HookEffects
+from bridle.engine.hook_models import ask_model, run_inspector
+from bridle.engine.hook_rules import covers
+from bridle.engine.runtime import Runtime
+from bridle.engine.staleness import staleness
+from bridle.hooks.background import BackgroundHooks
+from bridle.hooks.callback import callback_handler, run_function
+from bridle.hooks.command import CommandHooks
+from bridle.hooks.exports import Exports
+from bridle.hooks.handler import Failed, FunctionHook, Handler, HookCall, Kind, Reply
+from bridle.hooks.http import HttpLimits, http_handler
+from bridle.hooks.judged import RunAgent, agent_handler, prompt_handler
+from bridle.hooks.mcp_tool import CallTool, mcp_tool_handler, tool_caller
+from bridle.hooks.output import cut_into
+from bridle.hooks.payload import HookContext
+from bridle.hooks.runner import SESSION_END_SECONDS, HookRunner, Surroundings
+from bridle.hooks.table import Entry, Listeners, Table, from_host, from_host_request, from_layers
+from bridle.hooks.watching import Change, FileWatch
+from bridle.host.reaper import Reaper
+from bridle.host.watch import INTERVAL
+from bridle.sessions.session import Session
+from bridle.types.block import text_block
+from bridle.types.hook import (
+    NOTHING_SAID,
+    AskHost,
+    FileChanged,
+    HookEvent,
+    HookOutcome,
+    Hooks,
+    SessionEnd,
+    SessionStart,
+    Setup,
+)
+from bridle.types.hook_outcome import EndReason, StartSource
+from bridle.types.sandbox import Sandbox
+from bridle.types.turn import Prompt
+
+_LAST_NOTICES = 1.5
+_HOOK_NOTE: Mapping[str, Any] = {"kind": "hook"}
+
+
+class Basis(Struct, frozen=True, kw_only=True):
+    """What the hooks of a session stand on besides its runtime."""
+
+    layers: Sequence[Layer] = ()
+    plugins: Sequence[Table] = ()
+    trusted: bool = True
+    transcript_path: str = ""
+    title: str | None = None
+    """The session's name, if it has one."""
+    agent_type: str | None = None
+    """The agent that the main thread is, if it is one."""
+    export: Callable[[str, str], None] = lambda _name, _value: None
+    """Sets a variable for later commands."""
+    wake: Callable[[Prompt], None] = lambda _: None
+    """Starts a turn that nobody asked for."""
+    sandbox: Sandbox | None = None
+    """The boundary that hooks run in too, when the settings say so."""
+    resolve_model: Callable[[str], str] = lambda name: name
+    """The full id of a model that a hook names."""
+    run_agent: RunAgent | None = None
+    """Runs agent hooks; without one a small agent with reading tools does."""
+    call_tool: CallTool | None = None
+    """Calls tools for hooks; without one the servers of the session do."""
+    reload_skills: Callable[[], None] = lambda: None
+    watch_interval: float = INTERVAL
+
+
+class SessionHooks:
+    """Runs the hooks of settings, plugins and host; closed with the session."""
+
+    def __init__(self, session: Session, runtime: Runtime, basis: Basis) -> None:
+        self._session = session
+        self._runtime = runtime
+        self._basis = basis
+        self._plugins = basis.plugins
+        self._limits = HttpLimits.of(basis.layers, trusted=basis.trusted)
+        self._ask_host: AskHost | None = None
+        self._take_host_hooks_away: Callable[[], None] = lambda: None
+        self._notices: set[asyncio.Task[HookOutcome]] = set()
+        self._told: set[str] = set()
+        self._prompt_id: str | None = None
+        self._ended = False
+        self.listeners = Listeners()
+        folder = os.path.join(runtime.storage, "hooks")
+        self._watch = FileWatch(self._note_change, interval=basis.watch_interval)
+        self._effects = HookEffects(
+            session,
+            channel=runtime.channel,
+            workspace=runtime.workspace,
+            listeners=self.listeners,
+            exports=Exports(folder, runtime.env, basis.export),
+            watch=self._watch,
+            reload_skills=basis.reload_skills,
+        )
+        self._effects.title = basis.title
+        self._reaper = Reaper()
+        self._commands = CommandHooks(
+            project_dir=runtime.workspace.start,
+            storage=runtime.storage,
+            env=lambda: runtime.env,
+            reaper=self._reaper,
+            sandbox=basis.sandbox,
+        )
+        self._background = BackgroundHooks(rewake=self._rewake, tell=self._effects.warn, cut=cut_into(folder))
+        self._around = self._surroundings(folder)
+        self._runner = HookRunner(self.listeners, self._around)
+        self.reload(basis.layers)
+
+    def hears(self, event: str) -> bool:
+        return bool(self.listeners.of(event))
+
+    async def fire(self, event: HookEvent) -> HookOutcome:
+        return await self.run(self._runner, event)
+
+    def notify(self, event: HookEvent) -> None:
+        self.spawn(self._runner, event)
+
+    def collect(self) -> tuple[str, ...]:
+        return (*self._effects.collect(), *self._background.collect())
+
+    @property
+    def running(self) -> int:
+        """How many hooks run in the background."""
+        return len(self._background)
+
+    def begin_turn(self, prompt_id: str) -> None:
+        self._prompt_id = prompt_id
+
+    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
+        around = replace(
+            self._around,
+            context=lambda: replace(self._context(), agent_id=agent_id, agent_type=agent_type),
+        )
+        return AgentHooks(self, HookRunner(self.listeners, around))
+
+    def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
+        """Let callbacks of the host listen; those of an earlier request are replaced."""
+        entries, problems = from_host_request(hooks)
+        self._take_host_hooks_away()
+        self._ask_host = ask
+        self._take_host_hooks_away = self.add(entries)
+        for problem in problems:
+            self._effects.warn(problem)
+        return len(entries)
+
+    def add_function(
+        self, event: str, hook: FunctionHook, *, matcher: str | None = None
+    ) -> Callable[[], None]:
+        """Let a function of this process listen; what is returned takes it away again."""
+        return self.add([from_host(event, hook, matcher=matcher)])
+
+    def add(self, entries: Iterable[Entry]) -> Callable[[], None]:
+        """Let more hooks listen, such as those of a skill; what is returned takes them away again."""
+        take_away = self.listeners.add(entries)
+        self._effects.watch_files()
+        return take_away
+
+    def reload(self, layers: Sequence[Layer], *, plugins: Sequence[Table] | None = None) -> None:
+        """Go on with other settings from the next event on; what is wrong with them is told once."""
+        trusted = self._basis.trusted
+        self._plugins = self._plugins if plugins is None else plugins
+        self._limits = HttpLimits.of(layers, trusted=trusted)
+        table = from_layers(layers, trusted=trusted, plugins=self._plugins)
+        self.listeners.replace(table)
+        for problem in map(str, table.problems):
+            if problem not in self._told:
+                self._told.add(problem)
+                self._effects.warn(problem)
+        self._effects.watch_files()
+
+    async def prepare(self, setup: Setup) -> None:
+        """Let hooks set the project up, before the session begins."""
+        said = await self.fire(setup)
+        self._say(said.context)
+
+    async def greet(self, source: StartSource) -> None:
+        """Tell hooks that a conversation begins, and the model what they have to say."""
+        self._ended = False
+        if not self.hears("SessionStart"):
+            return
+        said = await self.fire(self._beginning(source))
+        self._say(said.context)
+        if said.initial_user_message is not None:
+            self._basis.wake(Prompt(content=said.initial_user_message))
+
+    async def say_goodbye(self, reason: EndReason = "other") -> None:
+        """Tell hooks that the conversation ends, once."""
+        if not self._ended:
+            self._ended = True
+            await self.fire(SessionEnd(reason=reason))
+
+    async def close(self) -> None:
+        """End what hooks left running; hooks that were only told something may finish if they are quick."""
+        await self._watch.close()
+        if self._notices:
+            await asyncio.wait(self._notices, timeout=_LAST_NOTICES)
+        left = tuple(self._notices)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await self._background.close()
+        await self._commands.close()
+        await asyncio.to_thread(self._reaper.close)
+
+    def move(self, transcript_path: str) -> None:
+        """The session goes on with another conversation, in this file."""
+        self._basis = replace(self._basis, transcript_path=transcript_path, title=None)
+        self._effects.title = None
+
+    async def run(self, runner: HookRunner, event: HookEvent) -> HookOutcome:
+        """Fire an event, on the main thread or for an agent."""
+        said = await runner.fire(event)
+        if said is not NOTHING_SAID or event.name == "CwdChanged":
+            self._effects.take_in(event, said)
+        return said
+
+    def spawn(self, runner: HookRunner, event: HookEvent) -> None:
+        """Fire an event and wait for nobody."""
+        if self.hears(event.name):
+            task = asyncio.create_task(self.run(runner, event))
+            self._notices.add(task)
+            task.add_done_callback(self._notices.discard)
+
+    def _surroundings(self, folder: str) -> Surroundings:
+        runtime = self._runtime
+        return Surroundings(
+            handlers=self._handlers(),
+            context=self._context,
+            cut=cut_into(folder),
+            covers=lambda rule, tool, input: covers(rule, tool, input, runtime),
+            emit=runtime.channel.emit,
+            background=self._background,
+            session_end_seconds=_session_end_seconds(runtime.env),
+        )
+
+    def _handlers(self) -> Mapping[Kind, Handler]:
+        session, runtime, basis = self._session, self._runtime, self._basis
+        resolve = basis.resolve_model
+        inspect = basis.run_agent or run_inspector(
+            session, runtime, resolve, transcript=basis.transcript_path or None
+        )
+        return {
+            "command": self._commands.run,
+            "http": http_handler(env=runtime.env, limits=lambda: self._limits),
+            "prompt": prompt_handler(ask_model(session, runtime, resolve)),
+            "agent": agent_handler(inspect),
+            "mcp_tool": self._call_tool,
+            "callback": self._call_back,
+            "function": run_function,
+        }
+
+    async def _call_back(self, call: HookCall) -> Reply:
+        if self._ask_host is None:
+            return Failed(reason="cannot run: no host is there to be called back")
+        return await callback_handler(self._ask_host)(call)
+
+    async def _call_tool(self, call: HookCall) -> Reply:
+        servers = self._runtime.servers
+        usual = None if servers is None else tool_caller(servers)
+        return await mcp_tool_handler(self._basis.call_tool or usual)(call)
+
+    def _context(self) -> HookContext:
+        session, runtime = self._session, self._runtime
+        efforts = runtime.facts(session.state.model).efforts
+        return HookContext(
+            session_id=session.id,
+            transcript_path=self._basis.transcript_path,
+            cwd=runtime.workspace.cwd,
+            permission_mode=session.state.mode,
+            prompt_id=self._prompt_id,
+            effort=runtime.asking.effort if runtime.asking.effort in efforts else None,
+        )
+
+    def _beginning(self, source: StartSource) -> SessionStart:
+        model, title = self._session.state.model, self._effects.title
+        if source not in ("resume", "fork"):
+            return SessionStart(
+                source=source, model=model, session_title=title, agent_type=self._basis.agent_type
+            )
+        now = staleness(self._session, self._runtime, model)
+        return SessionStart(
+            source=source,
+            model=model,
+            session_title=title,
+            agent_type=self._basis.agent_type,
+            seconds_since_last_response=now.seconds,
+            context_tokens=now.context_tokens,
+            prompt_cache_likely_expired=not now.cache_warm,
+            estimated_cache_write_usd=now.cache_write_usd,
+        )
+
+    def _say(self, texts: tuple[str, ...]) -> None:
+        if texts:
+            self._session.say_user([text_block(text) for text in texts], meta=True)
+
+    def _rewake(self, text: str) -> None:
+        words = f"A hook that ran in the background has something to say:\n{text}"
+        self._basis.wake(Prompt(content=words, meta=True, origin=_HOOK_NOTE))
+
+    async def _note_change(self, path: str, change: Change) -> None:
+        await self.fire(FileChanged(file_path=path, event=change))
+
+
+class AgentHooks:
+    """The hooks of a session as an agent in it sees them; words from the background go to the session."""
+
+    def __init__(self, owner: SessionHooks, runner: HookRunner) -> None:
+        self._owner = owner
+        self._runner = runner
+
+    def hears(self, event: str) -> bool:
+        return self._owner.hears(event)
+
+    async def fire(self, event: HookEvent) -> HookOutcome:
+        return await self._owner.run(self._runner, event)
+
+    def notify(self, event: HookEvent) -> None:
+        self._owner.spawn(self._runner, event)
+
+    def collect(self) -> tuple[str, ...]:
+        return ()
+
+    async def greet(self, source: StartSource) -> None:
+        """An agent begins with SubagentStart."""
+
+    async def say_goodbye(self, reason: EndReason = "other") -> None:
+        """An agent ends with SubagentStop."""
+
+    def begin_turn(self, prompt_id: str) -> None:
+        """An agent works on the prompt of the session."""
+
+    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
+        return self._owner.for_agent(agent_id, agent_type)
+
+    def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
+        return self._owner.add_host_hooks(hooks, ask)
+
+
+def _session_end_seconds(env: Mapping[str, str]) -> float:
+    """What all hooks of the end share."""
+    text = env.get("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS", "").strip()
+    return int(text) / 1000 if text.isdecimal() and int(text) else SESSION_END_SECONDS

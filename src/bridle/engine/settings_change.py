@@ -1,0 +1,44 @@
+"""Lets hooks refuse that settings which were changed on disk count."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bridle.config.sources import Layer
+from bridle.types.hook_outcome import Hooks
+
+if TYPE_CHECKING:
+    from bridle.types.hook import ConfigSource
+
+_SOURCES: "Mapping[str, ConfigSource]" = {
+    "userSettings": "user_settings",
+    "projectSettings": "project_settings",
+    "localSettings": "local_settings",
+    "policySettings": "policy_settings",
+}
+
+
+async def hear_settings_change(hooks: Hooks, before: Sequence[Layer], after: Sequence[Layer]) -> bool:
+    """Whether the new settings may count; a change of managed settings is told and cannot be refused."""
+    if not hooks.hears("ConfigChange"):
+        return True
+    from bridle.types.hook import ConfigChange
+
+    agreed = True
+    for source, path in _changed(before, after):
+        said = await hooks.fire(ConfigChange(source=source, file_path=path))
+        agreed = agreed and said.block is None
+    return agreed
+
+
+def _changed(before: Sequence[Layer], after: Sequence[Layer]) -> "list[tuple[ConfigSource, str]]":
+    old = {layer.path: layer for layer in before}
+    new = {layer.path: layer for layer in after}
+    return [
+        (_SOURCES[layer.source], path)
+        for path, layer in {**old, **new}.items()
+        if layer.source in _SOURCES and _values(old.get(path)) != _values(new.get(path))
+    ]
+
+
+def _values(layer: Layer | None) -> object:
+    return None if layer is None else layer.values

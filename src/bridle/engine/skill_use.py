@@ -1,0 +1,223 @@
+"""Calls a skill: its text with arguments and outputs, what it allows, the hooks that come with it."""
+
+import os.path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.engine.call import Call, PutOff
+from bridle.engine.turn import Turn
+from bridle.extensions.expansion import Circumstances, expand
+from bridle.extensions.extraction import extract, has_files
+from bridle.extensions.skills import Skill
+from bridle.hooks.handler import Origin
+from bridle.hooks.table import from_values
+from bridle.permissions.rules import parse, split_rules
+from bridle.types.block import UserBlock, text_block, text_of
+from bridle.types.command import Asks
+from bridle.types.delegation import AgentCompleted, Delegation
+from bridle.types.errors import ToolError
+from bridle.types.event import Noticed
+from bridle.types.ids import new_uuid
+from bridle.types.permission import Effect, Rule
+from bridle.types.skill import SkillDone, SkillLoaded, SkillUse
+from bridle.types.turn import Prompt
+
+if TYPE_CHECKING:
+    from bridle.engine.skills import Caller, SessionSkills
+    from bridle.types.tool import Delegate
+
+_OWN_SOURCES = ("bundled", "managed")
+_NO_SHELL = "[A command stood here; the setting disableSkillShellExecution keeps skills from running any.]"
+_LONGEST_RESULT = 100_000
+
+
+class Loaded(Struct, frozen=True, kw_only=True):
+    """A skill that is ready for the model."""
+
+    text: str
+    beside: tuple[UserBlock, ...] = ()
+    """What the text mentions."""
+    rules: tuple[Rule, ...] = ()
+
+
+async def ask_with(skills: "SessionSkills", skill: Skill, arguments: str, caller: "Caller") -> Asks:
+    """What the user's `/name arguments` stands for.
+
+    Raises:
+        ToolError: the skill cannot be read, or one of its commands failed.
+    """
+    shown = f"/{skill.name} {arguments}".strip()
+    turn = Turn(caller.session, Prompt(content=shown), caller.runtime)
+    loaded = await load(skills, skill, arguments, turn)
+    return Asks(
+        content=[text_block(loaded.text), *loaded.beside],
+        shown=shown,
+        rules=loaded.rules,
+        model=skill.model,
+        effort=skill.effort,
+        agent=skill.agent,
+    )
+
+
+async def use_skill(
+    skills: "SessionSkills", skill: Skill, arguments: str, turn: Turn, delegate: "Delegate | None"
+) -> SkillUse:
+    """Load a skill into a turn that runs, or hand it to an agent.
+
+    Raises:
+        ToolError: the skill cannot be read, or one of its commands failed.
+    """
+    loaded = await load(skills, skill, arguments, turn)
+    if skill.agent is not None and delegate is not None:
+        report = await delegate(
+            Delegation(
+                description=f"/{skill.name}"[:60],
+                prompt=loaded.text,
+                agent_type=skill.agent,
+                model=skill.model,
+                effort=skill.effort,
+                background=skill.background or False,
+            )
+        )
+        result = (
+            text_of([*report.content]).strip() or "The skill is done; the agent had nothing to say."
+            if isinstance(report, AgentCompleted)
+            else f"The agent works on it in the background; its output goes to {report.output_file}."
+        )
+        return SkillDone(name=skill.name, agent_id=report.agent_id, result=result[:_LONGEST_RESULT])
+    turn.prompt = replace(
+        turn.prompt,
+        rules=(*turn.prompt.rules, *loaded.rules),
+        effort=skill.effort or turn.prompt.effort,
+    )
+    if skill.model is not None:
+        turn.model = skills.basis.resolve_model(skill.model)
+    mentioned = [text_of([block]) for block in loaded.beside if block["type"] == "text"]
+    return SkillLoaded(
+        name=skill.name,
+        text="\n\n".join((f"# Skill {skill.name}\n\n{loaded.text}", *mentioned)),
+        allowed_tools=skill.allowed_tools,
+        model=skill.model,
+    )
+
+
+async def load(skills: "SessionSkills", skill: Skill, arguments: str, turn: Turn) -> Loaded:
+    """Expand a skill; its hooks listen from now on, and the use is counted.
+
+    Raises:
+        ToolError: the skill cannot be read, or one of its commands failed or was not allowed.
+    """
+    counts = skills.basis.trusted or skill.source != "project"
+    folder = _folder(skills, skill)
+    rules = (*(_rules(skill, turn) if counts else ()), *_reading(skill, folder))
+    # Commands of the skill are judged with what the skill allows.
+    inside = Turn(turn.session, replace(turn.prompt, rules=(*turn.prompt.rules, *rules)), turn.runtime)
+    runtime = turn.runtime
+    circumstances = Circumstances(
+        session_id=turn.session.id,
+        project_dir=runtime.workspace.start,
+        effort=skill.effort or turn.prompt.effort or runtime.asking.effort or "",
+        skill_dir=folder,
+    )
+
+    async def run(command: str) -> str:
+        if skills.settings.disable_skill_shell_execution and skill.source not in _OWN_SOURCES:
+            return _NO_SHELL
+        if not counts:
+            raise ToolError(
+                f"The skill {skill.name} of this folder runs commands, and the folder is not trusted: "
+                "run bridle trust first."
+            )
+        return await _run_command(skill, command, inside)
+
+    expanded = await expand(skill, arguments, circumstances, run)
+    beside: tuple[UserBlock, ...] = ()
+    if runtime.attach is not None and "@" in expanded.written:
+        beside = (await runtime.attach(inside, Prompt(content=expanded.written))).beside
+    if counts:
+        _add_hooks(skills, skill, turn)
+    await skills.note_use(skill, expanded.text)
+    return Loaded(text=expanded.text, beside=beside, rules=rules)
+
+
+async def _run_command(skill: Skill, command: str, turn: Turn) -> str:
+    """Run an embedded command like any call of the model: hooks, gate, sandbox.
+
+    Raises:
+        ToolError: it failed or was not allowed.
+    """
+    from bridle.engine.dispatch import dispatch
+
+    if skill.shell != "bash":
+        raise ToolError(f"The skill {skill.name} asks for the shell {skill.shell}; only bash is to be had.")
+    call = Call(id=f"skill_{new_uuid()}", name="Bash", input={"command": command})
+    settled = await dispatch(call, turn, is_alone=_never)
+    if isinstance(settled, PutOff):
+        raise ToolError(f"The skill {skill.name} was not loaded: a hook put off its command {command!r}.")
+    output = settled.output
+    said = output.content if isinstance(output.content, str) else text_of([*output.content])
+    if output.is_error:
+        raise ToolError(f"The skill {skill.name} was not loaded, because `{command[:200]}` failed: {said}")
+    match output.data:
+        case {"stdout": str() as printed, "stderr": str() as complaint} if printed or complaint:
+            return "\n".join(part for part in (printed.rstrip("\n"), complaint.rstrip("\n")) if part)
+        case {"stdout": ""}:
+            return ""
+        case _:
+            return said
+
+
+async def _never() -> bool:
+    return False
+
+
+def _folder(skills: "SessionSkills", skill: Skill) -> str | None:
+    """Where the skill's own files can be read; bundled ones are copied there with the first use."""
+    if skill.folder is None or skill.source != "bundled":
+        return skill.folder
+    if not has_files(skill.folder):
+        return None
+    return extract(skill.folder, os.path.join(skills.basis.storage, "skills", skill.name))
+
+
+def _rules(skill: Skill, turn: Turn) -> tuple[Rule, ...]:
+    """What the skill allows and denies for the turn; what is no rule is told and left out."""
+    rules: list[Rule] = []
+    for effect, listed in ((Effect.ALLOW, skill.allowed_tools), (Effect.DENY, skill.disallowed_tools)):
+        for text in (piece for each in listed for piece in split_rules(each)):
+            try:
+                rules.append(parse(text, effect, "command"))
+            except ValueError as error:
+                turn.runtime.channel.emit(Noticed(f"{skill.file or skill.name}: {error}", "warning"))
+    return tuple(rules)
+
+
+def _reading(skill: Skill, folder: str | None) -> tuple[Rule, ...]:
+    """The model may read what lies beside the skill that it follows."""
+    if folder is None or skill.source == "project":
+        return ()
+    return (Rule(Effect.ALLOW, "Read", f"/{folder}/**", "command"),)
+
+
+def _add_hooks(skills: "SessionSkills", skill: Skill, turn: Turn) -> None:
+    if not skill.hooks or skill.name in skills.hooked:
+        return
+    skills.hooked.add(skill.name)
+    root = skill.root
+    table = from_values(
+        skill.hooks,
+        Origin(
+            source="skill",
+            file=skill.file,
+            owner=skill.name,
+            shared=skill.source == "project",
+            plugin_root=None if root is None else root.plugin_root,
+            plugin_data=None if root is None else root.plugin_data,
+            options={} if root is None else root.options,
+        ),
+    )
+    skills.basis.hooks.open().add(table.entries)
+    for problem in table.problems:
+        turn.runtime.channel.emit(Noticed(str(problem), "warning"))

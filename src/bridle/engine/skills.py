@@ -1,0 +1,240 @@
+"""The skills of one session: which the model is told of, which users can call, what they leave behind."""
+
+import asyncio
+import os.path
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+
+from bridle.config.schema import Settings
+from bridle.engine.hook_door import HookDoor
+from bridle.extensions.listing import budget_of, cost_of, list_skills
+from bridle.extensions.places import nested_roots
+from bridle.extensions.skills import Skill, SkillCatalog
+from bridle.extensions.usage import SkillUsage
+from bridle.types.command import Command, CommandResult
+from bridle.types.errors import ConfigError, ToolError
+from bridle.types.permission import Effect, Rule
+from bridle.types.skill import SkillUse
+
+if TYPE_CHECKING:
+    from bridle.engine.runtime import Runtime
+    from bridle.engine.turn import Turn
+    from bridle.sessions.session import Session
+    from bridle.types.tool import Delegate
+
+_TOKENS_PER_SKILL = 5_000
+_TOKENS_OF_SKILLS = 25_000
+_CHARACTERS_PER_TOKEN = 4
+_MOST_NEWS = 20
+_RESTORED = (
+    "# Skills in use\nTheir texts as you were given them; go on following them where they bear on the task."
+)
+
+
+class Basis(Struct, frozen=True, kw_only=True):
+    """What the skills of a session stand on."""
+
+    settings: Settings
+    usage: SkillUsage
+    hooks: HookDoor
+    cwd: str
+    storage: str
+    window: Callable[[], int]
+    """The tokens that the model's window holds."""
+    trusted: bool = True
+    resolve_model: Callable[[str], str] = lambda name: name
+    tells: bool = True
+    """Whether the model is told of skills at all."""
+
+
+class Caller(Protocol):
+    """What a slash command is given that a skill needs of it."""
+
+    @property
+    def session(self) -> "Session": ...
+
+    @property
+    def runtime(self) -> "Runtime": ...
+
+
+class SessionSkills:
+    """Looked at anew whenever it is asked; what was used is kept for the time after a compaction."""
+
+    def __init__(self, catalog: SkillCatalog, basis: Basis) -> None:
+        self.catalog = catalog
+        self.basis = basis
+        self.settings = basis.settings
+        self._only: frozenset[str] | None = None
+        self._touched: set[str] = set()
+        """Skills for certain files that have been touched."""
+        self._told: set[str] | None = None
+        self._used: dict[str, str] = {}
+        """Texts of the skills used, the last used last."""
+        self.hooked: set[str] = set()
+        """Skills whose hooks listen already."""
+
+    def restrict(self, names: Collection[str] | None) -> None:
+        """Let the model know of these skills only; None for all."""
+        self._only = None if names is None else frozenset(names)
+
+    def for_model(self) -> list[Skill]:
+        """The skills that the model may call, in the order of their weight."""
+        overrides = self.settings.skill_overrides or {}
+        return [
+            skill
+            for skill in self.catalog.all().values()
+            if skill.for_model
+            and overrides.get(skill.name) not in ("off", "user-invocable-only")
+            and (self._only is None or skill.name in self._only)
+            and (not skill.paths or skill.name in self._touched)
+        ]
+
+    def for_user(self) -> list[Skill]:
+        """The skills that are slash commands."""
+        overrides = self.settings.skill_overrides or {}
+        every = self.catalog.all().values()
+        return [skill for skill in every if skill.for_user and overrides.get(skill.name) != "off"]
+
+    def names(self) -> list[str]:
+        """What hosts are told: every skill that somebody can call."""
+        callable_ones = {skill.name for skill in (*self.for_model(), *self.for_user())}
+        return [skill.name for skill in self.catalog.all().values() if skill.name in callable_ones]
+
+    def listing(self) -> str | None:
+        """What the model is told when a conversation begins; None for nothing."""
+        if not self.basis.tells:
+            return None
+        skills = self.for_model()
+        self._told = {skill.name for skill in skills}
+        return self._list(skills)
+
+    def news(self, session: "Session") -> str | None:
+        """Skills that have come since the model was told of any; None for nothing new, and for agents."""
+        if self._told is None or not self.basis.tells or session.agent_id is not None:
+            return None
+        fresh = [skill for skill in self.for_model() if skill.name not in self._told]
+        self._told |= {skill.name for skill in fresh}
+        return self._list(fresh[:_MOST_NEWS])
+
+    def touch(self, paths: Sequence[str]) -> None:
+        """Files were touched: skills of their folders, and skills meant for such files, count from now on."""
+        from bridle.context.globs import matches
+
+        cwd = self.basis.cwd
+        for path in paths:
+            self.catalog.enter(nested_roots("skills", path, cwd))
+        waiting = [
+            skill for skill in self.catalog.all().values() if skill.name not in self._touched and skill.paths
+        ]
+        for skill in waiting:
+            below = [os.path.relpath(path, cwd) for path in paths if path.startswith(f"{cwd.rstrip('/')}/")]
+            if any(matches(pattern, path) for pattern in skill.paths for path in below):
+                self._touched.add(skill.name)
+
+    def restored(self) -> str | None:
+        """The texts of the skills used, for a conversation that has lost them: the last used first."""
+        parts: list[str] = []
+        left = _TOKENS_OF_SKILLS * _CHARACTERS_PER_TOKEN
+        for name, text in reversed(self._used.items()):
+            kept = text[: min(left, _TOKENS_PER_SKILL * _CHARACTERS_PER_TOKEN)]
+            if not kept:
+                break
+            left -= len(kept)
+            parts.append(f"## {name}\n{kept}")
+        return "\n\n".join((_RESTORED, *parts)) if parts else None
+
+    def rules_for(self, name: str) -> tuple[Rule, ...]:
+        """What lets the model call a skill unasked: one that only brings text widens no rights."""
+        skill = self.catalog.find(name)
+        if skill is None:
+            return (Rule(Effect.ALLOW, "Skill", name, "session"),)
+        wide = bool(skill.allowed_tools or skill.hooks) and skill.source not in ("bundled", "managed")
+        counts = self.basis.trusted or skill.source != "project"
+        return () if wide and counts else (Rule(Effect.ALLOW, "Skill", name, "session"),)
+
+    def commands(self) -> tuple[Command, ...]:
+        """The skills as slash commands."""
+        return tuple(self._command(skill) for skill in self.for_user())
+
+    async def use(self, turn: "Turn", name: str, arguments: str, delegate: "Delegate | None") -> SkillUse:
+        """Do what the Skill tool asks for; without anybody to hand work to, every skill joins the turn.
+
+        Raises:
+            ToolError: there is no such skill, the model may not call it, or one of its commands failed.
+        """
+        from bridle.engine.skill_use import use_skill
+
+        skill = self.catalog.find(name)
+        callable_ones = {each.name for each in self.for_model()}
+        if skill is None or (skill.name not in callable_ones and not skill.paths):
+            raise ToolError(self._refusal(name, skill, callable_ones))
+        return await use_skill(self, skill, arguments, turn, delegate)
+
+    def text_for(self, name: str) -> str | None:
+        """The text of a skill that an agent begins with, as it is written; None when there is none."""
+        skill = self.catalog.find(name)
+        if skill is None:
+            return None
+        try:
+            body = skill.read().strip()
+        except OSError:
+            return None
+        if skill.folder is None or skill.source == "bundled":
+            return body
+        return f"Base directory for this skill: {skill.folder}\n\n{body}"
+
+    def reconfigure(self, settings: Settings) -> None:
+        """Go on with other settings."""
+        self.settings = settings
+
+    def reload(self) -> str:
+        """Look at the disk now; a sentence about what is there."""
+        self.catalog.reload()
+        wrong = len(self.catalog.problems)
+        count = len(self.names())
+        return f"{count} skills and commands are here" + (f", {wrong} with problems." if wrong else ".")
+
+    async def note_use(self, skill: Skill, text: str) -> None:
+        """Keep a text, and count the use."""
+        self._used.pop(skill.name, None)
+        self._used[skill.name] = text
+        try:
+            await asyncio.to_thread(self.basis.usage.note, skill.name)
+        except (ConfigError, OSError):
+            pass  # Counts are a convenience; a home that cannot be written is no reason to fail.
+
+    def _list(self, skills: Sequence[Skill]) -> str | None:
+        settings = self.settings
+        overrides: Mapping[str, str] = settings.skill_overrides or {}
+        return list_skills(
+            skills,
+            budget=budget_of(self.basis.window(), settings.skill_listing_budget_fraction),
+            longest=settings.skill_listing_max_desc_chars or 1_536,
+            scores=self.basis.usage.scores(),
+            bare=frozenset(name for name, word in overrides.items() if word == "name-only"),
+        )
+
+    def _refusal(self, name: str, skill: Skill | None, callable_ones: Collection[str]) -> str:
+        if skill is not None:
+            return f"Only the user can call {skill.name}: ask them to type /{skill.name}."
+        shown = ", ".join(sorted(callable_ones)[:50]) or "none"
+        return f"There is no skill {name}. Skills here: {shown}."
+
+    def _command(self, skill: Skill) -> Command:
+        async def run(arguments: str, caller: Any) -> CommandResult:
+            from bridle.engine.skill_use import ask_with
+
+            return await ask_with(self, skill, arguments, caller)
+
+        return Command(
+            name=skill.name,
+            description=" ".join(skill.description.split())[:250],
+            run=run,
+            source=skill.source,
+            origin=skill.file,
+            argument_hint=skill.argument_hint,
+            aliases=skill.aliases,
+            tokens=cost_of(skill) if skill.for_model else 0,
+        )

@@ -1,0 +1,83 @@
+"""Guesses what the user will ask next, and says in a line where things stand."""
+
+import re
+
+from bridle.context.excerpt import excerpt
+from bridle.engine.consult import consult_beside
+from bridle.engine.runtime import Runtime
+from bridle.sessions.session import Session
+from bridle.types.block import text_of
+from bridle.types.event import Noticed, PromptSuggested
+from bridle.types.tool import Consultation
+from bridle.types.turn import Outcome
+
+_MOST_WORDS = 12
+_LONGEST_RECAP = 300
+_CHATTER = re.compile(r"^(none|nothing|n/a|thanks?( you)?|ok(ay)?|looks good|great)\W*$", re.IGNORECASE)
+
+_NEXT = """\
+You see the end of a conversation between a user and a coding agent. Write the one prompt that the user \
+will most likely \
+type next, in their language and manner, 2 to 12 words, no quotes. If it is not plain what comes next, \
+answer NONE."""
+_RECAP = """\
+Say in one sentence of at most 40 words what this conversation is about, what is done, and what is next, \
+for the user who \
+comes back to it. No preamble."""
+
+
+async def suggest_prompt(session: Session, runtime: Runtime, outcome: Outcome) -> None:
+    """An errand: show what could be asked next, where it is plain.
+
+    Raises:
+        ToolError: the model could not be asked.
+    """
+    del outcome
+    if (text := excerpt(session.entries, most=8_000)) == "":
+        return
+    question = Consultation(system=_NEXT, prompt=text, max_tokens=60)
+    answer = await consult_beside(session, runtime, question, model=runtime.asking.small_model)
+    if (words := read_suggestion(text_of(answer["content"]))) is not None:
+        runtime.channel.emit(PromptSuggested(words))
+
+
+def read_suggestion(text: str) -> str | None:
+    """A suggestion that can be shown, or None."""
+    words = text.strip().strip("\"'`").strip()
+    if not words or "\n" in words or _CHATTER.match(words) or len(words.split()) > _MOST_WORDS:
+        return None
+    return words if words.isprintable() and not words.endswith(":") else None
+
+
+async def suggest_when_asked(session: Session, runtime: Runtime, outcome: Outcome) -> None:
+    """The same for a host program, which says by itself whether it wants suggestions.
+
+    Raises:
+        ToolError: the model could not be asked.
+    """
+    if runtime.offer.prompt_suggestions:
+        await suggest_prompt(session, runtime, outcome)
+
+
+async def recap(session: Session, runtime: Runtime) -> str:
+    """One sentence on where the conversation stands.
+
+    Raises:
+        ToolError: the model could not be asked.
+    """
+    text = excerpt(session.entries, most=16_000)
+    if not text:
+        return "Nothing was said yet."
+    question = Consultation(system=_RECAP, prompt=text, max_tokens=150)
+    answer = await consult_beside(session, runtime, question, model=runtime.asking.small_model)
+    return " ".join(text_of(answer["content"]).split())[:_LONGEST_RECAP]
+
+
+async def recap_for_return(session: Session, runtime: Runtime, outcome: Outcome) -> None:
+    """An errand for a pause: what the user reads when they come back.
+
+    Raises:
+        ToolError: the model could not be asked.
+    """
+    del outcome
+    runtime.channel.emit(Noticed(f"While you were away: {await recap(session, runtime)}", "info"))

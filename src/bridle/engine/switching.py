@@ -1,0 +1,63 @@
+"""Goes on with another model, if hooks have nothing against it."""
+
+from collections.abc import Callable
+
+from bridle.engine.runtime import Runtime
+from bridle.engine.staleness import CACHE_TTL, staleness
+from bridle.sessions.session import Session
+from bridle.types.errors import UsageError
+from bridle.types.hook import PostModelSwitch, PreModelSwitch
+from bridle.types.permission import Ask, Deny
+
+
+async def switch_model(session: Session, runtime: Runtime, model: str) -> None:
+    """Let `model` answer from the next request on.
+
+    Raises:
+        UsageError: a hook refuses.
+    """
+    before = session.state.model
+    if model == before:
+        return
+    hooks = runtime.hooks
+    if not hooks.hears("PreModelSwitch") and not hooks.hears("PostModelSwitch"):
+        session.swap(model=model)
+        return
+    refused = await hear_switch(session, runtime, before, model, switch=lambda: session.swap(model=model))
+    if refused is not None:
+        raise UsageError(f"A hook refused the switch from {before} to {model}: {refused}")
+
+
+async def hear_switch(
+    session: Session, runtime: Runtime, before: str, after: str, *, switch: Callable[[], None]
+) -> str | None:
+    """Ask hooks, switch, and tell hooks; why they refuse if they do, and then nothing changes.
+
+    What they have to say to the model comes with the next step. A hook that would have the user asked
+    refuses too: whoever chooses a model has been asked already.
+    """
+    now = staleness(session, runtime, after)
+    said = await runtime.hooks.fire(
+        PreModelSwitch(
+            from_model=before,
+            to_model=after,
+            context_tokens=now.context_tokens,
+            prompt_cache_warm=now.cache_warm,
+            cache_ttl=CACHE_TTL if runtime.asking.cache else None,
+            estimated_cache_write_usd=now.cache_write_usd,
+        )
+    )
+    if isinstance(said.decision, Deny | Ask):
+        return said.decision.reason
+    switch()
+    await runtime.hooks.fire(
+        PostModelSwitch(
+            from_model=before,
+            to_model=after,
+            context_tokens=now.context_tokens,
+            prompt_cache_warm=now.cache_warm,
+            cache_ttl=CACHE_TTL if runtime.asking.cache else None,
+            estimated_cache_write_usd=now.cache_write_usd,
+        )
+    )
+    return None

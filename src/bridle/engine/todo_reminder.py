@@ -1,0 +1,38 @@
+"""Brings the task list back to mind when it was not touched for a while."""
+
+from bridle.context.reminders import reminder
+from bridle.engine.turn import Turn
+
+_MOST_SHOWN = 20
+_LONGEST = 200
+
+
+def remind_of_todos(turn: Turn, *, within: int) -> None:
+    """Show the open items, unless the list was changed in the last `within` answers or all is done."""
+    todos = turn.runtime.workspace.todos
+    still_open = [todo for todo in todos if todo.get("status") != "completed"]
+    if not still_open or _was_used(turn, within):
+        return
+    shown = still_open[:_MOST_SHOWN]
+    lines = [f"- [{todo.get('status')}] {str(todo.get('content'))[:_LONGEST]}" for todo in shown]
+    text = (
+        "# Your task list\nIt was not updated for a while. If it still fits the work, bring it up to date; "
+        "if not, clear it. Do not mention this to the user.\n" + "\n".join(lines)
+    )
+    turn.session.say_user([reminder(text)], meta=True)
+
+
+def _was_used(turn: Turn, within: int) -> bool:
+    answers: set[str] = set()
+    for entry in reversed(turn.session.entries):
+        if entry["type"] != "assistant":
+            continue
+        answers.add(entry["message"].get("id") or entry["uuid"])
+        if len(answers) > within:
+            return False
+        if any(
+            block["type"] == "tool_use" and block["name"] in ("TodoWrite", "TaskCreate", "TaskUpdate")
+            for block in entry["message"]["content"]
+        ):
+            return True
+    return False

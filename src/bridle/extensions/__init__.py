@@ -1,0 +1,1 @@
+"""What extends bridle from files and packages: skills, commands, agents, output styles, themes, plugins."""

@@ -1,0 +1,186 @@
+"""Agents that are written as Markdown files."""
+
+import os.path
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.config.problem import Problem
+from bridle.extensions.frontmatter import text_of, truth, words
+from bridle.extensions.index import FRESH_SECONDS, Found, Index
+from bridle.extensions.places import Root
+from bridle.types.agent import AgentDefinition, AgentSource, MemoryScope
+from bridle.types.permission import MODES, Mode
+
+_COLORS = ("red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan")
+_EFFORTS = ("low", "medium", "high", "xhigh", "max")
+
+
+class Agents(Struct, frozen=True, kw_only=True):
+    """What was found, lowest precedence first, and what was left out."""
+
+    definitions: tuple[AgentDefinition, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def load_agents(index: Index, roots: Sequence[Root]) -> Agents:
+    """The agents below the roots, the weightiest root first; of equal names the first counts.
+
+    A file without a name is a document and says nothing; one with a name that cannot be used is reported.
+    """
+    agents: dict[str, AgentDefinition] = {}
+    problems: list[Problem] = []
+    for found in index.look(roots):
+        if found.problem is not None:
+            problems.append(found.problem)
+            continue
+        agent = _read(found)
+        if isinstance(agent, Problem):
+            problems.append(agent)
+        elif agent is not None:
+            _add(agent, agents, problems)
+    return Agents(definitions=tuple(agents.values()), problems=tuple(problems))
+
+
+class AgentFiles:
+    """The agents of files as they are now; a look at the disk is believed for less than a second."""
+
+    def __init__(
+        self,
+        index: Index,
+        roots: Callable[[], Sequence[Root]],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._index = index
+        self._roots = roots
+        self._clock = clock
+        self._looked: float | None = None
+        self._agents = Agents()
+
+    def definitions(self) -> tuple[AgentDefinition, ...]:
+        return self._current().definitions
+
+    def problems(self) -> tuple[Problem, ...]:
+        return self._current().problems
+
+    def _current(self) -> Agents:
+        now = self._clock()
+        if self._looked is None or now - self._looked >= FRESH_SECONDS:
+            self._agents = load_agents(self._index, self._roots())
+            self._looked = now
+        return self._agents
+
+
+def _add(agent: AgentDefinition, agents: dict[str, AgentDefinition], problems: list[Problem]) -> None:
+    other = agents.setdefault(agent.name, agent)
+    file = agent.file or ""
+    if other is not agent and os.path.realpath(other.file or "") != os.path.realpath(file):
+        message = f"the agent {agent.name!r} is defined in {other.file} already, so this file does not count"
+        problems.append(Problem(file=file, key="name", message=message))
+
+
+def _read(found: Found) -> AgentDefinition | Problem | None:
+    values = found.entry.values
+    name, description = values.get("name"), values.get("description")
+    if not isinstance(name, str) or not name.strip():
+        return None
+    if ":" in name or name.startswith("-"):
+        return Problem(
+            file=found.path, key="name", message=f"{name!r} has a colon or begins with a dash: rename it"
+        )
+    if not isinstance(description, str) or not description.strip():
+        return Problem(file=found.path, key="description", message="it is missing: say when to use the agent")
+    try:
+        body = found.read_body()
+    except OSError as error:
+        return Problem(file=found.path, message=f"the file cannot be read: {error.strerror or error}")
+    return _definition(found, _full_name(found, name.strip()), description.strip(), body.strip())
+
+
+def _definition(found: Found, name: str, description: str, prompt: str) -> AgentDefinition:
+    """Optional fields of the wrong kind are as if they were not there."""
+    values, root = found.entry.values, found.root
+    # What a plugin's agent could do to the session around it is not the plugin's to say.
+    own = {} if root.source == "plugin" else values
+    turns, effort = values.get("maxTurns"), values.get("effort")
+    window = values.get("autoCompactWindow")
+    return AgentDefinition(
+        name=name,
+        description=description,
+        prompt=prompt,
+        source=_SOURCES[root.source],
+        file=found.path,
+        tools=_tools(values.get("tools")),
+        disallowed_tools=words(values.get("disallowedTools")),
+        model=_model(values.get("model")),
+        effort=effort if effort in _EFFORTS or (isinstance(effort, int) and effort > 0) else None,
+        permission_mode=_mode(own.get("permissionMode")),
+        max_turns=turns if isinstance(turns, int) and turns > 0 else None,
+        skills=words(values.get("skills")),
+        mcp_servers=_servers(own.get("mcpServers")),
+        hooks=hooks if isinstance(hooks := own.get("hooks"), dict) else {},
+        memory=_scope(values.get("memory")),
+        background=truth(values.get("background")) is True,
+        isolation="worktree" if values.get("isolation") == "worktree" else None,
+        color=color if (color := values.get("color")) in _COLORS else None,
+        initial_prompt=text_of(own.get("initialPrompt")),
+        omit_instructions=truth(values.get("omitClaudeMd")) is True,
+        reminder=text_of(values.get("criticalSystemReminder_EXPERIMENTAL")),
+        auto_compact_window=window if isinstance(window, int) and window > 0 else None,
+    )
+
+
+_SOURCES: dict[str, AgentSource] = {
+    "managed": "managed",
+    "user": "user",
+    "project": "project",
+    "plugin": "plugin",
+}
+
+
+def _full_name(found: Found, name: str) -> str:
+    """Plugins put their name and the folders on the way before it."""
+    root = found.root
+    if root.source != "plugin" or not root.prefix:
+        return name
+    folders = os.path.dirname(found.entry.path).split("/")
+    return ":".join(part for part in (root.prefix, *folders, name) if part)
+
+
+def _tools(value: Any) -> tuple[str, ...] | None:
+    listed = words(value)
+    nothing_said = not listed and not isinstance(value, list)
+    return None if nothing_said or listed == ("*",) else listed
+
+
+def _model(value: Any) -> str | None:
+    name = value.strip() if isinstance(value, str) else ""
+    return "inherit" if name.lower() == "inherit" else name or None
+
+
+def _mode(value: Any) -> Mode | None:
+    wanted = "default" if value == "manual" else value
+    return next((mode for mode in MODES if mode == wanted), None)
+
+
+def _servers(value: Any) -> tuple[Any, ...]:
+    """Names, or objects `{name: settings}`; an object with a name inside is put into that form."""
+    listed: list[Any] = [value] if isinstance(value, str | dict) else value if isinstance(value, list) else []
+    found: list[Any] = []
+    for each in listed:
+        if isinstance(each, dict) and isinstance(name := each.get("name"), str):
+            found.append({name: {key: part for key, part in each.items() if key != "name"}})
+        elif isinstance(each, str | dict):
+            found.append(each)
+    return tuple(found)
+
+
+def _scope(value: Any) -> MemoryScope | None:
+    match value:
+        case "user" | "project" | "local":
+            return value
+        case _:
+            return None

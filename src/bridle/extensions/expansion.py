@@ -1,0 +1,147 @@
+"""Makes of a skill's body what the model reads: variables, arguments, the output of embedded commands."""
+
+import re
+import shlex
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from bridle.extensions.skills import Skill
+from bridle.types.errors import ToolError
+from bridle.types.text import encodable
+
+RunShell = Callable[[str], Awaitable[str]]
+"""Runs a command behind the gate and returns its output. Raises ToolError."""
+
+LONGEST = 400_000
+_MOST_COMMANDS = 50
+_FENCE = r"^(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<block>.*?)^(?P=fence)[ \t]*$"
+_SPAN = r"(?P<ticks>`{2,})(?!`).+?(?<!`)(?P=ticks)(?!`)"
+_INLINE = r"(?<!\S)!`(?P<inline>[^`\n]+)`"
+_CODE = re.compile(f"{_FENCE}|{_SPAN}|{_INLINE}", re.MULTILINE | re.DOTALL)
+_VARIABLE = re.compile(
+    r"\$ARGUMENTS\[(?P<index>\d+)\]|\$(?P<whole>ARGUMENTS)(?!\w)|\$(?P<number>\d+)(?!\w)"
+    r"|\$\{(?P<fact>[A-Z_]+|user_config\.[\w-]+)\}|\$(?P<named>[A-Za-z_]\w*)"
+)
+
+
+class Circumstances(Struct, frozen=True, kw_only=True):
+    """What a skill can learn about the session that it is used in."""
+
+    session_id: str
+    project_dir: str
+    effort: str = ""
+    skill_dir: str | None = None
+    """Where the skill's own files can be read."""
+
+
+class Expanded(Struct, frozen=True):
+    text: str
+    written: str
+    """The part that somebody wrote, without what commands printed: mentions count only there."""
+
+
+async def expand(skill: Skill, arguments: str, circumstances: Circumstances, run: RunShell) -> Expanded:
+    """The text of a skill called with `arguments`.
+
+    Commands count only where the body has them: what arguments or outputs contain is never run.
+
+    Raises:
+        ToolError: the file is gone, or an embedded command failed or was not allowed.
+    """
+    try:
+        body = skill.read()
+    except OSError as error:
+        raise ToolError(f"The skill {skill.name} cannot be read: {error.strerror or error}.") from error
+    fill = _Filling(skill, arguments, circumstances)
+    pieces: list[str] = []
+    written: list[str] = []
+    commands = 0
+    for kind, text in _segments(body.strip()):
+        filled = fill(text)
+        if kind == "text":
+            pieces.append(filled)
+            written.append(filled)
+            continue
+        commands += 1
+        if commands > _MOST_COMMANDS:
+            raise ToolError(f"The skill {skill.name} runs more than {_MOST_COMMANDS} commands: shorten it.")
+        pieces.append((await run(filled.strip())).strip("\n"))
+    text = "".join(pieces)
+    if arguments.strip() and not fill.used:
+        text += f"\n\nARGUMENTS: {arguments.strip()}"
+    if circumstances.skill_dir is not None:
+        text = f"Base directory for this skill: {circumstances.skill_dir}\n\n{text}"
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}\n\n[The rest of the skill is left out: it is too long.]"
+    return Expanded(encodable(text), encodable("".join(written)))
+
+
+def split_arguments(arguments: str) -> list[str]:
+    """Words as a shell would see them; quotes that do not fit together are ordinary characters."""
+    try:
+        return shlex.split(arguments)
+    except ValueError:
+        return arguments.split()
+
+
+class _Filling:
+    """Puts values in place of variables, in one pass: values are never looked into."""
+
+    def __init__(self, skill: Skill, arguments: str, circumstances: Circumstances) -> None:
+        self._arguments = arguments.strip()
+        self._words = split_arguments(arguments)
+        self._names = {name: place for place, name in enumerate(skill.argument_names)}
+        self._facts = _facts(skill, circumstances)
+        self.used = False
+        """Whether the arguments stand somewhere in the text."""
+
+    def __call__(self, text: str) -> str:
+        return _VARIABLE.sub(self._value, text)
+
+    def _value(self, match: re.Match[str]) -> str:
+        if (fact := match["fact"]) is not None:
+            return self._facts.get(fact, match[0])
+        if match["whole"]:
+            self.used = True
+            return self._arguments
+        if (named := match["named"]) is not None:
+            if named not in self._names:
+                return match[0]
+            return self._word(self._names[named])
+        return self._word(int(match["index"] or match["number"]))
+
+    def _word(self, place: int) -> str:
+        self.used = True
+        return self._words[place] if place < len(self._words) else ""
+
+
+def _facts(skill: Skill, circumstances: Circumstances) -> Mapping[str, str]:
+    facts = {
+        "CLAUDE_SESSION_ID": circumstances.session_id,
+        "CLAUDE_EFFORT": circumstances.effort,
+        "CLAUDE_PROJECT_DIR": circumstances.project_dir,
+        "CLAUDE_SKILL_DIR": circumstances.skill_dir or "",
+    }
+    if skill.root is not None and skill.root.plugin_root is not None:
+        facts["CLAUDE_PLUGIN_ROOT"] = skill.root.plugin_root
+        facts["CLAUDE_PLUGIN_DATA"] = skill.root.plugin_data or ""
+        facts |= {f"user_config.{name}": value for name, value in skill.root.options.items()}
+    return facts
+
+
+def _segments(body: str) -> list[tuple[Literal["text", "command"], str]]:
+    """The body cut at its commands; other code stays text and is not searched."""
+    found: list[tuple[Literal["text", "command"], str]] = []
+    start = 0
+    for match in _CODE.finditer(body):
+        command = match["inline"]
+        if match["fence"] and match["info"].strip().startswith("!"):
+            command = match["block"]
+        if command is None:
+            continue
+        found.append(("text", body[start : match.start()]))
+        found.append(("command", command))
+        start = match.end()
+    return [*found, ("text", body[start:])]

@@ -1,0 +1,152 @@
+"""Reads the header of a Markdown file: YAML between two lines of dashes."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.config.problem import Problem
+
+LARGEST_HEADER = 64 * 1024
+_MOST_WORDS = 1_000
+_LINE = re.compile(r'([A-Za-z][\w-]*):[ \t]+([A-Za-z(/<][^\n]*|"[^"\\\n]*")')
+_NOT_TEXT = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None}
+_TRUE = frozenset({"true", "yes", "on", "1", "y"})
+_FALSE = frozenset({"false", "no", "off", "0", "n"})
+
+
+class Front(Struct, frozen=True, kw_only=True):
+    """A file taken apart."""
+
+    values: Mapping[str, Any] = {}
+    body: str
+    line: int = 1
+    """The line on which the body begins."""
+    problem: Problem | None = None
+    """Why the header says nothing, though there is one."""
+
+
+def read_front(text: str, *, file: str) -> Front:
+    """Header and body; a header that cannot be read leaves the body and a problem with its line."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    header, body, line = _split(text)
+    if header is None:
+        return Front(body=body, line=line)
+    if len(header) > LARGEST_HEADER:
+        return Front(body=body, line=line, problem=_problem(file, 1, "the header is longer than 64 KiB"))
+    values = _plain(header)
+    if values is not None:
+        return Front(values=values, body=body, line=line)
+    values, problem = _yaml(header, file)
+    return Front(values=values, body=body, line=line, problem=problem)
+
+
+def truth(value: object) -> bool | None:
+    """A yes or no in any of the spellings that people use; None for anything else."""
+    if value is None:
+        return None
+    word = str(value).strip().lower()
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def words(value: object) -> tuple[str, ...]:
+    """A list, or words between commas; commas inside parentheses do not count."""
+    if value is None:
+        return ()
+    listed: list[Any] = value if isinstance(value, list) else _pieces(value) if isinstance(value, str) else []
+    found = (str(each).strip() for each in listed[:_MOST_WORDS] if isinstance(each, str | int | float))
+    return tuple(word for word in found if word)
+
+
+def text_of(value: object) -> str | None:
+    """A text, also where YAML saw a number or a date in it; None for nothing and for lists."""
+    if value is None or isinstance(value, list | dict):
+        return None
+    return str(value).strip() or None
+
+
+def first_line(body: str) -> str:
+    """The first words of a body, for files that do not describe themselves."""
+    lines = (line.strip().lstrip("#").strip() for line in body[:4_000].split("\n"))
+    return next((line for line in lines if line), "")[:200]
+
+
+def _split(text: str) -> tuple[str | None, str, int]:
+    if not text.startswith("---"):
+        return None, text, 1
+    opening, _, rest = text.partition("\n")
+    if opening.rstrip() != "---":
+        return None, text, 1
+    end = re.search(r"^---[ \t]*(?:\n|\Z)", rest, re.MULTILINE)
+    if end is None:
+        return None, text, 1
+    header = rest[: end.start()]
+    return header, rest[end.end() :], header.count("\n") + 3
+
+
+def _plain(header: str) -> dict[str, Any] | None:
+    """The header where every line is a name and words, which needs no YAML; None for all others."""
+    values: dict[str, Any] = {}
+    for line in header.split("\n"):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _LINE.fullmatch(line.rstrip(" \t"))
+        if match is None or match[1] in values:
+            return None
+        value = match[2]
+        if value.startswith('"'):
+            values[match[1]] = value[1:-1]
+            continue
+        if ": " in value or " #" in value or value.endswith(":"):
+            return None
+        values[match[1]] = _NOT_TEXT.get(value.lower(), value)
+    return values
+
+
+def _yaml(header: str, file: str) -> tuple[dict[str, Any], Problem | None]:
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        read: Any = yaml.load(header, Loader=loader)  # The safe loader: plain values only.
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = 2 if mark is None else mark.line + 2
+        return {}, _problem(file, line, f"the header is not YAML: {error.problem or 'it cannot be read'}")
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return {}, _problem(file, 2, f"the header is not YAML: {str(error)[:200]}")
+    if read is None:
+        return {}, None
+    if not isinstance(read, dict):
+        return {}, _problem(file, 2, "the header is not a list of names and values")
+    return {str(key): _jsonable(value) for key, value in read.items()}, None
+
+
+def _jsonable(value: Any) -> Any:
+    """The value with dates and the like as text, so that it can be kept."""
+    match value:
+        case dict():
+            return {str(key): _jsonable(each) for key, each in value.items()}
+        case list():
+            return [_jsonable(each) for each in value]
+        case str() | bool() | int() | float() | None:
+            return value
+        case _:
+            return str(value)
+
+
+def _pieces(text: str) -> list[str]:
+    pieces = [""]
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")" and depth > 0)
+        if character == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += character
+    return pieces
+
+
+def _problem(file: str, line: int, message: str) -> Problem:
+    return Problem(file=file, line=line, message=message)

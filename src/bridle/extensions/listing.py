@@ -1,0 +1,88 @@
+"""The list of skills that a model is given, within a bound."""
+
+from collections.abc import Mapping, Sequence
+
+from bridle.extensions.skills import Skill
+
+_HEADING = """\
+# Skills
+Instructions for particular kinds of work. When one fits the task, call Skill with its name before you \
+begin; when the user types /name, the text of that skill is already in the conversation."""
+_CHARACTERS_PER_TOKEN = 4
+_LONGEST_NAME = 100
+
+
+def list_skills(
+    skills: Sequence[Skill],
+    *,
+    budget: int,
+    longest: int = 1_536,
+    scores: Mapping[str, float] | None = None,
+    bare: frozenset[str] = frozenset(),
+) -> str | None:
+    """Names with descriptions in at most `budget` characters; None for no skills.
+
+    Those used least lose their descriptions first, then their place. Bundled ones keep both. Those in
+    `bare` are listed without a description from the beginning.
+    """
+    if not skills:
+        return None
+    lines = {each.name: line_of(each, longest, bare=each.name in bare) for each in skills}
+    size = len(_HEADING) + sum(len(line) + 1 for line in lines.values())
+    cut = 0
+    if size > budget:
+        size = _drop_descriptions(lines, skills, size, budget, scores or {})
+    if size > budget:
+        cut = _drop_names(lines, skills, size, budget, scores or {})
+    rest = [f"… and {cut} more that are used rarely; the user can list them with /skills."] if cut else []
+    return "\n".join((_HEADING, *lines.values(), *rest))
+
+
+def line_of(skill: Skill, longest: int = 1_536, *, bare: bool = False) -> str:
+    """How a skill stands in the list."""
+    name = f"- {skill.name[:_LONGEST_NAME]}"
+    if bare:
+        return name
+    said = " - ".join(part for part in (skill.description, skill.when_to_use) if part)
+    words = " ".join(said.split())
+    return f"{name}: {words if len(words) <= longest else words[: longest - 1] + '…'}"
+
+
+def cost_of(skill: Skill) -> int:
+    """About how many tokens the mention of a skill costs in every request."""
+    return -(-len(line_of(skill)) // _CHARACTERS_PER_TOKEN)
+
+
+def budget_of(window: int, fraction: float | None = None) -> int:
+    """How many characters the list may take of a window of so many tokens."""
+    return int(window * _CHARACTERS_PER_TOKEN * (0.01 if fraction is None else fraction))
+
+
+def _drop_descriptions(
+    lines: dict[str, str], skills: Sequence[Skill], size: int, budget: int, scores: Mapping[str, float]
+) -> int:
+    for skill in _least_used(skills, scores):
+        if size <= budget:
+            break
+        name = line_of(skill, bare=True)
+        size -= len(lines[skill.name]) - len(name)
+        lines[skill.name] = name
+    return size
+
+
+def _drop_names(
+    lines: dict[str, str], skills: Sequence[Skill], size: int, budget: int, scores: Mapping[str, float]
+) -> int:
+    cut = 0
+    for skill in _least_used(skills, scores):
+        if size <= budget - 100:
+            break
+        size -= len(lines.pop(skill.name)) + 1
+        cut += 1
+    return cut
+
+
+def _least_used(skills: Sequence[Skill], scores: Mapping[str, float]) -> list[Skill]:
+    """Those that may be shortened, the least used first, of equal ones the last listed."""
+    cuttable = [skill for skill in reversed(skills) if skill.source != "bundled"]
+    return sorted(cuttable, key=lambda skill: scores.get(skill.name, 0.0))

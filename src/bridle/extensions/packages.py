@@ -1,0 +1,218 @@
+"""Python packages that extend bridle: found by reading small text files, imported only when approved."""
+
+import os
+import os.path
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bridle.config.approvals import digest
+from bridle.config.edit import update
+from bridle.host.files import make_folders, read_bytes, write_atomic
+from bridle.host.paths import bridle_dir
+from bridle.types.package import Contribution
+from bridle.types.text import encodable
+
+GROUP = "bridle.plugins"
+_FORMAT = 1
+_LARGEST = 1024 * 1024
+_MOST_FOLDERS = 50
+_MOST_PACKAGES = 1_000
+
+
+class Package(Struct, frozen=True, array_like=True):
+    """An installed distribution that has something for bridle."""
+
+    name: str
+    version: str
+    folder: str
+    """The folder with its metadata."""
+    entries: tuple[tuple[str, str], ...]
+    """What each thing is called and where it is: `module:attribute`."""
+
+
+class PackageFault(Struct, frozen=True):
+    """A package that could not be taken in, and why."""
+
+    package: Package
+    message: str
+
+    def __str__(self) -> str:
+        return f"The package {self.package.name} {self.package.version} is left out: {self.message}"
+
+
+class _Folder(Struct, array_like=True):
+    mtime_ns: int
+    packages: list[Package]
+
+
+class _Stored(Struct, array_like=True):
+    format: int
+    folders: dict[str, _Folder]
+
+
+def find_packages(env: Mapping[str, str], path: Sequence[str] | None = None) -> list[Package]:
+    """The packages on the import path, the first of each name; folders that have not changed are not read."""
+    file = os.path.join(bridle_dir(env), "index", "packages.index")
+    known = _load(file)
+    folders: dict[str, _Folder] = {}
+    for folder in list(dict.fromkeys(sys.path if path is None else path))[:_MOST_FOLDERS]:
+        if encodable(folder) != folder:
+            continue  # A path that is not text can be neither kept nor approved.
+        try:
+            mtime = os.stat(folder).st_mtime_ns
+        except OSError:
+            continue
+        before = known.get(folder)
+        fresh = before is not None and before.mtime_ns == mtime
+        folders[folder] = (
+            before if before is not None and fresh else _Folder(mtime, list(_read_folder(folder)))
+        )
+    if folders != known:
+        _save(file, folders)
+    found: dict[str, Package] = {}
+    for each in folders.values():
+        for package in each.packages:
+            found.setdefault(package.name.lower(), package)
+    return list(found.values())
+
+
+def is_approved(env: Mapping[str, str], package: Package) -> bool:
+    """Whether the user approved this package in this version, at this place, with this code behind it."""
+    try:
+        stored = msgspec.json.decode(read_bytes(_approvals(env), _LARGEST), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError):
+        return False
+    return stored.get(package.name.lower()) == digest(_definition(package))
+
+
+def approve(env: Mapping[str, str], package: Package) -> None:
+    """Let a package be imported from now on, as it is now.
+
+    Raises:
+        ConfigError: the file of approvals does not parse.
+        OSError: it cannot be written.
+    """
+    value = digest(_definition(package))
+    update(_approvals(env), lambda values: {**values, package.name.lower(): value}, mode=0o600)
+
+
+def revoke(env: Mapping[str, str], package: Package) -> None:
+    """Let a package be imported no more; harmless when it never was.
+
+    Raises:
+        ConfigError: the file of approvals does not parse.
+        OSError: it cannot be written.
+    """
+    name = package.name.lower()
+    if os.path.exists(_approvals(env)):
+        update(_approvals(env), lambda values: {key: each for key, each in values.items() if key != name})
+
+
+def load_package(package: Package) -> list[Contribution] | PackageFault:
+    """Import a package and take what it brings; whatever goes wrong in its code becomes a fault."""
+    from importlib import import_module
+
+    brought: list[Contribution] = []
+    for _, target in package.entries:
+        module, _, attribute = target.partition(":")
+        try:
+            found: Any = import_module(module)
+            for name in attribute.split(".") if attribute else ():
+                found = getattr(found, name)
+            made = found() if callable(found) else found
+        except SystemExit as error:
+            return PackageFault(package, f"{module} wanted to end the program ({error.code})")
+        except Exception as error:
+            # The boundary of what a package may do to a session: a defect in one becomes a sentence.
+            return PackageFault(package, f"{target} failed with {type(error).__name__}: {str(error)[:500]}")
+        if not isinstance(made, Contribution):
+            kind = type(made).__name__
+            return PackageFault(package, f"{target} gave {kind} and not a bridle.types.package.Contribution")
+        brought.append(made)
+    return brought
+
+
+def _definition(package: Package) -> dict[str, Any]:
+    """What an approval is bound to: also where the code lies that would be imported."""
+    return {
+        "name": package.name,
+        "version": package.version,
+        "folder": package.folder,
+        "entries": [list(entry) for entry in package.entries],
+        "code": sorted({_origin(target.partition(":")[0]) for _, target in package.entries}),
+    }
+
+
+def _origin(module: str) -> str:
+    """The file that an import of the module's package would run; nothing is run to find out."""
+    from importlib.machinery import PathFinder
+
+    spec = PathFinder.find_spec(module.partition(".")[0])
+    return "" if spec is None else spec.origin or ""
+
+
+def _read_folder(folder: str) -> Iterator[Package]:
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(
+                entry.name for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))
+            )
+    except OSError:
+        return
+    count = 0
+    for name in names:
+        package = _read_package(os.path.join(folder, name))
+        if package is not None and count < _MOST_PACKAGES:
+            count += 1
+            yield package
+
+
+def _read_package(folder: str) -> Package | None:
+    entries = tuple(_entries(_text(os.path.join(folder, "entry_points.txt"))))
+    if not entries:
+        return None
+    metadata = _text(os.path.join(folder, "METADATA")) or _text(os.path.join(folder, "PKG-INFO"))
+    facts = dict(line.split(": ", 1) for line in metadata.partition("\n\n")[0].split("\n") if ": " in line)
+    stem = os.path.basename(folder).rpartition(".")[0]
+    return Package(facts.get("Name", stem), facts.get("Version", ""), folder, entries)
+
+
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    inside = False
+    for line in map(str.strip, text.split("\n")):
+        if line.startswith("["):
+            inside = line == f"[{GROUP}]"
+        elif inside and "=" in line and not line.startswith(("#", ";")):
+            name, _, target = line.partition("=")
+            yield name.strip(), target.partition("[")[0].strip()
+
+
+def _text(path: str) -> str:
+    try:
+        return read_bytes(path, _LARGEST).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _load(file: str) -> dict[str, _Folder]:
+    try:
+        stored = msgspec.msgpack.decode(read_bytes(file, 16 * _LARGEST), type=_Stored)
+    except (OSError, msgspec.DecodeError):
+        return {}  # An index that is missing or broken is made anew.
+    return stored.folders if stored.format == _FORMAT else {}
+
+
+def _save(file: str, folders: dict[str, _Folder]) -> None:
+    try:
+        make_folders(os.path.dirname(file), private=True)
+        write_atomic(file, msgspec.msgpack.encode(_Stored(_FORMAT, folders)), mode=0o600)
+    except OSError:
+        pass  # Without an index the folders are read again at the next start.
+
+
+def _approvals(env: Mapping[str, str]) -> str:
+    return os.path.join(bridle_dir(env), "packages.json")

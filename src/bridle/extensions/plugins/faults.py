@@ -1,0 +1,39 @@
+"""What is wrong with a plugin: named, and the plugin or its part left out."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+FaultKind = Literal[
+    "path-not-found",
+    "manifest-parse-error",
+    "manifest-validation-error",
+    "plugin-not-found",
+    "marketplace-not-found",
+    "marketplace-load-failed",
+    "blocked-by-policy",
+    "component-load-failed",
+    "hook-load-failed",
+    "mcp-config-invalid",
+    "lsp-config-invalid",
+    "dependency-unsatisfied",
+    "name-conflict",
+    "content-changed",
+    "option-missing",
+]
+
+
+class PluginFault(Struct, frozen=True, kw_only=True):
+    plugin: str
+    type: FaultKind
+    message: str
+    path: str = ""
+
+    def __str__(self) -> str:
+        place = f" ({self.path})" if self.path else ""
+        return f"plugin {self.plugin}: {self.message}{place}"
+
+    def frame(self) -> dict[str, Any]:
+        """The fault as hosts are told of it."""
+        told: dict[str, Any] = {"plugin": self.plugin, "type": self.type, "message": self.message}
+        return {**told, "path": self.path} if self.path else told

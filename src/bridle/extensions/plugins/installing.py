@@ -1,0 +1,421 @@
+"""Installs, updates and removes plugins: a kill at any moment leaves the old state or the new one."""
+
+import asyncio
+import os
+import os.path
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.config import edit
+from bridle.extensions.plugins import marketplaces
+from bridle.extensions.plugins.around import Around, clear_staging, remove_tree
+from bridle.extensions.plugins.manifest import Manifest, read_manifest
+from bridle.extensions.plugins.names import PluginId, Scope, cache_dir, data_dir, parse_id, plugins_dir
+from bridle.extensions.plugins.options import forget_options, save_options
+from bridle.extensions.plugins.planning import Item, needs, plan
+from bridle.extensions.plugins.state import (
+    Edit,
+    Installed,
+    Record,
+    change_installed,
+    is_for,
+    lock,
+    read_installed,
+    settle,
+)
+from bridle.extensions.plugins.trees import tree_digest
+from bridle.types.errors import UsageError
+
+Agree = Callable[[Sequence[Item]], bool]
+"""Whether the user wants what is about to be installed."""
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What was done to one plugin."""
+
+    plugin: PluginId
+    version: str
+    before: str = ""
+    """The version that was there; empty for a new plugin."""
+    automatic: bool = False
+
+
+async def install(
+    around: Around,
+    wanted: Sequence[PluginId],
+    *,
+    scope: Scope = "user",
+    options: Mapping[str, str] | None = None,
+    agree: Agree = lambda _: True,
+) -> tuple[Change, ...]:
+    """Install plugins with what they depend on, all or none; they are on from then on.
+
+    Raises:
+        UsageError: there is no such plugin or option, or the user does not agree.
+        ConfigError: something cannot be had, used or written, or does not get along.
+        Locked: another process changes plugins.
+    """
+    around.settings_file(scope)
+    async with lock(around.env):
+        _begin(around)
+        installed = read_installed(around.env)
+        items = await plan(around, wanted, installed)
+        return await _commit(around, items, scope=scope, options=options or {}, agree=agree)
+
+
+async def update(
+    around: Around, plugin: PluginId, *, scope: Scope | None = None, agree: Agree = lambda _: True
+) -> tuple[Change, ...]:
+    """Fetch a plugin again and install it where its content is another; a new name is taken over.
+
+    Raises:
+        UsageError: it is not installed or not offered any more, or the user does not agree.
+        ConfigError: it cannot be had, used or written.
+        Locked: another process changes plugins.
+    """
+    async with lock(around.env):
+        _begin(around)
+        installed = read_installed(around.env)
+        record = record_of(around, installed, plugin, scope)
+        await marketplaces.update(around, plugin.marketplace)
+        items = await plan(around, [plugin], installed, fresh=True)
+        new = [item for item in items if not _is_current(item, installed, record)]
+        if not new:
+            return ()
+        old = plugin if all(item.plugin != plugin for item in items) else None
+        return await _commit(around, new, scope=record.scope, options={}, agree=agree, replaces=old)
+
+
+async def uninstall(
+    around: Around,
+    plugin: PluginId,
+    *,
+    scope: Scope | None = None,
+    keep_data: bool = False,
+    prune: bool = False,
+) -> tuple[PluginId, ...]:
+    """Remove a plugin from a scope; with its last scope go its files, data and options.
+
+    Raises:
+        UsageError: it is not installed there, or others need it.
+        Locked: another process changes plugins.
+    """
+    async with lock(around.env):
+        _begin(around)
+        installed = read_installed(around.env)
+        record = record_of(around, installed, plugin, scope)
+        rest = {name: each for name, each in manifests(around, installed).items() if name != str(plugin)}
+        if needed := needs(rest, plugin):
+            raise UsageError(f"{plugin} is needed by {', '.join(needed)}: uninstall that first")
+        await asyncio.to_thread(_remove, around, [(plugin, record)], keep_data=keep_data)
+        gone = [plugin]
+        if prune:
+            gone += await asyncio.to_thread(_prune, around, record.scope)
+        return tuple(gone)
+
+
+async def prune(around: Around, *, scope: Scope | None = None, dry_run: bool = False) -> tuple[PluginId, ...]:
+    """Remove plugins that came only because others needed them, and versions that nobody uses.
+
+    Raises:
+        Locked: another process changes plugins.
+    """
+    async with lock(around.env):
+        _begin(around)
+        if dry_run:
+            return tuple(plugin for plugin, _ in _unneeded(around, scope))
+        return await asyncio.to_thread(_prune, around, scope)
+
+
+async def remove_marketplace(around: Around, name: str) -> tuple[PluginId, ...]:
+    """Remove a marketplace and every plugin that came from it.
+
+    Raises:
+        UsageError: there is no such marketplace.
+        Locked: another process changes plugins.
+    """
+    async with lock(around.env):
+        _begin(around)
+        installed = read_installed(around.env)
+        every = [
+            (parse_id(id), record)
+            for id, records in installed.plugins.items()
+            for record in records
+            if parse_id(id).marketplace == name
+        ]
+        marketplaces.forget(around, name)
+        await asyncio.to_thread(_remove, around, every, keep_data=False)
+        return tuple(dict.fromkeys(plugin for plugin, _ in every))
+
+
+def enable(
+    around: Around, plugin: PluginId, *, enabled: bool, scope: Scope | None = None, alone: bool = True
+) -> None:
+    """Turn a plugin on or off in a scope; not `alone` where all that need it are turned off too.
+
+    Raises:
+        UsageError: it is not installed, its switch is the administrator's, or others need it.
+        ConfigError: the settings cannot be changed.
+    """
+    installed = read_installed(around.env)
+    record = record_of(around, installed, plugin, None)
+    if str(plugin) in around.enabled_by_management:
+        raise UsageError(f"{plugin} is turned on or off by your organisation")
+    if not enabled and alone:
+        switched = around.settings.enabled_plugins or {}
+        rest = {
+            name: each
+            for name, each in manifests(around, installed).items()
+            if name != str(plugin) and switched.get(name, each.default_enabled)
+        }
+        if needed := needs(rest, plugin):
+            raise UsageError(f"{plugin} is needed by {', '.join(needed)}: turn that off first")
+    place = scope or ("user" if record.scope == "managed" else record.scope)
+    edit.set_value(around.settings_file(place), ("enabledPlugins", str(plugin)), enabled)
+
+
+def manifests(around: Around, installed: Installed) -> dict[str, Manifest]:
+    """The manifests of all that is installed for this project and can be read."""
+    found: dict[str, Manifest] = {}
+    for name, records in installed.plugins.items():
+        record = next((each for each in records if is_for(each, around.cwd)), None)
+        if record is not None:
+            reading = read_manifest(
+                record.install_path, entry=record.bridle_entry, fallback=parse_id(name).name
+            )
+            if reading.manifest is not None:
+                found[name] = reading.manifest
+    return found
+
+
+def record_of(around: Around, installed: Installed, plugin: PluginId, scope: Scope | None) -> Record:
+    """How a plugin is installed: in the scope that is named, else in the nearest.
+
+    Raises:
+        UsageError: it is not.
+    """
+    scopes: tuple[Scope, ...] = ("local", "project", "user", "managed") if scope is None else (scope,)
+    for each in scopes:
+        if (record := installed.find(plugin, each, around.cwd)) is not None:
+            return record
+    where = f" in the scope {scope}" if scope else ""
+    raise UsageError(f"{plugin} is not installed{where}: bridle plugin list shows what is")
+
+
+def _begin(around: Around) -> None:
+    clear_staging(around.env)
+    settle(around.env)
+
+
+def _is_current(item: Item, installed: Installed, record: Record) -> bool:
+    records = installed.plugins.get(str(item.plugin), ())
+    same = next((each for each in records if each.scope == record.scope), None)
+    return same is not None and same.bridle_tree == item.tree and os.path.isdir(same.install_path)
+
+
+async def _commit(
+    around: Around,
+    items: Sequence[Item],
+    *,
+    scope: Scope,
+    options: Mapping[str, str],
+    agree: Agree,
+    replaces: PluginId | None = None,
+) -> tuple[Change, ...]:
+    if not agree(items):
+        raise UsageError("nothing was installed")
+    _save_options(around, items, options)
+    installed = read_installed(around.env)
+    project = os.path.realpath(around.cwd) if scope in ("project", "local") else None
+    records = {item.plugin: _record(around, item, scope, project, installed) for item in items}
+    changes = tuple(_change(around, item, installed, scope) for item in items)
+    await asyncio.to_thread(_place, around, items, records)
+    file = around.settings_file(scope)
+    switched = (around.settings.enabled_plugins or {}).get(str(replaces))
+    edits = [
+        Edit(file=file, plugin=str(plugin), enabled=True if replaces is None else switched)
+        for plugin in records
+        if installed.find(plugin, scope, around.cwd) is None
+    ]
+    if replaces is not None:
+        edits.append(Edit(file=file, plugin=str(replaces), enabled=None))
+    change_installed(
+        around.env, lambda before: _with_records(before, records, without=replaces, scope=scope), edits=edits
+    )
+    around.reached("recorded")
+    settle(around.env)
+    around.reached("settled")
+    clear_staging(around.env)
+    return changes
+
+
+def _save_options(around: Around, items: Sequence[Item], options: Mapping[str, str]) -> None:
+    asked = [item for item in items if not item.automatic]
+    if options and len(asked) == 1:
+        save_options(around.env, asked[0].plugin, asked[0].manifest.options, options)
+    elif options:
+        raise UsageError("--config sets options of one plugin at a time")
+
+
+def _record(around: Around, item: Item, scope: Scope, project: str | None, installed: Installed) -> Record:
+    before = installed.find(item.plugin, scope, around.cwd)
+    now = around.now()
+    entry = item.offer.entry
+    return Record(
+        scope=scope,
+        install_path=_target(around, item),
+        version=item.version,
+        installed_at=now if before is None else before.installed_at,
+        last_updated=now,
+        git_commit_sha=item.revision if re.fullmatch("[0-9a-f]{40}", item.revision) else None,
+        project_path=project,
+        bridle_approved=item.approval,
+        bridle_tree=item.tree,
+        bridle_entry=entry if set(entry) - {"name", "version", "description"} else None,
+        bridle_automatic=item.automatic if before is None else before.bridle_automatic,
+    )
+
+
+def _target(around: Around, item: Item) -> str:
+    """A folder for exactly this content: what another version, or a changed one, lies in is never touched."""
+    version = re.sub(r"[^A-Za-z0-9._+-]", "-", item.version).lstrip(".") or "unknown"
+    plain = os.path.join(cache_dir(around.env, item.plugin), version[:80])
+    if not os.path.lexists(plain) or (os.path.isdir(plain) and tree_digest(plain) == item.tree):
+        return plain
+    return f"{plain}-{item.tree[:12]}"
+
+
+def _place(around: Around, items: Sequence[Item], records: Mapping[PluginId, Record]) -> None:
+    for item in items:
+        target = records[item.plugin].install_path
+        if os.path.isdir(target):
+            if tree_digest(target) == item.tree:
+                continue
+            # Somebody changed the files: nothing that is recorded has this content, so it may go.
+            os.rename(target, f"{item.folder}.old")
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        _sync_tree(item.folder)
+        os.rename(item.folder, target)
+        _sync(os.path.dirname(target))
+        around.reached("placed")
+
+
+def _sync_tree(folder: str) -> None:
+    """Make the files last through a power cut before anything refers to them."""
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            _sync(os.path.join(parent, name))
+        _sync(parent)
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # Not every file system can do it, and the files are there all the same.
+    finally:
+        os.close(descriptor)
+
+
+def _with_records(
+    before: Installed, records: Mapping[PluginId, Record], *, without: PluginId | None, scope: Scope
+) -> dict[str, tuple[Record, ...]]:
+    plugins = dict(before.plugins)
+    if without is not None:
+        plugins[str(without)] = tuple(each for each in plugins.get(str(without), ()) if each.scope != scope)
+    for plugin, record in records.items():
+        others = (
+            each
+            for each in plugins.get(str(plugin), ())
+            if (each.scope, each.project_path) != (record.scope, record.project_path)
+        )
+        plugins[str(plugin)] = (*others, record)
+    return plugins
+
+
+def _change(around: Around, item: Item, installed: Installed, scope: Scope) -> Change:
+    before = installed.find(item.plugin, scope, around.cwd)
+    return Change(
+        plugin=item.plugin,
+        version=item.version,
+        before="" if before is None else before.version,
+        automatic=item.automatic,
+    )
+
+
+def _remove(around: Around, gone: Sequence[tuple[PluginId, Record]], *, keep_data: bool) -> None:
+    def without(before: Installed) -> dict[str, tuple[Record, ...]]:
+        plugins = dict(before.plugins)
+        for plugin, record in gone:
+            plugins[str(plugin)] = tuple(each for each in plugins.get(str(plugin), ()) if each != record)
+        return plugins
+
+    edits = [
+        Edit(file=_settings_of(around, record), plugin=str(plugin), enabled=None)
+        for plugin, record in gone
+        if record.scope != "managed"
+    ]
+    change_installed(around.env, without, edits=edits)
+    around.reached("recorded")
+    settle(around.env)
+    around.reached("settled")
+    left = read_installed(around.env)
+    for plugin in dict.fromkeys(plugin for plugin, _ in gone):
+        if str(plugin) in left.plugins:
+            continue
+        remove_tree(cache_dir(around.env, plugin))
+        if not keep_data:
+            remove_tree(data_dir(around.env, plugin))
+            forget_options(around.env, plugin)
+
+
+def _settings_of(around: Around, record: Record) -> str:
+    """The settings file of a record, which may belong to another project."""
+    there = around if record.project_path is None else replace(around, cwd=record.project_path)
+    return there.settings_file(record.scope)
+
+
+def _unneeded(around: Around, scope: Scope | None) -> list[tuple[PluginId, Record]]:
+    """Plugins that came along and that nothing needs any more, until no more are found."""
+    installed = read_installed(around.env)
+    known = manifests(around, installed)
+    found: list[tuple[PluginId, Record]] = []
+    while True:
+        more = [
+            (parse_id(name), record)
+            for name, records in installed.plugins.items()
+            for record in records
+            if name in known and record.bridle_automatic and scope in (None, record.scope)
+            if not needs(known, parse_id(name))
+        ]
+        if not more:
+            return found
+        found += more
+        known = {name: each for name, each in known.items() if name not in {str(id) for id, _ in more}}
+
+
+def _prune(around: Around, scope: Scope | None) -> tuple[PluginId, ...]:
+    gone = _unneeded(around, scope)
+    if gone:
+        _remove(around, gone, keep_data=False)
+    used = {
+        record.install_path for records in read_installed(around.env).plugins.values() for record in records
+    }
+    cache = os.path.join(plugins_dir(around.env), "cache")
+    for marketplace in _folders(cache):
+        for plugin in _folders(marketplace):
+            for version in _folders(plugin):
+                if version not in used:
+                    remove_tree(version)
+    return tuple(plugin for plugin, _ in gone)
+
+
+def _folders(folder: str) -> list[str]:
+    try:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+    except OSError:
+        return []  # Nothing was ever installed.

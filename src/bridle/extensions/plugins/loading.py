@@ -1,0 +1,413 @@
+"""The plugins of a session: those that are on with all they contribute, and what is wrong with others."""
+
+import os
+import os.path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.config.approvals import digest
+from bridle.config.load import Config
+from bridle.extensions.places import Kind, Root
+from bridle.extensions.plugins.components import Components, HookFile, approval, discover
+from bridle.extensions.plugins.faults import FaultKind, PluginFault
+from bridle.extensions.plugins.manifest import Manifest, Reading, read_manifest
+from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, PluginId, data_dir, parse_id
+from bridle.extensions.plugins.options import Options, read_options
+from bridle.extensions.plugins.presence import among_skills
+from bridle.extensions.plugins.state import Edit, Installed, Record, is_for, read_installed, read_known
+from bridle.extensions.plugins.variables import fill, fill_hooks
+from bridle.extensions.plugins.versions import satisfies
+from bridle.host.files import make_folders, read_bytes, write_atomic
+from bridle.host.paths import bridle_dir
+from bridle.types.errors import ConfigError, UsageError
+
+_FORMAT = 1
+_LARGEST_INDEX = 64 * 1024 * 1024
+
+
+class Loaded(Struct, frozen=True, kw_only=True):
+    """A plugin that takes part in a session."""
+
+    plugin: PluginId
+    folder: str
+    data: str
+    manifest: Manifest
+    components: Components
+    options: Options = Options()
+    scope: str = "user"
+    shared: bool = False
+    """It came with the folder of the project."""
+
+    def roots(self, kind: Kind) -> Iterator[Root]:
+        for place in self.components.places:
+            if place.kind == kind:
+                yield Root(
+                    kind=kind,
+                    path=place.path,
+                    source="plugin",
+                    prefix=self.plugin.name,
+                    owner=str(self.plugin),
+                    plugin_root=self.folder,
+                    plugin_data=self.data,
+                    options=self.options.plain,
+                    single=place.single,
+                )
+
+    def servers(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Its MCP servers by their full names, with folders and options in place."""
+        for name, entry in self.components.mcp_servers.items():
+            raw = fill(entry, root=self.folder, data=self.data, options=self.options.values)
+            if "command" in raw:
+                own = raw.get("env")
+                raw["env"] = {**self.variables(), **(own if isinstance(own, dict) else {})}
+            yield f"plugin:{self.plugin.name}:{name}", raw
+
+    def language_servers(self) -> dict[str, Any]:
+        return fill(
+            self.components.lsp_servers, root=self.folder, data=self.data, options=self.options.values
+        )
+
+    def hooks(self) -> Iterator[HookFile]:
+        for each in self.components.hooks:
+            yield HookFile(each.file, fill_hooks(each.values, options=self.options.values), each.text)
+
+    def variables(self) -> dict[str, str]:
+        """What its programs find in their environment."""
+        given = {f"CLAUDE_PLUGIN_OPTION_{key.upper()}": value for key, value in self.options.values.items()}
+        return {"CLAUDE_PLUGIN_ROOT": self.folder, "CLAUDE_PLUGIN_DATA": self.data, **given}
+
+    def frame(self) -> dict[str, Any]:
+        """The plugin as hosts are told of it."""
+        told: dict[str, Any] = {"name": self.plugin.name, "path": self.folder, "source": str(self.plugin)}
+        return {**told, "version": self.manifest.version} if self.manifest.version else told
+
+
+class Plugins(Struct, frozen=True, kw_only=True):
+    loaded: tuple[Loaded, ...] = ()
+    faults: tuple[PluginFault, ...] = ()
+
+    def roots(self, kind: Kind) -> tuple[Root, ...]:
+        return tuple(root for each in self.loaded for root in each.roots(kind))
+
+    def servers(self) -> tuple[tuple[str, dict[str, Any]], ...]:
+        return tuple(server for each in self.loaded for server in each.servers())
+
+    def programs(self) -> tuple[str, ...]:
+        """Folders for the PATH."""
+        return tuple(each.components.programs for each in self.loaded if each.components.programs)
+
+    def settings(self) -> dict[str, Any]:
+        """What plugins set, the first of equal keys."""
+        found: dict[str, Any] = {}
+        for each in self.loaded:
+            found = {**each.components.settings, **found}
+        return found
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """All that decides which plugins a session has."""
+
+    config: Config
+    env: Mapping[str, str]
+    cwd: str
+    trusted: bool
+    folders: tuple[str, ...] = ()
+    """Plugins that flags name, for this session only."""
+    extra: tuple[str, ...] = ()
+    """Folders that were added to the session."""
+    discovers: bool = True
+    """False where only what flags name counts."""
+
+
+def load_plugins(wish: Wish) -> Plugins:
+    """Read every plugin that is on; one that cannot be used is named and left out. Nothing of them is run."""
+    loading = _Loading(wish)
+    for folder in wish.folders:
+        loading.add_folder(os.path.join(wish.cwd, os.path.expanduser(folder)), INLINE, shared=False)
+    if wish.discovers:
+        loading.add_installed()
+        skills = among_skills(wish.config, wish.env, cwd=wish.cwd, trusted=wish.trusted, extra=wish.extra)
+        for folder in skills:
+            loading.add_folder(
+                folder, SKILLS_DIR, shared=not folder.startswith(wish.config.inputs.home + os.sep)
+            )
+    return loading.finish()
+
+
+class _Known(Struct, array_like=True):
+    stamps: dict[str, tuple[int, int] | None]
+    manifest: Manifest | None
+    components: Components
+    faults: tuple[PluginFault, ...]
+
+
+class _Stored(Struct, array_like=True):
+    format: int
+    folders: dict[str, _Known]
+
+
+class _Loading:
+    def __init__(self, wish: Wish) -> None:
+        self._wish = wish
+        self._file = os.path.join(bridle_dir(wish.env), "index", "plugins.index")
+        self._known = _read_index(self._file)
+        self._used: dict[str, _Known] = {}
+        self._loaded: dict[str, Loaded] = {}
+        self._faults: list[PluginFault] = []
+        self._switches, self._fixed = switches(wish.config)
+
+    def add_folder(self, folder: str, marketplace: str, *, shared: bool) -> None:
+        name = os.path.basename(os.path.abspath(folder))
+        if not os.path.isdir(folder):
+            self._complain(name, "path-not-found", "there is no such folder", folder)
+            return
+        known = self._read(folder, None, None)
+        if known.manifest is None:
+            return
+        plugin = PluginId(known.manifest.name, marketplace)
+        if marketplace == SKILLS_DIR and self._switches.get(str(plugin)) is False:
+            return
+        self._add(plugin, folder, known, scope="session" if marketplace == INLINE else "user", shared=shared)
+
+    def add_installed(self) -> None:
+        wish = self._wish
+        try:
+            installed = read_installed(wish.env)
+            blocked = self._blocked()
+        except ConfigError as error:
+            self._complain("installed", "manifest-parse-error", str(error), "")
+            return
+        self._switches = _with_pending(self._switches, installed.pending) | self._fixed
+        for name, records in installed.plugins.items():
+            record = self._record(records)
+            if record is None or self._switches.get(name) is False:
+                continue
+            plugin = parse_id(name)
+            if plugin.marketplace in blocked:
+                self._complain(name, "blocked-by-policy", blocked[plugin.marketplace], record.install_path)
+            else:
+                self._add_installed(plugin, record)
+        self._tell_missing(installed)
+
+    def finish(self) -> Plugins:
+        loaded = self._with_dependencies()
+        if self._used != self._known:
+            _write_index(self._file, self._used)
+        return Plugins(loaded=tuple(loaded.values()), faults=tuple(self._faults))
+
+    def _record(self, records: Sequence[Record]) -> Record | None:
+        """The record that counts here: those of a project only where it is trusted."""
+        for record in sorted(records, key=lambda each: each.scope in ("user", "managed")):
+            own = record.scope in ("user", "managed")
+            if is_for(record, self._wish.cwd) and (own or self._wish.trusted):
+                return record
+        return None
+
+    def _add_installed(self, plugin: PluginId, record: Record) -> None:
+        name, folder = str(plugin), record.install_path
+        if not os.path.isdir(folder):
+            message = f"its files are gone: bridle plugin install {plugin} brings them back"
+            self._complain(name, "path-not-found", message, folder)
+            return
+        known = self._read(folder, record.bridle_entry, plugin.name)
+        manifest = known.manifest
+        if manifest is None or self._switches.get(name, manifest.default_enabled) is not True:
+            return
+        if record.bridle_approved and record.bridle_approved != approval(known.components):
+            message = (
+                f"what it runs has changed since you agreed to it: bridle plugin install {plugin} shows it"
+            )
+            self._complain(name, "content-changed", message, folder)
+            return
+        self._add(plugin, folder, known, scope=record.scope, shared=False)
+
+    def _add(self, plugin: PluginId, folder: str, known: _Known, *, scope: str, shared: bool) -> None:
+        assert known.manifest is not None
+        # Of two with the same name only one can have its names; what a flag names comes first.
+        if (other := self._loaded.get(plugin.name)) is not None:
+            self._complain(
+                str(plugin), "name-conflict", f"{other.plugin} has the same name and comes first", folder
+            )
+            return
+        options = self._options(plugin, known.manifest)
+        if options is None:
+            return
+        data = data_dir(self._wish.env, plugin)
+        if _runs(known.components) and not os.path.isdir(data):
+            self._make(data, plugin)
+        self._loaded[plugin.name] = Loaded(
+            plugin=plugin,
+            folder=folder,
+            data=data,
+            manifest=known.manifest,
+            components=known.components,
+            options=options,
+            scope=scope,
+            shared=shared,
+        )
+
+    def _options(self, plugin: PluginId, manifest: Manifest) -> Options | None:
+        configs = self._wish.config.settings.plugin_configs or {}
+        own = configs.get(str(plugin))
+        try:
+            options = read_options(
+                self._wish.env, plugin, manifest.options, (own.options if own is not None else None) or {}
+            )
+        except ConfigError as error:
+            self._complain(str(plugin), "option-missing", str(error), "")
+            return None
+        if options.missing:
+            message = f"it needs {', '.join(options.missing)}: bridle plugin configure {plugin} sets it"
+            self._complain(str(plugin), "option-missing", message, "")
+            return None
+        return options
+
+    def _make(self, data: str, plugin: PluginId) -> None:
+        try:
+            make_folders(data, private=True)
+        except OSError as error:
+            message = f"its folder for data cannot be made: {error.strerror}"
+            self._complain(str(plugin), "component-load-failed", message, data)
+
+    def _read(self, folder: str, entry: Mapping[str, Any] | None, fallback: str | None) -> _Known:
+        key = f"{folder}\0{digest(entry) if entry else ''}"
+        known = self._known.get(key)
+        if known is None or any(_stamp(path) != stamp for path, stamp in known.stamps.items()):
+            known = _examine(folder, read_manifest(folder, entry=entry, fallback=fallback))
+        self._used[key] = known
+        self._faults += known.faults
+        return known
+
+    def _blocked(self) -> dict[str, str]:
+        """Marketplaces that management does not let in, with the reason."""
+        settings = self._wish.config.settings
+        if settings.blocked_marketplaces is None and settings.strict_known_marketplaces is None:
+            return {}
+        # Few machines are managed, and what reads addresses takes longer to import than all plugins to load.
+        from bridle.extensions.plugins.policy import check_marketplace
+        from bridle.extensions.plugins.sources import read_source
+
+        found: dict[str, str] = {}
+        for name, known in read_known(self._wish.env).items():
+            try:
+                check_marketplace(read_source(known.source, of="marketplace"), settings)
+            except ConfigError as error:
+                found[name] = str(error)
+        return found
+
+    def _tell_missing(self, installed: Installed) -> None:
+        for name, enabled in self._switches.items():
+            if not enabled or name.endswith(f"@{SKILLS_DIR}"):
+                continue
+            records = installed.plugins.get(name, ())
+            if any(is_for(record, self._wish.cwd) for record in records):
+                continue
+            try:
+                parse_id(name)
+            except UsageError as error:
+                self._complain(name, "plugin-not-found", str(error), "")
+                continue
+            message = f"the settings turn it on, and it is not installed: bridle plugin install {name}"
+            self._complain(name, "plugin-not-found", message, "")
+
+    def _with_dependencies(self) -> dict[str, Loaded]:
+        """Those whose dependencies are there, until no more fall out."""
+        loaded = dict(self._loaded)
+        while True:
+            broken = [
+                (each, why) for each in loaded.values() if (why := _unsatisfied(each, loaded)) is not None
+            ]
+            if not broken:
+                return loaded
+            for each, why in broken:
+                self._complain(str(each.plugin), "dependency-unsatisfied", why, each.folder)
+                del loaded[each.plugin.name]
+
+    def _complain(self, plugin: str, kind: FaultKind, message: str, path: str) -> None:
+        self._faults.append(PluginFault(plugin=plugin, type=kind, message=message, path=path))
+
+
+def switches(config: Config) -> tuple[dict[str, bool], dict[str, bool]]:
+    """Which plugins settings turn on or off, and which of these only the administrator can change."""
+    merged: dict[str, Any] = config.raw.get("enabledPlugins") or {}
+    fixed: dict[str, bool] = {}
+    for layer in config.layers:
+        if layer.source == "policySettings":
+            fixed |= _truths(layer.values.get("enabledPlugins"))
+    return _truths(merged) | fixed, fixed
+
+
+def _truths(value: Any) -> dict[str, bool]:
+    return (
+        {key: each for key, each in value.items() if isinstance(each, bool)}
+        if isinstance(value, dict)
+        else {}
+    )
+
+
+def _with_pending(known: dict[str, bool], pending: Iterable[Edit]) -> dict[str, bool]:
+    """Switches with the changes that a crash kept from reaching the settings."""
+    switched = dict(known)
+    for each in pending:
+        if each.enabled is None:
+            switched.pop(each.plugin, None)
+        else:
+            switched[each.plugin] = each.enabled
+    return switched
+
+
+def _runs(components: Components) -> bool:
+    return bool(components.hooks or components.mcp_servers or components.lsp_servers or components.monitors)
+
+
+def _unsatisfied(each: Loaded, loaded: Mapping[str, Loaded]) -> str | None:
+    for dependency in each.manifest.dependencies:
+        other = loaded.get(dependency.name)
+        if other is None:
+            return f"it needs the plugin {dependency.name}, which is not on"
+        version = other.manifest.version
+        if version and not satisfies(version, dependency.version):
+            return f"it needs {dependency.name} {dependency.version}, and there is {version}"
+    return None
+
+
+def _examine(folder: str, reading: Reading) -> _Known:
+    if reading.manifest is None:
+        return _Known({}, None, Components(), reading.faults)
+    components = discover(folder, reading.manifest)
+    return _Known(
+        {path: _stamp(path) for path in components.looked_at},
+        reading.manifest,
+        replace(components, looked_at=()),
+        (*reading.faults, *components.faults),
+    )
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _read_index(file: str) -> dict[str, _Known]:
+    try:
+        stored = msgspec.msgpack.decode(read_bytes(file, _LARGEST_INDEX), type=_Stored)
+    except (OSError, msgspec.DecodeError):
+        return {}  # An index that is missing or broken is made anew.
+    # What was broken is looked at again: it has no stamps that would tell when it was mended.
+    known = {key: each for key, each in stored.folders.items() if each.manifest is not None}
+    return known if stored.format == _FORMAT else {}
+
+
+def _write_index(file: str, folders: dict[str, _Known]) -> None:
+    try:
+        make_folders(os.path.dirname(file), private=True)
+        write_atomic(file, msgspec.msgpack.encode(_Stored(_FORMAT, folders)), mode=0o600)
+    except OSError:
+        pass  # Without an index the plugins are read again at the next start.

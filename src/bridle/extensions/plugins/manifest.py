@@ -1,0 +1,185 @@
+"""Reads what a plugin says about itself."""
+
+import os.path
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from bridle.config.validate import parse
+from bridle.extensions.plugins.faults import FaultKind, PluginFault
+from bridle.extensions.plugins.names import is_name
+from bridle.host.files import read_bytes
+
+FILE = os.path.join(".claude-plugin", "plugin.json")
+LARGEST = 2 * 1024 * 1024
+COMPONENTS = (
+    "skills", "commands", "agents", "workflows", "hooks", "mcpServers", "outputStyles", "lspServers",
+    "experimental",
+)  # fmt: skip
+_MOST_DEPENDENCIES = 100
+
+
+class OptionField(Struct, frozen=True, kw_only=True):
+    """Something that the user of a plugin sets."""
+
+    type: Literal["string", "number", "boolean", "directory", "file"] = "string"
+    title: str = ""
+    description: str = ""
+    sensitive: bool = False
+    required: bool = False
+    default: Any = None
+    multiple: bool = False
+    min: float | None = None
+    max: float | None = None
+
+
+class Dependency(Struct, frozen=True, kw_only=True):
+    name: str
+    marketplace: str | None = None
+    """None for the marketplace of the plugin that needs it."""
+    version: str = ""
+    """The versions that will do, `^1.2` and the like; empty for any."""
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    name: str
+    values: Mapping[str, Any]
+    """All of it as it is written, with what the marketplace adds."""
+    version: str = ""
+    description: str = ""
+    author: str = ""
+    default_enabled: bool = True
+    options: Mapping[str, OptionField] = {}
+    dependencies: tuple[Dependency, ...] = ()
+    written: bool = True
+    """False where the plugin has no manifest of its own."""
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What came of reading a manifest; None where the plugin cannot be used at all."""
+
+    manifest: Manifest | None
+    faults: tuple[PluginFault, ...] = ()
+
+
+def read_manifest(
+    folder: str, *, entry: Mapping[str, Any] | None = None, fallback: str | None = None
+) -> Reading:
+    """The manifest of a plugin folder over what its marketplace says; wrong optional fields are left out.
+
+    Without a manifest the entry counts, or else the name of the folder.
+    """
+    told = entry or {}
+    name = fallback or told.get("name") or os.path.basename(os.path.abspath(folder))
+    file = os.path.join(folder, FILE)
+    try:
+        data = read_bytes(file, LARGEST)
+    except (FileNotFoundError, NotADirectoryError):
+        return _checked({"name": name, **_supplement(told)}, str(name), file, written=False)
+    except OSError as error:
+        return _broken(str(name), "manifest-parse-error", f"cannot be read: {error.strerror or error}", file)
+    values, _, problem = parse(data, file=file)
+    if problem is not None:
+        return _broken(str(name), "manifest-parse-error", str(problem), file)
+    if told.get("strict") is False and (clash := [key for key in COMPONENTS if key in values]):
+        message = f"the marketplace says all (strict is false), and the manifest names {clash[0]} too"
+        return _broken(str(name), "manifest-validation-error", message, file)
+    return _checked({**_supplement(told), **values}, str(name), file, written=True)
+
+
+_OF_MARKETPLACES = ("source", "category", "tags", "strict", "relevance")
+
+
+def _supplement(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key not in _OF_MARKETPLACES}
+
+
+def _checked(values: dict[str, Any], label: str, file: str, *, written: bool) -> Reading:
+    name = values.get("name")
+    if not isinstance(name, str) or not is_name(name):
+        message = '"name" is missing or not a name: use letters, digits, dots, dashes and underscores'
+        return _broken(label, "manifest-validation-error", message, file)
+    faults: list[PluginFault] = []
+
+    def complain(key: str, message: str) -> None:
+        faults.append(
+            PluginFault(plugin=name, type="manifest-validation-error", message=f"{key} {message}", path=file)
+        )
+
+    manifest = Manifest(
+        name=name,
+        values=values,
+        version=_text(values, "version", complain),
+        description=_text(values, "description", complain),
+        author=_author(values.get("author")),
+        default_enabled=values.get("defaultEnabled") is not False,
+        options=_options(values.get("userConfig"), complain),
+        dependencies=_dependencies(values.get("dependencies"), complain),
+        written=written,
+    )
+    return Reading(manifest=manifest, faults=tuple(faults))
+
+
+def _broken(name: str, kind: FaultKind, message: str, path: str) -> Reading:
+    return Reading(manifest=None, faults=(PluginFault(plugin=name, type=kind, message=message, path=path),))
+
+
+def _text(values: Mapping[str, Any], key: str, complain: Any) -> str:
+    value = values.get(key)
+    if value is None or isinstance(value, str):
+        return (value or "").strip()
+    complain(key, "is not text and is left out")
+    return ""
+
+
+def _author(value: Any) -> str:
+    name = value.get("name") if isinstance(value, dict) else value
+    return name if isinstance(name, str) else ""
+
+
+def _options(value: Any, complain: Any) -> dict[str, OptionField]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        complain("userConfig", "is not an object and is left out")
+        return {}
+    found: dict[str, OptionField] = {}
+    for key, field in value.items():
+        if not key.replace("_", "").isalnum() or not key.isascii():
+            complain(f"userConfig.{key}", "is not a name that a variable can have")
+            continue
+        try:
+            found[key] = msgspec.convert(field, OptionField)
+        except msgspec.ValidationError as error:
+            complain(f"userConfig.{key}", f"is left out: {error}")
+    return found
+
+
+def _dependencies(value: Any, complain: Any) -> tuple[Dependency, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        complain("dependencies", "is not a list and is left out")
+        return ()
+    found: list[Dependency] = []
+    for index, each in enumerate(value[:_MOST_DEPENDENCIES]):
+        dependency = _dependency(each)
+        if dependency is None:
+            complain(f"dependencies[{index}]", 'is left out: write "name" or {"name": …, "version": …}')
+        else:
+            found.append(dependency)
+    return tuple(found)
+
+
+def _dependency(value: Any) -> Dependency | None:
+    if isinstance(value, str):
+        name, _, marketplace = value.partition("@")
+        value = {"name": name, **({"marketplace": marketplace} if marketplace else {})}
+    try:
+        found = msgspec.convert(value, Dependency)
+    except msgspec.ValidationError:
+        return None
+    fits = is_name(found.name) and (found.marketplace is None or is_name(found.marketplace))
+    return found if fits else None

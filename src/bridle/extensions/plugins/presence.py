@@ -1,0 +1,34 @@
+"""Whether there may be any plugins: asked at every start, so kept cheap."""
+
+import os
+import os.path
+from collections.abc import Iterator, Mapping, Sequence
+
+from bridle.config.load import Config
+from bridle.extensions.places import roots_of, whereabouts
+from bridle.extensions.plugins.names import plugins_dir
+
+
+def is_any_installed(config: Config, env: Mapping[str, str]) -> bool:
+    """Whether plugins are installed or settings name some; nothing is read."""
+    return bool(config.raw.get("enabledPlugins")) or os.path.exists(
+        os.path.join(plugins_dir(env), "installed_plugins.json")
+    )
+
+
+def among_skills(
+    config: Config, env: Mapping[str, str], *, cwd: str, trusted: bool, extra: Sequence[str] = ()
+) -> Iterator[str]:
+    """Folders among the skills that are whole plugins; those of a folder that is not trusted do not count."""
+    for root in roots_of("skills", whereabouts(config, env, cwd=cwd, extra=extra)):
+        if root.source == "project" and not trusted:
+            continue
+        try:
+            with os.scandir(root.path) as entries:
+                names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+        except OSError:
+            continue  # Most folders have no skills.
+        for name in names:
+            folder = os.path.join(root.path, name)
+            if os.path.exists(os.path.join(folder, ".claude-plugin", "plugin.json")):
+                yield folder

@@ -1,0 +1,207 @@
+"""The skills and command files of a session: every source, one name each, read when they are used."""
+
+import os.path
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.config.problem import Problem
+from bridle.extensions.frontmatter import text_of, truth, words
+from bridle.extensions.index import FRESH_SECONDS, Found, Index
+from bridle.extensions.places import Root, Source
+
+_EFFORTS = ("low", "medium", "high", "xhigh", "max")
+
+
+class Skill(Struct, frozen=True, kw_only=True):
+    """A skill or a command file; what its header says is looked up in `values`."""
+
+    name: str
+    values: Mapping[str, Any]
+    source: Source
+    read: Callable[[], str]
+    """Reads the body. Raises OSError."""
+    opening: str = ""
+    file: str = ""
+    folder: str | None = None
+    """Where files lie that belong to the skill; None for a command file."""
+    form: Literal["skill", "command"] = "skill"
+    root: Root | None = None
+
+    @property
+    def description(self) -> str:
+        return text_of(self.values.get("description")) or self.opening or "Skill"
+
+    @property
+    def when_to_use(self) -> str:
+        return text_of(self.values.get("when_to_use") or self.values.get("when-to-use")) or ""
+
+    @property
+    def argument_hint(self) -> str:
+        hint = self.values.get("argument-hint")
+        # Unquoted brackets are a list to YAML, and people do not quote them.
+        return f"[{', '.join(map(str, hint))}]" if isinstance(hint, list) else text_of(hint) or ""
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        named = self.values.get("arguments")
+        return tuple(named.replace(",", " ").split()) if isinstance(named, str) else words(named)
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        return words(self.values.get("aliases")) if self.source == "bundled" else ()
+
+    @property
+    def for_model(self) -> bool:
+        """Whether the model may call it."""
+        return truth(self.values.get("disable-model-invocation")) is not True
+
+    @property
+    def for_user(self) -> bool:
+        """Whether it is a slash command."""
+        return truth(self.values.get("user-invocable")) is not False
+
+    @property
+    def allowed_tools(self) -> tuple[str, ...]:
+        return words(self.values.get("allowed-tools"))
+
+    @property
+    def disallowed_tools(self) -> tuple[str, ...]:
+        return words(self.values.get("disallowed-tools"))
+
+    @property
+    def model(self) -> str | None:
+        named = text_of(self.values.get("model"))
+        return None if named is None or named.lower() == "inherit" else named
+
+    @property
+    def effort(self) -> str | None:
+        level = text_of(self.values.get("effort"))
+        return level if level in _EFFORTS else None
+
+    @property
+    def agent(self) -> str | None:
+        """The agent that follows it instead of the conversation; None for a skill that joins it."""
+        if self.values.get("context") != "fork":
+            return None
+        return text_of(self.values.get("agent")) or "general-purpose"
+
+    @property
+    def background(self) -> bool | None:
+        return truth(self.values.get("background"))
+
+    @property
+    def hooks(self) -> Mapping[str, Any]:
+        hooks = self.values.get("hooks")
+        return hooks if isinstance(hooks, dict) else {}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Patterns of files that make it worth knowing; none where it always is. Commands have none."""
+        return words(self.values.get("paths")) if self.form == "skill" else ()
+
+    @property
+    def shell(self) -> str:
+        return (text_of(self.values.get("shell")) or "bash").lower()
+
+
+class SkillCatalog:
+    """Looks at the disk when it is asked, and believes what it saw for less than a second."""
+
+    def __init__(
+        self,
+        index: Index,
+        roots: Callable[[], Sequence[Root]],
+        *,
+        others: Callable[[], Sequence[Skill]] = lambda: (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._index = index
+        self._roots = roots
+        """The folders of skills and commands, the weightiest first."""
+        self._others = others
+        """Skills without files, such as those of MCP servers."""
+        self._clock = clock
+        self._nested: dict[str, Root] = {}
+        self._looked: float | None = None
+        self._skills: dict[str, Skill] = {}
+        self.problems: tuple[Problem, ...] = ()
+        """What was left out, hidden or misread at the last look."""
+
+    def all(self) -> Mapping[str, Skill]:
+        """Every skill by its name."""
+        now = self._clock()
+        if self._looked is None or now - self._looked >= FRESH_SECONDS:
+            self.reload()
+            self._looked = now
+        return self._skills
+
+    def find(self, name: str) -> Skill | None:
+        skills = self.all()
+        bare = name.strip().removeprefix("/")
+        return skills.get(bare) or next((each for each in skills.values() if bare in each.aliases), None)
+
+    def enter(self, roots: Sequence[Root]) -> bool:
+        """Count folders below the project too, from now on; whether there were any that are new."""
+        fresh = {root.path: root for root in roots if root.path not in self._nested and _exists(root)}
+        self._nested |= fresh
+        if fresh:
+            self._looked = None
+        return bool(fresh)
+
+    def reload(self) -> None:
+        """Look at the disk now."""
+        found = self._index.look((*self._roots(), *self._nested.values()))
+        skills: dict[str, Skill] = {}
+        problems = [problem for each in found if each.entry.fault and (problem := each.problem) is not None]
+        for each in found:
+            skill = skill_of(each)
+            other = skills.get(skill.name)
+            if other is not None and each.root.path in self._nested:
+                skill = replace(skill, name=f"{each.root.prefix}:{skill.name}")
+                other = skills.get(skill.name)
+            if other is None:
+                skills[skill.name] = skill
+            elif skill.source != "bundled" and not _is_same(skill.file, other.file):
+                problems.append(Problem(file=skill.file, message=_hidden(skill, other)))
+        for skill in self._others():
+            skills.setdefault(skill.name, skill)
+        self._skills, self.problems = skills, tuple(problems)
+
+
+def skill_of(found: Found) -> Skill:
+    """The skill that a file is; its name comes from its place."""
+    root, file = found.root, found.path
+    is_skill = root.kind == "skills"
+    folder = file.rpartition("/")[0] if is_skill else None
+    if folder is not None:
+        name = folder.rpartition("/")[2]
+    else:
+        below = found.entry.path or file.rpartition("/")[2]
+        name = below.removesuffix(".md").replace("/", ":")
+    return Skill(
+        name=f"{root.prefix}:{name}" if root.source == "plugin" and root.prefix else name,
+        values=found.entry.values,
+        source=root.source,
+        read=found.read_body,
+        opening=found.entry.opening,
+        file=file,
+        folder=folder,
+        form="skill" if is_skill else "command",
+        root=root,
+    )
+
+
+def _hidden(skill: Skill, other: Skill) -> str:
+    return f"/{skill.name} means {other.file or other.source} already, so this one does not count: rename it"
+
+
+def _is_same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _exists(root: Root) -> bool:
+    return os.path.isdir(root.path)

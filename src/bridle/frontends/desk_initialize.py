@@ -1,0 +1,139 @@
+"""A host program introduces itself and hears what it has before it."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from bridle.engine.runtime import Runtime
+from bridle.engine.structured import AnswerShape
+from bridle.frontends.desk import Desk
+from bridle.protocol.control import Frame
+from bridle.protocol.frames import CAPABILITIES
+from bridle.types.command import Commands
+from bridle.types.errors import UsageError
+from bridle.types.event import Noticed
+from bridle.types.host_offer import HostOffer, HostServers
+from bridle.version import COMPATIBLE_WITH, __version__
+
+
+async def initialize(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    """Take what the host brings; a second introduction replaces what the first one brought."""
+    shape = AnswerShape(schema) if (schema := request.get("jsonSchema")) is not None else None
+    hooks = request.get("hooks")
+    if hooks is not None and not isinstance(hooks, dict):
+        raise UsageError("hooks must be an object: {event: [{matcher, hookCallbackIds}]}")
+    offer = read_offer(request)
+    desk.server.change(offer=offer)
+    if desk.runtime.agents is not None:
+        for problem in desk.runtime.agents.take_from_host(offer.agents):
+            desk.runtime.channel.emit(Noticed(problem, "warning"))
+    if desk.runtime.skills is not None:
+        desk.runtime.skills.restrict(offer.skills)
+    if desk.runtime.servers is not None:
+        brought = offer.servers
+        desk.runtime.servers.add_sdk(brought.names, configs=brought.configs, manifests=brought.manifests)
+    if prompting := _prompting(request):
+        desk.server.change(briefing=desk.means.rebrief(prompting))
+    if shape is not None:
+        desk.server.shape_answers(shape)
+    if isinstance(title := request.get("title"), str) and title.strip() and not desk.session.entries:
+        desk.session.note({"type": "custom-title", "customTitle": title[:200], "sessionId": desk.session.id})
+        desk.send(desk.means.framer.title(title[:200]))
+    answer = _answer(desk)
+    if hooks:
+        desk.runtime.hooks.add_host_hooks(hooks, desk.means.ask_host)
+        answer["hooks_applied"] = True
+    if request.get("plugins"):
+        answer["plugins_applied"] = False
+    return answer
+
+
+def read_offer(request: Mapping[str, Any]) -> HostOffer:
+    """What a host brings along; what is not of the right kind is as if it were not there."""
+    skills = request.get("skills")
+    instructions = request.get("planModeInstructions")
+    return HostOffer(
+        agents=_objects(request.get("agents")),
+        skills=_words(skills) if isinstance(skills, list) else None,
+        servers=HostServers(
+            names=_words(request.get("sdkMcpServers")),
+            configs=_objects(request.get("sdkMcpServerConfigs")),
+            manifests=_objects(request.get("sdkMcpServerManifests")),
+        ),
+        plan_mode_instructions=instructions if isinstance(instructions, str) else None,
+        tool_aliases={name: str(other) for name, other in _object(request.get("toolAliases")).items()},
+        prompt_suggestions=request.get("promptSuggestions") is True,
+        agent_progress_summaries=request.get("agentProgressSummaries") is True,
+        forward_subagent_text=request.get("forwardSubagentText") is True,
+        per_task_stop=request.get("perTaskStopAffordance") is True,
+        dialog_kinds=_words(request.get("supportedDialogKinds")),
+    )
+
+
+def agents_of(runtime: Runtime) -> list[Frame]:
+    """The agents of the session, as lists of agents show them."""
+    agents = () if runtime.agents is None else runtime.agents.definitions()
+    return [
+        {
+            "name": agent.name,
+            "description": agent.description,
+            **({"model": agent.model} if agent.model is not None else {}),
+        }
+        for agent in agents
+    ]
+
+
+def listed_commands(commands: Commands | None) -> list[Frame]:
+    """The commands that a host may offer its user."""
+    listed = () if commands is None else commands.all()
+    return [dict(each.listing()) for each in listed if not (each.hidden or each.screen_only)]
+
+
+def _answer(desk: Desk) -> Frame:
+    offer = desk.offer
+    return {
+        "commands": listed_commands(desk.runtime.commands),
+        "agents": agents_of(desk.runtime),
+        "output_style": offer.output_style,
+        "available_output_styles": list(desk.runtime.styles()),
+        "models": list(offer.models),
+        "account": dict(offer.account),
+        "pid": os.getpid(),
+        "claude_code_version": COMPATIBLE_WITH,
+        "bridle_version": __version__,
+        "current_permission_mode": desk.session.state.mode,
+        "session_state": "running" if desk.server.busy else "idle",
+        "fast_mode_state": "off",
+        "capabilities": list(CAPABILITIES),
+        "hook_on_failure_supported": True,
+    }
+
+
+def _prompting(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The wishes about the system prompt that were made at all."""
+    found: dict[str, Any] = {}
+    match request.get("systemPrompt"):
+        case str() as text:
+            found["custom"] = text
+        case list() as parts:
+            found["custom"] = tuple(part for part in parts if isinstance(part, str))
+        case _:
+            pass
+    if isinstance(append := request.get("appendSystemPrompt"), str):
+        found["append"] = append
+    if isinstance(apart := request.get("excludeDynamicSections"), bool):
+        found["facts_apart"] = apart
+    return found
+
+
+def _words(value: object) -> tuple[str, ...]:
+    listed: list[Any] = value if isinstance(value, list) else []
+    return tuple(word for word in listed if isinstance(word, str))
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: object) -> dict[str, Mapping[str, Any]]:
+    return {name: each for name, each in _object(value).items() if isinstance(each, dict)}

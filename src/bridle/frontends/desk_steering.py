@@ -1,0 +1,183 @@
+"""Requests that change a session: its turn, its settings, its files."""
+
+import os.path
+from collections.abc import Mapping
+from typing import Any
+
+from bridle.engine.switching import switch_model
+from bridle.frontends.desk import Desk
+from bridle.permissions.auto_grants import mode_notice
+from bridle.protocol.control import Frame
+from bridle.types.errors import UsageError
+from bridle.types.event import Noticed
+from bridle.types.model import Thinking
+from bridle.types.permission import MODES, Mode
+from bridle.types.workspace import FileState
+
+_LONGEST_TITLE = 200
+_LARGEST_SEED = 1_000_000
+
+
+async def interrupt(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    desk.server.interrupt()
+    if desk.runtime.agents is not None and not desk.runtime.offer.per_task_stop:
+        desk.runtime.agents.interrupt()
+    if request.get("cancel_queued") is True:
+        return {"still_queued": [], "cancelled": desk.server.withdraw()}
+    return {"still_queued": desk.server.waiting()}
+
+
+async def cancel_async_message(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    uuid = request.get("message_uuid")
+    return {"cancelled": isinstance(uuid, str) and bool(desk.server.withdraw(uuid))}
+
+
+async def set_permission_mode(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    wanted = request.get("mode")
+    mode: Mode | None = next(
+        (each for each in MODES if each == ("default" if wanted == "manual" else wanted)), None
+    )
+    if mode is None:
+        raise UsageError(f"There is no permission mode {wanted!r}; use one of {', '.join(MODES)}.")
+    if mode not in (*desk.runtime.modes, desk.session.state.mode):
+        raise UsageError(
+            f"The mode {mode} was not made available when the session began; these are: "
+            f"{', '.join(desk.runtime.modes)}."
+        )
+    if (notice := mode_notice(desk.session.state.mode, mode, desk.session.state.rules)) is not None:
+        desk.runtime.channel.emit(Noticed(notice, "warning"))
+    desk.session.swap(mode=mode)
+    return {"mode": mode}
+
+
+async def set_model(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    wanted = request.get("model")
+    named = isinstance(wanted, str) and wanted not in ("", "default")
+    model = desk.means.resolve_model(str(wanted)) if named else desk.first_model
+    if model != desk.session.state.model:
+        await switch_model(desk.session, desk.runtime, model)
+        desk.send(desk.means.framer.command_output(f"Set model to {model}"))
+    return {"model": model}
+
+
+async def set_max_thinking_tokens(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    """A budget from the next request on; 0 turns thinking off, null goes back to what is usual."""
+    if "max_thinking_tokens" not in request:
+        return {}
+    match request["max_thinking_tokens"]:
+        case None:
+            desk.session.swap(thinking=None)
+        case bool():
+            raise UsageError("max_thinking_tokens must be a whole number or null.")
+        case int() as budget if budget >= 0:
+            desk.session.swap(thinking=Thinking("enabled", budget) if budget else Thinking("disabled"))
+        case _:
+            raise UsageError("max_thinking_tokens must be a whole number from 0 up, or null.")
+    return {}
+
+
+async def apply_flag_settings(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    await desk.means.settings.apply(_settings(request))
+    return {}
+
+
+async def update_settings(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    await desk.means.settings.write(str(request.get("source")), _settings(request))
+    return {}
+
+
+async def rename_session(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    title = request.get("title") or request.get("name")
+    if not isinstance(title, str) or not title.strip():
+        raise UsageError("A session needs a name that is not empty.")
+    if request.get("session_id") not in (None, desk.session.id):
+        raise UsageError(f"This is session {desk.session.id}, not {request['session_id']}.")
+    short = title[:_LONGEST_TITLE]
+    desk.session.note({"type": "custom-title", "customTitle": short, "sessionId": desk.session.id})
+    desk.send(desk.means.framer.title(short))
+    return {"title": short}
+
+
+async def set_color(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    if not isinstance(color := request.get("color"), str) or not color:
+        raise UsageError('set_color needs the name of a color, or "default".')
+    desk.session.note({"type": "agent-color", "agentColor": color[:40], "sessionId": desk.session.id})
+    return {}
+
+
+async def register_repo_root(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    """Work in one more folder, which must lie inside one that the session works in already."""
+    workspace = desk.runtime.workspace
+    named = str(request.get("directory") or "")
+    path = os.path.realpath(os.path.join(workspace.start, os.path.expanduser(named)))
+    if not named or not os.path.isdir(path):
+        raise UsageError(f"There is no folder {named!r}.")
+    roots = [os.path.realpath(root) for root in workspace.roots]
+    if not any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots):
+        raise UsageError(f"{path} is outside the working folders.")
+    if path not in roots:
+        workspace.roots = (*workspace.roots, path)
+        if desk.runtime.hooks.hears("DirectoryAdded"):
+            from bridle.types.hook import DirectoryAdded
+
+            await desk.runtime.hooks.fire(DirectoryAdded(directory=path, source="register_repo_root"))
+    return {}
+
+
+async def seed_read_state(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    """Count a file as read, if it still is as the host says it was."""
+    path, mtime = request.get("path"), request.get("mtime")
+    if not isinstance(path, str) or not isinstance(mtime, int | float):
+        raise UsageError("seed_read_state needs a path and its mtime in milliseconds.")
+    real = desk.runtime.workspace.resolve(path)
+    with open(real, "rb") as file:
+        facts = os.fstat(file.fileno())
+        data = file.read(_LARGEST_SEED + 1)
+    if facts.st_mtime_ns // 1_000_000 == int(mtime) and len(data) <= _LARGEST_SEED:
+        text = data.decode("utf-8", "replace")
+        desk.runtime.workspace.files.note(real, FileState(content=text, mtime_ns=facts.st_mtime_ns))
+    return {}
+
+
+async def rewind_files(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    checkpoints = desk.runtime.checkpoints
+    if checkpoints is None:
+        raise UsageError("File rewinding is not enabled.")
+    prompt = str(request.get("user_message_id") or "")
+    done = await checkpoints.rewind(prompt, dry_run=request.get("dry_run") is True)
+    answer: Frame = {
+        "canRewind": done.can_rewind,
+        "filesChanged": list(done.files_changed),
+        "insertions": done.insertions,
+        "deletions": done.deletions,
+    }
+    if done.skipped_links:
+        answer["skippedLinks"] = len(done.skipped_links)
+    return answer
+
+
+async def stop_task(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    tasks, task_id = desk.runtime.workspace.tasks, str(request.get("task_id"))
+    if tasks.find(task_id) is not None:
+        await tasks.stop(task_id)
+    return {}
+
+
+async def end_session(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    del request
+    desk.server.withdraw()
+    desk.means.end()
+    return {}
+
+
+async def nothing(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    """There is nothing here that the request could change."""
+    del desk, request
+    return {}
+
+
+def _settings(request: Mapping[str, Any]) -> dict[str, Any]:
+    settings = request.get("settings")
+    if not isinstance(settings, dict):
+        raise UsageError("settings must be an object.")
+    return settings

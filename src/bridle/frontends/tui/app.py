@@ -1,0 +1,420 @@
+"""The program in the terminal: who is shown, who gets the keys, and when to draw."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol, TypeVar
+
+from bridle.frontends.tui.cells import cut, line_width
+from bridle.frontends.tui.keymap import CHORD_SECONDS, Keymap, KeyState, Waiting
+from bridle.frontends.tui.keys import Answer, Focus, Input, Key, Paste
+from bridle.frontends.tui.plain_screen import PlainScreen
+from bridle.frontends.tui.screen import Screen, Size
+from bridle.frontends.tui.terminal import Terminal
+from bridle.frontends.tui.text import Line
+from bridle.frontends.tui.view import Closed, Frame, View
+
+T = TypeVar("T")
+
+GUARD_SECONDS = 0.4
+"""How long nobody may have typed before a question takes keys."""
+_FRAME_SECONDS = 1 / 30
+_LEAVE_SECONDS = 1.0
+_LEAST_ABOVE = 3
+"""Rows of what goes on that stay visible above a view, where there is room."""
+
+
+class Ground(Protocol):
+    """What is shown when no view is open, and above those that do not cover the window."""
+
+    @property
+    def contexts(self) -> tuple[str, ...]: ...
+
+    @property
+    def refresh(self) -> float | None:
+        """Seconds after which to draw again although nothing has happened."""
+        ...
+
+    def above(self, width: int, height: int, /) -> Sequence[Line]:
+        """What goes on."""
+        ...
+
+    def below(self, width: int, height: int, /) -> Frame:
+        """Where the user types."""
+        ...
+
+    def press(self, key: Key, action: str | None, /) -> None: ...
+
+    def paste(self, text: str, /) -> None: ...
+
+    def notice(self, given: Answer | Focus, /) -> None:
+        """News of the terminal."""
+        ...
+
+
+class _Opened:
+    """A view that is shown or waits."""
+
+    def __init__(self, view: View[Any], priority: int, guard: float, on_armed: Callable[[], None]) -> None:
+        self.view = view
+        self.priority = priority
+        self.guard = guard
+        self.on_armed = on_armed
+        self.closed: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+
+class App:
+    """Draws at most thirty times a second, and at once after a key."""
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        screen: Screen | PlainScreen,
+        keymap: Keymap,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.terminal = terminal
+        self.screen = screen
+        self.keys = KeyState(keymap)
+        self._ground: Ground | None = None
+        self._early: list[Key | Paste] = []
+        """What was typed before there was anybody to take it."""
+        self.is_focused = True
+        self._clock = clock
+        self._opened: list[_Opened] = []
+        self._armed_at = 0.0
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._chord_timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
+        self._drawn = 0.0
+        self._waits = False
+        self._interrupted = float("-inf")
+        self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    @property
+    def size(self) -> Size:
+        return self.screen.size
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether everything is said in lines, one after the other."""
+        return isinstance(self.screen, PlainScreen)
+
+    @property
+    def has_view(self) -> bool:
+        return bool(self._opened)
+
+    @property
+    def ground(self) -> Ground | None:
+        return self._ground
+
+    def stand_on(self, ground: Ground) -> None:
+        """Show this when no view is open; what was typed before goes to it."""
+        self._ground = ground
+        early, self._early = self._early, []
+        for given in early:
+            self.on_input(given)
+        self.redraw(at_once=True)
+
+    async def run(self) -> int:
+        """Listen and draw until somebody calls `end`; returns the exit code.
+
+        Raises:
+            Exception: whatever went wrong in the program itself, once the terminal is in order again.
+        """
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._crash)
+        self.terminal.listen(self)
+        self.redraw()
+        try:
+            return await self.ended
+        finally:
+            self._cancel_timers()
+            for opened in list(self._opened):
+                self._close(opened, None)
+            for task in list(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            loop.set_exception_handler(None)
+
+    def end(self, code: int = 0) -> None:
+        """Leave the program."""
+        if not self.ended.done():
+            self.ended.set_result(code)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do something beside drawing and reading keys; a fault in it ends the program."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._settle)
+        return task
+
+    async def open(
+        self,
+        view: View[T],
+        *,
+        priority: int = 0,
+        guard: float = 0.0,
+        on_armed: Callable[[], None] = lambda: None,
+    ) -> T | None:
+        """Show a view until it closes; returns what it closed with, or None when it was taken away.
+
+        The one that is open comes first, and among those that wait the higher priority. With a guard, keys go
+        on to where they went before until nobody has typed for so many seconds; then `on_armed` is called.
+        """
+        opened = _Opened(view, priority, guard, on_armed)
+        shown = self._opened[:1]
+        rest = sorted([*self._opened[1:], opened], key=lambda each: -each.priority)
+        self._opened = [*shown, *rest]
+        if not shown:
+            self._show_first()
+        try:
+            return await opened.closed
+        finally:
+            self._close(opened, None)
+
+    def write(self, lines: Sequence[Line]) -> None:
+        """Add finished lines above everything that changes."""
+        if lines:
+            self.screen.write(lines)
+            self.redraw()
+
+    def redraw(self, *, at_once: bool = False) -> None:
+        """Draw soon: what happens meanwhile is drawn with it."""
+        now = self._clock()
+        due = now if at_once else max(now, self._drawn + _FRAME_SECONDS)
+        if self._timer is not None:
+            if self._due <= due:
+                return
+            self._timer.cancel()
+        self._due = due
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(max(due - now, 0.0), self._draw)
+
+    def change_keys(self, keymap: Keymap) -> None:
+        """Use other keys from now on."""
+        self.keys.keymap = keymap
+        self.keys.reset()
+
+    def label(self, action: str) -> str:
+        """The keys that a hint names for an action."""
+        return self.keys.keymap.label(action)
+
+    def suspend(self) -> None:
+        """Stop like any program on ctrl+z."""
+        self.terminal.suspend()
+
+    def on_input(self, given: Input, /) -> None:
+        match given:
+            case Key():
+                self._press(given)
+            case Paste():
+                self._paste(given)
+            case Focus(gained):
+                self.is_focused = gained
+                if self.ground is not None:
+                    self.ground.notice(given)
+            case Answer():
+                if self.ground is not None:
+                    self.ground.notice(given)
+        self.redraw(at_once=True)
+
+    def on_resize(self) -> None:
+        self.redraw()
+
+    def on_resume(self) -> None:
+        self.screen.restart()
+        self.redraw(at_once=True)
+
+    def on_end(self, signal_number: int | None, /) -> None:
+        self.end(129 if signal_number is None else 128 + signal_number)
+
+    def _press(self, key: Key) -> None:
+        if key.ctrl and key.name == "z" and not key.alt and not key.shift:
+            self.suspend()
+            return
+        opened = self._first_armed()
+        if opened is None:
+            if (
+                self.ground is not None
+                and (action := self._action(key, self.ground.contexts)) is not Waiting.MORE
+            ):
+                self.ground.press(key, action)
+            return
+        action = self._action(key, opened.view.contexts)
+        if action is Waiting.MORE:
+            return
+        if (closed := opened.view.press(key, action)) is not None:
+            self._close(opened, closed)
+        elif key.ctrl and key.name == "c":
+            now = self._clock()
+            if now - self._interrupted < _LEAVE_SECONDS:
+                self._close(opened, None)
+            self._interrupted = now
+
+    def _press_ground(self, key: Key) -> None:
+        if self._ground is None:
+            self._keep_early(key)
+        elif (action := self._action(key, self._ground.contexts)) is not Waiting.MORE:
+            self._ground.press(key, action)
+
+    def _keep_early(self, given: Key | Paste) -> None:
+        if isinstance(given, Key) and given.ctrl and given.name in ("c", "d"):
+            self.end(130 if given.name == "c" else 0)
+        else:
+            self._early.append(given)
+
+    def _paste(self, given: Paste) -> None:
+        opened = self._first_armed()
+        if opened is not None:
+            opened.view.paste(given.text)
+        elif self._ground is not None:
+            self._ground.paste(given.text)
+        else:
+            self._keep_early(given)
+
+    def _action(self, key: Key, contexts: Sequence[str]) -> str | Waiting | None:
+        if self._chord_timer is not None:
+            self._chord_timer.cancel()
+            self._chord_timer = None
+        action = self.keys.press(key, contexts)
+        if self.keys.pending:
+            loop = asyncio.get_running_loop()
+            self._chord_timer = loop.call_later(CHORD_SECONDS, self._give_up_chord)
+        return action
+
+    def _give_up_chord(self) -> None:
+        self._chord_timer = None
+        self.keys.reset()
+        self.redraw()
+
+    def _first_armed(self) -> _Opened | None:
+        """Who gets what is typed: the view that is shown, once it is armed."""
+        if not self._opened:
+            return None
+        first = self._opened[0]
+        if self._clock() >= self._armed_at or first.guard == 0:
+            return first
+        # Somebody is still typing what they had in mind before the question came.
+        self._armed_at = self._clock() + first.guard
+        return None
+
+    def _show_first(self) -> None:
+        self.keys.reset()
+        if self._opened:
+            first = self._opened[0]
+            self._armed_at = self._clock() + first.guard
+            if first.guard:
+                self._await_arming(first)
+            else:
+                first.on_armed()
+        self.redraw(at_once=True)
+
+    def _await_arming(self, first: _Opened) -> None:
+        if first.closed.done() or self._opened[:1] != [first]:
+            return
+        left = self._armed_at - self._clock()
+        if left > 0:
+            asyncio.get_running_loop().call_later(left, self._await_arming, first)
+            return
+        first.on_armed()
+        self.redraw(at_once=True)
+
+    def _close(self, opened: _Opened, closed: Closed[Any] | None) -> None:
+        if not opened.closed.done():
+            opened.closed.set_result(None if closed is None else closed.value)
+        if opened in self._opened:
+            was_shown = self._opened[0] is opened
+            self._opened.remove(opened)
+            if was_shown:
+                self._show_first()
+
+    def _draw(self) -> None:
+        self._timer = None
+        if not self.terminal.is_open or self.terminal.is_lent or self.ended.done():
+            return
+        if self.terminal.is_clogged:
+            self._draw_later()
+            return
+        self._drawn = self._clock()
+        size = self.screen.size
+        width, height = max(size.columns, 1), max(size.lines, 1)
+        view = self._opened[0].view if self._opened else None
+        if view is not None and view.is_full and isinstance(self.screen, Screen):
+            frame = view.render(width, height)
+            self.screen.enter_full()
+            self.screen.show_full(_fitted(frame.lines, width), frame.cursor)
+        else:
+            if isinstance(self.screen, Screen):
+                self.screen.leave_full()
+            self._draw_inline(view, width, height)
+        refresh = self._refresh(view)
+        if refresh is not None and self._timer is None:
+            self._due = self._clock() + refresh
+            self._timer = asyncio.get_running_loop().call_later(refresh, self._draw)
+
+    def _draw_inline(self, view: View[Any] | None, width: int, height: int) -> None:
+        ground = self._ground
+        if view is not None:
+            frame = view.render(width, height)
+        elif ground is not None:
+            frame = ground.below(width, height)
+        else:
+            return  # What the first frame drew stays until there is something to draw.
+        lines = _fitted(frame.lines, width)
+        room = height - len(lines)
+        above: list[Line] = []
+        if ground is not None and room >= min(_LEAST_ABOVE, height):
+            shown = _fitted(ground.above(width, room), width)
+            above = shown[max(len(shown) - room, 0) :]
+        cursor = None if frame.cursor is None else (frame.cursor[0] + len(above), frame.cursor[1])
+        self.screen.show([*above, *lines], cursor)
+
+    def _refresh(self, view: View[Any] | None) -> float | None:
+        waits = [each for each in (view.refresh if view else None, self._ground_refresh(view)) if each]
+        return min(waits, default=None)
+
+    def _ground_refresh(self, view: View[Any] | None) -> float | None:
+        if self._ground is None or self.is_plain or (view is not None and view.is_full):
+            return None
+        return self._ground.refresh
+
+    def _draw_later(self) -> None:
+        """The terminal does not keep up: what it is shown next is the newest, not everything."""
+        if self._waits:
+            return
+        self._waits = True
+
+        async def wait() -> None:
+            await self.terminal.drained()
+            self._waits = False
+            self.redraw()
+
+        self.spawn(wait())
+
+    def _settle(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+
+    def _crash(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, BaseException):
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if not self.ended.done():
+            self.ended.set_exception(error)
+
+    def _cancel_timers(self) -> None:
+        for timer in (self._timer, self._chord_timer):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._chord_timer = None
+
+
+def _fitted(lines: Sequence[Line], width: int) -> list[Line]:
+    """Rows that fit, whatever a view made of the width."""
+    return [each if line_width(each) <= width else cut(each, width) for each in lines]

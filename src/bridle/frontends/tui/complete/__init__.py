@@ -1,0 +1,1 @@
+"""What may be meant by what is being typed."""

@@ -1,0 +1,1 @@
+"""Questions that stand in the place of the input until they are answered."""

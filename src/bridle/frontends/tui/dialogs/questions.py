@@ -1,0 +1,120 @@
+"""Multiple-choice questions of the model: one after the other, with previews and room for other answers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bridle.frontends.tui.dialogs.menu import Choice, Menu
+from bridle.frontends.tui.dialogs.panel import Panel
+from bridle.frontends.tui.keys import Key
+from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, prefixed, style
+from bridle.frontends.tui.text import Line, Span, Style
+from bridle.frontends.tui.view import Closed, Frame
+from bridle.types.question import ChoiceQuestion, Chosen, Refused
+
+_DECLINED = "they want to talk about it first"
+_BAR = "│ "
+
+
+class QuestionsDialog:
+    """Closes when the last question is answered; escape answers none."""
+
+    is_full = False
+    refresh = None
+
+    def __init__(self, question: ChoiceQuestion) -> None:
+        self._asked: Sequence[Mapping[str, Any]] = question.questions
+        self._at = 0
+        self._answers: dict[str, str] = {}
+        self._panels = [
+            Panel(self._title(index), self._body, _menu(each), color="info")
+            for index, each in enumerate(self._asked)
+        ]
+
+    @property
+    def panel(self) -> Panel:
+        return self._panels[self._at]
+
+    def arm(self) -> None:
+        """Keys count from now on."""
+        for panel in self._panels:
+            panel.arm()
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        return () if self.panel.menu.is_typing else ("Confirmation",)
+
+    def render(self, width: int, height: int, /) -> Frame:
+        hints = ["space to tick" if self.panel.menu.several else "enter to choose", "esc to answer none"]
+        if len(self._asked) > 1:
+            hints.insert(1, "← → other questions")
+        return self.panel.render(width, height, hints)
+
+    def press(self, key: Key, action: str | None, /) -> Closed[Chosen | Refused] | None:
+        name, menu = str(key), self.panel.menu
+        if self.panel.scroll(key):
+            return None
+        if name in ("escape", "ctrl+c") or action == "confirm:no":
+            return Closed(Refused(message=_DECLINED))
+        if not menu.is_typing and name in ("left", "right"):
+            self._at = min(max(self._at + (1 if name == "right" else -1), 0), len(self._asked) - 1)
+            return None
+        if menu.press(key, action) is None:
+            return None
+        return self._take(_answer(menu))
+
+    def paste(self, text: str, /) -> None:
+        self.panel.menu.paste(text)
+
+    def _take(self, answer: str) -> Closed[Chosen | Refused] | None:
+        if not answer:
+            return None
+        self._answers[self._question_text(self._at)] = answer
+        left = [index for index in range(len(self._asked)) if self._question_text(index) not in self._answers]
+        if not left:
+            return Closed(Chosen(answers=self._answers))
+        self._at = next((index for index in left if index > self._at), left[0])
+        return None
+
+    def _question_text(self, index: int) -> str:
+        return str(self._asked[index].get("question", ""))
+
+    def _title(self, index: int) -> str:
+        header = one_line(str(self._asked[index].get("header") or "Question"))
+        return header if len(self._asked) == 1 else f"{header} · {index + 1} of {len(self._asked)}"
+
+    def _body(self, width: int) -> list[Line]:
+        rows = paragraph(self._question_text(self._at), width, Style(bold=True))
+        if given := self._answers.get(self._question_text(self._at)):
+            rows += paragraph(f"answered so far: {given}", width, MUTED)
+        options: Sequence[Any] = self._asked[self._at].get("options") or ()
+        at = self.panel.menu.at
+        preview = options[at].get("preview") if at < len(options) else None
+        if isinstance(preview, str) and preview.strip() and width > 8:
+            bar = (Span(_BAR, style("border")),)
+            rows += [(), *prefixed(paragraph(preview[:20_000], width - len(_BAR), style("code")), bar, bar)]
+        return rows
+
+
+def _menu(question: Mapping[str, Any]) -> Menu:
+    several = question.get("multiSelect") is True
+    choices = [
+        Choice(
+            value=str(each.get("label", "")),
+            label=str(each.get("label", "")),
+            note=str(each.get("description", "")),
+        )
+        for each in question.get("options") or ()
+    ]
+    other = Choice(value="", label="Other", field="type your own answer", needs_text=not several)
+    if several:
+        return Menu([*choices, other, Choice(value="", label="Done")], several=True)
+    return Menu([*choices, other])
+
+
+def _answer(menu: Menu) -> str:
+    """The labels that were ticked, or the one that was chosen, or what was typed."""
+    if not menu.several:
+        return menu.text.strip() or menu.current.value
+    labels = [menu.choices[index].value for index in sorted(menu.ticked)]
+    typed = menu.text_of(len(menu.choices) - 2).strip()
+    return ", ".join(label for label in (*labels, typed) if label)

@@ -1,0 +1,76 @@
+"""Lets the user write the prompt in an editor of their own."""
+
+import asyncio
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+
+from bridle.types.errors import BridleError
+
+_FALLBACKS = ("nano", "vim", "vi")
+_LARGEST = 4 << 20
+_WAITING = {"code": "--wait", "cursor": "--wait", "windsurf": "--wait", "zed": "--wait", "subl": "--wait"}
+"""Editors with windows return at once unless they are told to wait."""
+
+
+async def edit_outside(
+    text: str, *, env: Mapping[str, str], lent: AbstractContextManager[None], suffix: str = ".md"
+) -> str:
+    """The text as the user left it in `$VISUAL` or `$EDITOR`; `lent` gives the terminal away meanwhile.
+
+    Raises:
+        BridleError: there is no editor, it failed, or what it wrote cannot be read.
+    """
+    command = editor_command(env)
+    with tempfile.TemporaryDirectory(prefix="bridle-prompt-") as folder:
+        path = os.path.join(folder, f"prompt{suffix}")
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        with lent:
+            code = await asyncio.to_thread(_run, [*command, path], env)
+        if code != 0:
+            raise BridleError(f"{command[0]} ended with {code}; the prompt is as it was.")
+        return _read(path, command[0])
+
+
+def editor_command(env: Mapping[str, str]) -> list[str]:
+    """What to start.
+
+    Raises:
+        BridleError: nothing is set and nothing usual is installed.
+    """
+    for name in ("VISUAL", "EDITOR"):
+        if chosen := env.get(name, "").strip():
+            try:
+                command = shlex.split(chosen)
+            except ValueError as error:
+                raise BridleError(f"${name} cannot be understood ({error}); set it to a command.") from error
+            wait = _WAITING.get(os.path.basename(command[0]))
+            return [*command, wait] if wait and wait not in command else command
+    folders = env.get("PATH", os.defpath).split(os.pathsep)
+    for name in _FALLBACKS:
+        if any(os.access(os.path.join(folder, name), os.X_OK) for folder in folders):
+            return [name]
+    raise BridleError("No editor was found; set $VISUAL or $EDITOR.")
+
+
+def _run(command: list[str], env: Mapping[str, str]) -> int:
+    try:
+        return subprocess.run(command, env=dict(env), check=False).returncode
+    except OSError as error:
+        raise BridleError(
+            f"{command[0]} cannot be started ({error.strerror}); set $EDITOR to another."
+        ) from error
+
+
+def _read(path: str, editor: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read(_LARGEST)
+    except OSError as error:
+        raise BridleError(f"What {editor} wrote cannot be read ({error.strerror}).") from error
+    # Editors end a file with a line break that nobody typed.
+    return text.removesuffix("\n")

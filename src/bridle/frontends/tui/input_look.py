@@ -1,0 +1,49 @@
+"""How the input looks in each of its modes, and what is hinted at below it."""
+
+from collections.abc import Sequence
+
+from bridle.frontends.tui.editor_view import Look
+from bridle.frontends.tui.input_area import InputArea
+from bridle.frontends.tui.render.layout import MUTED, style
+from bridle.frontends.tui.text import PLAIN, Line, Span
+
+_COLORS = {"bash": "mode.bash", "memory": "mode.memory"}
+_WORDS = {"bash": "runs in the shell", "memory": "is remembered"}
+
+
+def prompt_look(input: InputArea, placeholder: str) -> Look:
+    """The prompt in the colour of what it will do; it points the other way in vim's normal mode."""
+    is_special = input.mode in _COLORS
+    is_normal = input.vim is not None and input.vim.mode != "INSERT"
+    return Look(
+        prompt="❮ " if is_normal else "❯ ",
+        prompt_style=style(_COLORS.get(input.mode, "prompt"), bold=is_special),
+        text_style=PLAIN,
+        placeholder=placeholder,
+    )
+
+
+def edge_of(input: InputArea, mode: str) -> str:
+    """The colour of the lines around the input."""
+    return _COLORS.get(input.mode) or ("border" if mode == "default" else f"mode.{mode}")
+
+
+def hint_of(input: InputArea, *, again: str, pending: Sequence[str]) -> Line:
+    """What is worth knowing about the next key; `again` is the one that counts double."""
+    if again == "escape":
+        what = "go back" if input.editor.is_empty else "clear"
+        return (Span(f"esc again to {what}", style("warning")),)
+    if again:
+        return (Span(f"{again} again to leave", style("warning")),)
+    if pending:
+        return (Span(f"{' '.join(pending)} …", MUTED),)
+    if input.editor.has_stash:
+        return (Span("a draft is stashed", MUTED),)
+    if (words := _WORDS.get(input.mode)) is not None:
+        return (Span(words, style(_COLORS[input.mode])),)
+    return (Span("? for keys", MUTED),) if input.editor.is_empty else ()
+
+
+def vim_mode(input: InputArea) -> Line:
+    """The mode that vim is in, where it is used."""
+    return () if input.vim is None else (Span(f"-- {input.vim.mode} --", MUTED),)

@@ -1,0 +1,196 @@
+"""Puts the questions of the engine to the person at the terminal, one at a time."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.frontends.tui.app import GUARD_SECONDS, App
+from bridle.frontends.tui.dialogs.consent import reach_host
+from bridle.frontends.tui.dialogs.elicitation import FormDialog, open_page
+from bridle.frontends.tui.dialogs.permission import EditOutside, PermissionDialog
+from bridle.frontends.tui.dialogs.plan import PlanDialog, StartAfresh
+from bridle.frontends.tui.dialogs.questions import QuestionsDialog
+from bridle.frontends.tui.dialogs.subject import read_subject
+from bridle.frontends.tui.external_editor import edit_outside
+from bridle.frontends.tui.notify import Notifier
+from bridle.types.errors import BridleError
+from bridle.types.permission import Mode
+from bridle.types.question import (
+    Answer,
+    ChoiceQuestion,
+    ElicitationQuestion,
+    NetworkQuestion,
+    PermissionQuestion,
+    Permitted,
+    Question,
+    Refused,
+    Supplied,
+)
+
+_GONE = "The question was taken away before it was answered."
+_URGENT, _USUAL = 2, 1
+
+
+class Questioner:
+    """Knows which dialog belongs to which question."""
+
+    def __init__(
+        self,
+        app: App,
+        notifier: Notifier,
+        *,
+        cwd: Callable[[], str],
+        env: Mapping[str, str],
+        modes: Callable[[], Sequence[Mode]],
+        context_share: Callable[[], float | None],
+        start_afresh: Callable[[StartAfresh], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._app = app
+        self._notifier = notifier
+        self._cwd = cwd
+        self._env = env
+        self._modes = modes
+        self._context_share = context_share
+        self._start_afresh = start_afresh
+        self._tell = tell
+        self._waiting = 0
+        self.own_calls: set[str] = set()
+        """Calls that the user typed: nobody has to approve them once more."""
+
+    async def ask(self, question: Question) -> Answer:
+        """The answer of the person."""
+        if isinstance(question, PermissionQuestion) and question.call_id in self.own_calls:
+            return Permitted()
+        self._waiting += 1
+        try:
+            match question:
+                case PermissionQuestion(tool="ExitPlanMode"):
+                    return await self._plan(question)
+                case PermissionQuestion():
+                    return await self._permission(question)
+                case ChoiceQuestion():
+                    return await self._choice(question)
+                case NetworkQuestion():
+                    return await self._network(question)
+                case ElicitationQuestion():
+                    return await self._elicitation(question)
+        finally:
+            self._waiting -= 1
+
+    async def _permission(self, question: PermissionQuestion) -> Answer:
+        self._notifier.tell(f"Your approval is needed for {question.tool}")
+        asked = question
+        while True:
+            subject = await asyncio.to_thread(read_subject, question, self._cwd())
+            key = self._app.label("confirm:toggleExplanation") or "ctrl+e"
+            dialog = PermissionDialog(subject, explain_key=key, waiting=self._waiting - 1)
+            reply = await self._app.open(
+                dialog, priority=_URGENT, guard=GUARD_SECONDS, on_armed=dialog.panel.arm
+            )
+            match reply:
+                case None:
+                    return Refused(message=_GONE, interrupt=True)
+                case EditOutside():
+                    question = await self._edited(question)
+                case Permitted(input=None) if question is not asked:
+                    return Permitted(input=question.input, updates=reply.updates)
+                case _:
+                    return reply
+
+    async def _edited(self, question: PermissionQuestion) -> PermissionQuestion:
+        """The question about the input as the user changed it."""
+        text = json.dumps(dict(question.input), indent=2, ensure_ascii=False)
+        try:
+            given = json.loads(await self._edit(text, suffix=".json"))
+        except (BridleError, json.JSONDecodeError) as error:
+            self._tell(f"The input stays as it was: {error}")
+            return question
+        if not isinstance(given, dict):
+            self._tell("The input stays as it was: it must be a JSON object.")
+            return question
+        return msgspec.structs.replace(question, input=given, parts=())
+
+    async def _plan(self, question: PermissionQuestion) -> Answer:
+        self._notifier.tell("A plan waits for your approval")
+        while True:
+            may_bypass = "bypassPermissions" in self._modes()
+            dialog = PlanDialog(question, may_bypass=may_bypass, used=self._context_share())
+            reply = await self._app.open(
+                dialog, priority=_URGENT, guard=GUARD_SECONDS, on_armed=dialog.panel.arm
+            )
+            if reply is None:
+                return Refused(message=_GONE, interrupt=True)
+            if not reply.edits:
+                if reply.afresh is not None:
+                    self._start_afresh(reply.afresh)
+                return reply.answer
+            try:
+                plan = await self._edit(dialog.plan, suffix=".md")
+            except BridleError as error:
+                self._tell(str(error))
+            else:
+                given: dict[str, Any] = {**question.input, "plan": plan}
+                question = msgspec.structs.replace(question, input=given)
+
+    async def _choice(self, question: ChoiceQuestion) -> Answer:
+        self._notifier.tell("A question waits for you")
+        dialog = QuestionsDialog(question)
+        reply = await self._app.open(dialog, priority=_USUAL, guard=GUARD_SECONDS, on_armed=dialog.arm)
+        return Refused(message=_GONE) if reply is None else reply
+
+    async def _network(self, question: NetworkQuestion) -> Answer:
+        self._notifier.tell(f"A command wants to reach {question.host}")
+        dialog = reach_host(question)
+        reply = await self._app.open(dialog, priority=_URGENT, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)
+        session, always = question.suggestions
+        match None if reply is None else reply.value:
+            case "once":
+                return Permitted()
+            case "session":
+                return Permitted(updates=(session,))
+            case "always":
+                return Permitted(updates=(always,))
+            case _:
+                said = "" if reply is None else reply.text.strip()
+                return Refused(message=said or f"The user does not want {question.host} to be reached.")
+
+    async def _elicitation(self, question: ElicitationQuestion) -> Answer:
+        self._notifier.tell(f"{question.server} asks you something")
+        if question.mode == "form":
+            form = FormDialog(question)
+            reply = await self._app.open(form, priority=_USUAL, guard=GUARD_SECONDS, on_armed=form.arm)
+            return reply or Supplied(action="cancel")
+        dialog = open_page(question)
+        picked = await self._app.open(dialog, priority=_USUAL, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)
+        if picked is None or picked.value != "accept" or question.url is None:
+            return Supplied(action="decline")
+        await self._browse(question.url)
+        return Supplied(action="accept")
+
+    async def _edit(self, text: str, *, suffix: str) -> str:
+        return await edit_outside(text, env=self._env, lent=self._app.terminal.lent(), suffix=suffix)
+
+    async def _browse(self, url: str) -> None:
+        if not url.startswith(("https://", "http://")):
+            self._tell(f"{url} is no web address and was not opened.")
+            return
+        opener = "open" if sys.platform == "darwin" else "xdg-open"
+        try:
+            process = await asyncio.create_subprocess_exec(
+                opener,
+                url,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                env=dict(self._env),
+                start_new_session=True,
+            )
+        except OSError:
+            self._tell(f"Open this page yourself: {url}")
+            return
+        await process.wait()

@@ -1,0 +1,1 @@
+"""What the terminal shows: pure functions from data and a width to lines."""

@@ -1,0 +1,243 @@
+"""What people, models and bridle itself say."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from bridle.frontends.tui import cells
+from bridle.frontends.tui.render.call import State, duration, mark, sentence, tokens
+from bridle.frontends.tui.render.folding import fold
+from bridle.frontends.tui.render.layout import (
+    MUTED,
+    TAB,
+    count,
+    fit,
+    one_line,
+    paragraph,
+    prefixed,
+    style,
+    wrap_all,
+)
+from bridle.frontends.tui.render.markdown import render_markdown
+from bridle.frontends.tui.render.tools.others import image_note
+from bridle.frontends.tui.sanitize import clean
+from bridle.frontends.tui.text import Line, Span
+from bridle.types.errors import ApiErrorKind
+from bridle.types.task import Task, TaskStatus
+from bridle.types.turn import Outcome
+
+Level = Literal["info", "notice", "suggestion", "warning", "error"]
+
+_PROMPT_ROWS = 30
+_THINKING_ROWS = 3
+_FOLDED_TEXT = 100_000
+_LEVELS: Mapping[Level, tuple[str, str]] = {
+    "info": ("·", "muted"),
+    "notice": ("›", "info"),
+    "suggestion": ("›", "suggestion"),
+    "warning": ("!", "warning"),
+    "error": ("✗", "error"),
+}
+_FAULTS: Mapping[str, str] = {
+    "rate_limit": "too many requests",
+    "overloaded": "the model is overloaded",
+    "server_error": "the model service has a fault",
+    "authentication_failed": "the key was not accepted",
+    "billing_error": "the account cannot pay for this",
+}
+_JOBS: Mapping[TaskStatus, State] = {
+    "running": "running",
+    "completed": "done",
+    "failed": "failed",
+    "killed": "interrupted",
+}
+_ENDINGS: Mapping[str, str] = {
+    "max_turns": "stopped at the limit of steps",
+    "budget_exhausted": "stopped at the limit of cost",
+    "prompt_too_long": "the conversation is too long; /compact shortens it",
+    "hook_stopped": "stopped by a hook",
+    "stop_hook_prevented": "stopped by a hook",
+    "blocking_limit": "stopped at a limit",
+}
+
+
+def user_prompt(content: str | Sequence[Any], width: int, *, expanded: bool = False) -> list[Line]:
+    """What the user asked, on a ground of its own; images and long texts are noted."""
+    ground = style("user", "user")
+    text = clean(_prompt_text(content)[:_FOLDED_TEXT], tab=TAB).strip("\n")
+    lines: list[Line] = [(Span(each, ground),) if each else () for each in text.split("\n")]
+    if width < 6:
+        return fit(wrap_all(lines, max(1, width)), width)
+    rows = fold(lines, width - 2, head=_PROMPT_ROWS, tail=3, expanded=expanded)
+    mark = Span("❯ ", style("prompt", "user", bold=True))
+    return prefixed(rows, (mark,), (Span("  ", ground),))
+
+
+def shell_prompt(command: str, width: int) -> list[Line]:
+    """A command that the user ran with `!`."""
+    return _marked("! ", "mode.bash", command, width)
+
+
+def memory_prompt(note: str, width: int) -> list[Line]:
+    """A note that the user made with `#`."""
+    return _marked("# ", "mode.memory", note, width)
+
+
+def assistant_text(text: str, width: int) -> list[Line]:
+    """A whole answer."""
+    return render_markdown(text, width)
+
+
+def thinking(text: str, width: int, *, expanded: bool = False, seconds: float | None = None) -> list[Line]:
+    """What the model thought: one row, or all of it when expanded."""
+    look = style("thinking", italic=True)
+    took = f" for {duration(seconds)}" if seconds is not None else ""
+    title: Line = (Span(f"∴ Thought{took}", look),)
+    if not expanded:
+        return fit([cells.truncate(title, width)], width)
+    body = paragraph(text[:_FOLDED_TEXT].strip(), max(1, width - 2), look)
+    return fit([title, *prefixed(body, (Span("  "),), (Span("  "),))] if width > 4 else [title, *body], width)
+
+
+def live_thinking(text: str, width: int) -> list[Line]:
+    """The newest of what the model thinks right now."""
+    look = style("thinking", italic=True)
+    return paragraph(text[-2_000:].strip(), width, look)[-_THINKING_ROWS:] if text.strip() else []
+
+
+def notice(text: str, width: int, *, level: Level = "info") -> list[Line]:
+    """Something that the user should know."""
+    mark, color = _LEVELS[level]
+    return _hung(mark, color, text, width)
+
+
+def hook_line(event: str, text: str, width: int, *, blocked: bool = False) -> list[Line]:
+    """What a hook said."""
+    said = f"{event} hook{' blocked' if blocked else ''}{': ' if text else ''}{text}"
+    return _hung("↳", "warning" if blocked else "muted", said, width)
+
+
+def compact_boundary(width: int, *, before: int = 0, after: int = 0, automatic: bool = False) -> list[Line]:
+    """The place where the conversation was summed up."""
+    how = "summed up by itself" if automatic else "summed up"
+    sizes = f", {tokens(before)} → {tokens(after)}" if before and after else ""
+    return _rule(f" conversation {how}{sizes} ", width)
+
+
+def interrupted(width: int, *, in_tools: bool = False) -> list[Line]:
+    """Where the user broke in."""
+    what = "interrupted while tools ran" if in_tools else "interrupted"
+    return _hung("■", "warning", f"{what}; say what to do instead", width)
+
+
+def api_error(kind: ApiErrorKind | str, message: str, width: int, *, status: int | None = None) -> list[Line]:
+    """The model could not answer."""
+    code = f" ({status})" if status else ""
+    return _hung("✗", "error", f"{_FAULTS.get(kind, kind.replace('_', ' '))}{code}: {message}", width)
+
+
+def retry_countdown(
+    kind: ApiErrorKind | str,
+    width: int,
+    *,
+    remaining: float,
+    attempt: int,
+    most: int,
+    status: int | None = None,
+) -> list[Line]:
+    """A request failed and will be made again."""
+    code = f" ({status})" if status else ""
+    why = _FAULTS.get(kind, kind.replace("_", " "))
+    when = f"again in {max(0, round(remaining))} s" if remaining > 0 else "trying again"
+    return _hung("↻", "warning", f"{why}{code}, {when} · attempt {attempt} of {most}", width)
+
+
+def turn_summary(outcome: Outcome, width: int) -> list[Line]:
+    """What a turn took, and why it ended when that needs saying."""
+    facts = [duration(outcome.duration_ms / 1000)]
+    if used := outcome.usage.context + outcome.usage.output:
+        facts.append(tokens(used))
+    if outcome.total_cost_usd:
+        facts.append(f"{money(outcome.total_cost_usd)} so far")
+    if outcome.denials:
+        facts.append(count(len(outcome.denials), "call denied", "calls denied"))
+    rows = [cells.truncate((Span(f"· {' · '.join(facts)}", MUTED),), width)]
+    if outcome.reason in _ENDINGS:
+        rows = [*_hung("!", "warning", _ENDINGS[outcome.reason], width), *rows]
+    return fit(rows, width)
+
+
+def task_line(task: Task, width: int, *, now: float) -> Line:
+    """A background job on one row; `now` is in seconds since the epoch."""
+    state = _JOBS[task.status]
+    ending = "" if task.exit_code in (None, 0) else f", exit code {task.exit_code}"
+    took = duration((task.ended or now) - task.started)
+    text = one_line((task.description or task.command)[:500])
+    return cells.truncate(
+        (
+            mark(state),
+            Span(task.id, style("tool")),
+            Span(f" {text}"),
+            Span(f" · {task.status}{ending} · {took}", MUTED),
+        ),
+        width,
+    )
+
+
+def queued_prompts(prompts: Sequence[str], width: int, *, most: int = 3) -> list[Line]:
+    """What was typed while the model was busy."""
+    rows: list[Line] = [
+        cells.truncate((Span("⧗ ", MUTED), Span(one_line(each[:1_000]), MUTED)), width)
+        for each in prompts[:most]
+    ]
+    if len(prompts) > most:
+        rows += sentence(f"… {len(prompts) - most} more waiting", width)
+    return fit(rows, width)
+
+
+def money(usd: float) -> str:
+    """`$0.0042`, `$1.25`."""
+    return f"${usd:.2f}" if usd >= 0.5 or usd == 0 else f"${usd:.4f}"
+
+
+def _prompt_text(content: str | Sequence[Any]) -> str:
+    if isinstance(content, str):
+        return content
+    parts: list[str] = []
+    for block in content:
+        match block:
+            case {"type": "text", "text": str() as text}:
+                parts.append(text)
+            case {"type": "image"}:
+                parts.append(image_note(block))
+            case {"type": "document"}:
+                parts.append(f"[document: {block.get('title') or 'PDF'}]")
+            case _:
+                pass
+    return "\n".join(parts)
+
+
+def _marked(mark: str, color: str, text: str, width: int) -> list[Line]:
+    rows = paragraph(text[:_FOLDED_TEXT].strip(), max(1, width - 2), style(color))
+    return fit(prefixed(rows, (Span(mark, style(color, bold=True)),), (Span("  "),)), width)
+
+
+def _hung(mark: str, color: str, text: str, width: int) -> list[Line]:
+    look = style(color)
+    if width < 6:
+        return paragraph(text[:_FOLDED_TEXT].strip(), width, look)
+    rows = paragraph(text[:_FOLDED_TEXT].strip(), width - 2, look)
+    return prefixed(rows, (Span(f"{mark} ", look),), (Span("  "),))
+
+
+def _rule(title: str, width: int) -> list[Line]:
+    size = cells.width(title)
+    if size + 4 > width:
+        return paragraph(title.strip(), width, MUTED)
+    left = (width - size) // 2
+    return [
+        (
+            Span("─" * left, style("border")),
+            Span(title, MUTED),
+            Span("─" * (width - size - left), style("border")),
+        )
+    ]

@@ -1,0 +1,118 @@
+"""The lines around the input: what goes on, and how the session stands."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.frontends.tui import cells
+from bridle.frontends.tui.render.call import duration, tokens
+from bridle.frontends.tui.render.layout import MUTED, fit, one_line, style
+from bridle.frontends.tui.render.messages import money
+from bridle.frontends.tui.render.tools.tasks import todo_lines
+from bridle.frontends.tui.text import Line, Span
+
+_FRAMES = "◐◓◑◒"
+_MODES = {
+    "plan": "plan mode",
+    "acceptEdits": "edits accepted",
+    "auto": "auto mode",
+    "dontAsk": "never asks",
+    "bypassPermissions": "permissions bypassed",
+}
+_VERBS = ("Thinking", "Working", "Reading on", "Weighing", "Putting together", "Looking closer")
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """How the session stands."""
+
+    model: str
+    mode: str = "default"
+    folder: str = ""
+    branch: str = ""
+    context_used: int = 0
+    context_window: int = 0
+    cost_usd: float = 0.0
+    note: str = ""
+    """What somebody else adds, such as a status line command."""
+
+
+def spinner_line(
+    width: int,
+    *,
+    frame: int,
+    seconds: float,
+    verb: str = "",
+    output_tokens: int = 0,
+    interrupt_key: str = "esc",
+    note: str = "",
+) -> Line:
+    """What goes on, for how long, and how to stop it."""
+    facts = [duration(seconds)] if seconds >= 1 else []
+    if output_tokens:
+        facts.append(f"↓ {tokens(output_tokens)}")
+    if interrupt_key:
+        facts.append(f"{interrupt_key} to interrupt")
+    if note:
+        facts.append(one_line(note))
+    word = one_line(verb) or verb_for(seconds)
+    line: Line = (
+        Span(f"{_FRAMES[frame % len(_FRAMES)]} ", style("spinner")),
+        Span(f"{word}…", style("spinner")),
+        Span(f" ({' · '.join(facts)})" if facts else "", MUTED),
+    )
+    return cells.truncate(line, width)
+
+
+def verb_for(seconds: float) -> str:
+    """A word for work that has no better name; it changes now and then, so that one sees it is alive."""
+    return _VERBS[int(seconds // 20) % len(_VERBS)]
+
+
+def status_line(status: Status, width: int) -> Line:
+    """Model, mode, folder, branch, context and cost on one row; what matters least goes first."""
+    parts = _parts(status)
+    while len(parts) > 1 and _size(parts) > width:
+        parts.remove(max(parts, key=lambda part: part[0]))
+    spans: list[Span] = []
+    for _, line in parts:
+        spans += [*([Span(" · ", MUTED)] if spans else []), *line]
+    return cells.truncate(tuple(spans), width)
+
+
+def mode_line(mode: str) -> Line:
+    """The permission mode in its colour; nothing for the usual one."""
+    return (Span(_MODES.get(mode, mode), style(f"mode.{mode}", bold=True)),) if mode != "default" else ()
+
+
+def context_share(status: Status) -> float | None:
+    """How full the window is, from 0 to 1."""
+    return min(1.0, status.context_used / status.context_window) if status.context_window > 0 else None
+
+
+def todo_panel(todos: Sequence[Any], width: int, *, most: int = 8) -> list[Line]:
+    """The list of things to do above the input."""
+    return fit(todo_lines(todos, width, most=most), width)
+
+
+def _parts(status: Status) -> list[tuple[int, Line]]:
+    """Each part with how early it is given up."""
+    parts: list[tuple[int, Line]] = [(1, (Span(one_line(status.model), style("accent")),))]
+    if mode := mode_line(status.mode):
+        parts.append((0, mode))
+    if status.folder:
+        parts.append((4, (Span(one_line(status.folder), MUTED),)))
+    if status.branch:
+        parts.append((5, (Span(f"on {one_line(status.branch)}", MUTED),)))
+    if (share := context_share(status)) is not None:
+        color = "error" if share > 0.9 else "warning" if share > 0.75 else "muted"
+        parts.append((2, (Span(f"{share:.0%} context", style(color)),)))
+    if status.cost_usd > 0:
+        parts.append((3, (Span(money(status.cost_usd), MUTED),)))
+    if status.note:
+        parts.append((6, (Span(one_line(status.note), MUTED),)))
+    return parts
+
+
+def _size(parts: list[tuple[int, Line]]) -> int:
+    return sum(cells.line_width(line) for _, line in parts) + 3 * (len(parts) - 1)

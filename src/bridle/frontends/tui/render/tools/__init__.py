@@ -1,0 +1,1 @@
+"""How each tool's calls are shown."""

@@ -1,0 +1,62 @@
+"""Shell commands: the end of what they print, in their own colours."""
+
+import re
+
+from bridle.frontends.tui.render.call import Call, Look, sentence
+from bridle.frontends.tui.render.code import highlight
+from bridle.frontends.tui.render.folding import fold, fold_output
+from bridle.frontends.tui.render.layout import style
+from bridle.frontends.tui.text import Line
+
+_EXIT = re.compile(r"Exit code (\d{1,3})(?: \(\w+\))?\n?")
+
+_COMMAND_ROWS = 60
+
+
+def _result(call: Call, width: int, *, expanded: bool) -> list[Line]:
+    rows = fold_output(call.fact_text("stdout") or "", width, head=3, tail=4, expanded=expanded)
+    if notices := call.fact_text("stderr"):
+        rows += fold_output(notices, width, head=3, expanded=expanded)
+    if meaning := call.fact_text("returnCodeInterpretation"):
+        rows += sentence(meaning, width)
+    if path := call.fact_text("persistedOutputPath"):
+        rows += sentence(f"all of it is in {path}", width)
+    if task := call.fact_text("backgroundTaskId"):
+        rows += sentence(f"runs in the background as {task}", width, style("info"))
+    if not rows:
+        rows = sentence("done" if call.fact("noOutputExpected") else "no output", width)
+    return rows
+
+
+def failed(call: Call, width: int, *, expanded: bool) -> list[Line]:
+    """A command that failed: its exit code, then what it printed."""
+    text = call.said
+    if not (found := _EXIT.match(text)):
+        return fold_output(text, width, head=3, tail=6, expanded=expanded)
+    rows = sentence(found[0].strip().lower(), width, style("error"))
+    return rows + fold_output(text[found.end() :], width, head=3, tail=6, expanded=expanded)
+
+
+def progress(call: Call, width: int) -> list[Line]:
+    """The newest lines of a command that runs."""
+    return fold_output(call.progress[-4_000:], width, head=0, tail=5)[-5:] if call.progress.strip() else []
+
+
+def _whole_command(call: Call, width: int) -> list[Line]:
+    command = call.text("command")
+    if "\n" not in command:
+        return []
+    return fold(highlight(command[:20_000], language="bash"), width, head=_COMMAND_ROWS)
+
+
+def _note(call: Call) -> str:
+    return "background" if call.fact("backgroundTaskId") else ""
+
+
+LOOK = Look(
+    title=lambda call: call.tool,
+    subject=lambda call: call.text("command"),
+    result=_result,
+    note=_note,
+    input=_whole_command,
+)

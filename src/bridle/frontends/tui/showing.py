@@ -1,0 +1,178 @@
+"""Opens the views that commands ask for, and does what is chosen in them."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bridle.frontends.tui import notices
+from bridle.frontends.tui.app import App
+from bridle.frontends.tui.external_editor import edit_outside
+from bridle.sessions.session import Session
+from bridle.types.command import CommandResult, Resets, Says, Shows
+from bridle.types.errors import BridleError
+
+if TYPE_CHECKING:
+    from bridle.commands.context import CommandContext
+    from bridle.frontends.tui.views.named import Named
+
+# The views and all they show are imported with the first one that is opened: a start needs none of them.
+
+
+class Showing:
+    """Knows how to show what commands name; a name without a view is told in text."""
+
+    def __init__(
+        self,
+        app: App,
+        session: Session,
+        *,
+        env: Mapping[str, str],
+        context: "Callable[[], CommandContext]",
+        keys_file: str = "",
+        use_theme: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._app = app
+        self._session = session
+        self._env = env
+        self._context = context
+        self._keys_file = keys_file
+        self._use_theme = use_theme
+        self.put_prompt: Callable[[str], None] = lambda _: None
+        """Puts text into the input."""
+
+    async def show(self, wanted: Shows) -> CommandResult:
+        """Open a view; returns what follows from how it was left."""
+        if wanted.view == "resume":
+            from bridle.frontends.tui.session_choice import pick_session
+
+            chosen = await pick_session(
+                self._app, cwd=self._session.cwd, env=self._env, current=self._session.id
+            )
+            return Says() if chosen is None else Resets(session_id=chosen, trigger="resume")
+        if wanted.view == "theme" and wanted.arguments:
+            self._use_theme(wanted.arguments)
+            return Says(wanted.text)
+        from bridle.frontends.tui.views.named import Around, named_view
+
+        opened: list[Named] = []
+        around = Around(
+            keymap=self._app.keys.keymap,
+            clock=time.time,
+            do=lambda wish: self._start(wish, opened),
+            preview_theme=self._use_theme,
+            keys_file=self._keys_file,
+        )
+        named = await named_view(wanted, self._context(), around)
+        if named is None or self._app.is_plain:
+            return Says(wanted.text)
+        opened.append(named)
+        chosen = await self._app.open(named.view)
+        return Says() if chosen is None else await self._do(chosen)
+
+    async def transcript(self) -> None:
+        """Show the whole conversation."""
+        from bridle.frontends.tui.views.passages import passages_of
+        from bridle.frontends.tui.views.transcript import ToScrollback, TranscriptView
+
+        chosen: Any = await self._app.open(TranscriptView(passages_of(self._session.history.messages)))
+        if isinstance(chosen, ToScrollback):
+            self._app.write(chosen.lines)
+        elif chosen is not None:
+            await self._do(chosen)
+
+    def _start(self, wish: Any, opened: "list[Named]") -> None:
+        """Do something while the view stays open, then show it as it is now."""
+
+        async def work() -> None:
+            await self._do(wish)
+            for named in opened:
+                await named.renew()
+            self._app.redraw()
+
+        self._app.spawn(work())
+
+    async def _do(self, wish: Any) -> CommandResult:
+        """What was chosen, as the command that does it or as something only a terminal can do."""
+        from bridle.frontends.tui.views import actions
+        from bridle.frontends.tui.views.doing import commands_for
+        from bridle.frontends.tui.views.rewind import Rewind
+
+        match wish:
+            case Rewind():
+                return await self._rewind(wish)
+            case actions.RunCommand(name=name):
+                self.put_prompt(f"/{name.lstrip('/')} ")
+            case actions.CopyText(text=text):
+                self._app.terminal.write(notices.copy(text, self._env))
+                return Says("Copied to the clipboard.")
+            case actions.SaveText(text=text, path=path):
+                return await asyncio.to_thread(_save, text, path)
+            case actions.OpenText(text=text):
+                return await self._edit(text)
+            case actions.EditFile(path=path):
+                return await self._edit_file(path)
+            case _:
+                return await self._run_all(commands_for(wish))
+        return Says()
+
+    async def _run_all(self, lines: tuple[str, ...]) -> CommandResult:
+        said: list[str] = []
+        for line in lines:
+            name, _, arguments = line.removeprefix("/").partition(" ")
+            command = self._context().commands.find(name)
+            if command is None:
+                continue
+            try:
+                result = await command.run(arguments, self._context())
+            except BridleError as error:
+                return Says(str(error), is_error=True)
+            if not isinstance(result, Says):
+                return result
+            said.append(result.text)
+        return Says("\n".join(text for text in said if text))
+
+    async def _rewind(self, wish: Any) -> CommandResult:
+        from bridle.commands.histories import rewind_points, rewind_to
+
+        context = self._context()
+        text = next((each.text for each in rewind_points(context) if each.uuid == wish.uuid), "")
+        match wish.what:
+            case "both" | "conversation" | "code":
+                said = await rewind_to(wish.uuid, wish.what, context)
+                if wish.what != "code":
+                    self.put_prompt(text)
+                return Says(said)
+            case "summarise_up_to":
+                return Says(await rewind_to(wish.uuid, "summary", context))
+            case _:
+                return Says("Only what stands before a prompt can be summed up; choose another way.", True)
+
+    async def _edit(self, text: str) -> CommandResult:
+        try:
+            await edit_outside(text, env=self._env, lent=self._app.terminal.lent())
+        except BridleError as error:
+            return Says(str(error), is_error=True)
+        return Says()
+
+    async def _edit_file(self, path: str) -> CommandResult:
+        import subprocess
+
+        from bridle.frontends.tui.external_editor import editor_command
+
+        try:
+            command = editor_command(self._env)
+            with self._app.terminal.lent():
+                await asyncio.to_thread(subprocess.run, [*command, path], env=dict(self._env), check=False)
+        except (BridleError, OSError) as error:
+            return Says(str(error), is_error=True)
+        return Says()
+
+
+def _save(text: str, path: str) -> CommandResult:
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        return Says(f"{path} cannot be written: {error.strerror}", is_error=True)
+    return Says(f"Written to {path}.")

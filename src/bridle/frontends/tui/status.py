@@ -1,0 +1,105 @@
+"""The row below the input: the built-in one, or what a command of the user makes of the session."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.config.schema import StatusLine
+from bridle.frontends.tui import cells
+from bridle.frontends.tui.ansi import from_ansi
+from bridle.frontends.tui.render.layout import MUTED
+from bridle.frontends.tui.render.status import Status, status_line
+from bridle.frontends.tui.text import Line, Span, line
+
+_DEBOUNCE = 0.3
+_SECONDS = 5.0
+_MOST_BYTES = 16_000
+_MOST_ROWS = 3
+
+
+class StatusCommand:
+    """Runs the user's command when something has changed, never twice at once."""
+
+    def __init__(
+        self,
+        wanted: StatusLine,
+        *,
+        facts: Callable[[], Mapping[str, Any]],
+        env: Callable[[], Mapping[str, str]],
+        cwd: Callable[[], str],
+        on_change: Callable[[], None],
+    ) -> None:
+        self._wanted = wanted
+        self._facts = facts
+        self._env = env
+        self._cwd = cwd
+        self._on_change = on_change
+        self._due = asyncio.Event()
+        self._rows: Sequence[Line] = ()
+
+    def refresh(self) -> None:
+        """Something that it may show has changed."""
+        self._due.set()
+
+    def rows(self, width: int) -> list[Line]:
+        """What the command said last."""
+        pad = " " * (self._wanted.padding or 0)
+        return [cells.truncate((Span(pad), *row), width) for row in self._rows]
+
+    async def run(self) -> None:
+        """Keep it up to date until cancelled."""
+        while True:
+            try:
+                async with asyncio.timeout(self._wanted.refresh_interval):
+                    await self._due.wait()
+            except TimeoutError:
+                pass  # It shows something that changes by itself.
+            await asyncio.sleep(_DEBOUNCE)
+            self._due.clear()
+            self._rows = await self._say()
+            self._on_change()
+
+    async def _say(self) -> Sequence[Line]:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                "/bin/sh",
+                "-c",
+                self._wanted.command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                cwd=self._cwd(),
+                env=dict(self._env()),
+                start_new_session=True,
+            )
+        except OSError as error:
+            return [line(f"status line: {error.strerror}", MUTED)]
+        try:
+            async with asyncio.timeout(_SECONDS):
+                said, _ = await process.communicate(msgspec.json.encode(self._facts()))
+        except TimeoutError:
+            return [line(f"status line: no answer within {_SECONDS:g} s", MUTED)]
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        return from_ansi(said[:_MOST_BYTES].decode("utf-8", "replace").rstrip("\n"))[:_MOST_ROWS]
+
+
+def footer(status: Status, width: int, *, left: Line = (), right: Line = ()) -> Line:
+    """Hints on the left, how the session stands on the right; hints give way first."""
+    stand = status_line(status, width)
+    room = width - cells.line_width(stand) - 3
+    shown = left if cells.line_width(left) <= room else ()
+    last = right if right and cells.line_width(right) + cells.line_width(shown) + 2 <= room else ()
+    if not shown and not last:
+        return stand
+    tail: Line = (*((Span("  "),) if last else ()), *last)
+    gap = width - cells.line_width(stand) - cells.line_width(shown) - cells.line_width(tail)
+    return (*stand, Span(" " * max(gap, 1)), *shown, *tail)

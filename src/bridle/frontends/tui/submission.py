@@ -1,0 +1,173 @@
+"""What a prompt that was sent leads to: a turn, a shell command, a note, a slash command."""
+
+import asyncio
+import base64
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.engine.call import PutOff
+from bridle.engine.dispatch import Call, dispatch
+from bridle.engine.serve import Server
+from bridle.engine.turn import Turn
+from bridle.frontends.tui.attachments import Attachment, PastedImage
+from bridle.frontends.tui.complete.trigger import mode_of
+from bridle.frontends.tui.editor import Draft
+from bridle.frontends.tui.live import Live
+from bridle.frontends.tui.render import messages
+from bridle.host.files import read_bytes, write_atomic
+from bridle.host.paths import config_home
+from bridle.sessions.session import Session
+from bridle.tools.text_files import ImageKind
+from bridle.types.block import UserBlock, text_block, text_of
+from bridle.types.command import Command, CommandResult, Commands
+from bridle.types.errors import ToolError
+from bridle.types.ids import new_uuid
+from bridle.types.turn import Prompt
+
+_IMAGE = re.compile(r"\[Image #(\d+)\]")
+_COMMAND = re.compile(r"/([\w.:-]+)(?=\s|$)")
+_LARGEST_NOTES = 1 << 20
+_KINDS: Mapping[str, ImageKind] = {
+    "image/png": "png",
+    "image/jpeg": "jpeg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+}
+LEAVING = frozenset({"exit", "quit", ":q", ":q!", ":wq"})
+
+
+class Talk(Struct, frozen=True, kw_only=True):
+    """The session that the user talks to."""
+
+    session: Session
+    server: Server
+    commands: Commands | None = None
+    run_now: Callable[[Command, str], Awaitable[CommandResult]] | None = None
+    """Runs a command beside a turn."""
+    responds_to_shell: bool = True
+    env: Mapping[str, str] = {}
+
+
+def prompt_of(draft: Draft, uuid: str) -> Prompt:
+    """The prompt as it goes to the engine; images stand where their placeholders were."""
+    images = {number: each for number, each in draft.attachments.items() if isinstance(each, PastedImage)}
+    if not images:
+        return Prompt(content=draft.text, uuid=uuid)
+    return Prompt(content=_blocks(draft.text, images), uuid=uuid)
+
+
+def command_name(text: str) -> str | None:
+    """The name of the command that a line calls; None for other text, such as a path."""
+    found = _COMMAND.match(text.strip())
+    return found[1] if found is not None and mode_of(text.strip()) == "command" else None
+
+
+async def run_shell(command: str, talk: Talk, live: Live, own_calls: set[str], *, width: int) -> None:
+    """Run a command that the user typed, through the tool and the gate of the model, which hears of it.
+
+    A denial beats the user's wish; what would only be asked about is approved by having been typed.
+    """
+    call_id = f"shell_{new_uuid()}"
+    live.say(messages.shell_prompt(command, width))
+    call = Call(id=call_id, name="Bash", input={"command": command})
+    runtime = talk.server.runtime
+    turn = Turn(talk.session, Prompt(content=command), runtime)
+    own_calls.add(call_id)
+    live.start_call(call_id, "Bash", call.input)
+    began = runtime.clock()
+    try:
+        settled = await dispatch(call, turn, is_alone=_alone)
+    except asyncio.CancelledError:
+        live.finish_call(call_id, "interrupted", content="", data=None, seconds=runtime.clock() - began)
+        _record(talk, command, "", "interrupted by the user", responds=False)
+        raise
+    finally:
+        own_calls.discard(call_id)
+    if isinstance(settled, PutOff):
+        live.finish_call(call_id, "denied", content="a hook put it off", data=None, seconds=0.0)
+        return
+    output = settled.output
+    live.finish_call(
+        call_id,
+        "failed" if output.is_error else "done",
+        content=output.content,
+        data=output.data,
+        seconds=runtime.clock() - began,
+    )
+    out, err = _streams(output.data, text_of(output.content), failed=output.is_error)
+    _record(talk, command, out, err, responds=talk.responds_to_shell)
+
+
+def memory_files(cwd: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Instruction files that a note may go to: what each is for, and its path."""
+    return [
+        ("This project, for everybody", os.path.join(cwd, "CLAUDE.md")),
+        ("This project, for me", os.path.join(cwd, "CLAUDE.local.md")),
+        ("All my projects", os.path.join(config_home(env), "CLAUDE.md")),
+    ]
+
+
+def remember(note: str, path: str) -> None:
+    """Add a note to an instruction file.
+
+    Raises:
+        OSError: the file cannot be read or written.
+    """
+    try:
+        before = read_bytes(path, _LARGEST_NOTES).decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        before = ""
+    gap = "" if not before or before.endswith("\n") else "\n"
+    item = "- " + note.strip().replace("\n", "\n  ")
+    write_atomic(path, f"{before}{gap}{item}\n".encode("utf-8", "surrogateescape"))
+
+
+async def _alone() -> bool:
+    return True
+
+
+def _record(talk: Talk, command: str, out: str, err: str, *, responds: bool) -> None:
+    """Put the command and its output into the conversation, in the form that other readers recognise."""
+    talk.server.submit(Prompt(content=f"<bash-input>{command}</bash-input>", query=False, verbatim=True))
+    said = f"<bash-stdout>{out}</bash-stdout><bash-stderr>{err}</bash-stderr>"
+    talk.server.submit(Prompt(content=said, query=responds, verbatim=True))
+
+
+def _streams(data: Any, text: str, *, failed: bool) -> tuple[str, str]:
+    if isinstance(data, dict) and "stdout" in data:
+        return str(data.get("stdout") or ""), str(data.get("stderr") or "")
+    return ("", text) if failed else (text, "")
+
+
+def _blocks(text: str, images: Mapping[int, Attachment]) -> list[UserBlock]:
+    blocks: list[UserBlock] = []
+    at = 0
+    for found in _IMAGE.finditer(text):
+        image = images.get(int(found[1]))
+        if not isinstance(image, PastedImage):
+            continue
+        if before := text[at : found.end()].strip():
+            blocks.append(text_block(before))
+        blocks.append(_image(image))
+        at = found.end()
+    if rest := text[at:].strip():
+        blocks.append(text_block(rest))
+    return blocks
+
+
+def _image(image: PastedImage) -> UserBlock:
+    """The image at a size that models look at; a damaged one is sent as it is, and the service says so."""
+    from bridle.tools.images import fit
+
+    kind = _KINDS.get(image.media_type)
+    try:
+        if kind is not None:
+            return fit(image.data, kind).block()
+    except ToolError:
+        pass  # The service says better than we could what is wrong with it.
+    encoded = base64.b64encode(image.data).decode("ascii")
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": encoded}}

@@ -1,0 +1,117 @@
+"""Says what a view asks for as the commands that do it."""
+
+import shlex
+from typing import Any
+
+import msgspec
+
+from bridle.frontends.tui.views.config import SetSetting
+from bridle.frontends.tui.views.goal import SetGoal
+from bridle.frontends.tui.views.mcp import ReconnectServer, ToggleServer
+from bridle.frontends.tui.views.memory import SetAutoMemory
+from bridle.frontends.tui.views.model import ChooseEffort, ChooseModel
+from bridle.frontends.tui.views.permissions import AddFolder, AddRule, RemoveRule
+from bridle.frontends.tui.views.pins import AddPin, RemovePin
+from bridle.frontends.tui.views.plugins import (
+    AddMarketplace,
+    InstallPlugin,
+    RemoveMarketplace,
+    RemovePlugin,
+    TogglePlugin,
+    UpdateMarketplace,
+    UpdatePlugin,
+)
+from bridle.frontends.tui.views.resume import Resume
+from bridle.frontends.tui.views.sandbox import SetLeaving, SetSandbox
+from bridle.frontends.tui.views.statusline import DescribeStatusLine
+from bridle.frontends.tui.views.styles import ChooseStyle
+from bridle.frontends.tui.views.tasks import StopTask
+from bridle.frontends.tui.views.theme import ChooseTheme
+
+_SCOPES = {
+    "userSettings": "user",
+    "projectSettings": "project",
+    "localSettings": "local",
+    "session": "session",
+}
+
+
+def commands_for(wanted: Any) -> tuple[str, ...]:
+    """The slash commands that do what a view asked for, in order; none for what only a front end can do."""
+    match wanted:
+        case AddRule(effect, text, destination):
+            return (f"/permissions {effect} {text} {_SCOPES[destination]}",)
+        case RemoveRule(text=text):
+            return (f"/permissions remove {text}",)
+        case AddFolder(path=path):
+            return (f"/add-dir {path}",)
+        case SetSetting(key, value):
+            return (f"/config {shlex.quote(f'{key}={_value(value)}')}",)
+        case ChooseModel():
+            effort = (f"/effort {wanted.effort}",) if wanted.effort else ()
+            return (f"/model {wanted.id}{' s' if wanted.session_only else ''}", *effort)
+        case ChooseEffort(level):
+            return (f"/effort {level}",)
+        case ChooseTheme(name, syntax):
+            off = "default" if syntax else "true"
+            return (f"/theme {name}", f"/config syntaxHighlightingDisabled={off}")
+        case ChooseStyle(name):
+            return (f"/output-style {name}",)
+        case ReconnectServer(name):
+            return (f"/mcp reconnect {name}",)
+        case ToggleServer(name, enabled):
+            return (f"/mcp {'enable' if enabled else 'disable'} {name}",)
+        case StopTask(id):
+            return (f"/tasks stop {id}",)
+        case Resume(command=""):
+            return (f"/resume {wanted.session_id}",)
+        case _:
+            return _commands_for_panel(wanted)
+
+
+def _commands_for_panel(wanted: Any) -> tuple[str, ...]:
+    match wanted:
+        case AddPin(text):
+            return (f"/pin add {text}",)
+        case RemovePin(id):
+            return (f"/pin remove {id}",)
+        case SetGoal(condition):
+            return (f"/goal {condition or 'clear'}",)
+        case SetAutoMemory(on):
+            return (f"/memory {'on' if on else 'off'}",)
+        case SetSandbox(mode):
+            unasked = "true" if mode == "auto" else "false"
+            ask = () if mode == "off" else (f"/config --local sandbox.autoAllowBashIfSandboxed={unasked}",)
+            return (f"/sandbox {'off' if mode == 'off' else 'on'}", *ask)
+        case SetLeaving(allowed):
+            return (f"/config --local sandbox.allowUnsandboxedCommands={'true' if allowed else 'false'}",)
+        case DescribeStatusLine(wish):
+            return (f"/statusline {wish}",)
+        case _:
+            return _commands_for_plugins(wanted)
+
+
+def _commands_for_plugins(wanted: Any) -> tuple[str, ...]:
+    match wanted:
+        case InstallPlugin(id, scope):
+            return (f"/plugin install {id} {scope}",)
+        case RemovePlugin(id):
+            return (f"/plugin uninstall {id}",)
+        case UpdatePlugin(id):
+            return (f"/plugin update {id}",)
+        case TogglePlugin(id, enabled):
+            return (f"/plugin {'enable' if enabled else 'disable'} {id}",)
+        case AddMarketplace(source):
+            return (f"/plugin marketplace add {source}",)
+        case RemoveMarketplace(name):
+            return (f"/plugin marketplace remove {name}",)
+        case UpdateMarketplace(name):
+            return (f"/plugin marketplace update {name}",)
+        case _:
+            return ()
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "default"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

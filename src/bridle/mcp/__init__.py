@@ -1,0 +1,1 @@
+"""The client of MCP servers: transports, the protocol, connections, and what they offer as tools."""

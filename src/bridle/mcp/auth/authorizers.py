@@ -1,0 +1,64 @@
+"""Authorizers for the servers of a session, made when a server needs one."""
+
+import sys
+from collections.abc import Mapping
+
+from bridle.mcp.auth.challenge import Challenge
+from bridle.mcp.auth.login import Account
+from bridle.mcp.auth.logins import Login, Logins
+from bridle.mcp.auth.oauth import OAuthAuthorizer
+from bridle.mcp.auth.vault import open_vault
+from bridle.mcp.auth.visit import Visit
+from bridle.mcp.auth.wire import Wire
+from bridle.mcp.auth.xaa import Provider, enterprise_login
+from bridle.mcp.authorizer import Authorizer
+from bridle.types.mcp import HttpServer, Server, SseServer, WebSocketServer
+
+
+class Authorizers:
+    """Called with a server; knows none for those that are let in by other means."""
+
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        *,
+        logins: Logins | None = None,
+        visit: Visit | None = None,
+        provider: Provider | None = None,
+    ) -> None:
+        self._env = env
+        self.logins = logins or Logins(open_vault(env, sys.platform))
+        self._visit = visit
+        self._provider = provider
+        self._made: dict[str, OAuthAuthorizer] = {}
+
+    def __call__(self, server: Server) -> Authorizer | None:
+        config = server.config
+        if not isinstance(config, HttpServer | SseServer | WebSocketServer) or config.headers_helper:
+            return None
+        if any(name.lower() == "authorization" for name in config.headers):
+            return None
+        account = Account.of(server, self.logins, self._env)
+        if account.key not in self._made:
+            self._made[account.key] = self._make(account)
+        return self._made[account.key]
+
+    async def refresh(self, server: Server) -> None:
+        """Somebody has logged in to a server, or out of it."""
+        if isinstance(made := self(server), OAuthAuthorizer):
+            await made.forget()
+
+    def challenge(self, server: Server) -> Challenge | None:
+        """What a server has said about the login that it wants."""
+        made = self(server)
+        return made.challenge if isinstance(made, OAuthAuthorizer) else None
+
+    def _make(self, account: Account) -> OAuthAuthorizer:
+        provider, visit = self._provider, self._visit
+        if not account.settings.xaa or provider is None:
+            return OAuthAuthorizer(account, visit=visit)
+
+        async def silent(known: Account, wire: Wire, said: Challenge) -> Login | None:
+            return await enterprise_login(known, provider, wire=wire, challenge=said, visit=visit)
+
+        return OAuthAuthorizer(account, silent=silent)

@@ -1,0 +1,121 @@
+"""The part of a login that a person does in a browser: from the page to the code."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import urlencode
+
+from msgspec import Struct
+
+from bridle.mcp.auth.callback import Callback, read_parameters
+from bridle.mcp.auth.faults import LoginFailed
+from bridle.mcp.auth.metadata import ServerMetadata
+from bridle.mcp.auth.pkce import challenge_of, new_secret, require_s256
+
+_PATIENCE = 300.0
+
+
+class Visit(Struct, frozen=True, kw_only=True):
+    """How a person is brought to a page, and back."""
+
+    open_page: Callable[[str], Awaitable[None]]
+    """Opens the page, or tells the person where it is."""
+    pasted: Callable[[], Awaitable[str]] | None = None
+    """Waits until the person hands over the address that the browser ended at."""
+    patience: float = _PATIENCE
+
+
+class Code(Struct, frozen=True):
+    """What the visit was for."""
+
+    value: str
+    verifier: str
+
+
+async def fetch_code(
+    visit: Visit,
+    server: ServerMetadata,
+    callback: Callback,
+    *,
+    client_id: str,
+    scope: str | None,
+    audience: str | None,
+    extra: Mapping[str, str] | None = None,
+) -> Code:
+    """Send the person to the authorization server and take the code that it sends back.
+
+    Raises:
+        LoginFailed: the person refused or did not come back, or the answer is not to our question.
+    """
+    if not server.authorization_endpoint:
+        raise LoginFailed(f"{server.issuer} has no page to log in at.")
+    require_s256(server)
+    verifier, state = new_secret(), new_secret()
+    fields = {
+        "response_type": "code",
+        "client_id": client_id,
+        "redirect_uri": callback.redirect_uri,
+        "state": state,
+        "code_challenge": challenge_of(verifier),
+        "code_challenge_method": "S256",
+        **({"scope": scope} if scope else {}),
+        **({"resource": audience} if audience else {}),
+        **(extra or {}),
+    }
+    if scope and "offline_access" in scope.split():
+        fields["prompt"] = "consent"
+    joint = "&" if "?" in server.authorization_endpoint else "?"
+    await visit.open_page(f"{server.authorization_endpoint}{joint}{urlencode(fields)}")
+    found = await _come_back(visit, callback)
+    return Code(_code(found, state, server), verifier)
+
+
+async def _come_back(visit: Visit, callback: Callback) -> Mapping[str, str]:
+    """Whichever comes first: the browser at our page, or the address in the person's own hand."""
+    ways: set[asyncio.Task[Mapping[str, str]]] = {asyncio.create_task(_visited(callback))}
+    if visit.pasted is not None:
+        ways.add(asyncio.create_task(_read(visit.pasted)))
+    try:
+        done, _ = await asyncio.wait(ways, timeout=visit.patience, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            raise LoginFailed(f"Nobody logged in within {visit.patience:g} s; try again.")
+        return done.pop().result()
+    finally:
+        for way in ways:
+            way.cancel()
+        await asyncio.gather(*ways, return_exceptions=True)
+
+
+async def _visited(callback: Callback) -> Mapping[str, str]:
+    return await callback.visited()
+
+
+async def _read(pasted: Callable[[], Awaitable[str]]) -> Mapping[str, str]:
+    found = read_parameters(await pasted())
+    if "code" not in found and "error" not in found:
+        raise LoginFailed("That is not the address that the login ends at: it must have a code in it.")
+    return found
+
+
+def _code(found: Mapping[str, str], state: str, server: ServerMetadata) -> str:
+    import hmac
+
+    if not hmac.compare_digest(found.get("state", "").encode(), state.encode()):
+        raise LoginFailed("The answer belongs to another login (its state is wrong); try again.")
+    _check_issuer(found, server)
+    if (error := found.get("error")) is not None:
+        why = found.get("error_description", "")[:300]
+        said = "the login was refused" if error == "access_denied" else f"the login failed with {error[:100]}"
+        raise LoginFailed(f"{server.issuer}: {said}{': ' + why if why else ''}.")
+    if not (code := found.get("code")):
+        raise LoginFailed(f"{server.issuer} sent the browser back without a code.")
+    return code
+
+
+def _check_issuer(found: Mapping[str, str], server: ServerMetadata) -> None:
+    """RFC 9207: the answer must come from whom we asked."""
+    given = found.get("iss")
+    if given is None:
+        if server.authorization_response_iss_parameter_supported:
+            raise LoginFailed(f"The answer does not say that it is from {server.issuer}; it is not used.")
+    elif given != server.issuer:
+        raise LoginFailed(f"The answer is from {given[:200]} and not from {server.issuer}; it is not used.")

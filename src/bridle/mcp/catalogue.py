@@ -1,0 +1,191 @@
+"""What a server offers, read from its lists with everything odd left out or put right."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.mcp.headers import BadAnnotation, header_paths
+from bridle.mcp.names import distinct, tool_name
+from bridle.types.mcp import Prompt, PromptArgument, Resource, ToolFacts
+from bridle.types.text import encodable, encodable_value
+
+_LONGEST_DESCRIPTION = 2048
+_CUT = "… [truncated]"
+_NOT_ON_TOP = ("oneOf", "anyOf", "allOf", "not", "if", "then", "else")
+"""Keywords that model services refuse at the top of an input schema."""
+
+
+class ServerTool(Struct, frozen=True, kw_only=True):
+    """A tool as its server describes it."""
+
+    full_name: str
+    name: str
+    """What the server calls it."""
+    description: str
+    schema: dict[str, Any]
+    read_only: bool = False
+    """Only what the server claims, and nobody has checked."""
+    destructive: bool | None = None
+    open_world: bool | None = None
+    always_load: bool = False
+    search_hint: str = ""
+    needs_person: bool = False
+    most_chars: int | None = None
+    """How long its results may be, when it says so."""
+    header_paths: Mapping[str, tuple[str, ...]] = {}
+
+    def facts(self) -> ToolFacts:
+        return ToolFacts(
+            name=self.name,
+            description=self.description,
+            read_only=self.read_only or None,
+            destructive=self.destructive,
+            open_world=self.open_world,
+        )
+
+
+def read_tools(
+    server: str, listed: Iterable[Mapping[str, Any]], *, checks_headers: bool, prefixed: bool = True
+) -> tuple[tuple[ServerTool, ...], tuple[str, ...]]:
+    """The tools that can be offered, and a sentence about each that cannot."""
+    problems: list[str] = []
+    found: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = []
+    for each in listed:
+        name = each.get("name")
+        if not isinstance(name, str) or not name:
+            problems.append("a tool without a name was left out")
+        elif (schema := _schema(each.get("inputSchema"))) is None:
+            problems.append(f"the tool {name[:100]} was left out: its input is not an object")
+        else:
+            found.append((encodable(name), each, schema))
+    tools: list[ServerTool] = []
+    for full_name, (name, each, schema) in zip(
+        distinct(tool_name(server, name, prefixed=prefixed) for name, _, _ in found), found, strict=True
+    ):
+        try:
+            paths = header_paths(schema) if checks_headers else {}
+        except BadAnnotation as fault:
+            problems.append(f"the tool {name[:100]} was left out: {fault}")
+            continue
+        tools.append(_tool(full_name, name, each, schema, paths))
+    return tuple(tools), tuple(problems)
+
+
+def read_resources(
+    server: str, listed: Iterable[Mapping[str, Any]], templates: Iterable[Mapping[str, Any]]
+) -> tuple[Resource, ...]:
+    found = [_resource(server, each, each.get("uri"), template=False) for each in listed]
+    found += [_resource(server, each, each.get("uriTemplate"), template=True) for each in templates]
+    return tuple(each for each in found if each is not None)
+
+
+def read_prompts(server: str, listed: Iterable[Mapping[str, Any]]) -> tuple[Prompt, ...]:
+    named = [(each["name"], each) for each in listed if isinstance(each.get("name"), str) and each["name"]]
+    commands = distinct(tool_name(server, name) for name, _ in named)
+    return tuple(
+        Prompt(
+            server=server,
+            name=name,
+            command=command,
+            title=_text_or_none(each.get("title")),
+            description=_cut_or_none(each.get("description")),
+            arguments=tuple(_arguments(each.get("arguments"))),
+        )
+        for command, (name, each) in zip(commands, named, strict=True)
+    )
+
+
+def for_models(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema that model services take: an object with properties and no alternatives at the top."""
+    if (
+        "type" in schema
+        and isinstance(schema.get("properties"), dict)
+        and schema.keys().isdisjoint(_NOT_ON_TOP)
+    ):
+        return schema
+    kept = {key: value for key, value in schema.items() if key not in _NOT_ON_TOP}
+    return {**kept, "type": "object", "properties": _object(schema.get("properties"))}
+
+
+def cut(text: str) -> str:
+    """A text of a server short enough for the model."""
+    text = encodable(text)
+    return text if len(text) <= _LONGEST_DESCRIPTION else text[:_LONGEST_DESCRIPTION] + _CUT
+
+
+def _tool(
+    full_name: str,
+    name: str,
+    each: Mapping[str, Any],
+    schema: dict[str, Any],
+    paths: Mapping[str, tuple[str, ...]],
+) -> ServerTool:
+    annotations, meta = _object(each.get("annotations")), _object(each.get("_meta"))
+    most = meta.get("anthropic/maxResultSizeChars")
+    hint = meta.get("anthropic/searchHint")
+    return ServerTool(
+        full_name=full_name,
+        name=name,
+        description=cut(each["description"]) if isinstance(each.get("description"), str) else "",
+        schema=schema,
+        read_only=annotations.get("readOnlyHint") is True,
+        destructive=_switch(annotations.get("destructiveHint")),
+        open_world=_switch(annotations.get("openWorldHint")),
+        always_load=meta.get("anthropic/alwaysLoad") is True,
+        search_hint=" ".join(hint.split())[:200] if isinstance(hint, str) else "",
+        needs_person=meta.get("anthropic/requiresUserInteraction") is True,
+        most_chars=most if isinstance(most, int) and not isinstance(most, bool) and most > 0 else None,
+        header_paths=paths,
+    )
+
+
+def _schema(given: Any) -> dict[str, Any] | None:
+    """An input schema as the server wrote it; None when the input is something else than an object."""
+    if given is None:
+        return {"type": "object", "properties": {}}
+    if not isinstance(given, dict) or given.get("type", "object") != "object":
+        return None
+    return encodable_value(given)
+
+
+def _resource(server: str, each: Mapping[str, Any], uri: Any, *, template: bool) -> Resource | None:
+    if not isinstance(uri, str) or not uri:
+        return None
+    name, size = each.get("name"), each.get("size")
+    return Resource(
+        server=server,
+        uri=encodable(uri),
+        name=encodable(name) if isinstance(name, str) else uri,
+        title=_text_or_none(each.get("title")),
+        description=_cut_or_none(each.get("description")),
+        mime_type=_text_or_none(each.get("mimeType")),
+        size=size if isinstance(size, int) else None,
+        template=template,
+    )
+
+
+def _arguments(listed: Any) -> Iterable[PromptArgument]:
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and isinstance(each.get("name"), str):
+            yield PromptArgument(
+                name=each["name"],
+                description=_cut_or_none(each.get("description")),
+                required=each.get("required") is True,
+            )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _switch(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _text_or_none(value: Any) -> str | None:
+    return encodable(value)[:_LONGEST_DESCRIPTION] if isinstance(value, str) else None
+
+
+def _cut_or_none(value: Any) -> str | None:
+    return cut(value) if isinstance(value, str) else None

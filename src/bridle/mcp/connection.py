@@ -1,0 +1,447 @@
+"""One configured server over time: connected, lost, found again, turned off."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from bridle.mcp.agreement import Negotiation
+from bridle.mcp.attendant import Attendant, Company
+from bridle.mcp.catalogue import ServerTool, cut, read_prompts, read_resources, read_tools
+from bridle.mcp.client import PROMPTS, RESOURCES, TOOLS, Client
+from bridle.mcp.discovery_cache import DiscoveryCache
+from bridle.mcp.faults import (
+    HEADER_MISMATCH,
+    URL_ELICITATION_REQUIRED,
+    ConnectionLost,
+    NotAuthorized,
+    TimedOut,
+)
+from bridle.mcp.headers import parameter_headers
+from bridle.mcp.peer import Limits, Progress
+from bridle.mcp.timing import Timing
+from bridle.mcp.transport import Transport
+from bridle.types.errors import McpError
+from bridle.types.mcp import (
+    HttpServer,
+    Prompt,
+    Resource,
+    Server,
+    ServerState,
+    SseServer,
+    Status,
+    StdioServer,
+    WebSocketServer,
+)
+
+_MOST_LINES = 200
+_MOST_LOG = 16 * 1024
+_MOST_VISITS = 3
+
+
+class Connection:
+    """Looks after one server in the background; `changed` is told whenever it offers something else."""
+
+    def __init__(
+        self,
+        server: Server,
+        *,
+        make: Callable[[], Transport],
+        company: Company,
+        timing: Timing,
+        slots: asyncio.Semaphore,
+        changed: Callable[[], None],
+        prefixed: bool = True,
+        cache: DiscoveryCache | None = None,
+    ) -> None:
+        self.server = server
+        self.tools: tuple[ServerTool, ...] = ()
+        self.prompts: tuple[Prompt, ...] = ()
+        self.resources: tuple[Resource, ...] = ()
+        self.transport: Transport | None = None
+        self.settled = asyncio.Event()
+        """Set once the first attempt is over, whatever came of it."""
+        self._make = make
+        self._attendant = Attendant(server.name, company)
+        self._timing = timing
+        self._slots = slots
+        self._changed = changed
+        self._client: Client | None = None
+        self._status: Status = "disabled" if server.off else "pending"
+        self._error: str | None = server.off or None
+        self._attempt = 0
+        self._has_been_connected = False
+        self._log: deque[str] = deque(maxlen=_MOST_LINES)
+        self._task: asyncio.Task[None] | None = None
+        self._refreshing: dict[str, asyncio.Task[None]] = {}
+        self._stale: set[str] = set()
+        self._prefixed = prefixed
+        self._cache = cache if isinstance(server.config, HttpServer | SseServer | WebSocketServer) else None
+        self._moved: set[asyncio.Task[None]] = set()
+        """Calls that go on in the background."""
+        if self._cache is not None and not server.off and (listed := self._cache.find(server)) is not None:
+            self._take_tools(listed, checks_headers=False)
+            self._has_been_connected = True
+
+    @property
+    def status(self) -> Status:
+        return self._status
+
+    @property
+    def offers(self) -> bool:
+        """Whether its tools count: also while a lost connection is mended, so that requests stay alike."""
+        return self._status == "connected" or (self._status == "pending" and self._has_been_connected)
+
+    def state(self) -> ServerState:
+        agreement = self._client.agreement if self._status == "connected" and self._client else None
+        return ServerState(
+            name=self.server.name,
+            status=self._status,
+            scope=self.server.scope,
+            source=self.server.source,
+            config=self.server.config,
+            info=None if agreement is None else agreement.info,
+            protocol=None if agreement is None else agreement.revision,
+            error=self._error,
+            attempt=self._attempt,
+            tools=tuple(tool.facts() for tool in self.tools) if self.offers else (),
+            log="\n".join(self._log)[-_MOST_LOG:],
+        )
+
+    def instructions(self) -> str:
+        if self._client is None or self._status != "connected":
+            return ""
+        return cut(self._client.agreement.instructions.strip())
+
+    def offers_resources(self) -> bool:
+        return (
+            self._client is not None
+            and self._status == "connected"
+            and (self._client.agreement.offers(RESOURCES))
+        )
+
+    def start(self) -> None:
+        """Connect in the background, unless the server is turned off."""
+        if self._status == "disabled":
+            self.settled.set()
+        elif self._task is None:
+            self._task = asyncio.create_task(self._look_after())
+
+    async def restart(self) -> None:
+        """Connect anew and wait for it.
+
+        Raises:
+            McpError: the server cannot be reached.
+        """
+        await self.stop()
+        self._attempt, self._has_been_connected = 0, False
+        self._become("pending")
+        self.settled.clear()
+        self.start()
+        await self.settled.wait()
+        if self._status != "connected":
+            raise McpError(self._error or f"{self.server.name} is not connected.")
+
+    async def turn_off(self, reason: str) -> None:
+        await self.stop()
+        self._become("disabled", reason)
+
+    async def stop(self) -> None:
+        """End the connection and whatever was started for it."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        moved = tuple(self._moved)
+        for task in moved:
+            task.cancel()
+        await asyncio.gather(*moved, return_exceptions=True)
+        await self._drop()
+        self.settled.set()
+
+    async def call(
+        self,
+        tool: ServerTool,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Call a tool, with the person led through pages that it depends on.
+
+        Raises:
+            McpError: the server is not connected, refused, or did not answer in time.
+        """
+        visits = refreshed = 0
+        while True:
+            try:
+                return await self._call(tool, arguments, call_id, progress)
+            except McpError as error:
+                if error.code == URL_ELICITATION_REQUIRED and visits < _MOST_VISITS:
+                    visits += 1
+                    if not await self._attendant.visit(_pages(error)):
+                        raise McpError(f"{error} The page was not opened.", code=error.code) from error
+                elif error.code == HEADER_MISMATCH and not refreshed:
+                    refreshed = 1
+                    await self._fetch(TOOLS, await self._connected())
+                    tool = next((each for each in self.tools if each.name == tool.name), tool)
+                else:
+                    raise
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Ask the server.
+
+        Raises:
+            McpError: the server is not connected, refused, or did not answer in time.
+        """
+        client = await self._connected()
+        try:
+            return await client.request(
+                method,
+                params,
+                limits=limits or self._limits(),
+                progress=progress,
+                headers=headers or {},
+            )
+        except ConnectionLost as error:
+            client.peer.lose(error)
+            self._note_lost(client, error)
+            raise
+        except NotAuthorized as error:
+            self._become("needs-auth", str(error))
+            client.peer.lose(ConnectionLost(str(error)))
+            raise
+
+    def tell_roots_changed(self) -> None:
+        if self._client is not None and self._status == "connected":
+            self._client.tell_roots_changed()
+
+    async def _call(
+        self,
+        tool: ServerTool,
+        arguments: Mapping[str, Any],
+        call_id: str | None,
+        progress: Progress | None,
+    ) -> dict[str, Any]:
+        params: dict[str, Any] = {"name": tool.name, "arguments": arguments}
+        if call_id is not None:
+            params["_meta"] = {"claudecode/toolUseId": call_id}
+        return await self.request(
+            "tools/call",
+            params,
+            limits=self._call_limits(),
+            progress=progress or _unheard,
+            headers=parameter_headers(tool.header_paths, arguments),
+        )
+
+    def _call_limits(self) -> Limits:
+        own = self.server.config.timeout
+        return Limits(own / 1000 if own else self._timing.call, self._timing.silence)
+
+    def _limits(self) -> Limits:
+        return Limits(self._timing.connect)
+
+    async def _connected(self) -> Client:
+        """The client, once it is there: a server that is just being reconnected is worth a short wait."""
+        name = self.server.name
+        if self._status == "pending":
+            try:
+                async with asyncio.timeout(self._timing.reconnect_wait):
+                    await self.settled.wait()
+            except TimeoutError as error:
+                raise McpError(f"{name} is still being connected; try again later.") from error
+        if self._client is None or self._status != "connected":
+            reason = {"needs-auth": "it wants you to log in", "disabled": "it is turned off"}
+            why = reason.get(self._status) or self._error or "it is not connected"
+            raise McpError(f"{name} cannot be used: {why.rstrip('.')}.")
+        return self._client
+
+    async def _look_after(self) -> None:
+        """Connect, and again whenever the connection is lost, until there is no hope."""
+        loop = asyncio.get_running_loop()
+        lost_at = loop.time()
+        while True:
+            connected_at = loop.time()
+            if await self._attempt_once() and self._client is not None:
+                self.settled.set()
+                self._note_lost(self._client, await asyncio.shield(self._client.peer.lost))
+                if self._status == "needs-auth":
+                    break
+                if self._attempt == 0 or loop.time() - connected_at > self._timing.steady:
+                    self._attempt, lost_at = 0, loop.time()
+            elif not self._may_try_again(lost_at):
+                break
+            self._attempt += 1
+            if self._attempt > self._timing.attempts:
+                self._become("failed", f"{self._error} It was tried {self._timing.attempts} times again.")
+                break
+            self._become("pending", self._error)
+            await self._drop()
+            await asyncio.sleep(
+                min(self._timing.first_delay * 2 ** (self._attempt - 1), self._timing.longest_delay)
+            )
+        await self._drop()
+        self.settled.set()
+
+    def _note_lost(self, client: Client, error: ConnectionLost) -> None:
+        """From now on calls wait until the connection is mended."""
+        if client is self._client and self._status == "connected":
+            self.settled.clear()
+            self._become("pending", str(error))
+
+    def _may_try_again(self, lost_at: float) -> bool:
+        """A server that never answered is not looked for again, nor one that has been gone for too long."""
+        if self._attempt == 0 or self._status == "needs-auth":
+            return False
+        return asyncio.get_running_loop().time() - lost_at < self._timing.give_up
+
+    async def _attempt_once(self) -> bool:
+        try:
+            async with self._slots:
+                await self._connect("auto" if self._probes() else "legacy")
+        except NotAuthorized as error:
+            self._become("needs-auth", str(error))
+            return False
+        except McpError as error:
+            self._become("failed", str(error) + self._last_words())
+            if self._cache is not None:
+                await asyncio.to_thread(self._cache.strike, self.server)
+            return False
+        except OSError as error:
+            self._become("failed", f"{self.server.name} cannot be started: {error}.")
+            return False
+        self._has_been_connected = True
+        self._become("connected")
+        return True
+
+    async def _connect(self, negotiation: Negotiation) -> None:
+        transport = self._make()
+        client = Client(
+            self.server.name, transport, self._attendant, changed=self._note_change, noted=self._note
+        )
+        try:
+            async with asyncio.timeout(self._timing.connect):
+                await client.open(negotiation=negotiation, limits=self._limits())
+                await self._fetch(TOOLS, client)
+        except TimeoutError as error:
+            await client.close()
+            raise TimedOut(
+                f"{self.server.name} did not get ready within {self._timing.connect:g} s."
+            ) from error
+        except ConnectionLost:
+            started = client.peer.lost.done()
+            await client.close()
+            if negotiation == "legacy" or not started:
+                raise
+        except BaseException:
+            await client.close()
+            raise
+        else:
+            self._client, self.transport = client, transport
+            for feature in (PROMPTS, RESOURCES):
+                self._note_change(feature)
+            return
+        # Some older servers end when they are asked something before the handshake.
+        await self._connect("legacy")
+
+    def _probes(self) -> bool:
+        return self._timing.probes and isinstance(self.server.config, StdioServer | HttpServer)
+
+    async def _drop(self) -> None:
+        client, self._client, self.transport = self._client, None, None
+        tasks = [*self._refreshing.values()]
+        self._refreshing.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if client is not None:
+            await client.close()
+
+    def _become(self, status: Status, error: str | None = None) -> None:
+        self._status, self._error = status, error
+        self._changed()
+
+    def _note(self, text: str) -> None:
+        self._log.append(text[:2_000])
+
+    def _last_words(self) -> str:
+        said = " ".join(line.strip() for line in list(self._log)[-3:] if line.strip())
+        return f" It said last: {said[-500:]}" if said else ""
+
+    def _note_change(self, feature: str) -> None:
+        """A list is out of date; it is fetched once, however often that is said meanwhile."""
+        self._stale.add(feature)
+        if self._client is not None and feature not in self._refreshing:
+            task = asyncio.create_task(self._refresh(feature, self._client))
+            self._refreshing[feature] = task
+
+    async def _refresh(self, feature: str, client: Client) -> None:
+        try:
+            while feature in self._stale:
+                self._stale.discard(feature)
+                try:
+                    await self._fetch(feature, client)
+                except McpError as error:
+                    self._note(f"{feature} cannot be listed: {error}")
+                self._changed()
+                await asyncio.sleep(self._timing.refresh_pause)
+        finally:
+            self._refreshing.pop(feature, None)
+
+    async def _fetch(self, feature: str, client: Client) -> None:
+        name, limits = self.server.name, self._limits()
+        if not client.agreement.offers(feature):
+            listed: list[dict[str, Any]] = []
+        else:
+            listed = await client.items(f"{feature}/list", feature, limits=limits)
+        match feature:
+            case "tools":
+                in_headers = client.agreement.modern and isinstance(self.server.config, HttpServer)
+                self._take_tools(listed, checks_headers=in_headers)
+                if self._cache is not None:
+                    await asyncio.to_thread(self._cache.save, self.server, listed)
+            case "prompts":
+                self.prompts = read_prompts(name, listed)
+            case _:
+                self.resources = read_resources(name, listed, await self._templates(client, limits))
+
+    def _take_tools(self, listed: list[dict[str, Any]], *, checks_headers: bool) -> None:
+        self.tools, problems = read_tools(
+            self.server.name, listed, checks_headers=checks_headers, prefixed=self._prefixed
+        )
+        for problem in problems:
+            self._note(problem)
+
+    def keep(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let a call go on in the background, for as long as the server is looked after."""
+        task = asyncio.create_task(work)
+        self._moved.add(task)
+        task.add_done_callback(self._moved.discard)
+
+    async def _templates(self, client: Client, limits: Limits) -> list[dict[str, Any]]:
+        if not client.agreement.offers(RESOURCES):
+            return []
+        try:
+            return await client.items("resources/templates/list", "resourceTemplates", limits=limits)
+        except McpError:
+            return []  # Many servers with resources do not know templates.
+
+
+def _pages(error: McpError) -> list[Any]:
+    match error.data:
+        case {"elicitations": list() as pages}:
+            return pages
+        case _:
+            return []
+
+
+def _unheard(told: Mapping[str, Any]) -> None:
+    """Progress keeps a call alive even when nobody looks."""

@@ -1,0 +1,181 @@
+"""The way to a remote server over HTTP: its headers, its login, its redirects."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from bridle.host.http.address import Origin, split_url
+from bridle.host.http.client import HttpClient, HttpFault, Limits, Request, Response
+from bridle.mcp.authorizer import Authorizer
+from bridle.mcp.faults import ConnectionLost, NotAuthorized
+from bridle.mcp.transport import LONGEST_MESSAGE
+from bridle.types.errors import ConfigError, McpError
+from bridle.version import __version__
+
+_MOST_REDIRECTS = 5
+_MOST_RETRIES = 3
+"""A login may turn out to be over, and the next one not to reach far enough."""
+_FOREVER = 10 * 365 * 86_400.0
+_SAME_METHOD = (307, 308)
+_MOVED = (301, 302, 303, *_SAME_METHOD)
+
+ONE_ANSWER = Limits(connect=30.0, idle=60.0, body=LONGEST_MESSAGE)
+"""Bounds of a message that has no answer of its own."""
+STREAM = Limits(connect=30.0, idle=_FOREVER)
+"""A stream may be silent for as long as it likes; whoever waits for an answer has a limit of their own."""
+
+
+class Helper:
+    """A program that makes headers; asked once, and once more when the server does not take them."""
+
+    def __init__(self, run: Callable[[], Awaitable[Mapping[str, str]]]) -> None:
+        self._run = run
+        self._made: Mapping[str, str] | None = None
+
+    async def headers(self) -> Mapping[str, str]:
+        """What the program printed.
+
+        Raises:
+            McpError: it failed.
+        """
+        if self._made is None:
+            self._made = await self._run()
+        return self._made
+
+    def forget(self) -> None:
+        """Ask again next time."""
+        self._made = None
+
+
+class Door:
+    """Sends requests to one server."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        env: Mapping[str, str],
+        helper: Helper | None = None,
+        auth: Authorizer | None = None,
+    ) -> None:
+        self.name = name
+        self.url = url
+        self._headers = headers
+        self._helper = helper
+        self._auth = auth
+        self._client = HttpClient(env)
+
+    @asynccontextmanager
+    async def send(
+        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", limits: Limits
+    ) -> AsyncGenerator[Response, None]:
+        """Yield the answer to a request, whatever its status but 401.
+
+        Raises:
+            ConnectionLost: the server cannot be reached or breaks off.
+            NotAuthorized: the server wants a login that there is not.
+        """
+        retries = redirects = 0
+        while True:
+            request = Request(method, url, await self._all_headers(headers), body)
+            async with self._opened(request, limits) as response:
+                if response.status in (401, 403) and retries < _MOST_RETRIES:
+                    retries += 1
+                    if await self._is_let_in(response, first=retries == 1):
+                        continue
+                if response.status == 401:
+                    raise NotAuthorized(f"{self.name} wants you to log in.")
+                if response.status == 403 and _wants_more(response):
+                    raise NotAuthorized(f"{self.name} wants more rights than your login has: log in again.")
+                if response.status in _MOVED and (target := response.headers.get("location")):
+                    url = self._moved(url, target, response.status, method)
+                    redirects += 1
+                    if redirects > _MOST_REDIRECTS:
+                        raise ConnectionLost(f"{self.name} redirects in a circle; check its URL.")
+                    continue
+                yield response
+                return
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    @asynccontextmanager
+    async def _opened(self, request: Request, limits: Limits) -> AsyncGenerator[Response, None]:
+        try:
+            async with self._client.send(request, limits) as response:
+                yield response
+        except HttpFault as fault:
+            raise ConnectionLost(f"{self.name} cannot be reached: {fault}") from fault
+        except ConfigError as fault:
+            raise McpError(f"{self.name} cannot be asked: {fault}") from fault
+
+    async def _is_let_in(self, response: Response, *, first: bool) -> bool:
+        if self._auth is None:
+            if self._helper is None or response.status != 401 or not first:
+                return False
+            self._helper.forget()
+            return True
+        return await self._auth.challenged(response.status, response.headers.get("www-authenticate", ""))
+
+    async def _all_headers(self, own: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        """Later headers replace earlier ones of the same name."""
+        layers: list[Mapping[str, str]] = [{"User-Agent": f"bridle/{__version__}"}]
+        if self._auth is not None:
+            layers.append(await self._auth.headers())
+        layers.append(self._headers)
+        if self._helper is not None:
+            layers.append(await self._helper.headers())
+        layers.append(own)
+        merged: dict[str, tuple[str, str]] = {}
+        for layer in layers:
+            merged.update({name.lower(): (name, value) for name, value in layer.items()})
+        return tuple(merged.values())
+
+    def _moved(self, url: str, target: str, status: int, method: str) -> str:
+        """Where a redirect leads: only to the same host, because the headers may hold secrets."""
+        from urllib.parse import urljoin
+
+        moved = urljoin(url, target)
+        old, new = split_url(url)[0], split_url(moved)[0]
+        if method != "GET" and status not in _SAME_METHOD:
+            raise ConnectionLost(f"{self.name} has moved to {moved[:200]}: change its URL.")
+        if not _is_same_place(old, new):
+            raise ConnectionLost(f"{self.name} redirects to {new.url}: if that is right, change its URL.")
+        return moved
+
+
+def _wants_more(response: Response) -> bool:
+    return "insufficient_scope" in response.headers.get("www-authenticate", "")
+
+
+def _is_same_place(old: Origin, new: Origin) -> bool:
+    upgraded = old.scheme == "http" and new.scheme == "https" and (old.port, new.port) == (80, 443)
+    return old.host == new.host and (upgraded or (old.scheme, old.port) == (new.scheme, new.port))
+
+
+async def run_helper(
+    command: str, *, name: str, url: str, cwd: str, env: Mapping[str, str]
+) -> dict[str, str]:
+    """The headers that a helper program prints as a JSON object.
+
+    Raises:
+        McpError: it fails, or prints something else.
+    """
+    import msgspec
+
+    from bridle.host.process import run
+
+    told = {**env, "CLAUDE_CODE_MCP_SERVER_NAME": name, "CLAUDE_CODE_MCP_SERVER_URL": url}
+    try:
+        done = await run(["/bin/sh", "-c", command], cwd=cwd, env=told, timeout=10.0, limit=64 * 1024)
+    except OSError as error:
+        raise McpError(f"The headersHelper of {name} cannot be started: {error}.") from error
+    if done.timed_out or done.cut or done.code != 0:
+        why = "took longer than 10 s" if done.timed_out else f"ended with code {done.code}"
+        said = done.stderr[:300].decode("utf-8", "replace").strip()
+        raise McpError(f"The headersHelper of {name} {why}{': ' + said if said else ''}.")
+    try:
+        return msgspec.json.decode(done.stdout, type=dict[str, str])
+    except msgspec.DecodeError as error:
+        raise McpError(f"The headersHelper of {name} must print a JSON object of texts: {error}.") from error

@@ -1,0 +1,366 @@
+"""All servers of a session, and what they offer together."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct
+
+from bridle.host.reaper import Reaper
+from bridle.mcp.attendant import Company
+from bridle.mcp.authorizer import Authorizer
+from bridle.mcp.catalogue import ServerTool
+from bridle.mcp.connection import Connection
+from bridle.mcp.discovery_cache import DiscoveryCache
+from bridle.mcp.in_process import Exchange, InProcessTransport, ahead, sdk_server
+from bridle.mcp.resource_tools import resource_tools, waiting_tool
+from bridle.mcp.results import FitImage
+from bridle.mcp.timing import Timing
+from bridle.mcp.tools import session_tool
+from bridle.mcp.transport import Message
+from bridle.mcp.transports import Means, make_transport
+from bridle.types.errors import ConfigError, McpError
+from bridle.types.mcp import (
+    TURNED_OFF,
+    Prompt,
+    Replaced,
+    Resource,
+    SdkServer,
+    Server,
+    ServerState,
+    StdioServer,
+    normalised,
+)
+from bridle.types.sandbox import Sandbox
+from bridle.types.tool import Tool
+
+if TYPE_CHECKING:
+    from bridle.mcp.auth.challenge import Challenge
+
+_MOST_INSTRUCTIONS = 16_000
+
+
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What the servers of a session are run in and turned to."""
+
+    cwd: str
+    env: Mapping[str, str]
+    company: Company
+    read: Callable[[str, Any], Server]
+    """Reads an entry that a host sets; raises ConfigError."""
+    fit_image: FitImage | None = None
+    exchange: Exchange | None = None
+    authorizer: Callable[[Server], Authorizer | None] = lambda _: None
+    sandbox: Sandbox | None = None
+    offered: Callable[[str], bool] = lambda _: True
+    """Whether a tool of this name may be offered at all."""
+    remember: Callable[[str, bool], None] | None = None
+    """Keeps for later sessions that a server was turned on or off; raises ConfigError or OSError."""
+    waits_for_all: bool = True
+    """The first request waits a moment for every server, not only for those that are always loaded."""
+
+
+class Servers:
+    """Connects in the background, a few at a time; closed with the session."""
+
+    def __init__(self, servers: Iterable[Server], around: Surroundings, timing: Timing | None = None) -> None:
+        self._around = around
+        self._timing = timing or Timing.of(around.env)
+        self._reaper = Reaper()
+        self._local = asyncio.Semaphore(self._timing.local_slots)
+        self._remote = asyncio.Semaphore(self._timing.remote_slots)
+        self._connections: dict[str, Connection] = {}
+        self._set_by_host: set[str] = set()
+        self._waited_for: set[Connection] = set()
+        self._told: WeakKeyDictionary[object, dict[str, str]] = WeakKeyDictionary()
+        """The instructions that each conversation has heard."""
+        self._watch: Callable[[], None] = _unwatched
+        self._offer: tuple[Tool, ...] | None = None
+        self._built: dict[str, tuple[tuple[ServerTool, ...], tuple[Tool, ...]]] = {}
+        self._resource_tools = resource_tools(self, env=around.env, fit=around.fit_image)
+        self._waiting_tool = waiting_tool(self, self._timing.connect)
+        self._waits = False
+        """Whether the model was told of a tool to wait with; it stays once it was."""
+        self._cache = DiscoveryCache.of(around.env)
+        for server in servers:
+            self._add(server)
+
+    def status(self) -> tuple[ServerState, ...]:
+        return tuple(connection.state() for connection in self._connections.values())
+
+    def tools(self) -> Sequence[Tool]:
+        if self._offer is None:
+            self._offer = tuple(self._build())
+        return self._offer
+
+    def input_schemas(self, server: str) -> Mapping[str, Mapping[str, Any]]:
+        """What the tools of a server take, by the names that it gave them and as it wrote it.
+
+        Raises:
+            McpError: there is no such server.
+        """
+        return {tool.name: tool.schema for tool in self._find(server).tools}
+
+    def resources(self, server: str | None = None) -> tuple[Resource, ...]:
+        chosen = self._connections.values() if server is None else [self._find(server)]
+        return tuple(each for connection in chosen for each in connection.resources if connection.offers)
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        return tuple(
+            each
+            for connection in self._connections.values()
+            if connection.offers
+            for each in connection.prompts
+        )
+
+    def instructions(self) -> Mapping[str, str]:
+        told: dict[str, str] = {}
+        left = _MOST_INSTRUCTIONS
+        for name, connection in sorted(self._connections.items()):
+            text = connection.instructions()
+            if text and len(text) <= left:
+                told[name] = text
+                left -= len(text)
+        return told
+
+    def news(self, conversation: object) -> str | None:
+        """What servers say about using them that this conversation has not heard; None when it has."""
+        known = self._told.setdefault(conversation, {})
+        fresh = {name: text for name, text in self.instructions().items() if known.get(name) != text}
+        known.update(fresh)
+        if not fresh:
+            return None
+        parts = "\n\n".join(f"## {name}\n{text}" for name, text in fresh.items())
+        return f"What MCP servers say about using their tools and resources:\n\n{parts}"
+
+    def waiting(self) -> tuple[str, ...]:
+        """The servers that are still being connected."""
+        return tuple(name for name, each in self._connections.items() if each.status == "pending")
+
+    async def settle(self) -> None:
+        # Once each: a server that is lost later must not hold up later turns.
+        fresh = [each for each in self._connections.values() if each not in self._waited_for]
+        self._waited_for.update(fresh)
+        unknown = [each for each in fresh if not each.offers]
+        always = [each for each in unknown if each.server.config.always_load]
+        others = unknown if self._around.waits_for_all else []
+        await asyncio.gather(
+            _settled(always, self._timing.connect), _settled(others, self._timing.first_turn)
+        )
+
+    async def reconnect(self, name: str) -> None:
+        connection = self._find(name)
+        if connection.status == "disabled":
+            raise McpError(f"{name} is turned off; turn it on first.")
+        await connection.restart()
+
+    async def toggle(self, name: str, *, enabled: bool) -> None:
+        connection = self._find(name)
+        await self._remember(connection.server, enabled=enabled)
+        if not enabled:
+            await connection.turn_off(TURNED_OFF)
+        elif connection.server.off not in ("", TURNED_OFF):
+            raise McpError(f"{name} cannot be turned on: {connection.server.off}.")
+        elif connection.status == "disabled":
+            await connection.restart()
+
+    async def set_servers(self, configs: Mapping[str, Any]) -> Replaced:
+        wanted: dict[str, Server] = {}
+        errors: dict[str, str] = {}
+        for name, raw in configs.items():
+            try:
+                wanted[name] = self._around.read(name, raw)
+            except ConfigError as error:
+                errors[name] = str(error)
+        old = {name for name in self._set_by_host if name in self._connections}
+        same = {name for name in old & wanted.keys() if self._connections[name].server == wanted[name]}
+        gone = sorted(old - same)
+        await asyncio.gather(*(self._remove(name) for name in gone))
+        fresh = [server for name, server in wanted.items() if name not in same]
+        for server in fresh:
+            if server.name in self._connections:
+                await self._remove(server.name)
+            self._add(server)
+        self._set_by_host = same | {server.name for server in fresh}
+        await _settled([self._connections[server.name] for server in fresh], self._timing.connect)
+        for server in fresh:
+            state = self._connections[server.name].state()
+            if state.status == "failed":
+                errors[server.name] = state.error or "cannot be connected"
+        return Replaced(
+            added=tuple(server.name for server in fresh if server.name not in gone),
+            removed=tuple(name for name in gone if name not in wanted),
+            errors=errors,
+        )
+
+    async def ready(self, names: Sequence[str] | None, seconds: float) -> tuple[ServerState, ...]:
+        chosen = list(self._connections.values()) if names is None else [self._find(name) for name in names]
+        await _settled([each for each in chosen if each.status == "pending"], seconds)
+        return tuple(each.state() for each in chosen)
+
+    def add_sdk(
+        self,
+        names: Sequence[str],
+        *,
+        configs: Mapping[str, Mapping[str, Any]] | None = None,
+        manifests: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        for name in names:
+            if name in self._connections:
+                continue
+            config = sdk_server(name, (configs or {}).get(name, {}))
+            server = Server(name=name, config=config, scope="dynamic")
+            self._add(server, manifest=(manifests or {}).get(name))
+
+    def message(self, name: str, message: Message) -> None:
+        connection = self._connections.get(name)
+        if connection is not None and isinstance(connection.transport, InProcessTransport):
+            connection.transport.deliver(message)
+
+    async def call(
+        self, server: str, tool: str, input: Mapping[str, Any], *, call_id: str | None = None
+    ) -> dict[str, Any]:
+        connection = self._find(server)
+        known = next((each for each in connection.tools if tool in (each.name, each.full_name)), None)
+        if known is None and connection.offers:
+            raise McpError(f"{server} has no tool {tool!r}.")
+        unknown = ServerTool(full_name=tool, name=tool, description="", schema={})
+        return await connection.call(known or unknown, input, call_id=call_id)
+
+    async def read_resource(self, server: str, uri: str) -> dict[str, Any]:
+        return await self._find(server).request("resources/read", {"uri": uri})
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        return await self._find(server).request("prompts/get", {"name": name, "arguments": arguments})
+
+    async def complete(
+        self, server: str, reference: Mapping[str, Any], argument: tuple[str, str]
+    ) -> tuple[str, ...]:
+        name, value = argument
+        params = {"ref": reference, "argument": {"name": name, "value": value}}
+        result = await self._find(server).request("completion/complete", params)
+        match result:
+            case {"completion": {"values": list() as values}}:
+                return tuple(each for each in values[:100] if isinstance(each, str))
+            case _:
+                return ()
+
+    def roots_changed(self) -> None:
+        for connection in self._connections.values():
+            connection.tell_roots_changed()
+
+    async def close(self) -> None:
+        await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
+        await asyncio.to_thread(self._reaper.close)
+
+    def _add(self, server: Server, *, manifest: Mapping[str, Any] | None = None) -> None:
+        around = self._around
+        exchange = around.exchange
+        if manifest is not None and exchange is not None:
+            exchange = ahead(exchange, manifest)
+        means = Means(
+            cwd=around.cwd,
+            env=around.env,
+            reaper=self._reaper,
+            sandbox=around.sandbox,
+            exchange=exchange,
+            authorizer=around.authorizer,
+        )
+        is_sdk = isinstance(server.config, SdkServer)
+        connection = Connection(
+            server,
+            make=lambda: make_transport(server, means),
+            company=around.company,
+            timing=self._timing,
+            slots=self._local if isinstance(server.config, StdioServer) else self._remote,
+            changed=self._forget_offer,
+            prefixed=not (is_sdk and _is_on(around.env, "CLAUDE_AGENT_SDK_MCP_NO_PREFIX")),
+            cache=self._cache if server.source != "sdk" else None,
+        )
+        self._connections[server.name] = connection
+        connection.start()
+
+    async def _remove(self, name: str) -> None:
+        connection = self._connections.pop(name)
+        self._built.pop(name, None)
+        self._forget_offer()
+        await connection.stop()
+
+    def challenge(self, name: str) -> "Challenge | None":
+        """What a server has said about the login that it wants.
+
+        Raises:
+            McpError: there is no such server.
+        """
+        authorizer = self._around.authorizer(self._find(name).server)
+        return getattr(authorizer, "challenge", None)
+
+    async def _remember(self, server: Server, *, enabled: bool) -> None:
+        """What is in no file has nothing to be remembered for."""
+        if self._around.remember is None or server.scope == "dynamic":
+            return
+        try:
+            await asyncio.to_thread(self._around.remember, server.name, enabled)
+        except (ConfigError, OSError) as error:
+            raise McpError(f"{server.name} is as it was, because that cannot be kept: {error}") from error
+
+    def _find(self, name: str) -> Connection:
+        if (connection := self._connections.get(name)) is not None:
+            return connection
+        alike = (each for key, each in self._connections.items() if normalised(key) == name)
+        if (connection := next(alike, None)) is not None:
+            return connection
+        raise McpError(f"Server not found: {name}")
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        """Tell `changed` whenever a server fares differently or offers something else."""
+        self._watch = changed
+
+    def _forget_offer(self) -> None:
+        self._offer = None
+        self._watch()
+
+    def _build(self) -> Iterable[Tool]:
+        """The tools by name; what a name stands for never changes while its server is there."""
+        tools: dict[str, Tool] = {}
+        for connection in self._connections.values():
+            if connection.offers:
+                for tool in self._tools_of(connection):
+                    tools.setdefault(tool.name, tool)
+        if any(connection.offers_resources() for connection in self._connections.values()):
+            tools.update({tool.name: tool for tool in self._resource_tools})
+        # Before the first request has waited nobody knows which servers are slow.
+        self._waits = self._waits or (bool(self._waited_for) and bool(self.waiting()))
+        if self._waits:
+            tools[self._waiting_tool.name] = self._waiting_tool
+        return (tools[name] for name in sorted(tools) if self._around.offered(name))
+
+    def _tools_of(self, connection: Connection) -> tuple[Tool, ...]:
+        name = connection.server.name
+        known = self._built.get(name)
+        if known is None or known[0] is not connection.tools:
+            env, fit = self._around.env, self._around.fit_image
+            built = tuple(session_tool(connection, tool, env=env, fit=fit) for tool in connection.tools)
+            known = self._built[name] = (connection.tools, built)
+        return known[1]
+
+
+def _is_on(env: Mapping[str, str], name: str) -> bool:
+    return env.get(name, "").strip().lower() in ("1", "true", "yes", "on")
+
+
+def _unwatched() -> None:
+    """Nobody looks."""
+
+
+async def _settled(connections: Sequence[Connection], seconds: float) -> None:
+    waiting = [asyncio.create_task(each.settled.wait()) for each in connections if not each.settled.is_set()]
+    if not waiting:
+        return
+    try:
+        await asyncio.wait(waiting, timeout=seconds)
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)

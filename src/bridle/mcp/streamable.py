@@ -1,0 +1,191 @@
+"""Streamable HTTP: every message is a POST to one address; answers come as JSON or as a stream of events."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from bridle.host.http.client import Response
+from bridle.mcp.door import ONE_ANSWER, STREAM, Door
+from bridle.mcp.events import EventReader
+from bridle.mcp.faults import ConnectionLost, Refused, SessionExpired
+from bridle.mcp.headers import mirrored
+from bridle.mcp.revisions import is_modern
+from bridle.mcp.transport import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode, encode
+from bridle.types.errors import McpError
+
+_ACCEPT = "application/json, text/event-stream"
+_MOST_RESUMES = 10
+_RETRY = 1.0
+_LISTEN_AGAIN = 5.0
+_LAST_WORDS = 0.5
+_MOST_FAILED_LISTENS = 5
+
+
+class StreamableTransport:
+    """Keeps the session that the server opened, if it opens one."""
+
+    streams = True
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._receiver: Receiver | None = None
+        self._session: str | None = None
+        self._revision = ""
+        self._listening: asyncio.Task[None] | None = None
+
+    async def open(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+
+    def agree(self, revision: str) -> None:
+        self._revision = revision
+        if not revision:
+            self._session = None
+
+    def begin(self) -> None:
+        if self._listening is not None:
+            self._listening.cancel()
+        if not is_modern(self._revision):
+            self._listening = asyncio.create_task(self._listen())
+
+    async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:
+        session = self._session
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": _ACCEPT,
+            **({"Mcp-Session-Id": session} if session else {}),
+            **mirrored(message, self._revision),
+            **headers,
+        }
+        is_request = "id" in message and "method" in message
+        limits = STREAM if is_request else ONE_ANSWER
+        reader = EventReader()
+        try:
+            async with self._door.send(
+                "POST", self._door.url, headers=headers, body=encode(message), limits=limits
+            ) as response:
+                if not 200 <= response.status < 300:
+                    raise await self._fault(response, session)
+                if message.get("method") == "initialize":
+                    self._session = response.headers.get("mcp-session-id") or None
+                if not is_request or await self._answered(response, reader, message["id"]):
+                    # A connection that is read to its end can be used again.
+                    await response.finish(within=_LAST_WORDS)
+                    return
+        except ConnectionLost:
+            if reader.last_id is None:
+                raise
+        await self._resume(reader, message["id"])
+
+    async def close(self) -> None:
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.gather(self._listening, return_exceptions=True)
+        if self._session is not None:
+            try:
+                async with (
+                    asyncio.timeout(2.0),
+                    self._door.send("DELETE", self._door.url, headers=self._own_headers(), limits=ONE_ANSWER),
+                ):
+                    pass
+            except (McpError, TimeoutError):
+                pass  # The server will forget the session by itself.
+        await self._door.close()
+
+    def _own_headers(self) -> dict[str, str]:
+        headers = {"MCP-Protocol-Version": self._revision} if self._revision else {}
+        return {**headers, "Mcp-Session-Id": self._session} if self._session else headers
+
+    async def _answered(self, response: Response, reader: EventReader, wanted: Any) -> bool:
+        """Read the answer to a request; False when its stream ended too early."""
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == "text/event-stream":
+            return await self._follow(response, reader, wanted)
+        if not self._take(await _read(response), wanted):
+            raise McpError(
+                f"{self._door.name} answered with {kind or 'nothing'} that is not the answer; check its URL."
+            )
+        return True
+
+    async def _follow(self, response: Response, reader: EventReader, wanted: Any) -> bool:
+        """Give on what a stream brings; whether the wanted answer was in it."""
+        async for chunk in response:
+            for event in reader.feed(chunk):
+                if event.name == "message" and event.data and self._take(event.data, wanted):
+                    return True
+        return False
+
+    def _take(self, data: bytes, wanted: Any) -> bool:
+        """Give on a message; whether it is the wanted answer."""
+        assert self._receiver is not None
+        try:
+            message = decode(data)
+        except ValueError:
+            self._receiver.note(f"ignored, because it is not JSON: {data[:200].decode('utf-8', 'replace')}")
+            return False
+        self._receiver.take(message)
+        each = message if isinstance(message, list) else [message]
+        return any(isinstance(one, dict) and "method" not in one and one.get("id") == wanted for one in each)
+
+    async def _resume(self, reader: EventReader, wanted: Any) -> None:
+        """Take up a stream that ended before the answer came, as long as the server lets us."""
+        for _ in range(_MOST_RESUMES):
+            if reader.last_id is None or is_modern(self._revision):
+                break
+            await asyncio.sleep(_RETRY if reader.retry is None else reader.retry)
+            headers = {"Accept": "text/event-stream", "Last-Event-ID": reader.last_id, **self._own_headers()}
+            async with self._door.send("GET", self._door.url, headers=headers, limits=STREAM) as response:
+                if response.status != 200:
+                    break
+                if await self._follow(response, reader, wanted):
+                    return
+        raise ConnectionLost(f"{self._door.name} broke off before it had answered.")
+
+    async def _listen(self) -> None:
+        """Hear what the server says on its own, for as long as it offers a stream for that."""
+        reader = EventReader()
+        failures = 0
+        while failures < _MOST_FAILED_LISTENS:
+            headers = {"Accept": "text/event-stream", **self._own_headers()}
+            if reader.last_id is not None:
+                headers["Last-Event-ID"] = reader.last_id
+            try:
+                async with self._door.send("GET", self._door.url, headers=headers, limits=STREAM) as response:
+                    if response.status != 200:
+                        return  # The server offers none, or will say on the next request what is wrong.
+                    failures = 0
+                    await self._follow(response, reader, None)
+            except McpError:
+                failures += 1
+            await asyncio.sleep(_LISTEN_AGAIN * failures if reader.retry is None else reader.retry)
+
+    async def _fault(self, response: Response, session: str | None) -> McpError:
+        """What a status that is not success means; a message in the body is the answer itself."""
+        name, status = self._door.name, response.status
+        data = await _read(response)
+        if status == 404 and session is not None:
+            if self._session == session:
+                self._session = None
+            return SessionExpired(f"{name} has forgotten the session.")
+        try:
+            message = decode(data)
+        except ValueError:
+            message = None
+        match message:
+            case {"error": {"code": int() as code, "message": str() as text, **rest}}:
+                fault = Refused(f"{name} refused: {text[:2000]}", status=status, code=code)
+                fault.data = rest.get("data")
+                return fault
+            case _:
+                pass
+        said = data[:200].decode("utf-8", "replace").strip()
+        return Refused(f"{name} answered with status {status}{': ' + said if said else ''}.", status=status)
+
+
+async def _read(response: Response) -> bytes:
+    """The body of an answer that is no stream, within bounds."""
+    data = bytearray()
+    async for chunk in response:
+        data += chunk
+        if len(data) > LONGEST_MESSAGE:
+            raise ConnectionLost(f"The server sent an answer of more than {LONGEST_MESSAGE >> 20} MiB.")
+    return bytes(data)

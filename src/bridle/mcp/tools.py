@@ -1,0 +1,104 @@
+"""Tools of servers as tools of the session."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bridle.mcp.catalogue import ServerTool, for_models
+from bridle.mcp.connection import Connection
+from bridle.mcp.moved_calls import move, patience_of
+from bridle.mcp.results import FitImage, Shelf, most_chars, output_of
+from bridle.types.errors import McpError, ToolError
+from bridle.types.model import ToolDefinition
+from bridle.types.permission import Access
+from bridle.types.tool import Tool, ToolContext, ToolOutput
+
+_PERSISTED_BY_ENGINE = 100_000
+
+
+def session_tool(
+    connection: Connection, tool: ServerTool, *, env: Mapping[str, str], fit: FitImage | None
+) -> Tool:
+    """A tool of a server as the engine runs it.
+
+    The server's word that it only reads lets calls run side by side; whether one may run at all is asked
+    nevertheless.
+    """
+    limit = most_chars(env, tool.most_chars)
+    patience = patience_of(env)
+
+    async def run(input: dict[str, Any], ctx: ToolContext) -> ToolOutput:
+        shelf = Shelf(storage=ctx.storage, call_id=ctx.call_id, fit_image=fit)
+        told = _teller(ctx.progress)
+        calling = asyncio.ensure_future(connection.call(tool, input, call_id=ctx.call_id, progress=told))
+        try:
+            await asyncio.wait((calling,), timeout=patience)
+        except asyncio.CancelledError:
+            calling.cancel()
+            await asyncio.gather(calling, return_exceptions=True)
+            raise
+        if not calling.done():
+            return move(
+                calling, lambda result: output_of(result, limit=limit, shelf=shelf), connection, tool, ctx
+            )
+        try:
+            return output_of(calling.result(), limit=limit, shelf=shelf)
+        except McpError as error:
+            raise ToolError(str(error)) from error
+
+    return Tool(
+        name=tool.full_name,
+        input=dict[str, Any],
+        summary=tool.description.partition("\n")[0][:200],
+        run=run,
+        subject=_nothing,
+        access=_no_files,
+        read_only=_never,
+        parallel=_always if tool.read_only else _never,
+        check=_unchecked,
+        max_result_chars=limit if limit <= _PERSISTED_BY_ENGINE else None,
+        definition=definition_of(tool),
+        deferred=not (tool.always_load or connection.server.config.always_load),
+        search_hint=tool.search_hint,
+    )
+
+
+def definition_of(tool: ServerTool) -> ToolDefinition:
+    """What the model is told."""
+    return {
+        "name": tool.full_name,
+        "description": tool.description,
+        "input_schema": for_models(tool.schema),
+    }
+
+
+def _teller(progress: Callable[[str], None]) -> Callable[[Mapping[str, Any]], None]:
+    def tell(told: Mapping[str, Any]) -> None:
+        message, done, total = told.get("message"), told.get("progress"), told.get("total")
+        if isinstance(message, str) and message:
+            progress(message[:2_000])
+        elif isinstance(done, int | float):
+            of = f"/{total:g}" if isinstance(total, int | float) else ""
+            progress(f"{done:g}{of}")
+
+    return tell
+
+
+def _nothing(_: Any) -> str:
+    return ""
+
+
+def _no_files(_: Any, __: Any) -> Access:
+    return Access()
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+def _always(_: Any) -> bool:
+    return True
+
+
+def _unchecked(_: Any, __: Any) -> None:
+    """The server checks what it is given."""

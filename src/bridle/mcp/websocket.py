@@ -1,0 +1,124 @@
+"""Servers behind a WebSocket: one JSON message a frame."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bridle.host.http.tls import client_context
+from bridle.mcp.authorizer import Authorizer
+from bridle.mcp.door import Helper
+from bridle.mcp.faults import ConnectionLost, NotAuthorized
+from bridle.mcp.transport import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode, encode
+from bridle.types.errors import McpError
+from bridle.version import __version__
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
+
+_OPEN_WITHIN = 30.0
+_CLOSE_WITHIN = 2.0
+
+
+class WebSocketTransport:
+    """One connection; its end is the end of the conversation."""
+
+    streams = False
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        env: Mapping[str, str],
+        helper: Helper | None = None,
+        auth: Authorizer | None = None,
+    ) -> None:
+        self._name = name
+        self._url = url
+        self._headers = headers
+        self._env = env
+        self._helper = helper
+        self._auth = auth
+        self._socket: ClientConnection | None = None
+        self._listening: asyncio.Task[None] | None = None
+
+    async def open(self, receiver: Receiver) -> None:
+        self._socket = await self._connect(again=True)
+        self._listening = asyncio.create_task(self._listen(self._socket, receiver))
+
+    async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        del headers
+        if self._socket is None:
+            raise ConnectionLost(f"{self._name} is not connected.")
+        try:
+            await self._socket.send(encode(message), text=True)
+        except ConnectionClosed as error:
+            raise ConnectionLost(f"{self._name} closed the connection.") from error
+
+    async def close(self) -> None:
+        if self._socket is not None:
+            await self._socket.close()
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.gather(self._listening, return_exceptions=True)
+
+    def agree(self, revision: str) -> None:
+        """The wire is the same for every revision."""
+
+    def begin(self) -> None:
+        """Listening has begun with the connection."""
+
+    async def _connect(self, *, again: bool) -> "ClientConnection":
+        from websockets.asyncio.client import connect
+        from websockets.exceptions import InvalidStatus, WebSocketException
+        from websockets.typing import Subprotocol
+
+        try:
+            return await connect(
+                self._url,
+                subprotocols=[Subprotocol("mcp")],
+                additional_headers=await self._all_headers(),
+                user_agent_header=f"bridle/{__version__}",
+                ssl=client_context(self._env) if self._url.startswith("wss:") else None,
+                max_size=LONGEST_MESSAGE,
+                open_timeout=_OPEN_WITHIN,
+                close_timeout=_CLOSE_WITHIN,
+            )
+        except InvalidStatus as error:
+            status = error.response.status_code
+            challenge = error.response.headers.get("WWW-Authenticate", "")
+            auth = self._auth if again and status in (401, 403) else None
+            if auth is not None and await auth.challenged(status, challenge):
+                return await self._connect(again=False)
+            if status == 401:
+                raise NotAuthorized(f"{self._name} wants you to log in.") from error
+            raise ConnectionLost(f"{self._name} answered with status {status}.") from error
+        except (OSError, TimeoutError, WebSocketException, ValueError) as error:
+            raise ConnectionLost(f"{self._name} cannot be reached: {error}.") from error
+
+    async def _all_headers(self) -> dict[str, str]:
+        auth = {} if self._auth is None else await self._auth.headers()
+        more = {} if self._helper is None else await self._helper.headers()
+        return {**auth, **self._headers, **more}
+
+    async def _listen(self, socket: "ClientConnection", receiver: Receiver) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            async for data in socket:
+                raw = data.encode() if isinstance(data, str) else data
+                try:
+                    message = decode(raw)
+                except ValueError:
+                    receiver.note(f"ignored, because it is not JSON: {raw[:200].decode('utf-8', 'replace')}")
+                else:
+                    receiver.take(message)
+        except ConnectionClosed as error:
+            receiver.lose(ConnectionLost(f"{self._name} closed the connection: {error}."))
+            return
+        except McpError as error:
+            receiver.note(str(error))
+        receiver.lose(ConnectionLost(f"{self._name} closed the connection."))

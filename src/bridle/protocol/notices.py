@@ -1,0 +1,73 @@
+"""Events that become one `system` line each, with no memory of what came before."""
+
+from typing import Any
+
+from bridle.types.event import (
+    CompactionStarted,
+    ModelSwitched,
+    Noticed,
+    PermissionDenied,
+    RetryScheduled,
+    SessionNamed,
+    Withdrawn,
+)
+from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
+
+Notice = (
+    PermissionDenied | RetryScheduled | ModelSwitched | Withdrawn | CompactionStarted | Noticed | SessionNamed
+)
+
+
+def notice(event: Notice) -> dict[str, Any]:
+    """The subtype and the fields of the line."""
+    match event:
+        case PermissionDenied():
+            return {
+                "subtype": "permission_denied",
+                "tool_name": event.tool,
+                "tool_use_id": event.call_id,
+                "message": event.message,
+                "decision_reason_type": event.reason_type,
+                "decision_reason": event.reason,
+            }
+        case RetryScheduled():
+            return {
+                "subtype": "api_retry",
+                "attempt": event.attempt,
+                "max_retries": event.max_retries,
+                "retry_delay_ms": round(event.delay * 1000),
+                "error_status": event.status,
+                "error": event.error,
+            }
+        case ModelSwitched():
+            return {
+                "subtype": "model_fallback",
+                "trigger": "overloaded",
+                "original_model": event.original,
+                "fallback_model": event.fallback,
+                "content": f"{event.fallback} answers for {event.original} in this turn: {event.reason}",
+            }
+        case Withdrawn():
+            return {"subtype": "withdrawn", "uuids": list(event.uuids)}
+        case CompactionStarted():
+            return {"subtype": "status", "status": "compacting"}
+        case Noticed():
+            final = {"prevent_continuation": True} if event.prevents else {}
+            return {"subtype": "informational", "content": event.text, "level": event.level, **final}
+        case SessionNamed():
+            return {"subtype": "session_title_changed", "title": event.title}
+
+
+def hook_notice(event: HookStarted | HookProgressed | HookRun) -> dict[str, Any]:
+    """The same for what happens to a hook."""
+    about = {"hook_id": event.id, "hook_name": event.name, "hook_event": event.event}
+    match event:
+        case HookStarted():
+            return {"subtype": "hook_started", **about}
+        case HookProgressed():
+            printed = {"output": event.stdout + event.stderr, "stdout": event.stdout, "stderr": event.stderr}
+            return {"subtype": "hook_progress", **about, **printed}
+        case HookRun():
+            printed = {"output": event.stdout + event.stderr, "stdout": event.stdout, "stderr": event.stderr}
+            ended = {} if event.exit_code is None else {"exit_code": event.exit_code}
+            return {"subtype": "hook_response", **about, **printed, **ended, "outcome": event.outcome}

@@ -1,0 +1,101 @@
+"""Where requests to Amazon get their credentials: variables first, then the chain that botocore walks."""
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from bridle.providers.signature import AwsCredentials
+from bridle.types.errors import ProviderError
+
+_KEPT_FOR = 300.0
+"""Seconds; the chain refreshes what expires, so that asking it again is cheap."""
+_PATIENCE_MS = 60_000
+_NO_CHAIN = (
+    "No credential for Amazon Bedrock: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY, or install bridle[aws] for profiles, SSO and instance roles."
+)
+_NOTHING_FOUND = (
+    "No credential for Amazon Bedrock was found: run `aws sso login`, choose a profile with AWS_PROFILE, "
+    "or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+)
+
+
+class CredentialChain:
+    """Finds credentials and keeps them for a while."""
+
+    def __init__(self) -> None:
+        self._session: Any = None
+        self._found: AwsCredentials | None = None
+        self._until = 0.0
+
+    async def find(self, env: Mapping[str, str]) -> AwsCredentials:
+        """Credentials that are valid now.
+
+        Raises:
+            ProviderError: there are none.
+        """
+        if (given := from_variables(env)) is not None:
+            return given
+        fresh = self._found is not None and time.monotonic() < self._until
+        if self._found is None or not fresh or env.get("CLAUDE_CODE_SKIP_AWS_CRED_CACHE"):
+            self._found = await self._walk(env)
+            self._until = time.monotonic() + _KEPT_FOR
+        return self._found
+
+    async def _walk(self, env: Mapping[str, str]) -> AwsCredentials:
+        given = env.get("CLAUDE_CODE_AWS_CHAIN_RESOLVE_TIMEOUT_MS", "")
+        patience = (int(given) if given.isdecimal() and int(given) > 0 else _PATIENCE_MS) / 1000
+        try:
+            async with asyncio.timeout(patience):
+                return await asyncio.to_thread(self._ask_chain, env.get("AWS_PROFILE"))
+        except TimeoutError as error:
+            text = f"Amazon gave no credential within {patience:g} s: check your profile or the network."
+            raise ProviderError(text, kind="authentication_failed") from error
+
+    def _ask_chain(self, profile: str | None) -> AwsCredentials:
+        try:
+            sessions = import_module("botocore.session")
+            faults = import_module("botocore.exceptions")
+        except ImportError as error:
+            raise ProviderError(_NO_CHAIN, kind="authentication_failed") from error
+        try:
+            self._session = self._session or sessions.Session(profile=profile)
+            found: Any = self._session.get_credentials()
+            frozen: Any = None if found is None else found.get_frozen_credentials()
+        except faults.BotoCoreError as error:
+            text = f"{_NOTHING_FOUND} ({error})"
+            raise ProviderError(text, kind="authentication_failed") from error
+        if frozen is None or not frozen.access_key:
+            raise ProviderError(_NOTHING_FOUND, kind="authentication_failed")
+        return AwsCredentials(frozen.access_key, frozen.secret_key, frozen.token)
+
+
+def from_variables(env: Mapping[str, str]) -> AwsCredentials | None:
+    key, secret = env.get("AWS_ACCESS_KEY_ID"), env.get("AWS_SECRET_ACCESS_KEY")
+    return AwsCredentials(key, secret, env.get("AWS_SESSION_TOKEN") or None) if key and secret else None
+
+
+def region_of(env: Mapping[str, str]) -> str:
+    """The region of requests: a variable, the profile, or the one that has everything first."""
+    given = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION")
+    return given or _region_of_profile(env) or "us-east-1"
+
+
+def _region_of_profile(env: Mapping[str, str]) -> str | None:
+    from configparser import ConfigParser, Error  # Only those who set no variable need the file.
+
+    home = env.get("HOME") or os.path.expanduser("~")
+    path = env.get("AWS_CONFIG_FILE") or os.path.join(home, ".aws", "config")
+    profile = env.get("AWS_PROFILE") or "default"
+    parser = ConfigParser(interpolation=None)
+    try:
+        parser.read(path, encoding="utf-8")
+    except (Error, OSError, UnicodeDecodeError):
+        return None
+    for section in (f"profile {profile}", profile):
+        if parser.has_option(section, "region"):
+            return parser.get(section, "region").strip()
+    return None

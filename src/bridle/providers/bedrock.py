@@ -1,0 +1,183 @@
+"""The dialect of Amazon Bedrock: the Messages API in binary frames, behind a signature or a key."""
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder as JsonDecoder
+from msgspec.structs import replace
+
+from bridle.host.http.address import split_url
+from bridle.host.http.client import Request
+from bridle.providers import catalog, refusals
+from bridle.providers.anthropic_request import betas, encode
+from bridle.providers.anthropic_stream import Decoder
+from bridle.providers.assembly import unreadable
+from bridle.providers.aws_credentials import CredentialChain, region_of
+from bridle.providers.event_stream import MessageReader
+from bridle.providers.exchange import Place, Reading
+from bridle.providers.facts import Model
+from bridle.providers.messages import MessagesDecoder
+from bridle.providers.signature import Scope, authorization
+from bridle.providers.vendors import Vendor
+from bridle.types.model import ModelEvent, ModelRequest
+
+_VERSION = "bedrock-2023-05-31"
+_PREFIXES = {"us": "us", "eu": "eu", "ap": "apac", "ca": "us", "sa": "us"}
+_DATED: Mapping[str, str] = {
+    "claude-sonnet-4-5": "claude-sonnet-4-5-20250929-v1:0",
+    "claude-sonnet-4": "claude-sonnet-4-20250514-v1:0",
+    "claude-haiku-4-5": "claude-haiku-4-5-20251001-v1:0",
+    "claude-opus-4-6": "claude-opus-4-6-v1",
+    "claude-opus-4-5": "claude-opus-4-5-20251101-v1:0",
+    "claude-opus-4-1": "claude-opus-4-1-20250805-v1:0",
+    "claude-opus-4": "claude-opus-4-20250514-v1:0",
+    "claude-3-7-sonnet": "claude-3-7-sonnet-20250219-v1:0",
+    "claude-3-5-sonnet": "claude-3-5-sonnet-20241022-v2:0",
+    "claude-3-5-haiku": "claude-3-5-haiku-20241022-v1:0",
+}
+"""Models whose name here has a date or a version; the others have their plain name."""
+
+
+class BedrockDialect:
+    """Speaks to Bedrock's runtime about Anthropic's models."""
+
+    def __init__(self) -> None:
+        self._chain = CredentialChain()
+
+    def request(self, asked: ModelRequest, model: Model, place: Place) -> Request:
+        served: dict[str, Any] = {"anthropic_version": _VERSION}
+        if wanted := betas(asked):
+            served["anthropic_beta"] = wanted
+        name = served_name(model.wire_name, place.env)
+        verb = "invoke-with-response-stream" if asked.stream else "invoke"
+        accepted = "application/vnd.amazon.eventstream" if asked.stream else "application/json"
+        headers = [("accept", accepted)]
+        if tier := place.env.get("ANTHROPIC_BEDROCK_SERVICE_TIER"):
+            headers.append(("x-amzn-bedrock-service-tier", tier))
+        url = f"{place.base}/model/{_quoted(name)}/{verb}"
+        return Request("POST", url, tuple(headers), encode(asked, served=served))
+
+    async def admitted(self, request: Request, place: Place) -> Request:
+        env = place.env
+        if env.get("CLAUDE_CODE_SKIP_BEDROCK_AUTH"):
+            return request
+        if place.key:
+            return replace(request, headers=(*request.headers, ("authorization", f"Bearer {place.key}")))
+        credentials = await self._chain.find(env)
+        origin, target = split_url(request.url)
+        scope = Scope(time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), region_of(env), "bedrock")
+        headers = [*request.headers, ("x-amz-date", scope.moment)]
+        if credentials.session_token is not None:
+            headers.append(("x-amz-security-token", credentials.session_token))
+        signed = authorization(
+            request.method,
+            target,
+            [("host", origin.authority), *headers],
+            request.body,
+            credentials=credentials,
+            scope=scope,
+        )
+        return replace(request, headers=(*headers, ("authorization", signed)))
+
+    def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
+        return EventStreamReading(asked.model, place.vendor, request_id)
+
+
+def base_url(env: Mapping[str, str]) -> str:
+    """The address of the runtime in the region of the environment."""
+    return f"https://bedrock-runtime.{region_of(env)}.amazonaws.com"
+
+
+def served_name(name: str, env: Mapping[str, str]) -> str:
+    """The inference profile of a model; a name that is Bedrock's own already stays as it is."""
+    if "anthropic." in name or name.startswith("arn:"):
+        return name
+    usual = _PREFIXES.get(region_of(env).partition("-")[0], "global")
+    prefix = env.get("ANTHROPIC_BEDROCK_REGION_PREFIX") or usual
+    known = catalog.normal(name)
+    return f"{prefix}.anthropic.{_DATED.get(known, known)}"
+
+
+class EventStreamReading:
+    """Takes the events of a Messages API stream out of their binary frames."""
+
+    __slots__ = ("_decoder", "_model", "_reader", "_request_id", "_vendor")
+
+    def __init__(self, model: str, vendor: Vendor, request_id: str | None) -> None:
+        self._decoder = Decoder(request_id, model=model)
+        self._reader = MessageReader()
+        self._model = model
+        self._vendor = vendor
+        self._request_id = request_id
+
+    def feed(self, chunk: bytes) -> Iterable[ModelEvent]:
+        decode, feed = _CHUNKS.decode, self._decoder.feed
+        usual: dict[str, str] | None = None
+        for headers, payload in self._reader.feed(chunk):
+            if headers is not usual:
+                if headers.get(":event-type") != "chunk":
+                    self._check(headers, payload)
+                    continue
+                usual = headers
+            try:
+                event = feed(decode(payload).bytes)
+            except DecodeError as error:
+                raise unreadable(error) from error
+            if event is not None:
+                yield event
+
+    def finish(self) -> Iterable[ModelEvent]:
+        return ()
+
+    def whole(self, body: bytes) -> Iterable[ModelEvent]:
+        return MessagesDecoder(self._model, self._request_id).whole(body)
+
+    def _check(self, headers: dict[str, str], payload: bytes) -> None:
+        """Raise what a message reports; those of unknown kinds are new features, not faults."""
+        if headers.get(":message-type") not in ("exception", "error"):
+            return
+        name = headers.get(":exception-type") or headers.get(":error-code") or "error"
+        try:
+            said: Any = _VALUES.decode(payload)
+        except DecodeError:
+            said = {}
+        words = said.get("message") if isinstance(said, dict) else None
+        text = words or headers.get(":error-message") or name
+        error = {"message": text, "type": name, "code": _STATUSES.get(name.lower(), 500)}
+        raise refusals.reported(
+            error,
+            model=self._model,
+            vendor=self._vendor,
+            begun=self._decoder.begun,
+            request_id=self._request_id,
+        )
+
+
+_STATUSES = {
+    "throttlingexception": 429,
+    "servicequotaexceededexception": 429,
+    "validationexception": 400,
+    "accessdeniedexception": 403,
+    "resourcenotfoundexception": 404,
+    "modelnotreadyexception": 503,
+    "modeltimeoutexception": 504,
+    "serviceunavailableexception": 503,
+    "modelstreamerrorexception": 500,
+    "internalserverexception": 500,
+}
+
+
+class _Chunk(Struct, gc=False):
+    bytes: bytes
+
+
+_CHUNKS = JsonDecoder(_Chunk)
+_VALUES: JsonDecoder[Any] = JsonDecoder()
+
+
+def _quoted(name: str) -> str:
+    from urllib.parse import quote
+
+    return quote(name, safe="-_.~")

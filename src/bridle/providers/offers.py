@@ -1,0 +1,174 @@
+"""The models that a user may choose, with what they cost, what they can do and whether there is a key."""
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from bridle.config.schema import Settings
+from bridle.providers import catalog, vendors
+from bridle.providers.facts import Model
+from bridle.providers.in_process import is_installed, sample_file
+from bridle.providers.keys import source_of
+
+KeyState = Literal["present", "missing", "not needed"]
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """One line of the list of models; prices are dollars for a million tokens, None where not known."""
+
+    value: str
+    """What to write: an alias or an id."""
+    model: str
+    """The full id."""
+    vendor: str
+    window: int
+    max_output: int
+    input_price: float | None
+    output_price: float | None
+    capabilities: tuple[str, ...]
+    efforts: tuple[str, ...]
+    key: KeyState
+    key_source: str | None = None
+    allowed: bool = True
+    """False when `availableModels` leaves it out."""
+    label: str = ""
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """What bears on which models there are."""
+
+    settings: Settings
+    own: Mapping[str, Any]
+    env: Mapping[str, str]
+
+
+def offer(value: str, choice: Choice) -> Offer:
+    """What is known of a model or an alias.
+
+    Raises:
+        ConfigError: the user's entry for it cannot be read.
+    """
+    name = catalog.resolve(value, choice.env, own=choice.own)
+    model = catalog.find(name, choice.own)
+    source = key_source(model, choice)
+    state: KeyState = "not needed" if not _needs_key(model) else "present" if source else "missing"
+    return Offer(
+        value=value,
+        model=name,
+        vendor="bridle" if model.dialect == "offline" else model.vendor,
+        window=model.context_window,
+        max_output=model.max_output,
+        input_price=model.input_price if model.priced else None,
+        output_price=model.output_price if model.priced else None,
+        capabilities=tuple(_capabilities(model)),
+        efforts=model.efforts,
+        key=state,
+        key_source=source,
+        allowed=is_available(value, choice),
+        label=_label(value, model, choice.env),
+    )
+
+
+def offers(choice: Choice, *, everything: bool = False, vendor: str | None = None) -> tuple[Offer, ...]:
+    """Aliases, the user's own models, and those of the vendors that can be used; all with `everything`."""
+    found: dict[str, Offer] = {}
+    for value in _values(choice, vendor):
+        line = offer(value, choice)
+        usable = line.key != "missing" and line.allowed
+        named = value in choice.own or value in catalog.ALIASES
+        wanted = vendor is None or line.vendor == vendor
+        if wanted and (everything or usable or vendor is not None or (named and line.allowed)):
+            found.setdefault(value, line)
+    return tuple(found.values())
+
+
+def is_available(name: str, choice: Choice) -> bool:
+    """Whether `availableModels` lets a model be chosen: an entry is an alias, an id, its beginning or a glob.
+
+    `default` can always be had, unless `enforceAvailableModels` is set.
+    """
+    allowed = choice.settings.available_models
+    if allowed is None:
+        return True
+    if name.strip().lower() in ("", "default"):
+        return not choice.settings.enforce_available_models or _covered("sonnet", allowed, choice)
+    return _covered(name, allowed, choice)
+
+
+def settled(name: str, choice: Choice) -> str:
+    """The name to start with: where the default must be available and is not, the first that is."""
+    allowed = choice.settings.available_models
+    default = name.strip().lower() in ("", "default")
+    return allowed[0] if default and allowed and not is_available(name, choice) else name
+
+
+def key_source(model: Model, choice: Choice) -> str | None:
+    """Where the key of a model comes from, by name; None without one."""
+    access = model.access
+    if access is not None and access.key_env is not None:
+        return access.key_env if choice.env.get(access.key_env, "").strip() else None
+    row = vendors.find(model.vendor)
+    if row is None or model.dialect == "offline":
+        return None
+    variables = (*row.token_env, *row.key_env, *_MORE.get(row.name, ()))
+    return source_of(row.name, variables, choice.env, helper=choice.settings.api_key_helper)
+
+
+_MORE: Mapping[str, tuple[str, ...]] = {
+    "bedrock": ("AWS_ACCESS_KEY_ID", "AWS_PROFILE"),
+    "vertex": ("GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS"),
+}
+"""Variables of clouds that lead to a credential without being one key."""
+
+
+def _covered(name: str, allowed: tuple[str, ...], choice: Choice) -> bool:
+    wanted = catalog.resolve(name, choice.env, own=choice.own)
+    plain = catalog.normal(wanted)
+    for entry in allowed:
+        meant = catalog.resolve(entry, choice.env, own=choice.own)
+        family = entry.lower() in ("sonnet", "opus", "haiku", "fable") and f"-{entry.lower()}" in plain
+        begins = plain == catalog.normal(meant) or plain.startswith((f"{entry}-", f"claude-{entry}-"))
+        if name == entry or wanted == meant or family or begins or fnmatchcase(wanted, entry):
+            return True
+    return False
+
+
+def _values(choice: Choice, vendor: str | None) -> Iterator[str]:
+    yield from catalog.ALIASES
+    yield from choice.own
+    if extra := choice.env.get("ANTHROPIC_CUSTOM_MODEL_OPTION", "").strip():
+        yield extra
+    for model in catalog.listed():
+        absent = model.vendor == "local" and (sample_file() is None or not is_installed())
+        if (vendor is None or model.vendor == vendor) and not absent:
+            yield model.id
+
+
+def _needs_key(model: Model) -> bool:
+    if model.dialect == "offline":
+        return False
+    if model.access is not None and model.access.key_env is not None:
+        return True
+    row = vendors.find(model.vendor)
+    return row is None or row.key_needed
+
+
+def _capabilities(model: Model) -> Iterator[str]:
+    if model.tools:
+        yield "tools"
+    if model.images:
+        yield "images"
+    if model.documents:
+        yield "pdf"
+    if model.thinking != "none":
+        yield "reasoning"
+
+
+def _label(value: str, model: Model, env: Mapping[str, str]) -> str:
+    if value == env.get("ANTHROPIC_CUSTOM_MODEL_OPTION"):
+        return env.get("ANTHROPIC_CUSTOM_MODEL_OPTION_NAME", "") or model.label
+    if value == "opusplan":
+        return "opus in plan mode, else sonnet"
+    return env.get(f"ANTHROPIC_DEFAULT_{value.upper()}_MODEL_NAME", "") or model.label

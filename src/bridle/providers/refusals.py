@@ -1,0 +1,243 @@
+"""What a failed exchange with any vendor means, in one sentence that says the way out."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import DecodeError, Struct
+from msgspec.json import decode as from_json
+
+from bridle.host.http.client import HttpFault
+from bridle.providers.anthropic_errors import broken, plain, request_id, retry_after
+from bridle.providers.nearest import alike
+from bridle.providers.vendors import Vendor
+from bridle.types.errors import ApiErrorKind, ProviderError, StreamBroken
+
+__all__ = ["broken", "no_address", "no_key", "no_service", "refusal", "reported", "request_id", "unreachable"]
+
+_QUOTED = 400
+"""Characters of a service's own words that an error repeats."""
+
+
+class Words(Struct, frozen=True):
+    """What a service said in whatever form it says such things."""
+
+    text: str = ""
+    codes: tuple[str, ...] = ()
+    """Names of the error, in lower case."""
+    status: int | None = None
+    wait: float | None = None
+
+    def mention(self, pattern: re.Pattern[str]) -> bool:
+        return pattern.search(f"{' '.join(self.codes)} {self.text}".lower()) is not None
+
+
+def refusal(
+    status: int, headers: Mapping[str, str], body: bytes, *, model: str, vendor: Vendor, base: str
+) -> ProviderError:
+    """The error for a response that is not an answer."""
+    words = _read(body, headers.get("x-amzn-errortype", ""))
+    kind, sentence, passing = _judge(status, words, model=model, vendor=vendor, base=base)
+    said = f" {vendor.label} said: {words.text}" if words.text else ""
+    match headers.get("x-should-retry"):
+        case "true":
+            passing = kind != "billing_error"
+        case "false":
+            passing = False
+        case _:
+            pass
+    return ProviderError(
+        sentence + said,
+        kind=kind,
+        status=_plain_status(status, sentence),
+        retryable=passing,
+        retry_after=retry_after(headers) if words.wait is None else words.wait,
+        error_type=words.codes[0] if words.codes else None,
+        request_id=request_id(headers),
+    )
+
+
+def reported(error: Any, *, model: str, vendor: Vendor, begun: bool, request_id: str | None) -> ProviderError:
+    """The error for a fault that a service reports in the middle of its stream."""
+    words = _words(error)
+    status = words.status or (429 if words.mention(_RATE) else 500)
+    kind, sentence, passing = _judge(status, words, model=model, vendor=vendor, base=vendor.url)
+    form = StreamBroken if begun and passing else ProviderError
+    return form(
+        f"{sentence} {vendor.label} said: {words.text}" if words.text else sentence,
+        kind=kind,
+        status=_plain_status(status, sentence) if words.status or kind == "invalid_request" else None,
+        retryable=passing,
+        retry_after=words.wait,
+        error_type=words.codes[0] if words.codes else None,
+        request_id=request_id,
+    )
+
+
+def unreachable(fault: HttpFault, *, vendor: Vendor, base: str) -> ProviderError:
+    """The error for a service that gave no response at all."""
+    match fault.reason:
+        case "connect" if not vendor.key_needed:
+            text = f"{fault} Start {vendor.label}, or name its address in {_variable(vendor)}."
+        case "connect":
+            text = f"{fault} Check {_variable(vendor)} (now {base}) and your network."
+        case "tls" | "proxy" | "size":
+            return ProviderError(str(fault))
+        case "idle" | "broken":
+            text = f"{base} did not answer: {fault} Try again, or check {_variable(vendor)}."
+    return ProviderError(text, retryable=True)
+
+
+def no_key(vendor: Vendor) -> str:
+    return (
+        f"No key for {vendor.label}: set {' or '.join(vendor.key_env)}, "
+        f"run `bridle auth login {vendor.name}`, or try `--model offline`, which needs none."
+    )
+
+
+def no_address(vendor: Vendor) -> str:
+    return f"Nothing says where {vendor.label} is: set {_variable(vendor)} to the address of your service."
+
+
+def no_service(vendor: Vendor, base: str) -> str:
+    return f"{base} is no model service: it sent a web page; check {_variable(vendor)}."
+
+
+def _judge(
+    status: int, words: Words, *, model: str, vendor: Vendor, base: str
+) -> tuple[ApiErrorKind, str, bool]:
+    """What it is, what to do about it, and whether it may be gone on the next try."""
+    passing = status in (408, 409, 429) or status >= 500
+    if words.mention(_TOO_LONG) and status in (400, 413, 422, 500):
+        advice = "compact the conversation, or choose a model with a larger window"
+        return "invalid_request", f"The prompt is too long for {model} ({status}): {advice}.", False
+    if status == 402 or words.mention(_QUOTA):
+        advice = "add credit there, or choose another with --model or --fallback-model"
+        return (
+            "billing_error",
+            f"The quota or credit at {vendor.label} is used up ({status}): {advice}.",
+            False,
+        )
+    if status in (401, 403) or words.mention(_BAD_KEY):
+        return "authentication_failed", _credential(status, vendor), False
+    if words.mention(_NO_TOOLS) and status < 500:
+        advice = "choose another model, or switch tool calling on in its server"
+        return "invalid_request", f"{model} cannot call tools as it is served ({status}): {advice}.", False
+    if words.mention(_NO_MODEL) and status in (400, 404, 422):
+        return "model_not_found", _unknown_model(status, model, vendor, base), False
+    return _by_status(status, model=model, vendor=vendor, base=base, passing=passing)
+
+
+def _plain_status(status: int, sentence: str) -> int:
+    """The status that a prompt beyond the window has with everybody else, whatever this vendor gives it."""
+    return 400 if "too long" in sentence and status != 413 else status
+
+
+def _by_status(
+    status: int, *, model: str, vendor: Vendor, base: str, passing: bool
+) -> tuple[ApiErrorKind, str, bool]:
+    name = vendor.label
+    match status:
+        case 404 | 405:
+            return "model_not_found", _unknown_model(status, model, vendor, base), False
+        case 413:
+            advice = "compact the conversation or attach less"
+            return "invalid_request", f"The request is too long for {name} (413): {advice}.", False
+        case 429:
+            return "rate_limit", f"{name} limits the rate of requests (429): wait, then try again.", True
+        case 503 | 529:
+            advice = "try again later, or use another model"
+            return "overloaded", f"{name} is overloaded ({status}): {advice}.", True
+        case _ if status >= 500:
+            return "server_error", f"{name} failed ({status}): try again later.", True
+        case _ if 300 <= status < 400:
+            advice = f"set {_variable(vendor)} to its new address"
+            return "unknown", f"{name} moved ({status}): {advice}.", False
+        case _:
+            return "invalid_request", f"{name} refused the request ({status}).", passing
+
+
+def _credential(status: int, vendor: Vendor) -> str:
+    names = " or ".join(vendor.key_env) or "its credentials"
+    if status == 403:
+        return f"{vendor.label} does not allow this (403): check what your key may use, or set {names}."
+    return f"{vendor.label} did not accept the key ({status}): set {names} to a valid one."
+
+
+def _unknown_model(status: int, model: str, vendor: Vendor, base: str) -> str:
+    if vendor.name == "ollama":
+        return f"Ollama has no model {model!r} ({status}): run `ollama pull {model.partition('/')[2]}`."
+    advice = f"choose another with --model, or check {_variable(vendor)} (now {base})"
+    return f"{vendor.label} has no model {model!r} ({status}): {alike(model)}{advice}."
+
+
+def _variable(vendor: Vendor) -> str:
+    return vendor.url_env[0] if vendor.url_env else "baseUrl in bridleModels"
+
+
+_TOO_LONG = re.compile(
+    r"context.?length|context.?window|context size|prompt is too long|input is too long|"
+    r"too many (input )?tokens|maximum (context|prompt|number of tokens)|"
+    r"exceeds? the (maximum|model|limit|available|context)[^.]*token|"
+    r"token count[^.]*exceeds|exceed_context_size|reduce the length|string_above_max_length"
+)
+_QUOTA = re.compile(
+    r"insufficient_quota|insufficient[ _]balance|insufficient[ _]credit|credit balance|billing_error|"
+    r"payment[ _]required|credits? (have )?(run out|exhausted)"
+)
+_BAD_KEY = re.compile(
+    r"invalid_api_key|api key not valid|api_key_invalid|incorrect api key|invalid authentication|"
+    r"authentication_error|unrecognizedclient|invalidsignature|expiredtoken|accessdenied|unauthenticated"
+)
+_NO_TOOLS = re.compile(
+    r"(does not|doesn't|not) support(ed)? (tools?|functions?)|"
+    r"tool(s| use| calling| choice)?[^.]{0,40}not supported|"
+    r"enable-auto-tool-choice|no endpoints found that support tool|tools param requires --jinja"
+)
+_NO_MODEL = re.compile(
+    r"model_not_found|model[^.]{0,80}(does not exist|not found|is not available|not supported|is invalid)|"
+    r"(invalid|unknown|no such) model|not a valid model|model identifier is invalid|on-demand throughput"
+)
+_RATE = re.compile(r"rate.?limit|throttl|too many requests|resource_exhausted|too_many_requests")
+
+
+def _read(body: bytes, amazon: str) -> Words:
+    try:
+        value: Any = from_json(body)
+    except (DecodeError, UnicodeDecodeError):
+        return Words(plain(body), (amazon.partition(":")[0].lower(),) if amazon else ())
+    words = _words(value)
+    if amazon:
+        words = Words(words.text, (amazon.partition(":")[0].lower(), *words.codes), words.status, words.wait)
+    return words
+
+
+def _words(value: Any) -> Words:
+    """From `{error: {message, type, code}}`, `{message}`, `{error: text}`, `{detail}` and lists of these."""
+    if isinstance(value, list):
+        value = value[0] if value else {}
+    error: Any = value.get("error", value) if isinstance(value, dict) else value
+    if not isinstance(error, dict):
+        return Words(str(error)[:_QUOTED])
+    text = error.get("message") or error.get("Message") or error.get("detail") or error.get("code") or ""
+    codes = tuple(
+        str(code).lower()
+        for key in ("type", "code", "status")
+        if isinstance(code := error.get(key), str) and code
+    )
+    status = error.get("code")
+    known = status if isinstance(status, int) and 400 <= status < 600 else None
+    return Words(_one_line(text), codes, known, _wait(error.get("details")))
+
+
+def _one_line(text: Any) -> str:
+    return " ".join(str(text).split())[:_QUOTED]
+
+
+def _wait(details: Any) -> float | None:
+    """Seconds to wait at least, from Google's details of an error."""
+    for detail in details if isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(delay, str) and re.fullmatch(r"\d+(\.\d+)?s", delay):
+            return float(delay[:-1])
+    return None

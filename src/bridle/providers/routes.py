@@ -1,0 +1,57 @@
+"""Finds the service of a model: a vendor's row, changed by variables and by the user's entry."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from bridle.providers import bedrock, vendors, vertex
+from bridle.providers.exchange import Place, base_of
+from bridle.providers.facts import Model
+from bridle.providers.vendors import Vendor
+from bridle.types.errors import ConfigError
+
+
+def vendor_of(model: Model, name: str, env: Mapping[str, str]) -> Vendor:
+    """The row of the service called `name`, as it is for this model.
+
+    Raises:
+        ConfigError: the user's entry for the model sets an impossible quirk.
+    """
+    row = vendors.find(name)
+    if row is None:
+        raise ConfigError(f"No vendor is called {name!r}: write the model as vendor/model.")
+    if row.dialect_elsewhere and base_of(row, env)[1]:
+        row = replace(row, dialect=row.dialect_elsewhere)
+    access = model.access
+    if access is None:
+        return row
+    changes: dict[str, Any] = {"headers": (*row.headers, *access.headers)}
+    if row.name == "custom" or access.dialect is not None:
+        changes["dialect"] = access.dialect or model.dialect
+    if access.base_url is not None:
+        changes |= {"url": access.base_url.rstrip("/"), "url_env": ()}
+    if access.key_env is not None:
+        changes |= {"key_env": (access.key_env,), "key_needed": True}
+    return vendors.altered(replace(row, **changes), access.quirks)
+
+
+def place_of(vendor: Vendor, env: Mapping[str, str]) -> Place:
+    """Where the service is for this environment."""
+    base, _ = base_of(vendor, env)
+    if not base:
+        base = _computed(vendor, env)
+    return Place(vendor, env, base.rstrip("/"))
+
+
+def _computed(vendor: Vendor, env: Mapping[str, str]) -> str:
+    """Addresses that are made of a region or a resource."""
+    match vendor.name:
+        case "bedrock":
+            return bedrock.base_url(env)
+        case "vertex":
+            return vertex.base_url(env)
+        case "foundry" if env.get("ANTHROPIC_FOUNDRY_RESOURCE"):
+            return f"https://{env['ANTHROPIC_FOUNDRY_RESOURCE']}.services.ai.azure.com/anthropic"
+        case _:
+            return ""

@@ -1,0 +1,71 @@
+"""Asks a vendor's service something that costs nothing: whether it takes a key, and which models it has."""
+
+from typing import Any
+
+from msgspec import DecodeError
+from msgspec.json import decode as from_json
+
+from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
+from bridle.providers import refusals
+from bridle.providers.exchange import Place
+from bridle.providers.messages import VERSION
+from bridle.types.errors import ProviderError
+
+_LIMITS = Limits(idle=20.0, total=30.0, body=8 * 1024 * 1024)
+_ASKED = {"openrouter": "/key", "bedrock": "", "vertex": ""}
+"""What is asked of vendors whose list of models is open to everybody, or who have none."""
+
+
+async def verify(place: Place, key: str) -> bool:
+    """Whether the service takes the key; False when it has nothing that could be asked for free.
+
+    Raises:
+        ProviderError: it does not take the key, or cannot be reached.
+    """
+    path = _ASKED.get(place.vendor.name, "/models")
+    if not path or not place.base:
+        return False
+    await _get(place, key, path)
+    return True
+
+
+async def list_models(place: Place, key: str) -> tuple[str, ...]:
+    """The ids of the models that the service has.
+
+    Raises:
+        ProviderError: it does not say.
+    """
+    found = await _get(place, key, "/models")
+    rows: Any = found.get("data") or found.get("models") if isinstance(found, dict) else found
+    if not isinstance(rows, list):
+        raise ProviderError(refusals.no_service(place.vendor, place.base))
+    names = (row.get("id") or row.get("name") for row in rows if isinstance(row, dict))
+    return tuple(name for name in names if isinstance(name, str))
+
+
+async def _get(place: Place, key: str, path: str) -> Any:
+    vendor = place.vendor
+    if vendor.dialect == "anthropic":
+        path = f"/v1{path}"
+    headers = [("accept", "application/json"), *vendor.headers]
+    if key:
+        bearer = vendor.key_header == "authorization"
+        headers.append((vendor.key_header, f"Bearer {key}" if bearer else key))
+    if vendor.dialect == "anthropic":
+        headers.append(("anthropic-version", VERSION))
+    client = HttpClient(place.env)
+    try:
+        async with client.send(Request("GET", place.base + path, tuple(headers)), _LIMITS) as response:
+            body = await response.read()
+            if response.status != 200:
+                raise refusals.refusal(
+                    response.status, response.headers, body, model="", vendor=vendor, base=place.base
+                )
+    except HttpFault as fault:
+        raise refusals.unreachable(fault, vendor=vendor, base=place.base) from fault
+    finally:
+        await client.close()
+    try:
+        return from_json(body)
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise ProviderError(refusals.no_service(vendor, place.base)) from error

@@ -1,0 +1,313 @@
+"""What a program may choose for a session, and the flags and variables that say the same."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from bridle.sdk.errors import CLIConnectionError
+from bridle.sdk.hook_types import HookMatcher
+from bridle.sdk.permissions import CanUseTool, PermissionMode
+from bridle.sdk.tools import SdkMcpTool, ToolServer
+from bridle.types.model import Provider
+from bridle.version import __version__
+
+EffortLevel = Literal["low", "medium", "high", "xhigh", "max"]
+SettingSource = Literal["user", "project", "local"]
+_FORBIDDEN_IN_SKILLS = set("(),*:\n") - {":"}
+
+
+class AgentDefinition(Struct):
+    """A sub-agent that the program defines."""
+
+    description: str
+    prompt: str
+    tools: list[str] | None = None
+    disallowedTools: list[str] | None = None
+    model: str | None = None
+    skills: list[str] | None = None
+    memory: Literal["user", "project", "local"] | None = None
+    mcpServers: list[str | dict[str, Any]] | None = None
+    initialPrompt: str | None = None
+    maxTurns: int | None = None
+    background: bool | None = None
+    effort: EffortLevel | int | None = None
+    permissionMode: PermissionMode | None = None
+
+
+class Options(Struct, kw_only=True):
+    """Everything that a session may be begun with; the names are those of the official Agent SDK."""
+
+    tools: list[str] | dict[str, Any] | None = None
+    allowed_tools: list[str] = []
+    system_prompt: str | Mapping[str, Any] | None = None
+    mcp_servers: Mapping[str, Any] | str | os.PathLike[str] = {}
+    strict_mcp_config: bool = False
+    permission_mode: PermissionMode | None = None
+    continue_conversation: bool = False
+    resume: str | None = None
+    session_id: str | None = None
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    disallowed_tools: list[str] = []
+    model: str | None = None
+    fallback_model: str | None = None
+    betas: Sequence[str] = []
+    permission_prompt_tool_name: str | None = None
+    cwd: str | os.PathLike[str] | None = None
+    cli_path: Any = None
+    """Not used: there is no program to start."""
+    settings: str | None = None
+    add_dirs: Sequence[str | os.PathLike[str]] = []
+    env: Mapping[str, str] = {}
+    extra_args: Mapping[str, str | None] = {}
+    max_buffer_size: int | None = None
+    """Not used: there is no pipe to read from."""
+    debug_stderr: Any = None
+    """Not used, as in the official SDK."""
+    stderr: Callable[[str], None] | None = None
+    """Hears what would stand on standard error; otherwise it is dropped."""
+    can_use_tool: CanUseTool | None = None
+    hooks: Mapping[Any, Sequence[HookMatcher]] | None = None
+    user: str | None = None
+    include_partial_messages: bool = False
+    include_hook_events: bool = False
+    forward_subagent_text: bool = False
+    verbatim_prompts: bool = False
+    fork_session: bool = False
+    resume_session_at: str | None = None
+    resume_drops_turn: str | None = None
+    agents: Mapping[str, AgentDefinition] | None = None
+    setting_sources: Sequence[SettingSource] | None = None
+    skills: list[str] | Literal["all"] | None = None
+    sandbox: Mapping[str, Any] | None = None
+    plugins: Sequence[Mapping[str, Any]] = []
+    max_thinking_tokens: int | None = None
+    thinking: Mapping[str, Any] | None = None
+    effort: EffortLevel | None = None
+    output_format: Mapping[str, Any] | None = None
+    enable_file_checkpointing: bool = False
+    session_store: Any = None
+    session_store_flush: Literal["batched", "eager"] = "batched"
+    load_timeout_ms: int = 60_000
+    task_budget: Mapping[str, int] | None = None
+    client_app: str | None = None
+    custom_tools: Sequence[SdkMcpTool] = []
+    """Tools of the program without a server around them: they are named `mcp__tools__<name>`."""
+    provider: Provider | None = None
+    """Who answers instead of the model's own service, for tests and for models of one's own."""
+
+    def replace(self, **changes: Any) -> "Options":
+        """The same options but for these."""
+        return msgspec.structs.replace(self, **changes)
+
+
+def working_folder(options: Options) -> str:
+    """Where the session works.
+
+    Raises:
+        CLIConnectionError: there is no such folder.
+    """
+    cwd = os.path.abspath(os.fspath(options.cwd)) if options.cwd is not None else os.getcwd()
+    if not os.path.isdir(cwd):
+        raise CLIConnectionError(f"Working directory does not exist: {cwd}")
+    return cwd
+
+
+def variables(options: Options, inherited: Mapping[str, str], cwd: str) -> dict[str, str]:
+    """The environment of the session; that of the process is not touched."""
+    env = {name: value for name, value in inherited.items() if name != "CLAUDECODE"}
+    env |= {"CLAUDE_CODE_ENTRYPOINT": "sdk-py", **options.env, "CLAUDE_AGENT_SDK_VERSION": __version__}
+    env["PWD"] = cwd
+    env.pop("CLAUDE_CODE_SDK_READS_SESSION_STATE", None)
+    if options.client_app is not None:
+        env["CLAUDE_AGENT_SDK_CLIENT_APP"] = options.client_app
+    if options.enable_file_checkpointing:
+        env["CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"] = "true"
+    return env
+
+
+def flags(options: Options, cwd: str) -> list[str]:
+    """The command line that asks for the same session.
+
+    Raises:
+        CLIConnectionError: an option cannot be had inside the process, or cannot be read.
+        ValueError: options contradict each other.
+    """
+    _refuse(options)
+    allowed, sources = _with_skills(options)
+    words = ["--output-format=stream-json", "--verbose", "--input-format=stream-json"]
+    words += _prompt_flags(options, cwd)
+    if options.tools is not None:
+        named_tools = ",".join(options.tools) if isinstance(options.tools, list) else "default"
+        words.append(f"--tools={named_tools}")
+    named: Mapping[str, object] = {
+        "allowedTools": ",".join(allowed) or None,
+        "disallowedTools": ",".join(options.disallowed_tools) or None,
+        "max-turns": options.max_turns or None,
+        "max-budget-usd": options.max_budget_usd,
+        "task-budget": None if options.task_budget is None else options.task_budget["total"],
+        "model": options.model,
+        "fallback-model": options.fallback_model,
+        "betas": ",".join(options.betas) or None,
+        "permission-prompt-tool": "stdio" if options.can_use_tool else options.permission_prompt_tool_name,
+        "permission-mode": options.permission_mode,
+        "resume": options.resume or None,
+        "session-id": options.session_id or None,
+        "settings": _settings(options, cwd),
+        "resume-session-at": options.resume_session_at or None,
+        "resume-drops-turn": options.resume_drops_turn,
+        "setting-sources": None if sources is None else ",".join(sources),
+        "effort": options.effort,
+        "mcp-config": _server_config(options),
+        **_thinking(options),
+    }
+    words += (f"--{name}={value}" for name, value in named.items() if value is not None)
+    words += (f"--add-dir={os.fspath(folder)}" for folder in options.add_dirs)
+    words += (f"--plugin-dir={plugin['path']}" for plugin in options.plugins)
+    switches = {
+        "continue": options.continue_conversation,
+        "include-partial-messages": options.include_partial_messages,
+        "include-hook-events": options.include_hook_events,
+        "strict-mcp-config": options.strict_mcp_config,
+        "fork-session": options.fork_session,
+    }
+    words += (f"--{name}" for name, on in switches.items() if on)
+    for name, value in options.extra_args.items():
+        words.append(f"--{name}" if value is None else f"--{name}={value}")
+    return words
+
+
+def tool_servers(options: Options) -> dict[str, ToolServer]:
+    """The servers whose tools are functions of this program.
+
+    Raises:
+        CLIConnectionError: one is not made by `create_sdk_mcp_server` of this package.
+    """
+    found: dict[str, ToolServer] = {}
+    if options.custom_tools:
+        found["tools"] = ToolServer("tools", __version__, tuple(options.custom_tools))
+    given = options.mcp_servers
+    for name, config in given.items() if isinstance(given, Mapping) else ():
+        if config.get("type") != "sdk":
+            continue
+        instance = config.get("instance")
+        if not isinstance(instance, ToolServer):
+            raise CLIConnectionError(
+                f"The MCP server {name} is not one of bridle.sdk.create_sdk_mcp_server: make it with that, "
+                "or run it as a process of its own and give its command."
+            )
+        found[name] = instance
+    return found
+
+
+def introduction(options: Options, callback_ids: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """The request with which a program introduces itself."""
+    request: dict[str, Any] = {"subtype": "initialize", "hooks": callback_ids or None}
+    if options.agents:
+        request["agents"] = {
+            name: {key: value for key, value in msgspec.to_builtins(agent).items() if value is not None}
+            for name, agent in options.agents.items()
+        }
+    if isinstance(options.skills, list):
+        request["skills"] = options.skills
+    match options.output_format:
+        case {"type": "json_schema", "schema": schema} if schema is not None:
+            request["jsonSchema"] = schema
+        case _:
+            pass
+    if options.forward_subagent_text:
+        request["forwardSubagentText"] = True
+    prompt = options.system_prompt
+    if isinstance(prompt, Mapping) and isinstance(prompt.get("exclude_dynamic_sections"), bool):
+        request["excludeDynamicSections"] = prompt["exclude_dynamic_sections"]
+    return request
+
+
+def _refuse(options: Options) -> None:
+    if options.can_use_tool is not None and options.permission_prompt_tool_name:
+        raise ValueError(
+            "can_use_tool callback cannot be used with permission_prompt_tool_name. "
+            "Please use one or the other."
+        )
+    if options.permission_prompt_tool_name not in (None, "stdio"):
+        raise CLIConnectionError("Inside a process questions go to can_use_tool: give that instead.")
+    if options.user is not None:
+        raise CLIConnectionError("user cannot be honoured inside a process: start bridle as that user.")
+    if options.session_store is not None:
+        raise CLIConnectionError("session_store is not part of this version: transcripts are files.")
+    for plugin in options.plugins:
+        if plugin["type"] != "local":
+            raise ValueError(f"Unsupported plugin type: {plugin['type']}")
+
+
+def _with_skills(options: Options) -> tuple[list[str], list[str] | None]:
+    allowed = list(options.allowed_tools)
+    sources = None if options.setting_sources is None else [*options.setting_sources]
+    if options.skills is None:
+        return allowed, sources
+    names = ["Skill"] if options.skills == "all" else [f"Skill({_checked(name)})" for name in options.skills]
+    allowed += (name for name in names if name not in allowed)
+    return allowed, ["user", "project"] if sources is None else sources
+
+
+def _checked(skill: str) -> str:
+    if not skill or skill != skill.strip() or _FORBIDDEN_IN_SKILLS & set(skill):
+        raise ValueError(f"Not the exact name of a skill: {skill!r}")
+    return skill
+
+
+def _prompt_flags(options: Options, cwd: str) -> list[str]:
+    match options.system_prompt:
+        case None:
+            return ["--system-prompt="]
+        case str() as text:
+            return [f"--system-prompt={text}"]
+        case {"type": "file", "path": path}:
+            return [f"--system-prompt-file={os.path.join(cwd, path)}"]
+        case {"type": "custom", "prompt": text}:
+            return [f"--system-prompt={text}"]
+        case {"type": "preset", "append": text}:
+            return [f"--append-system-prompt={text}"]
+        case _:
+            return []
+
+
+def _settings(options: Options, cwd: str) -> str | None:
+    """The settings of the command line, with those of the sandbox in them."""
+    given = options.settings
+    if options.sandbox is None:
+        return given or None
+    values: dict[str, Any] = {}
+    try:
+        if given is not None and (text := given.strip()):
+            if not text.startswith("{"):
+                with open(os.path.join(cwd, text), encoding="utf-8-sig") as file:
+                    text = file.read()
+            values = msgspec.json.decode(text, type=dict[str, Any])
+    except (OSError, ValueError) as error:
+        raise CLIConnectionError(f"Failed to load settings: {error}") from error
+    return msgspec.json.encode({**values, "sandbox": options.sandbox}).decode()
+
+
+def _server_config(options: Options) -> str | None:
+    """The servers that are reached from outside; those of the program itself need no way in."""
+    given = options.mcp_servers
+    if not isinstance(given, Mapping):
+        return os.fspath(given) or None
+    outside = {name: config for name, config in given.items() if config.get("type") != "sdk"}
+    return msgspec.json.encode({"mcpServers": outside}).decode() if outside else None
+
+
+def _thinking(options: Options) -> dict[str, object]:
+    match options.thinking:
+        case None:
+            return {"max-thinking-tokens": options.max_thinking_tokens}
+        case {"type": "enabled", "budget_tokens": budget, **rest}:
+            return {"max-thinking-tokens": budget, "thinking-display": rest.get("display")}
+        case {"type": kind, **rest}:
+            return {"thinking": kind, "thinking-display": rest.get("display")}
+        case _:
+            raise ValueError('thinking needs a type: {"type": "adaptive"}')

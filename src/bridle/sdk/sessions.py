@@ -1,0 +1,109 @@
+"""Conversations on disk, with the functions of the official Agent SDK."""
+
+import os
+
+from msgspec import Struct
+
+from bridle.host.paths import project_dir
+from bridle.sessions import keeping, listing
+from bridle.sessions.identity import is_uuid
+from bridle.sessions.keeping import Spoken as SessionMessage
+from bridle.sessions.listing import SessionInfo as SDKSessionInfo
+from bridle.types.errors import SessionError
+
+
+class ForkSessionResult(Struct):
+    session_id: str
+
+
+def list_sessions(
+    directory: str | None = None, limit: int | None = None, offset: int = 0, include_worktrees: bool = True
+) -> list[SDKSessionInfo]:
+    """The conversations of a folder and its git worktrees, or of all folders; the newest first."""
+    return listing.list_sessions(
+        os.environ, directory=directory, limit=limit, offset=offset, include_worktrees=include_worktrees
+    )
+
+
+def get_session_info(session_id: str, directory: str | None = None) -> SDKSessionInfo | None:
+    """What a list shows of one conversation."""
+    path = listing.locate(session_id, os.environ, directory)
+    return None if path is None else listing.read_info(path, directory)
+
+
+def get_session_messages(
+    session_id: str, directory: str | None = None, limit: int | None = None, offset: int = 0
+) -> list[SessionMessage]:
+    """What was said, oldest first."""
+    return keeping.messages(session_id, os.environ, directory=directory, limit=limit, offset=offset)
+
+
+def rename_session(session_id: str, title: str, directory: str | None = None) -> None:
+    """Give a conversation a title.
+
+    Raises:
+        ValueError: the id is no UUID, or the title is blank.
+        FileNotFoundError: there is no such conversation.
+    """
+    try:
+        keeping.rename(session_id, title, os.environ, directory=directory)
+    except SessionError as error:
+        raise _translated(error) from error
+
+
+def tag_session(session_id: str, tag: str | None, directory: str | None = None) -> None:
+    """Mark a conversation with a word, or with None take the mark away.
+
+    Raises:
+        ValueError: the id is no UUID, or nothing visible is in the word.
+        FileNotFoundError: there is no such conversation.
+    """
+    try:
+        keeping.tag(session_id, tag, os.environ, directory=directory)
+    except SessionError as error:
+        raise _translated(error) from error
+
+
+def delete_session(session_id: str, directory: str | None = None) -> None:
+    """Remove a conversation with all that was kept for it.
+
+    Raises:
+        ValueError: the id is no UUID.
+        FileNotFoundError: there is no such conversation.
+    """
+    try:
+        keeping.delete(session_id, os.environ, directory=directory)
+    except SessionError as error:
+        raise _translated(error) from error
+
+
+def fork_session(
+    session_id: str,
+    directory: str | None = None,
+    up_to_message_id: str | None = None,
+    title: str | None = None,
+) -> ForkSessionResult:
+    """Copy a conversation, up to a message or whole, under new ids.
+
+    Raises:
+        ValueError: an id is no UUID, or there is nothing to copy.
+        FileNotFoundError: there is no such conversation.
+    """
+    if up_to_message_id and not is_uuid(up_to_message_id):
+        raise ValueError(f"Invalid up_to_message_id: {up_to_message_id}")
+    try:
+        fresh = keeping.fork(
+            session_id, os.environ, directory=directory, up_to=up_to_message_id or None, title=title
+        )
+    except SessionError as error:
+        raise _translated(error) from error
+    return ForkSessionResult(fresh)
+
+
+def project_key_for_directory(directory: str | os.PathLike[str] | None = None) -> str:
+    """The name under which the conversations of a folder are kept."""
+    return os.path.basename(project_dir(os.fspath(directory or os.getcwd()), os.environ))
+
+
+def _translated(error: SessionError) -> Exception:
+    return FileNotFoundError(str(error)) if isinstance(error, keeping.Unknown) else ValueError(str(error))

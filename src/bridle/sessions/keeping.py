@@ -1,0 +1,208 @@
+"""What people do with conversations that are on disk: name, tag, copy, remove and read them."""
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.sessions.file_history import remove_copies
+from bridle.sessions.identity import is_uuid, timestamp
+from bridle.sessions.line import encode_line
+from bridle.sessions.listing import locate, read_info
+from bridle.sessions.reader import load
+from bridle.types.errors import SessionError
+from bridle.types.ids import new_uuid
+
+LONGEST_TITLE = 200
+_NOT_COPIED = ("teamName", "agentName", "slug", "sourceToolAssistantUUID")
+
+
+class Unknown(SessionError):
+    """There is no such conversation."""
+
+
+class Spoken(Struct, kw_only=True):
+    """A message of a conversation."""
+
+    type: str
+    uuid: str
+    session_id: str
+    message: Any
+    parent_tool_use_id: str | None = None
+    parent_agent_id: str | None = None
+
+
+def rename(session_id: str, title: str, env: Mapping[str, str], *, directory: str | None = None) -> None:
+    """Give a conversation a title; it may be in use.
+
+    Raises:
+        Unknown: there is no such conversation.
+        SessionError: the title is blank, or the file cannot be written.
+    """
+    if not (title := title.strip()):
+        raise SessionError("title must be non-empty")
+    row = {"type": "custom-title", "customTitle": title[:LONGEST_TITLE], "sessionId": session_id}
+    _append(_find(session_id, env, directory), row)
+
+
+def tag(session_id: str, word: str | None, env: Mapping[str, str], *, directory: str | None = None) -> None:
+    """Mark a conversation with a word, or with None take the mark away.
+
+    Raises:
+        Unknown: there is no such conversation.
+        SessionError: nothing visible is in the word, or the file cannot be written.
+    """
+    plain = "" if word is None else _visible(word).strip()
+    if word is not None and not plain:
+        raise SessionError("tag must be non-empty (use None to clear)")
+    _append(_find(session_id, env, directory), {"type": "tag", "tag": plain, "sessionId": session_id})
+
+
+def delete(session_id: str, env: Mapping[str, str], *, directory: str | None = None) -> None:
+    """Remove a conversation with all that was kept for it.
+
+    Raises:
+        Unknown: there is no such conversation.
+        SessionError: it cannot be removed.
+    """
+    import shutil
+
+    path = _find(session_id, env, directory)
+    try:
+        os.unlink(path)
+    except FileNotFoundError as error:
+        raise Unknown(f"Session {session_id} not found") from error
+    except OSError as error:
+        raise SessionError(f"Session {session_id} cannot be removed: {error.strerror}.") from error
+    shutil.rmtree(path.removesuffix(".jsonl"), ignore_errors=True)
+    remove_copies(session_id, env)
+
+
+def fork(
+    session_id: str,
+    env: Mapping[str, str],
+    *,
+    directory: str | None = None,
+    up_to: str | None = None,
+    title: str | None = None,
+) -> str:
+    """Copy a conversation, up to an entry or whole, under new ids, and return the id of the copy.
+
+    Raises:
+        Unknown: there is no such conversation.
+        SessionError: it is empty, has no such entry, or the copy cannot be written.
+    """
+    path = _find(session_id, env, directory)
+    chain = _chain(path)
+    if up_to is not None:
+        at = next((place for place, row in enumerate(chain) if row["uuid"] == up_to), None)
+        if at is None:
+            raise SessionError(f"Message {up_to} not found in session {session_id}")
+        chain = chain[: at + 1]
+    if not chain:
+        raise SessionError(f"Session {session_id} has no messages to fork")
+    fresh = new_uuid()
+    rows = _copied(chain, session_id, fresh)
+    named = (title or "").strip() or f"{_title(path) or 'Forked session'} (fork)"
+    rows.append({"type": "custom-title", "sessionId": fresh, "customTitle": named})
+    place = os.path.join(os.path.dirname(path), f"{fresh}.jsonl")
+    try:
+        with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(b"".join(map(encode_line, rows)))
+    except OSError as error:
+        raise SessionError(f"The copy {place} cannot be written: {error.strerror}.") from error
+    return fresh
+
+
+def messages(
+    session_id: str,
+    env: Mapping[str, str],
+    *,
+    directory: str | None = None,
+    limit: int | None = None,
+    offset: int = 0,
+) -> list[Spoken]:
+    """What was said, oldest first; nothing for a conversation that is not there."""
+    path = locate(session_id, env, directory)
+    if path is None:
+        return []
+    found = [
+        Spoken(type=row["type"], uuid=row["uuid"], session_id=row["sessionId"], message=row["message"])
+        for row in _chain(path)
+        if row["type"] in ("user", "assistant") and not (row.get("isMeta") or row.get("teamName"))
+    ]
+    return found[offset : offset + limit] if limit else found[offset:]
+
+
+def _find(session_id: str, env: Mapping[str, str], directory: str | None) -> str:
+    if not is_uuid(session_id):
+        raise SessionError(f"Invalid session_id: {session_id}")
+    if (path := locate(session_id, env, directory)) is None:
+        place = f" in project directory for {directory}" if directory else ""
+        raise Unknown(f"Session {session_id} not found{place}")
+    return path
+
+
+def _append(path: str, row: Mapping[str, object]) -> None:
+    line = encode_line(row)
+    try:
+        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            size = os.fstat(file).st_size
+            torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
+            # In one write, so that it cannot land in the middle of a line of whoever is in the conversation.
+            os.write(file, b"\n" + line if torn else line)
+        finally:
+            os.close(file)
+    except FileNotFoundError as error:
+        raise Unknown(f"{path} is gone") from error
+    except OSError as error:
+        raise SessionError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _chain(path: str) -> list[dict[str, Any]]:
+    try:
+        return load(path).chain
+    except OSError as error:
+        raise SessionError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _copied(chain: list[dict[str, Any]], session_id: str, fresh: str) -> list[dict[str, Any]]:
+    renamed = {row["uuid"]: new_uuid() for row in chain}
+    rows: list[dict[str, Any]] = []
+    for row in chain:
+        copy = {
+            **{key: value for key, value in row.items() if key not in _NOT_COPIED},
+            "uuid": renamed[row["uuid"]],
+            "parentUuid": rows[-1]["uuid"] if rows and row["parentUuid"] is not None else None,
+            "sessionId": fresh,
+            "forkedFrom": {"sessionId": session_id, "messageUuid": row["uuid"]},
+        }
+        if isinstance(logical := row.get("logicalParentUuid"), str):
+            copy["logicalParentUuid"] = renamed.get(logical)
+        rows.append(copy)
+    rows[-1]["timestamp"] = timestamp(time.time())
+    return rows
+
+
+def _title(path: str) -> str | None:
+    info = read_info(path)
+    return None if info is None else info.custom_title or info.first_prompt
+
+
+def _visible(word: str) -> str:
+    """The word without characters that nobody can see, which filters would trip over."""
+    import unicodedata
+
+    for _ in range(10):
+        before = word
+        word = "".join(
+            each
+            for each in unicodedata.normalize("NFKC", word)
+            if unicodedata.category(each) not in ("Cf", "Co", "Cn")
+        )
+        if word == before:
+            break
+    return word

@@ -1,0 +1,25 @@
+"""Begin to plan."""
+
+from msgspec import Struct
+
+from bridle.types.errors import ToolError
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+
+class EnterPlanModeInput(Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+@tool("EnterPlanMode", EnterPlanModeInput, parallel=lambda _: False)
+async def enter_plan_mode(input: EnterPlanModeInput, ctx: ToolContext) -> ToolOutput:
+    """Change nothing until the user has approved a plan."""
+    del input
+    if ctx.planning is None:
+        raise ToolError("Nobody can approve a plan here; go on without one.")
+    if ctx.planning.active:
+        return ToolOutput(content="You are planning already.", data={"message": "already planning"})
+    rules = ctx.planning.enter()
+    return ToolOutput(content=rules, data={"message": "The session is in plan mode.", "planMode": rules})
+
+
+TOOL = enter_plan_mode

@@ -1,0 +1,71 @@
+"""Hand in a plan."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from bridle.types.errors import ToolError
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+_LARGEST = 200_000
+_SHOWN = 40_000
+
+
+class AllowedPrompt(Struct, frozen=True):
+    tool: Literal["Bash"]
+    prompt: Annotated[str, Meta(min_length=1, description="A kind of action, such as: run the tests.")]
+
+
+class ExitPlanModeInput(Struct, frozen=True, forbid_unknown_fields=True):
+    allowedPrompts: Annotated[
+        list[AllowedPrompt] | None,
+        Meta(description="What the plan will have to run, to be approved with it."),
+    ] = None
+    plan: Annotated[str | None, Meta(description="Leave out; it is read from the plan file.")] = None
+    planFilePath: Annotated[str | None, Meta(description="Leave out.")] = None
+
+
+def _check(input: ExitPlanModeInput, ctx: ToolContext) -> None:
+    if ctx.planning is None:
+        raise ToolError("Nobody can approve a plan here; go on with the work.")
+    # An approval that chooses the next mode comes with the plan and has ended plan mode already.
+    if not ctx.planning.active and input.plan is None:
+        raise ToolError("You are not in plan mode, so there is nothing to leave; go on with the work.")
+    if ctx.planning.read() is None:
+        raise ToolError(f"There is no plan yet: write it to {ctx.planning.path} first.")
+
+
+@tool("ExitPlanMode", ExitPlanModeInput, parallel=lambda _: False, check=_check, max_result_chars=None)
+async def exit_plan_mode(input: ExitPlanModeInput, ctx: ToolContext) -> ToolOutput:
+    """Let the user decide on the plan."""
+    if ctx.planning is None:
+        raise ToolError("Nobody can approve a plan here; go on with the work.")
+    plan = ctx.planning.read() or ""
+    edited = input.plan is not None and input.plan.strip() not in ("", plan)
+    if input.plan is not None and edited:
+        plan = input.plan.strip()[:_LARGEST]
+        _save(plan, ctx)
+    mode = await ctx.planning.leave([msgspec.to_builtins(each) for each in input.allowedPrompts or ()])
+    how = "with changes of their own" if edited else "as it is"
+    text = plan if len(plan) <= _SHOWN else f"{plan[:_SHOWN]}\n…"
+    return ToolOutput(
+        content=f"The user approved the plan {how}. You may make changes now (mode {mode}). Carry it out, "
+        f"with a task list if it has more than a few steps. It is kept in {ctx.planning.path}.\n\n{text}",
+        data={"plan": plan, "filePath": ctx.planning.path, "isAgent": False, "planWasEdited": edited,
+              "planMode": "# Plan mode has ended"},
+    )  # fmt: skip
+
+
+def _save(plan: str, ctx: ToolContext) -> None:
+    if ctx.planning is None:
+        return
+    try:
+        ctx.planning.write(plan)
+    except OSError as error:
+        raise ToolError(
+            f"The edited plan cannot be saved to {ctx.planning.path}: {error.strerror}."
+        ) from error
+
+
+TOOL = exit_plan_mode

@@ -1,0 +1,104 @@
+"""What a slash command is: a name with a source, and what running it leads to."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+from bridle.types.block import UserBlock
+from bridle.types.permission import Rule
+
+CommandSource = Literal["builtin", "bundled", "managed", "user", "project", "plugin", "mcp", "package"]
+
+
+class Asks(Struct, frozen=True, kw_only=True, tag="asks"):
+    """The command stands for a prompt: this goes to the model, in a turn of its own."""
+
+    content: str | list[UserBlock]
+    shown: str
+    """What the user sees of it: the command as it was typed."""
+    rules: tuple[Rule, ...] = ()
+    """What is allowed for the length of the turn."""
+    model: str | None = None
+    effort: str | None = None
+    agent: str | None = None
+    """Run in an agent of its own of this type, instead of in the conversation."""
+
+
+class Says(Struct, frozen=True, tag="says"):
+    """The command is done; this is what it has to say, to the user and not to the model."""
+
+    text: str = ""
+    is_error: bool = False
+
+
+class Shows(Struct, frozen=True, kw_only=True, tag="shows"):
+    """The command opens a view; `text` says the same where there is no screen."""
+
+    view: str
+    arguments: str = ""
+    text: str = ""
+
+
+class Resets(Struct, frozen=True, kw_only=True, tag="resets"):
+    """The conversation is another one from here on."""
+
+    session_id: str | None = None
+    """The conversation to go on with; None for a new one."""
+    trigger: Literal["clear", "resume", "branch", "rewind"] = "clear"
+    name: str | None = None
+
+
+class Leaves(Struct, frozen=True, tag="leaves"):
+    """The program ends."""
+
+
+CommandResult = Asks | Says | Shows | Resets | Leaves
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    name: str
+    """Without the slash; plugin and folder names come first, joined by colons."""
+    description: str
+    run: Callable[[str, Any], Awaitable[CommandResult]]
+    """Called with the rest of the line and the context that the layer of commands defines."""
+    source: CommandSource = "builtin"
+    origin: str = ""
+    """The file, plugin or server that it comes from."""
+    argument_hint: str = ""
+    aliases: tuple[str, ...] = ()
+    complete: Callable[[str], tuple[str, ...]] | None = None
+    """Arguments that fit what was typed so far."""
+    screen_only: bool = False
+    hidden: bool = False
+    at_once: bool = False
+    """Runs also while a turn does."""
+    tokens: int = 0
+    """What its mention costs in every request."""
+
+    def listing(self) -> Mapping[str, Any]:
+        """The command as hosts are told of it."""
+        listed: dict[str, Any] = {
+            "name": self.name,
+            "description": self.description,
+            "argumentHint": self.argument_hint,
+        }
+        if self.aliases:
+            listed["aliases"] = list(self.aliases)
+        if self.source == "builtin":
+            listed["builtin"] = True
+        return listed
+
+
+class Commands(Protocol):
+    """The commands of a session; they may change while it runs."""
+
+    def all(self) -> tuple[Command, ...]: ...
+
+    def find(self, name: str) -> Command | None:
+        """A command by its name or one of its other names."""
+        ...
+
+    def nearest(self, name: str) -> str | None:
+        """The name that somebody probably meant."""
+        ...

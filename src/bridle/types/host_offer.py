@@ -1,0 +1,35 @@
+"""What a host program brings to a session when it introduces itself."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+
+class HostServers(Struct, frozen=True, kw_only=True):
+    """MCP servers inside the host program, reached over the control protocol."""
+
+    names: tuple[str, ...] = ()
+    configs: Mapping[str, Mapping[str, Any]] = {}
+    """Settings of some of them, by name: `timeout`, `tools`."""
+    manifests: Mapping[str, Mapping[str, Any]] = {}
+    """What some of them would answer to `initialize` and the first `tools/list`, by name."""
+
+
+class HostOffer(Struct, frozen=True, kw_only=True):
+    """Kept as it came, for the parts that know what to do with it."""
+
+    agents: Mapping[str, Mapping[str, Any]] = {}
+    """Definitions of sub-agents by name."""
+    skills: tuple[str, ...] | None = None
+    """The only skills that the model is told of; None for all."""
+    servers: HostServers = HostServers()
+    plan_mode_instructions: str | None = None
+    tool_aliases: Mapping[str, str] = {}
+    prompt_suggestions: bool = False
+    agent_progress_summaries: bool = False
+    forward_subagent_text: bool = False
+    per_task_stop: bool = False
+    """The host lets people stop single tasks, so an interrupt spares the others."""
+    dialog_kinds: tuple[str, ...] = ()
+    """Dialogs that the host can show."""

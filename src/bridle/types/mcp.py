@@ -1,0 +1,307 @@
+"""MCP servers as everybody sees them: how each is reached, how it fares, and what may be asked of them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+from bridle.types.tool import Tool
+
+Scope = Literal["local", "project", "user", "plugin", "managed", "dynamic"]
+"""Where a server is configured; `dynamic` is the command line or a host program."""
+
+TURNED_OFF = "turned off"
+"""The one reason for not starting a server that the user can take back while the session runs."""
+
+Status = Literal["connected", "failed", "needs-auth", "pending", "disabled"]
+
+
+def normalised(name: str) -> str:
+    """A name with every character that a tool name cannot have made an underscore."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
+
+
+class OAuthSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a configuration fixes about logging in to a server."""
+
+    client_id: str | None = None
+    callback_port: int | None = None
+    auth_server_metadata_url: str | None = None
+    scopes: str | tuple[str, ...] | None = None
+    xaa: bool | None = None
+
+
+class StdioServer(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="stdio"):
+    """A program that is started and spoken to over its standard streams."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    timeout: float | None = None
+    """The longest a call may take, in milliseconds."""
+    always_load: bool = False
+    """Its tools are always part of a request, so the first request waits for them."""
+
+
+class HttpServer(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="http"):
+    """A server behind one address (streamable HTTP)."""
+
+    url: str
+    headers: dict[str, str] = {}
+    headers_helper: str | None = None
+    """A command that prints more headers as a JSON object."""
+    oauth: OAuthSettings | None = None
+    timeout: float | None = None
+    always_load: bool = False
+
+
+class SseServer(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="sse"):
+    """A server with an event stream and an address for messages: the older HTTP transport."""
+
+    url: str
+    headers: dict[str, str] = {}
+    headers_helper: str | None = None
+    oauth: OAuthSettings | None = None
+    timeout: float | None = None
+    always_load: bool = False
+
+
+class WebSocketServer(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="ws"):
+    url: str
+    headers: dict[str, str] = {}
+    headers_helper: str | None = None
+    oauth: OAuthSettings | None = None
+    timeout: float | None = None
+    always_load: bool = False
+
+
+class SdkServer(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="sdk"):
+    """A server inside the host program, reached over the control protocol."""
+
+    name: str
+    timeout: float | None = None
+    always_load: bool = False
+
+
+class IdeSseServer(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="sse-ide"):
+    """An editor on this machine that lets itself be read and steered."""
+
+    url: str
+    ide_name: str = ""
+    timeout: float | None = None
+    always_load: bool = False
+
+
+class IdeWebSocketServer(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="ws-ide"):
+    url: str
+    ide_name: str = ""
+    auth_token: str | None = None
+    timeout: float | None = None
+    always_load: bool = False
+
+
+ServerConfig = (
+    StdioServer | HttpServer | SseServer | WebSocketServer | SdkServer | IdeSseServer | IdeWebSocketServer
+)
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """A configured server."""
+
+    name: str
+    config: ServerConfig
+    """With variables filled in."""
+    scope: Scope
+    file: str = ""
+    """Where it is written down; empty when it is in no file."""
+    off: str = ""
+    """Why it is not started, when it is not: turned off, not approved, refused by policy."""
+
+    @property
+    def source(self) -> str:
+        """What programs are told about where it comes from."""
+        return "sdk" if isinstance(self.config, SdkServer) else self.scope
+
+
+class ServerInfo(Struct, frozen=True, kw_only=True):
+    """What a server says of itself."""
+
+    name: str
+    version: str = ""
+    title: str | None = None
+
+
+class ToolFacts(Struct, frozen=True, kw_only=True):
+    """A tool of a server under the name that the server gave it."""
+
+    name: str
+    description: str = ""
+    read_only: bool | None = None
+    destructive: bool | None = None
+    open_world: bool | None = None
+
+
+class ServerState(Struct, frozen=True, kw_only=True):
+    """How a server fares."""
+
+    name: str
+    status: Status
+    scope: Scope
+    source: str
+    config: ServerConfig
+    info: ServerInfo | None = None
+    protocol: str | None = None
+    """The revision that both sides agreed on."""
+    error: str | None = None
+    attempt: int = 0
+    """How many times a lost connection has been tried again."""
+    tools: tuple[ToolFacts, ...] = ()
+    log: str = ""
+    """The end of what the server wrote for people: standard error and log messages."""
+
+
+class Replaced(Struct, frozen=True, kw_only=True):
+    """What changed when a host replaced the servers that it had set."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    errors: Mapping[str, str] = {}
+
+
+class Resource(Struct, frozen=True, kw_only=True):
+    server: str
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    template: bool = False
+    """`uri` is a pattern (RFC 6570) and not an address."""
+
+
+class PromptArgument(Struct, frozen=True, kw_only=True):
+    name: str
+    description: str | None = None
+    required: bool = False
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """A prompt that a server offers as a command."""
+
+    server: str
+    name: str
+    command: str
+    """`mcp__<server>__<prompt>`, without the slash."""
+    title: str | None = None
+    description: str | None = None
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+class McpServers(Protocol):
+    """All servers of a session."""
+
+    def status(self) -> tuple[ServerState, ...]: ...
+
+    def tools(self) -> Sequence[Tool]:
+        """The tools of the servers that are connected, or about to be again, in the order of their names."""
+        ...
+
+    def resources(self, server: str | None = None) -> tuple[Resource, ...]: ...
+
+    def prompts(self) -> tuple[Prompt, ...]: ...
+
+    def instructions(self) -> Mapping[str, str]:
+        """What each connected server wants the model to know about using it, by name and bounded."""
+        ...
+
+    async def settle(self) -> None:
+        """Wait a short while until the servers that the first request should know are connected or failed."""
+        ...
+
+    async def ready(self, names: Sequence[str] | None, seconds: float) -> "tuple[ServerState, ...]":
+        """How these servers (None for all) fare once none is being connected, or the time is over."""
+        ...
+
+    async def reconnect(self, name: str) -> None:
+        """Connect anew.
+
+        Raises:
+            McpError: there is no such server, or it cannot be reached.
+        """
+        ...
+
+    async def toggle(self, name: str, *, enabled: bool) -> None:
+        """Turn a server off, or on again.
+
+        Raises:
+            McpError: there is no such server, or it cannot be reached.
+        """
+        ...
+
+    async def set_servers(self, configs: Mapping[str, Any]) -> Replaced:
+        """Replace the servers that a host set before; `configs` is plain JSON by name."""
+        ...
+
+    def message(self, name: str, message: Mapping[str, Any]) -> None:
+        """Take a message that a server inside the host program sends on its own."""
+        ...
+
+    async def call(
+        self, server: str, tool: str, input: Mapping[str, Any], *, call_id: str | None = None
+    ) -> dict[str, Any]:
+        """Call a tool by the name that its server gave it; the answer is the server's, verbatim.
+
+        Raises:
+            McpError: the server is not connected, refused, or did not answer in time.
+        """
+        ...
+
+    async def read_resource(self, server: str, uri: str) -> dict[str, Any]:
+        """Read a resource; the answer is the server's, verbatim.
+
+        Raises:
+            McpError: the server is not connected, refused, or did not answer in time.
+        """
+        ...
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """Fill in a prompt; the answer is the server's, verbatim.
+
+        Raises:
+            McpError: the server is not connected, refused, or did not answer in time.
+        """
+        ...
+
+    async def complete(
+        self, server: str, reference: Mapping[str, Any], argument: tuple[str, str]
+    ) -> tuple[str, ...]:
+        """Values that would complete an argument (name, text so far) of a prompt or resource template.
+
+        Raises:
+            McpError: the server is not connected, refused, or did not answer in time.
+        """
+        ...
+
+    def add_sdk(
+        self,
+        names: Sequence[str],
+        *,
+        configs: Mapping[str, Mapping[str, Any]] | None = None,
+        manifests: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        """Connect servers inside the host program, besides those that are there.
+
+        `configs` has settings of some by name, `manifests` what some would answer to `initialize` and the
+        first `tools/list`.
+        """
+        ...
+
+    def roots_changed(self) -> None:
+        """Tell the servers that the working folders are others now."""
+        ...
+
+    async def close(self) -> None:
+        """End every connection and every program that was started for one."""
+        ...

@@ -1,0 +1,154 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from bridle.commands.histories import rewind_points
+from bridle.providers.scripted import says
+from bridle.types.command import Resets, Says, Shows
+from bridle.types.errors import SessionError, UsageError
+from bridle.types.event import CompactionFinished, SessionNamed
+from tests.fakes.commanded import Commanded
+from tests.fakes.engine import requests
+
+_SUMMARY = says("<summary>They spoke of apples.</summary>")
+
+
+def _sent(commanded: Commanded) -> str:
+    return json.dumps(requests(commanded.server.runtime)[-1].messages)
+
+
+async def test_compacting_puts_a_summary_in_the_place_of_what_was_said(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("Hm."), _SUMMARY, says("ok")])
+    await commanded.prompt("apples are red")
+    before = commanded.session.id
+    outcome = await commanded.prompt("/compact keep the colors")
+    assert (outcome.text, outcome.num_turns, outcome.is_error) == ("", 0, False)
+    assert "keep the colors" in _sent(commanded)
+    assert len(commanded.said) == 1 and "uncompact" in commanded.said[0]
+    assert commanded.session.id == before
+    await commanded.prompt("and now?")
+    assert "They spoke of apples." in _sent(commanded) and "apples are red" not in _sent(commanded)
+
+
+async def test_compacting_nothing_is_an_error_that_changes_nothing(tmp_path: Path):
+    commanded = Commanded(tmp_path)
+    outcome = await commanded.prompt("/compact")
+    assert outcome.is_error and commanded.session.entries == []
+    (finished,) = commanded.channel.of(CompactionFinished)
+    assert finished.error is not None
+
+
+async def test_a_compaction_can_be_taken_back(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("Hm."), _SUMMARY, says("ok")])
+    await commanded.prompt("apples are red", "/compact", "/uncompact", "go on")
+    assert "apples are red" in _sent(commanded)
+    assert (await commanded.prompt("/uncompact")).is_error
+
+
+async def test_pins_are_kept_listed_and_let_go(tmp_path: Path):
+    commanded = Commanded(tmp_path)
+    await commanded.run("/pin never touch main")
+    (pin,) = commanded.session.state.ledger.pins
+    assert pin.text == "never touch main"
+    listed = await commanded.run("/pin list")
+    assert isinstance(listed, Shows) and pin.id in listed.text
+    assert isinstance(await commanded.run(f"/pin remove {pin.id}"), Says)
+    assert commanded.session.state.ledger.pins == ()
+    with pytest.raises(UsageError):
+        await commanded.run("/pin remove nothing")
+
+
+async def test_branching_goes_on_in_a_copy_and_leaves_the_original(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("one"), says("two")])
+    await commanded.prompt("apples")
+    original, rows = commanded.session.id, len(commanded.rows())
+    outcome = await commanded.prompt("/branch other way")
+    assert not outcome.is_error and commanded.session.id != original
+    await commanded.prompt("pears")
+    assert "apples" in _sent(commanded)
+    assert "pears" not in "".join(commanded.rows(original))
+    assert len(commanded.rows(original)) >= rows and "pears" in "".join(commanded.rows())
+
+
+async def test_forking_copies_and_stays(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("one")])
+    await commanded.prompt("apples")
+    before = commanded.session.id
+    said = await commanded.run("/fork")
+    assert isinstance(said, Says) and "--resume" in said.text
+    copy = said.text.split()[-1]
+    assert commanded.session.id == before and "apples" in "".join(commanded.rows(copy))
+
+
+async def test_copying_nothing_is_refused(tmp_path: Path):
+    with pytest.raises(SessionError):
+        await Commanded(tmp_path).run("/branch")
+
+
+async def test_resuming_goes_on_with_an_earlier_conversation_by_name(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("one"), says("two"), says("three")])
+    await commanded.prompt("apples", "/rename fruit")
+    first = commanded.session.id
+    await commanded.prompt("/clear", "tools")
+    listed = await commanded.run("/resume")
+    assert isinstance(listed, Shows) and first in listed.text and "(this one)" in listed.text
+    assert await commanded.run("/resume fruit") == Resets(session_id=first, trigger="resume")
+    outcome = await commanded.prompt("/resume fruit")
+    assert commanded.session.id == first and "fruit" in outcome.text
+    assert outcome.total_cost_usd > 0
+    await commanded.prompt("go on")
+    assert "apples" in _sent(commanded) and "tools" not in _sent(commanded)
+    with pytest.raises(SessionError):
+        await commanded.run("/resume nothing like it")
+
+
+async def test_renaming_is_bounded_and_told(tmp_path: Path):
+    commanded = Commanded(tmp_path)
+    await commanded.run(f"/rename {'long ' * 100}")
+    (named,) = commanded.channel.of(SessionNamed)
+    assert len(named.title) <= 200
+
+
+async def test_a_name_can_be_left_to_the_model(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("one"), says("`red-apples`")])
+    await commanded.prompt("apples", "/rename")
+    assert commanded.channel.of(SessionNamed)[0].title == "red-apples"
+
+
+async def test_a_question_on_the_side_leaves_no_trace(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("one"), says("Red."), says("two")])
+    await commanded.prompt("apples")
+    cost = commanded.session.total_cost_usd
+    outcome = await commanded.prompt("/btw what color?")
+    assert outcome.text == "Red." and commanded.session.total_cost_usd > cost
+    assert "apples" in _sent(commanded)
+    await commanded.prompt("go on")
+    assert "what color?" not in _sent(commanded)
+
+
+async def test_a_recap_is_one_line(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("one"), says("Apples.\nAll red.")])
+    assert (await commanded.prompt("apples", "/recap")).text == "Apples. All red."
+
+
+async def test_rewinding_takes_the_conversation_back_to_before_a_prompt(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("one"), says("two"), says("three")])
+    await commanded.prompt("apples", "pears")
+    points = rewind_points(commanded.context)
+    assert [point.text for point in points] == ["pears", "apples"]
+    listed = await commanded.run("/rewind")
+    assert isinstance(listed, Shows) and "1  pears" in listed.text
+    await commanded.prompt("/rewind 1", "plums")
+    assert "apples" in _sent(commanded) and "pears" not in _sent(commanded)
+    with pytest.raises(UsageError):
+        await commanded.run("/rewind 99")
+    with pytest.raises(UsageError):
+        await commanded.run("/rewind 1 code")
+
+
+async def test_rewinding_may_sum_up_what_came_before(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("one"), says("two"), _SUMMARY, says("three")])
+    await commanded.prompt("apples are red", "pears", "/rewind 1 summary", "go on")
+    sent = _sent(commanded)
+    assert "They spoke of apples." in sent and "pears" in sent and "apples are red" not in sent

@@ -1,0 +1,453 @@
+"""What every dialect owes its caller, spoken to a server that follows its vendor's public schema."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import pytest
+
+from bridle.providers.connect import Providers
+from bridle.providers.event_stream import write
+from bridle.types.errors import ProviderError, StreamBroken
+from bridle.types.history import History
+from bridle.types.model import (
+    BlockClosed,
+    BlockOpened,
+    Completed,
+    ModelEvent,
+    ModelRequest,
+    PieceArrived,
+    Provider,
+    Started,
+    TextArrived,
+    Thinking,
+    ThinkingArrived,
+    ToolDefinition,
+)
+from tests.fakes.bedrock_server import CREDENTIALS, BedrockApi, MessagesApi, VertexApi
+from tests.fakes.gemini_server import GeminiApi
+from tests.fakes.model_server import Api, ModelServer, Script, answer, call, refusal, thought
+from tests.fakes.openai_server import ChatApi, ResponsesApi
+
+_KEY = "test-key"
+_TOKEN = {"CLOUDSDK_AUTH_ACCESS_TOKEN": _KEY, "ANTHROPIC_VERTEX_PROJECT_ID": "p1"}
+_AWS = {
+    "AWS_ACCESS_KEY_ID": CREDENTIALS.access_key,
+    "AWS_SECRET_ACCESS_KEY": CREDENTIALS.secret_key,
+    "AWS_SESSION_TOKEN": CREDENTIALS.session_token or "",
+    "AWS_REGION": "eu-central-1",
+}
+
+
+class Case(NamedTuple):
+    """A dialect, who speaks it, and where it differs in what it can carry."""
+
+    model: str
+    api: Callable[[], Api]
+    env: Mapping[str, str]
+    """Variables; {} stands for the address of the server."""
+    own: Mapping[str, Mapping[str, str]] = {}
+    unknown: bytes = b'event: brand_new\ndata: {"type":"brand_new","delta":{"x":1}}\n\n'
+    whole_calls: bool = False
+    """Calls come in one piece."""
+
+    def variables(self, url: str) -> dict[str, str]:
+        return {name: value.replace("{}", url) for name, value in self.env.items()}
+
+    def entries(self, url: str) -> dict[str, Any]:
+        return {
+            name: {key: value.replace("{}", url) for key, value in entry.items()}
+            for name, entry in self.own.items()
+        }
+
+
+CASES: Mapping[str, Case] = {
+    "chat": Case(
+        "openai/gpt-5",
+        ChatApi,
+        {"OPENAI_BASE_URL": "{}/v1", "OPENAI_API_KEY": _KEY},
+        unknown=b'data: {"id":"x","object":"brand.new","choices":[]}\n\n',
+    ),
+    "azure": Case(
+        "azure/gpt-5",
+        ChatApi,
+        {"AZURE_OPENAI_ENDPOINT": "{}", "AZURE_OPENAI_API_KEY": _KEY},
+        unknown=b'data: {"id":"","choices":[],"prompt_filter_results":[]}\n\n',
+    ),
+    "responses": Case(
+        "openai/gpt-5",
+        ResponsesApi,
+        {"OPENAI_API_KEY": _KEY},
+        {"openai/gpt-5": {"baseUrl": "{}/v1"}},
+        unknown=b'event: response.brand_new\ndata: {"type":"response.brand_new","delta":{"x":1}}\n\n',
+    ),
+    "gemini": Case(
+        "gemini/gemini-2.5-pro",
+        GeminiApi,
+        {"GOOGLE_GEMINI_BASE_URL": "{}/v1beta", "GEMINI_API_KEY": _KEY},
+        unknown=b'data: {"brandNew":{"x":1}}\r\n\r\n',
+        whole_calls=True,
+    ),
+    "vertex-gemini": Case(
+        "vertex/gemini-2.5-pro",
+        lambda: GeminiApi(header="authorization", value=f"Bearer {_KEY}"),
+        {"ANTHROPIC_VERTEX_BASE_URL": "{}/v1", **_TOKEN},
+        unknown=b'data: {"brandNew":{"x":1}}\r\n\r\n',
+        whole_calls=True,
+    ),
+    "vertex-claude": Case(
+        "vertex/claude-sonnet-4-5",
+        VertexApi,
+        {"ANTHROPIC_VERTEX_BASE_URL": "{}/v1", **_TOKEN},
+    ),
+    "bedrock": Case(
+        "bedrock/claude-sonnet-4-5",
+        BedrockApi,
+        {"ANTHROPIC_BEDROCK_BASE_URL": "{}", **_AWS},
+        unknown=write({":event-type": "brandNew", ":message-type": "event"}, b"{}"),
+    ),
+    "messages": Case(
+        "minimax/minimax-m2",
+        MessagesApi,
+        {"MINIMAX_BASE_URL": "{}", "MINIMAX_API_KEY": _KEY},
+    ),
+    "anthropic": Case(
+        "claude-sonnet-4-5",
+        MessagesApi,
+        {"ANTHROPIC_BASE_URL": "{}", "ANTHROPIC_API_KEY": _KEY},
+    ),
+}
+
+
+class Bench:
+    """A provider and the server that it asks."""
+
+    def __init__(self, name: str, server: ModelServer) -> None:
+        self.case = CASES[name]
+        self.name = name
+        self.server = server
+        self.made = Providers(self.case.variables(server.url), self.case.entries(server.url))
+
+    @property
+    def provider(self) -> Provider:
+        return self.made
+
+    def request(self, *messages: Any, **fields: Any) -> ModelRequest:
+        asked: tuple[Any, ...] = messages or ({"role": "user", "content": "list the python files"},)
+        history = History.of(*asked)
+        given: dict[str, Any] = {"model": self.case.model, "max_tokens": 1000, "tools": TOOLS, **fields}
+        return ModelRequest(history=history, **given)
+
+    async def ask(self, step: Script, request: ModelRequest | None = None) -> list[ModelEvent]:
+        self.server.script(step)
+        async with asyncio.timeout(5):
+            return [event async for event in self.provider.stream(request or self.request())]
+
+    async def fail(self, step: Script, request: ModelRequest | None = None) -> ProviderError:
+        with pytest.raises(ProviderError) as caught:
+            await self.ask(step, request)
+        return caught.value
+
+
+TOOLS: tuple[ToolDefinition, ...] = (
+    {
+        "name": "Read",
+        "description": "Read a file.",
+        "input_schema": {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {
+                "file_path": {"type": "string"},
+                "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+                "tags": {"type": "array", "items": {"$ref": "#/$defs/Tag"}},
+            },
+            "required": ["file_path"],
+            "additionalProperties": False,
+            "$defs": {"Tag": {"type": "object", "properties": {"kind": {"const": "x"}}}},
+        },
+    },
+    {"name": "Stop", "description": "Stop.", "input_schema": {"type": "object", "properties": {}}},
+)
+ANSWER = (
+    thought("Let me look."),
+    "Reading two files.",
+    call("Read", "call_1", file_path="/a/ä→🙂", limit=3),
+    call("Stop", "call_2"),
+)
+
+
+@pytest.fixture(params=CASES)
+async def bench(request: pytest.FixtureRequest) -> AsyncGenerator[Bench, None]:
+    async with ModelServer(CASES[request.param].api()) as server:
+        made = Bench(request.param, server)
+        yield made
+        await made.made.close()
+
+
+def blocks_of(events: list[ModelEvent]) -> list[Any]:
+    return [_plain(event.block) for event in events if isinstance(event, BlockClosed)]
+
+
+def _plain(block: Any) -> Any:
+    """What a block means, whoever wrote it."""
+    match block["type"]:
+        case "thinking":
+            return {"type": "thinking", "thinking": block["thinking"]}
+        case _:
+            return {key: value for key, value in block.items() if key != "bridle"}
+
+
+EXPECTED = [
+    {"type": "thinking", "thinking": "Let me look."},
+    {"type": "text", "text": "Reading two files."},
+    {"type": "tool_use", "id": "call_1", "name": "Read", "input": {"file_path": "/a/ä→🙂", "limit": 3}},
+    {"type": "tool_use", "id": "call_2", "name": "Stop", "input": {}},
+]
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_text_thoughts_and_parallel_calls_become_blocks(bench: Bench, streamed: bool):
+    events = await bench.ask(answer(*ANSWER), bench.request(stream=streamed))
+    assert blocks_of(events) == EXPECTED
+    assert all(event.flaw is None for event in events if isinstance(event, BlockClosed))
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_events_come_in_the_order_of_a_messages_api_stream(bench: Bench, streamed: bool):
+    events = await bench.ask(answer(*ANSWER), bench.request(stream=streamed))
+    assert isinstance(events[0], Started) and isinstance(events[-1], Completed)
+    assert [type(event) for event in events].count(Completed) == 1
+    order = {BlockOpened: 0, TextArrived: 1, ThinkingArrived: 1, PieceArrived: 1, BlockClosed: 2}
+    steps = [(event.index, order[type(event)]) for event in events if isinstance(event, tuple(order))]
+    assert all(earlier <= later for earlier, later in pairwise(steps))
+    closed = [event.block for event in events if isinstance(event, BlockClosed)]
+    assert events[-1].message["content"] == closed
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_the_wire_of_the_events_is_a_messages_api_stream_of_the_same_answer(
+    bench: Bench, streamed: bool
+):
+    from bridle.providers.anthropic_stream import Decoder
+
+    events = await bench.ask(answer(*ANSWER), bench.request(stream=streamed))
+    decoder = Decoder()
+    wires: list[bytes] = [getattr(event, "wire", b"") for event in events]
+    again = [decoder.feed(wire) for wire in wires]
+    last = again[-1]
+    assert isinstance(last, Completed) and decoder.completed
+    assert [_plain(block) for block in last.message["content"]] == EXPECTED
+    assert last.message["stop_reason"] == "tool_use"
+    assert all(wire and b"\n" not in wire for wire in wires)
+
+
+async def test_input_of_calls_arrives_in_pieces_that_make_the_whole(bench: Bench):
+    events = await bench.ask(answer(call("Read", file_path="/a/ä→🙂"), piece=3))
+    pieces = [json.loads(event.wire)["delta"] for event in events if isinstance(event, PieceArrived)]
+    joined = "".join(piece.get("partial_json", "") for piece in pieces)
+    assert json.loads(joined) == {"file_path": "/a/ä→🙂"}
+    assert bench.case.whole_calls or len(pieces) > 3
+
+
+async def test_the_answer_says_who_it_is_from_why_it_ended_and_what_it_used(bench: Bench):
+    events = await bench.ask(answer(*ANSWER))
+    last = events[-1]
+    assert isinstance(last, Completed)
+    usage = last.message["usage"]
+    expected = "served" if bench.name == "anthropic" else bench.case.model
+    assert last.message["model"] == expected
+    assert (usage["input_tokens"], usage["cache_read_input_tokens"], usage["output_tokens"]) == (8, 4, 7)
+    assert last.request_id == "req_1" and last.message["stop_reason"] == "tool_use"
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason"), [("end", "end_turn"), ("length", "max_tokens"), ("filter", "refusal")]
+)
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_every_way_to_end_has_one_name(bench: Bench, stop: str, reason: str, streamed: bool):
+    events = await bench.ask(answer("Hi", stop=stop), bench.request(stream=streamed))
+    last = events[-1]
+    assert isinstance(last, Completed) and last.message["stop_reason"] == reason
+
+
+@pytest.mark.parametrize("write", [1, 3, 7])
+async def test_characters_split_between_reads_arrive_whole(bench: Bench, write: int):
+    said = "Grüße, 世界 🙂🙂"
+    events = await bench.ask(answer(said, piece=3, write=write))
+    assert "".join(event.text for event in events if isinstance(event, TextArrived)) == said
+
+
+async def test_events_of_unknown_kinds_are_no_fault(bench: Bench):
+    events = await bench.ask(answer("Hello there, you.", piece=2, extra=(bench.case.unknown,)))
+    assert blocks_of(events) == [{"type": "text", "text": "Hello there, you."}]
+
+
+async def test_a_stream_that_is_cut_is_whole_or_broken_and_never_wrong(bench: Bench):
+    said = (thought("Hm."), "Ok ö.", call("Read", file_path="/a"))
+    length = len(b"".join(bench.server.api.frames(answer(*said).said or _never())))
+    expected = blocks_of(await bench.ask(answer(*said)))
+    for cut in range(0, length, 13):
+        kept: list[Any] = []
+        ended = False
+        bench.server.script(answer(*said, close_after=cut))
+        try:
+            async with asyncio.timeout(5):
+                async for event in bench.provider.stream(bench.request()):
+                    if isinstance(event, BlockClosed):
+                        assert event.flaw is None
+                        kept.append(_plain(event.block))
+                    ended = isinstance(event, Completed)
+        except StreamBroken as error:
+            assert error.retryable and not ended
+            assert kept == expected[: len(kept)]
+        else:
+            assert ended and kept == expected
+
+
+def _never() -> Any:
+    raise AssertionError
+
+
+async def test_a_stream_that_ends_properly_but_too_early_is_broken(bench: Bench):
+    error = await bench.fail(answer("Hello, this is long.", piece=2, cut_frames=3))
+    assert isinstance(error, StreamBroken) and error.retryable
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "retryable"),
+    [
+        (400, "invalid_request", False),
+        (403, "authentication_failed", False),
+        (404, "model_not_found", False),
+        (413, "invalid_request", False),
+        (429, "rate_limit", True),
+        (500, "server_error", True),
+        (502, "server_error", True),
+        (503, "overloaded", True),
+    ],
+)
+async def test_refusals_have_one_set_of_kinds(bench: Bench, status: int, kind: str, retryable: bool):
+    error = await bench.fail(refusal(status, "No."))
+    if bench.name == "anthropic":
+        # What hosts of the first dialect have read ever since.
+        kind = {400: "unknown", 503: "server_error"}.get(status, kind)
+    assert (error.kind, error.retryable, error.status) == (kind, retryable, status)
+    assert "\n" not in str(error) and str(error).endswith("No.")
+
+
+async def test_a_limit_says_how_long_to_wait(bench: Bench):
+    error = await bench.fail(refusal(429, "slow down", headers={"retry-after": "7"}))
+    assert (error.retry_after, error.kind) == (7.0, "rate_limit")
+
+
+@pytest.mark.parametrize("code", [400, 413])
+async def test_a_prompt_beyond_the_window_is_known_as_such(bench: Bench, code: int):
+    words = "prompt is too long: maximum context length is 8192 tokens"
+    error = await bench.fail(refusal(code, words, "context_length_exceeded"))
+    assert error.is_prompt_too_long and not error.retryable
+
+
+async def test_a_wrong_key_is_said_with_the_variable_to_set(bench: Bench):
+    env = bench.case.variables(bench.server.url)
+    for name in env:
+        if name.endswith(("KEY", "KEY_ID", "TOKEN")):
+            env[name] = "wrong"
+    provider = Providers(env, bench.case.entries(bench.server.url))
+    with pytest.raises(ProviderError) as caught:
+        _ = [event async for event in provider.stream(bench.request())]
+    await provider.close()
+    assert caught.value.kind == "authentication_failed"
+
+
+async def test_a_web_page_is_no_answer(bench: Bench):
+    error = await bench.fail(Script(body="<html><title>Welcome</title></html>"))
+    assert "web page" in str(error)
+
+
+async def test_nobody_at_the_address_is_worth_another_try_and_says_where(bench: Bench):
+    provider = Providers(bench.case.variables("http://127.0.0.1:9"), bench.case.entries("http://127.0.0.1:9"))
+    with pytest.raises(ProviderError, match=r"127\.0\.0\.1:9") as caught:
+        _ = [event async for event in provider.stream(bench.request())]
+    await provider.close()
+    assert caught.value.retryable
+
+
+async def test_leaving_in_the_middle_closes_the_connection(bench: Bench):
+    frames = bench.server.api.frames(answer("Hello, this is long.", piece=2).said or _never())
+    size = sum(map(len, frames[: len(frames) // 2]))
+    bench.server.script(answer("Hello, this is long.", piece=2, silent_after=size))
+
+    async def listen() -> None:
+        async for _ in bench.provider.stream(bench.request()):
+            pass
+
+    async with asyncio.timeout(5):
+        task = asyncio.create_task(listen())
+        await bench.server.arrived.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await bench.server.hung_up.wait()
+    assert task.cancelled()
+
+
+async def test_connections_are_kept_between_answers(bench: Bench):
+    for _ in range(2):
+        await bench.ask(answer("Hi"))
+    assert len(bench.server.requests) == 2
+
+
+_PICTURE = {"type": "base64", "media_type": "image/png", "data": "aGk="}
+_PAPER = {"type": "base64", "media_type": "application/pdf", "data": "aGk="}
+
+
+async def test_a_whole_conversation_is_taken_by_the_vendor(bench: Bench):
+    """Answers go back with calls, results, files and thoughts; the server checks all of it."""
+    first = await bench.ask(answer(*ANSWER), bench.request(thinking=Thinking("enabled", 1024)))
+    last = first[-1]
+    assert isinstance(last, Completed)
+    history = History()
+    history.add({"role": "user", "content": [{"type": "text", "text": "look"}, _image()]})
+    content: Any = last.message["content"]
+    history.add({"role": "assistant", "content": content}, origin=last.message["model"])
+    results: Any = [
+        {
+            "type": "tool_result",
+            "tool_use_id": "call_1",
+            "content": [{"type": "text", "text": "a"}, _image()],
+        },
+        {"type": "tool_result", "tool_use_id": "call_2", "content": "no", "is_error": True},
+        {"type": "document", "source": _PAPER, "title": "paper.pdf"},
+        {"type": "text", "text": "go on"},
+    ]
+    history.add({"role": "user", "content": results})
+    request = ModelRequest(
+        model=bench.case.model,
+        system=({"type": "text", "text": "Be brief."},),
+        history=history,
+        tools=TOOLS,
+        max_tokens=2000,
+        thinking=Thinking("enabled", 1024),
+        session_id="s1",
+    )
+    assert blocks_of(await bench.ask(answer("Done."), request)) == [{"type": "text", "text": "Done."}]
+    sent = bench.server.requests[-1].raw.decode()
+    assert "Be brief." in sent and "go on" in sent and "ä→🙂" in sent
+
+
+def _image() -> Any:
+    return {"type": "image", "source": _PICTURE}
+
+
+async def test_settled_messages_are_encoded_once(bench: Bench):
+    request = bench.request(
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": [{"type": "text", "text": "two"}]},
+        {"role": "user", "content": "three"},
+    )
+    await bench.ask(answer("Hi"), request)
+    settled: Any = request.history.messages[0]
+    settled["content"] = "changed behind its back"
+    await bench.ask(answer("Hi"), request)
+    assert bench.server.requests[-1].raw == bench.server.requests[-2].raw

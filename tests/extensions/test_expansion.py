@@ -1,0 +1,124 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridle.extensions.expansion import Circumstances, Expanded, expand
+from bridle.extensions.places import Root
+from bridle.extensions.skills import Skill
+from bridle.types.errors import ToolError
+
+HERE = Circumstances(session_id="s1", project_dir="/p", effort="high")
+
+
+def skill(body: str, **fields: object) -> Skill:
+    return Skill(name="one", values=fields, source="user", read=lambda: body)
+
+
+async def shout(command: str) -> str:
+    return f"<{command}>\n"
+
+
+async def expanded(body: str, arguments: str = "", **fields: object) -> str:
+    return (await expand(skill(body, **fields), arguments, HERE, shout)).text
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "text"),
+    [
+        ("Do $ARGUMENTS now", "a  b", "Do a  b now"),
+        ("$0 and $1", "x y", "x and y"),
+        ("$ARGUMENTS[1] first", "x 'y z'", "y z first"),
+        ("$0-$1.", "only", "only-."),
+        ("Nothing here", "x", "Nothing here\n\nARGUMENTS: x"),
+        ("Nothing here", "", "Nothing here"),
+        ("$ARGUMENTS", "", ""),
+        ("$ARGUMENTSX stays, $HOME too", "", "$ARGUMENTSX stays, $HOME too"),
+        ("it's $0", "don't", "it's don't"),
+    ],
+)
+async def test_arguments_take_their_places(body: str, arguments: str, text: str):
+    assert await expanded(body, arguments) == text
+
+
+async def test_named_arguments_are_counted_in_their_order():
+    named = skill("Deploy $service to $stage, not $other", arguments="service stage")
+    assert (await expand(named, "api prod", HERE, shout)).text == "Deploy api to prod, not $other"
+
+
+async def test_facts_of_the_session_are_filled_in():
+    text = await expanded("${CLAUDE_SESSION_ID} ${CLAUDE_EFFORT} ${CLAUDE_PROJECT_DIR} ${UNKNOWN}")
+    assert text == "s1 high /p ${UNKNOWN}"
+
+
+async def test_plugins_know_their_folders_and_options():
+    root = Root(
+        kind="skills", path="/x", source="plugin", plugin_root="/r", plugin_data="/d", options={"key": "v"}
+    )
+    body = "${CLAUDE_PLUGIN_ROOT} ${CLAUDE_PLUGIN_DATA} ${user_config.key}"
+    of_plugin = Skill(name="p:one", values={}, source="plugin", read=lambda: body, root=root)
+    assert (await expand(of_plugin, "", HERE, shout)).text == "/r /d v"
+
+
+async def test_base_folder_stands_first():
+    where = Circumstances(session_id="s", project_dir="/p", skill_dir="/skills/one")
+    done = await expand(skill("See ${CLAUDE_SKILL_DIR}/x.md"), "", where, shout)
+    assert done.text == "Base directory for this skill: /skills/one\n\nSee /skills/one/x.md"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("Branch: !`git branch`", "Branch: <git branch>"),
+        ("!`echo $0`", "<echo arg>"),
+        ("```!\nls\npwd\n```\nend", "<ls\npwd>\nend"),
+        ("```sh\n!`not run`\n```", "```sh\n!`not run`\n```"),
+        ("Say `` !`cmd` `` for it", "Say `` !`cmd` `` for it"),
+        ("a!`glued` stays", "a!`glued` stays"),
+    ],
+)
+async def test_commands_are_replaced_by_what_they_print(body: str, text: str):
+    assert (await expanded(body, "arg")).removesuffix("\n\nARGUMENTS: arg") == text
+
+
+async def test_commands_in_arguments_are_never_run():
+    assert await expanded("Do $ARGUMENTS", "!`rm -rf /`") == "Do !`rm -rf /`"
+
+
+async def test_variables_in_arguments_are_never_filled_in():
+    assert await expanded("Do $ARGUMENTS", "$0 ${CLAUDE_SESSION_ID}") == "Do $0 ${CLAUDE_SESSION_ID}"
+
+
+async def test_output_of_commands_is_not_looked_into():
+    async def print_more(command: str) -> str:
+        del command
+        return "!`again` @file $0"
+
+    done = await expand(skill("Out: !`x`"), "", HERE, print_more)
+    assert done == Expanded("Out: !`again` @file $0", "Out: ")
+
+
+async def test_failing_command_aborts():
+    async def fail(command: str) -> str:
+        raise ToolError(f"{command} failed")
+
+    with pytest.raises(ToolError):
+        await expand(skill("!`false`"), "", HERE, fail)
+
+
+async def test_missing_file_is_said():
+    def gone() -> str:
+        raise FileNotFoundError(2, "No such file or directory", "x")
+
+    with pytest.raises(ToolError):
+        await expand(Skill(name="one", values={}, source="user", read=gone), "", HERE, shout)
+
+
+async def test_text_and_commands_are_bounded():
+    assert len(await expanded("x" * 500_000)) < 401_000
+    with pytest.raises(ToolError):
+        await expanded("!`x` " * 60)
+
+
+@given(st.text(max_size=60))
+async def test_arguments_stand_in_the_text_as_they_were_typed(arguments: str):
+    assert await expanded("<$ARGUMENTS>", arguments) == f"<{arguments.strip()}>"

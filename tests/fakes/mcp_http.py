@@ -1,0 +1,162 @@
+"""An MCP endpoint on 127.0.0.1 that a test scripts, request by request."""
+
+import asyncio
+import json
+import socket
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
+
+INITIALIZED = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "fake", "version": "1"},
+}
+TOOLS = {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
+
+
+class Reply(NamedTuple):
+    body: Any = b""
+    """Bytes as they are, anything else as JSON."""
+    status: int = 200
+    headers: Mapping[str, str] = MappingProxyType({})
+    stays: bool = False
+    """The connection is left open after the body, which then has no end."""
+
+
+class Asked(NamedTuple):
+    method: str
+    target: str
+    headers: dict[str, str]
+    message: Any
+
+    @property
+    def rpc(self) -> str:
+        return self.message.get("method", "") if isinstance(self.message, dict) else ""
+
+
+class FakeEndpoint:
+    """Answers with what `answer` makes of a request; None is an empty 202. One request to a connection."""
+
+    def __init__(self, answer: Callable[[Asked], Reply | None]) -> None:
+        self._answer = answer
+        self.asked: list[Asked] = []
+        self.left = asyncio.Event()
+        """Set when a client closed a connection that was left open for it."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+    def methods(self) -> list[str]:
+        return [each.rpc or each.method for each in self.asked]
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            await self._exchange(reader, writer)
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # The client is gone, or the server is closing.
+        finally:
+            self._tasks.discard(task)
+            writer.transport.abort()
+
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        line, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in lines)}
+        data = await reader.readexactly(int(headers.get("content-length", "0")))
+        method, target, _ = line.split(" ")
+        asked = Asked(method, target, headers, json.loads(data) if data else None)
+        self.asked.append(asked)
+        reply = self._answer(asked) or Reply(status=202)
+        body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+        kind = {} if isinstance(reply.body, bytes) else {"Content-Type": "application/json"}
+        length = {} if reply.stays else {"Content-Length": str(len(body))}
+        told = {**kind, **length, "Connection": "close", **reply.headers}
+        head = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+        writer.write(f"HTTP/1.1 {reply.status} Told\r\n{head}\r\n".encode() + body)
+        await writer.drain()
+        if reply.stays:
+            await reader.read()
+            self.left.set()
+        writer.close()
+
+
+def result(asked: Asked, value: Any, **headers: str) -> Reply:
+    """The answer to a request as JSON."""
+    return Reply({"jsonrpc": "2.0", "id": asked.message["id"], "result": value}, headers=headers)
+
+
+def error(asked: Asked, code: int, *, status: int = 200, data: Any = None) -> Reply:
+    fault = {"code": code, "message": "refused", **({} if data is None else {"data": data})}
+    return Reply({"jsonrpc": "2.0", "id": asked.message["id"], "error": fault}, status=status)
+
+
+def events(*messages: Any, stays: bool = False, tail: bytes = b"") -> Reply:
+    """A stream of events, each with an id."""
+    body = b"".join(
+        f"id: {number}\nevent: message\ndata: {json.dumps(message)}\n\n".encode()
+        for number, message in enumerate(messages, 1)
+    )
+    return Reply(body + tail, headers={"Content-Type": "text/event-stream"}, stays=stays)
+
+
+def usual(asked: Asked) -> Reply | None:
+    """What a small server with a handshake says."""
+    match asked.rpc:
+        case "initialize":
+            return result(asked, INITIALIZED, **{"Mcp-Session-Id": "session-1"})
+        case "tools/list":
+            return result(asked, TOOLS)
+        case "tools/call":
+            return result(asked, {"content": [{"type": "text", "text": "called"}]})
+        case "server/discover":
+            return Reply(b"what?", status=400)
+        case _:
+            return Reply(status=405) if asked.method in ("GET", "DELETE") else None
+
+
+@asynccontextmanager
+async def official(*how: str) -> AsyncGenerator[int, None]:
+    """The official server as a process of its own (`http`, `sse`, and words for oddities); gives its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    kind, *more = how
+    program = str(Path(__file__).parent / "mcp_everything.py")
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, program, kind, str(port), *more,
+        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(30):
+            while not _listens(port):
+                await asyncio.sleep(0.02)
+        yield port
+    finally:
+        process.kill()
+        await process.wait()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

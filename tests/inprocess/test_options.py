@@ -1,0 +1,144 @@
+"""Options ask for the same flags and variables as the official SDK does."""
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.cli.args import parse
+from bridle.sdk import Options
+from bridle.sdk.errors import CLIConnectionError
+from bridle.sdk.options import flags, introduction, variables, working_folder
+from bridle.types.ids import new_uuid
+
+_ID = "11111111-2222-4333-8444-555555555555"
+_CASES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "tools": {
+        "tools": ["Read", "Bash"],
+        "allowed_tools": ["Read", "Bash(git *)"],
+        "disallowed_tools": ["Write"],
+    },
+    "no tools": {"tools": []},
+    "default tools": {"tools": {"type": "preset", "preset": "claude_code"}},
+    "prompt": {"system_prompt": "--resume=x"},
+    "custom prompt": {"system_prompt": {"type": "custom", "prompt": "Be brief."}},
+    "preset": {"system_prompt": {"type": "preset", "preset": "claude_code"}},
+    "appended": {"system_prompt": {"type": "preset", "preset": "claude_code", "append": "More."}},
+    "prompt file": {"system_prompt": {"type": "file", "path": "/p.md"}},
+    "limits": {"max_turns": 3, "max_budget_usd": 0.5, "task_budget": {"total": 1000}},
+    "models": {"model": "opus", "fallback_model": "sonnet,haiku", "betas": ["a", "b"], "effort": "high"},
+    "mode": {"permission_mode": "acceptEdits"},
+    "continue": {"continue_conversation": True, "fork_session": True, "session_id": _ID},
+    "resume": {"resume": _ID, "resume_session_at": "u1", "resume_drops_turn": ""},
+    "settings": {"settings": '{"model": "haiku"}', "setting_sources": ["user", "local"]},
+    "no sources": {"setting_sources": []},
+    "sandbox": {"settings": '{"model": "haiku"}', "sandbox": {"enabled": True}},
+    "folders": {"add_dirs": ["/a", "/b c"]},
+    "partial": {"include_partial_messages": True, "include_hook_events": True, "strict_mcp_config": True},
+    "adaptive": {"thinking": {"type": "adaptive", "display": "summarized"}},
+    "budget": {"thinking": {"type": "enabled", "budget_tokens": 2000}},
+    "disabled": {"thinking": {"type": "disabled"}, "max_thinking_tokens": 5},
+    "tokens": {"max_thinking_tokens": 0},
+    "extra": {"extra_args": {"replay-user-messages": None, "name": "-dash"}},
+    "skills": {"skills": ["a", "b"], "allowed_tools": ["Skill(a)"]},
+    "all skills": {"skills": "all", "setting_sources": ["user"]},
+}
+
+_OFFICIAL = """
+import json, sys
+from claude_agent_sdk import ClaudeAgentOptions
+from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
+found = {}
+for name, given in json.load(sys.stdin).items():
+    transport = SubprocessCLITransport(prompt="x", options=ClaudeAgentOptions(cli_path="/bin/true", **given))
+    transport._cli_path = "/bin/true"
+    found[name] = transport._build_command()[1:]
+print(json.dumps(found))
+"""
+
+
+@cache
+def official() -> dict[str, list[str]]:
+    done = subprocess.run(
+        [sys.executable, "-c", _OFFICIAL],
+        input=json.dumps(_CASES),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def settings_read(values: Any) -> Any:
+    text = values.get("settings")
+    return {**values, "settings": json.loads(text)} if text else values
+
+
+@pytest.mark.parametrize("case", _CASES)
+def test_the_same_options_are_the_same_flags(case: str):
+    ours = parse(flags(Options(**_CASES[case]), "/somewhere"))
+    theirs = parse(official()[case])
+    assert settings_read(ours.values) == settings_read(theirs.values)
+    assert ours.words == theirs.words == ()
+
+
+def test_variables_are_added_for_the_session_alone(tmp_path: Path):
+    inherited = {"CLAUDECODE": "1", "PATH": "/bin", "MINE": "old"}
+    options = Options(env={"MINE": "new"}, enable_file_checkpointing=True, client_app="app/1", cwd=tmp_path)
+    env = variables(options, inherited, working_folder(options))
+    assert "CLAUDECODE" not in env
+    assert (env["MINE"], env["PATH"], env["PWD"]) == ("new", "/bin", str(tmp_path))
+    assert env["CLAUDE_CODE_ENTRYPOINT"] == "sdk-py"
+    assert env["CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"] == "true"
+    assert env["CLAUDE_AGENT_SDK_CLIENT_APP"] == "app/1"
+    assert inherited["MINE"] == "old"
+
+
+def test_agents_and_shapes_go_with_the_introduction():
+    from bridle.sdk import AgentDefinition
+
+    options = Options(
+        agents={"reviewer": AgentDefinition("Reviews", "Review.", tools=["Read"])},
+        output_format={"type": "json_schema", "schema": {"type": "object"}},
+        skills=["a"],
+        forward_subagent_text=True,
+        system_prompt={"type": "preset", "preset": "claude_code", "exclude_dynamic_sections": True},
+    )
+    assert introduction(options, {}) == {
+        "subtype": "initialize",
+        "hooks": None,
+        "agents": {"reviewer": {"description": "Reviews", "prompt": "Review.", "tools": ["Read"]}},
+        "jsonSchema": {"type": "object"},
+        "skills": ["a"],
+        "forwardSubagentText": True,
+        "excludeDynamicSections": True,
+    }
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"skills": ["a*"]},
+        {"skills": [" a"]},
+        {"plugins": [{"type": "remote", "path": "x"}]},
+        {"thinking": {}},
+        {"sandbox": {}, "settings": "/nowhere.json"},
+        {"user": "root"},
+        {"session_store": object()},
+        {"permission_prompt_tool_name": "mcp__a__b"},
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused(given: dict[str, Any]):
+    with pytest.raises((ValueError, CLIConnectionError)):
+        flags(Options(**given), "/")
+
+
+def test_each_set_of_options_has_lists_of_its_own():
+    one, two = Options(), Options()
+    one.allowed_tools.append(new_uuid())
+    assert two.allowed_tools == []

@@ -1,0 +1,201 @@
+import asyncio
+import base64
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.mcp.auth.authorizers import Authorizers
+from bridle.mcp.auth.faults import LoginFailed
+from bridle.mcp.auth.login import Account
+from bridle.mcp.auth.logins import Logins
+from bridle.mcp.auth.vault import FileVault
+from bridle.mcp.auth.visit import Visit
+from bridle.mcp.auth.wire import Wire
+from bridle.mcp.auth.xaa import Provider, enterprise_login
+from bridle.types.mcp import HttpServer, OAuthSettings, Server
+from tests.fakes.mcp_http import Asked, FakeEndpoint, Reply
+from tests.fakes.mcp_session import connected
+from tests.fakes.oauth_server import FakeBrowser, FakeHouse
+
+
+def _jwt(**claims: Any) -> str:
+    part = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+    return f"e30.{part}.x"
+
+
+class FakeProvider:
+    """The identity provider of an organisation."""
+
+    def __init__(self) -> None:
+        self.exchanged: list[Any] = []
+        self.status = 200
+        self.port = 0
+
+    @property
+    def issuer(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def answer(self, asked: Asked) -> Reply:
+        if asked.target.startswith("/.well-known/openid-configuration"):
+            found = {
+                "issuer": self.issuer,
+                "authorization_endpoint": f"{self.issuer}/authorize",
+                "token_endpoint": f"{self.issuer}/token",
+            }
+            return Reply(found)
+        return Reply(status=404)
+
+
+def _server(house: FakeHouse) -> Server:
+    oauth = OAuthSettings(client_id="by-hand", xaa=True)
+    return Server(name="house", config=HttpServer(url=house.url, oauth=oauth), scope="user")
+
+
+def _logins(tmp_path: Path) -> Logins:
+    return Logins(FileVault(str(tmp_path / ".credentials.json")))
+
+
+def _env(tmp_path: Path) -> dict[str, str]:
+    return {"CLAUDE_CONFIG_DIR": str(tmp_path), "MCP_CLIENT_SECRET": "s3cret"}
+
+
+def _exchanges(forms: list[str], *, status: int = 200, **body: Any) -> Any:
+    """A token endpoint that takes proofs and gives grants."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = next(
+            int(line.split(":")[1]) for line in head.splitlines() if line.lower().startswith("content-length")
+        )
+        forms.append((await reader.readexactly(length)).decode())
+        told = json.dumps(body).encode()
+        writer.write(f"HTTP/1.1 {status} Told\r\nContent-Length: {len(told)}\r\n\r\n".encode() + told)
+        await writer.drain()
+        writer.close()
+
+    return serve
+
+
+async def test_one_proof_of_the_provider_opens_a_server_without_a_person(tmp_path: Path):
+    forms: list[str] = []
+    kind = "urn:ietf:params:oauth:token-type:id-jag"
+    answers = _exchanges(forms, access_token="the-grant", issued_token_type=kind, token_type="N_A")
+    provider_server = await asyncio.start_server(answers, "127.0.0.1", 0)
+    port = provider_server.sockets[0].getsockname()[1]
+    provider = Provider(
+        issuer="https://idp.example", client_id="us", token_endpoint=f"http://127.0.0.1:{port}/token"
+    )
+    logins = _logins(tmp_path)
+    logins.save_id_token("https://idp.example", "who-i-am", time.time() + 3600)
+    async with provider_server, FakeHouse() as house, asyncio.timeout(30):
+        house.know("by-hand", "s3cret", "http://localhost/callback")
+        authorizers = Authorizers(_env(tmp_path), logins=logins, provider=provider)
+        server = _server(house)
+        async with connected(server, authorizer=authorizers(server)) as servers:
+            (state,) = servers.status()
+    assert state.status == "connected", state.error
+    assert "subject_token=who-i-am" in forms[0] and "audience=" in forms[0]
+    assert house.grants() == ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
+
+
+async def test_proof_that_the_provider_refuses_is_forgotten(tmp_path: Path):
+    forms: list[str] = []
+    refuses = _exchanges(forms, status=400, error="invalid_grant")
+    provider_server = await asyncio.start_server(refuses, "127.0.0.1", 0)
+    port = provider_server.sockets[0].getsockname()[1]
+    provider = Provider(
+        issuer="https://idp.example", client_id="us", token_endpoint=f"http://127.0.0.1:{port}/token"
+    )
+    logins, wire = _logins(tmp_path), Wire({})
+    logins.save_id_token("https://idp.example", "old", time.time() + 3600)
+    async with provider_server, FakeHouse() as house, asyncio.timeout(30):
+        account = Account.of(_server(house), logins, _env(tmp_path))
+        with pytest.raises(LoginFailed, match="invalid_grant"):
+            await enterprise_login(account, provider, wire=wire, challenge=None, visit=None)
+    await wire.close()
+    assert logins.id_token("https://idp.example", time.time()) is None
+
+
+@pytest.mark.parametrize(
+    ("knob", "said"),
+    [
+        ({"resource": "http://127.0.0.1:1/other"}, "speaks for"),
+        ({"metadata": {"grant_types_supported": ["authorization_code"]}}, "no authorization server supports"),
+        ({"metadata": {"issuer": "https://evil.example"}}, "evil"),
+        ({"publishes_resource": False}, "publishes no metadata"),
+    ],
+)
+async def test_chain_that_does_not_fit_together_breaks(tmp_path: Path, knob: dict[str, Any], said: str):
+    provider = Provider(
+        issuer="https://idp.example", client_id="us", token_endpoint="http://127.0.0.1:9/token"
+    )
+    logins, wire = _logins(tmp_path), Wire({})
+    logins.save_id_token("https://idp.example", "proof", time.time() + 3600)
+    async with FakeHouse() as house, asyncio.timeout(30):
+        for name, value in knob.items():
+            setattr(house, name, value)
+        account = Account.of(_server(house), logins, _env(tmp_path))
+        with pytest.raises(LoginFailed, match=said):
+            await enterprise_login(account, provider, wire=wire, challenge=None, visit=None)
+    await wire.close()
+
+
+async def test_person_logs_in_at_the_provider_once(tmp_path: Path):
+    found = FakeProvider()
+    async with FakeEndpoint(found.answer) as endpoint, asyncio.timeout(20):
+        found.port = endpoint.port
+        wire, browser = Wire({}), FakeBrowser()
+        async with FakeHouse() as house:
+            account = Account.of(_server(house), _logins(tmp_path), _env(tmp_path))
+            provider = Provider(issuer=found.issuer, client_id="us")
+            visit = Visit(open_page=browser, patience=0.2)
+            with pytest.raises(LoginFailed, match="Nobody logged in"):
+                await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
+        await wire.close()
+    assert browser.pages[0]["scope"] == "openid"
+
+
+def test_end_of_a_proof_is_read_from_it(tmp_path: Path):
+    from bridle.mcp.auth.xaa import _expiry
+
+    assert _expiry(_jwt(exp=123)) == 123.0
+    assert _expiry("nonsense") is None
+    logins = _logins(tmp_path)
+    logins.save_id_token("i", "t", time.time() + 10)
+    assert logins.id_token("i", time.time()) is None
+
+
+_KEEPER = """
+import os, sys
+from bridle.mcp.auth.logins import Login, Logins
+from bridle.mcp.auth.vault import KeyringVault, open_vault
+vault = open_vault(os.environ, "linux")
+assert isinstance(vault, KeyringVault)
+logins = Logins(vault)
+logins.save("k", Login(server_name="n", access_token="a"))
+print(logins.find("k").access_token)
+"""
+
+
+async def test_logins_are_kept_in_the_keyring_where_that_is_asked_for(tmp_path: Path):
+    env = {
+        **os.environ,
+        "BRIDLE_CREDENTIALS": "keyring",
+        "PYTHON_KEYRING_BACKEND": "tests.fakes.keyring_file.FakeKeyring",
+        "FAKE_KEYRING": str(tmp_path / "ring"),
+        "CLAUDE_CONFIG_DIR": str(tmp_path),
+        "PYTHONPATH": f"{Path('src').resolve()}:{Path.cwd()}",
+    }
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _KEEPER, env=env, stdout=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(20):
+        out, _ = await process.communicate()
+    assert out.decode().strip() == "a"
+    assert not (tmp_path / ".credentials.json").exists()
+    assert "mcpOAuth" in (tmp_path / "ring").read_text()

@@ -1,0 +1,65 @@
+import asyncio
+import json
+from typing import Any
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
+
+from bridle.types.mcp import IdeWebSocketServer, WebSocketServer
+from tests.fakes.mcp_http import INITIALIZED, TOOLS
+from tests.fakes.mcp_session import connected
+
+
+async def _talk(socket: ServerConnection) -> None:
+    await socket.send("this is not JSON")
+    async for data in socket:
+        message = json.loads(data)
+        answers: dict[str, Any] = {
+            "initialize": INITIALIZED,
+            "tools/list": TOOLS,
+            "tools/call": {"content": [{"type": "text", "text": _own(socket)}]},
+        }
+        if message["method"] in answers:
+            await socket.send(json.dumps({"id": message["id"], "result": answers[message["method"]]}))
+        if message["method"] == "tools/call" and message["params"]["arguments"].get("end"):
+            await socket.close()
+
+
+async def test_server_is_spoken_to_over_a_websocket():
+    async with asyncio.timeout(10), serve(_talk, "127.0.0.1", 0) as server:
+        url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with connected(WebSocketServer(url=url, headers={"X-Own": "mine"})) as servers:
+            assert servers.status()[0].status == "connected"
+            assert (await servers.call("s", "echo", {}))["content"][0]["text"] == "mine"
+            assert (await servers.call("s", "echo", {"end": True}))["content"][0]["text"] == "mine"
+            while servers.status()[0].status == "connected" and not servers.status()[0].attempt:
+                await asyncio.sleep(0.01)
+            assert (await servers.call("s", "echo", {}))["content"][0]["text"] == "mine"
+
+
+async def test_editor_gets_its_token():
+    seen: list[str | None] = []
+
+    def look(connection: ServerConnection, request: Request) -> Response | None:
+        seen.append(request.headers.get("X-Claude-Code-Ide-Authorization"))
+        return None
+
+    async with asyncio.timeout(10), serve(_talk, "127.0.0.1", 0, process_request=look) as server:
+        url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with connected(IdeWebSocketServer(url=url, auth_token="secret")) as servers:
+            assert servers.status()[0].status == "connected"
+    assert seen == ["secret"]
+
+
+async def test_refused_and_dead_sockets_have_a_state():
+    def refuse(connection: ServerConnection, request: Request) -> Response:
+        return connection.respond(401, "no")
+
+    async with asyncio.timeout(10), serve(_talk, "127.0.0.1", 0, process_request=refuse) as server:
+        url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with connected(WebSocketServer(url=url), WebSocketServer(url="ws://127.0.0.1:9")) as servers:
+            assert [state.status for state in servers.status()] == ["needs-auth", "failed"]
+
+
+def _own(socket: ServerConnection) -> str:
+    return socket.request.headers.get("X-Own", "") if socket.request is not None else ""

@@ -1,0 +1,145 @@
+import asyncio
+import json
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.cli.args import parse
+from bridle.cli.compose import set_up
+from bridle.cli.plugging import OpenPlugins
+from tests.fakes.plugins import FIXTURE
+from tests.fakes.program import Program
+
+GREETER = FIXTURE / "plugins" / "greeter"
+ASK = ("-p", "--model", "offline", "--output-format", "stream-json", "--verbose")
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program(tmp_path, BRIDLE_CREDENTIALS="file")
+
+
+async def start(program: Program, *argv: str) -> Any:
+    done = await program.run(*ASK, *argv, "hi")
+    assert done.code == 0, done.err
+    return next(frame for frame in done.frames if frame.get("subtype") == "init")
+
+
+async def test_a_plugin_of_a_flag_takes_part_in_the_session(program: Program):
+    init = await start(program, "--plugin-dir", str(GREETER))
+
+    assert init["plugins"] == [
+        {"name": "greeter", "path": str(GREETER), "source": "greeter@inline", "version": "1.2.0"}
+    ]
+    assert {"greeter:greet"} <= set(init["skills"])
+    assert {"greeter:greet", "greeter:bye"} <= set(init["slash_commands"])
+    assert "greeter:host" in init["agents"]
+    assert [each["name"] for each in init["mcp_servers"]] == ["plugin:greeter:bell"]
+    assert [each["type"] for each in init["plugin_errors"]] == ["lsp-config-invalid"]
+
+
+async def test_hooks_of_a_plugin_run_with_its_folders_and_options(program: Program):
+    await start(program, "--plugin-dir", str(GREETER))
+
+    root, data, tone = (program.project / "greeted").read_text().strip().split("|")
+    assert (root, tone) == (str(GREETER), "warm")
+    assert data == str(program.home / ".claude" / "plugins" / "data" / "greeter-inline")
+
+
+async def test_a_path_that_is_not_there_is_told_to_the_host_and_the_session_goes_on(program: Program):
+    init = await start(program, "--plugin-dir", "/nowhere/plugin")
+
+    (error,) = init["plugin_errors"]
+    assert (error["plugin"], error["type"], error["path"]) == ("plugin", "path-not-found", "/nowhere/plugin")
+    assert init["plugins"] == []
+
+
+async def test_an_archive_may_be_a_plugin_for_a_session(program: Program, tmp_path: Path):
+    archive = tmp_path / "g.zip"
+    with zipfile.ZipFile(archive, "w") as out:
+        for path in GREETER.rglob("*"):
+            out.write(path, f"greeter/{path.relative_to(GREETER)}")
+
+    init = await start(program, "--plugin-dir", str(archive))
+
+    assert [each["name"] for each in init["plugins"]] == ["greeter"]
+
+
+async def test_an_installed_plugin_takes_part_and_bare_mode_has_none(program: Program):
+    await program.run("plugin", "marketplace", "add", str(FIXTURE))
+    done = await program.run("plugin", "install", "greeter", "-y")
+    assert done.code == 0, done.err
+
+    init = await start(program)
+    assert [each["source"] for each in init["plugins"]] == ["greeter@village"]
+    bare = await start(program, "--bare")
+    assert bare["plugins"] == []
+
+
+async def test_a_strangers_folder_brings_no_plugins(program: Program, tmp_path: Path):
+    """S40"""
+    marker = tmp_path / "ran"
+    market = tmp_path / "market"
+    shutil.copytree(FIXTURE, market)
+    hooks = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": f"touch {marker}"}]}]}}
+    (market / "plugins" / "greeter" / "hooks" / "hooks.json").write_text(json.dumps(hooks))
+    settings = {
+        "extraKnownMarketplaces": {"village": {"source": {"source": "directory", "path": str(market)}}},
+        "enabledPlugins": {"greeter@village": True},
+    }
+    place = program.project / ".claude"
+    shutil.copytree(market / "plugins" / "greeter", place / "skills" / "greeter")
+    (place / "settings.json").write_text(json.dumps(settings))
+
+    init = await start(program)
+    assert init["plugins"] == []
+    assert not marker.exists()
+
+    # Trust lets the folder speak; what is not installed is still not run.
+    shutil.rmtree(place / "skills")
+    await program.run("trust", "-y")
+    init = await start(program)
+    assert [each["type"] for each in init["plugin_errors"]] == ["plugin-not-found"]
+    assert not marker.exists()
+
+
+async def test_programs_of_plugins_come_last_on_the_path(program: Program):
+    script = (
+        "import os; from bridle.cli.args import parse; from bridle.cli.compose import set_up\n"
+        "from bridle.cli.plugging import OpenPlugins\n"
+        f"setup = set_up(parse(['--plugin-dir', {str(GREETER)!r}]), os.environ)\n"
+        f"OpenPlugins(setup, [{str(GREETER)!r}], [])\n"
+        "print(setup.env['PATH'])"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, cwd=program.project, env=program.env, stdout=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(20):
+        out, _ = await process.communicate()
+    assert out.decode().strip().endswith(f":{GREETER}/bin")
+
+
+async def test_plugins_are_read_again_when_somebody_asks(program: Program):
+    plugins = OpenPlugins(set_up(parse([]), program.env, cwd=str(program.project)), (), ())
+    assert plugins.listing() == [] and not plugins.has_hooks()
+    await program.run("plugin", "marketplace", "add", str(FIXTURE))
+    await program.run("plugin", "install", "greeter", "-y")
+
+    said = await plugins.reload()
+
+    assert said.startswith("1 plugins are on")
+    assert [each["name"] for each in plugins.listing()] == ["greeter"]
+    assert plugins.has_hooks() and len(plugins.hook_tables()) == 1
+    assert [root.prefix for root in plugins.roots("skills")] == ["greeter"]
+
+
+async def test_an_agent_of_a_plugin_can_be_the_main_one(program: Program):
+    done = await program.run(*ASK, "--plugin-dir", str(GREETER), "--agent", "greeter:host", "hi")
+
+    assert done.code == 0, done.err
+    init = next(frame for frame in done.frames if frame.get("subtype") == "init")
+    assert "Read" in init["tools"] and "Bash" not in init["tools"]

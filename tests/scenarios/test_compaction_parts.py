@@ -1,0 +1,262 @@
+"""What a compaction leaves out, what it keeps, and what gives way without one."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from bridle.context.thinning import CLEARED
+from bridle.context.window import Habits
+from bridle.engine.compact import CompactionFailed, compact
+from bridle.engine.heeding import heed, pin, unpin
+from bridle.engine.items import drop_item, hold_item, list_items, stub_item
+from bridle.engine.loop import run_turn
+from bridle.engine.occupancy import occupancy
+from bridle.engine.runtime import NotesStanding
+from bridle.engine.turn import Turn
+from bridle.providers.scripted import ScriptedProvider, calls, says
+from bridle.sessions.resume import resume
+from bridle.sessions.session import Session
+from bridle.sessions.store import Place
+from bridle.sessions.transcript import Transcript
+from bridle.sessions.undo import undo_compaction
+from bridle.tools.read import TOOL as READ
+from bridle.types.errors import UsageError
+from bridle.types.event import CompactionStarted, Noticed
+from bridle.types.turn import Prompt
+from tests.fakes.engine import FakeBriefing, FakeChannel, make_runtime, make_session
+from tests.fakes.hooked import hooked
+
+SUMMARY = says("<summary>It was about files.</summary>")
+
+
+def _prompt(text: str = "go on") -> Prompt:
+    return Prompt(content=text)
+
+
+def _bytes(session: Session) -> bytes:
+    return msgspec.json.encode(session.history.messages)
+
+
+def _reads(folder: Path, count: int, size: int) -> list[Any]:
+    lines: list[Any] = []
+    for number in range(count):
+        path = folder / f"f{number}.txt"
+        path.write_text(f"{number} " + "word\n" * (size // 7))
+        tokens = {"input_tokens": 100 + number * size // 4, "output_tokens": 10}
+        lines.append(says(calls("Read", file_path=str(path)), usage=tokens))
+    return [*lines, says("Read.", usage={"input_tokens": 100 + count * size // 4, "output_tokens": 10})]
+
+
+def _recorded(path: Path, *, clock: Any = time.time) -> Session:
+    session = Session(
+        "11111111-1111-4111-8111-111111111111", writer=Transcript(str(path), warn=print), clock=clock
+    )
+    session.swap(model="model-a", mode="bypassPermissions")
+    return session
+
+
+async def test_old_results_are_cleared_after_a_pause_that_cost_the_cache_anyway(tmp_path: Path):
+    now = time.time() - 3600
+    session = _recorded(tmp_path / "s.jsonl", clock=lambda: now)
+    script = ScriptedProvider([*_reads(tmp_path, 8, 20_000), says("Yes.")])
+    runtime = make_runtime(tmp_path, script, READ)
+    await run_turn(session, _prompt("read"), runtime)
+
+    await run_turn(session, _prompt("later"), runtime)
+
+    sent = msgspec.json.encode(script.requests[-1].messages).decode()
+    assert sent.count(CLEARED) == 3
+    assert "7 word" in sent and "0 word" not in sent
+
+
+async def test_a_warm_cache_is_not_broken_for_little(tmp_path: Path):
+    script = ScriptedProvider([*_reads(tmp_path, 8, 20_000), says("Yes.")])
+    runtime = make_runtime(tmp_path, script, READ)
+    session = make_session()
+    await run_turn(session, _prompt("read"), runtime)
+    await run_turn(session, _prompt("at once"), runtime)
+
+    assert CLEARED not in msgspec.json.encode(script.requests[-1].messages).decode()
+
+
+async def test_enough_old_results_give_way_before_a_summary_is_made(tmp_path: Path):
+    channel = FakeChannel()
+    script = ScriptedProvider([*_reads(tmp_path, 8, 20_000)[:-1], says("Done.")])
+    runtime = msgspec.structs.replace(
+        make_runtime(tmp_path, script, READ, channel=channel), habits=Habits(window=38_000)
+    )
+    session = make_session()
+
+    outcome = await run_turn(session, _prompt("read"), runtime)
+
+    assert outcome.text == "Done."
+    assert not channel.of(CompactionStarted)
+    assert msgspec.json.encode(script.requests[-1].messages).decode().count(CLEARED) == 3
+
+
+async def test_a_resume_sends_the_same_bytes_after_results_were_cleared(tmp_path: Path):
+    path = tmp_path / "11111111-1111-4111-8111-111111111111.jsonl"
+    session = _recorded(path)
+    runtime = make_runtime(tmp_path, [*_reads(tmp_path, 3, 4_000)], READ)
+    await run_turn(session, _prompt("read"), runtime)
+    stub_item(session, runtime, "call-1")
+    before = _bytes(session)
+    session.close()
+
+    again = resume(str(path), Place(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print))
+    assert _bytes(again) == before
+    again.close()
+
+    fork = resume(
+        str(path), Place(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print), fork=True
+    )
+    assert _bytes(fork) == before
+    fork.close()
+
+
+async def test_an_undone_compaction_keeps_what_was_cleared_before_it(tmp_path: Path):
+    path = tmp_path / "s.jsonl"
+    session = _recorded(path)
+    runtime = make_runtime(tmp_path, [*_reads(tmp_path, 2, 4_000), SUMMARY], READ)
+    await run_turn(session, _prompt("read"), runtime)
+    stub_item(session, runtime, "call-1")
+    before = _bytes(session)
+    await compact(Turn(session, _prompt(), runtime), trigger="manual")
+
+    assert undo_compaction(session, str(path))
+
+    assert _bytes(session) == before
+
+
+async def test_the_newer_part_can_give_way_while_the_older_stays_word_for_word(tmp_path: Path):
+    script = ScriptedProvider([says("One."), says("Two."), SUMMARY, says("Three.")])
+    runtime = make_runtime(tmp_path, script, briefing=FakeBriefing(["<system-reminder>r</system-reminder>"]))
+    session = make_session()
+    await run_turn(session, Prompt(content="a", uuid="first"), runtime)
+    before = list(session.history.messages)
+    await run_turn(session, Prompt(content="b", uuid="second"), runtime)
+
+    await compact(Turn(session, _prompt(), runtime), trigger="manual", replace_from="second")
+    await run_turn(session, _prompt("c"), runtime)
+
+    assert "b" in str(script.requests[2].messages[-1]["content"])
+    assert script.requests[3].messages[:2] == before
+    assert "It was about files." in str(script.requests[3].messages[2]["content"])
+
+
+async def test_the_first_prompt_cannot_be_the_place_behind_which_all_gives_way(tmp_path: Path):
+    runtime = make_runtime(tmp_path, [says("One.")])
+    session = make_session()
+    await run_turn(session, Prompt(content="a", uuid="first"), runtime)
+
+    with pytest.raises(CompactionFailed):
+        await compact(Turn(session, _prompt(), runtime), trigger="manual", replace_from="first")
+
+
+async def test_hooks_hear_before_and_after_and_of_the_new_beginning(tmp_path: Path):
+    async with hooked(tmp_path, [says("One."), SUMMARY]) as scene:
+        for event in ("PreCompact", "PostCompact"):
+            scene.listen(event)
+        scene.listen(
+            "SessionStart",
+            {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "mind the dog"}},
+        )
+        await run_turn(scene.session, _prompt("a"), scene.runtime)
+        await compact(Turn(scene.session, _prompt(), scene.runtime), trigger="manual", focus="dogs")
+
+        told = [(each["hook_event_name"], each.get("source")) for each in scene.told]
+        assert told[-3:] == [("PreCompact", None), ("PostCompact", None), ("SessionStart", "compact")]
+        assert "mind the dog" in _bytes(scene.session).decode()
+
+
+async def test_constraints_in_prompts_are_kept_and_come_back_with_a_resume(tmp_path: Path):
+    path = tmp_path / "11111111-1111-4111-8111-111111111111.jsonl"
+    session = _recorded(path)
+    runtime = make_runtime(tmp_path, [says("Ok."), SUMMARY])
+    await run_turn(session, _prompt("Sort it. Never touch vendor/.  And be quick."), runtime)
+    pin(session, "The port is 8081")
+    gone = pin(session, "wrong").pins[-1].id
+    assert unpin(session, gone) and not unpin(session, gone)
+    await compact(Turn(session, _prompt(), runtime), trigger="manual")
+    session.close()
+
+    again = resume(str(path), Place(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print))
+    assert again.state.ledger.texts == ("The port is 8081", "Never touch vendor/.")
+    assert "<pinned>Never touch vendor/.</pinned>" in _bytes(again).decode()
+    assert heed(again) is again.state.ledger
+    again.close()
+
+
+async def test_notes_stand_for_a_summary_when_they_are_up_to_date(tmp_path: Path):
+    full = {"input_tokens": 170_000, "output_tokens": 50}
+    script = ScriptedProvider([says("One."), says("Two.", usage=full), says("Three.")])
+    session = make_session()
+
+    class FakeNotes:
+        def standing(self, session: Session) -> NotesStanding | None:
+            return NotesStanding("# Notes\nall is well", session.entries[1]["uuid"])
+
+    runtime = msgspec.structs.replace(make_runtime(tmp_path, script), notes=FakeNotes())
+    await run_turn(session, _prompt("a"), runtime)
+    await run_turn(session, _prompt("b"), runtime)
+    await run_turn(session, _prompt("c"), runtime)
+
+    sent = msgspec.json.encode(script.requests[2].messages).decode()
+    assert "all is well" in sent and '"b"' in sent and "Two." in sent
+
+
+async def test_single_things_can_be_stubbed_dropped_and_held(tmp_path: Path):
+    runtime = make_runtime(tmp_path, [*_reads(tmp_path, 3, 4_000)], READ)
+    session = make_session()
+    await run_turn(session, _prompt("read"), runtime)
+    results = [item for item in list_items(session) if item.kind == "result"]
+    assert [item.id for item in results] == ["call-1", "call-2", "call-3"]
+    assert all(item.tokens > 900 for item in results)
+
+    assert stub_item(session, runtime, "call-1") > 900
+    hold_item(session, "call-2")
+    assert drop_item(session, runtime, "call-3") > 900
+
+    sent = _bytes(session).decode()
+    assert CLEARED in sent and "1 word" in sent and "call-3" not in sent
+    for refused in (stub_item, drop_item):
+        with pytest.raises(UsageError):
+            refused(session, runtime, "call-2")
+    with pytest.raises(UsageError):
+        drop_item(session, runtime, "nothing")
+
+
+async def test_the_window_is_broken_down_into_what_fills_it(tmp_path: Path):
+    runtime = make_runtime(tmp_path, [*_reads(tmp_path, 1, 40_000)], READ)
+    session = make_session()
+    await run_turn(session, _prompt("read"), runtime)
+
+    now = occupancy(session, runtime)
+
+    assert now.costliest[0].kind == "result"
+    assert {share.name for share in now.shares} >= {"System prompt", "Tools", "Messages", "Free"}
+    assert now.level == "fine" and now.window.size == 200_000
+
+
+async def test_who_changes_the_prefix_is_named_and_a_compaction_is_not(tmp_path: Path):
+    channel = FakeChannel()
+    usage = {"input_tokens": 9_000, "output_tokens": 5}
+    script = ScriptedProvider([says("One.", usage=usage), says("Two.", usage=usage), SUMMARY, says("Three.")])
+    runtime = make_runtime(tmp_path, script, channel=channel)
+    session = make_session()
+    await run_turn(session, _prompt("a"), runtime)
+    with_tool = msgspec.structs.replace(
+        make_runtime(tmp_path, script, READ, channel=channel), watch=runtime.watch
+    )
+    await run_turn(session, _prompt("b"), with_tool)
+    assert [event.text for event in channel.of(Noticed)] == [
+        "About 9,005 cached tokens are read anew, because of tool Read, which is new."
+    ]
+
+    await compact(Turn(session, _prompt(), with_tool), trigger="manual")
+    await run_turn(session, _prompt("c"), with_tool)
+
+    assert len(channel.of(Noticed)) == 1

@@ -1,0 +1,306 @@
+"""Work on the side: what is remembered, noted, suggested and brought up to date after turns."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from bridle.context.memory import topics
+from bridle.engine.errands import Errand, Errands
+from bridle.engine.idling import compact_while_warm
+from bridle.engine.loop import run_turn
+from bridle.engine.magic_docs import magic_title, update_documents
+from bridle.engine.recall import recall
+from bridle.engine.remembering import Remembering, read_topics
+from bridle.engine.runtime import Runtime
+from bridle.engine.session_notes import SECTIONS, SessionNotes, notes_path, template
+from bridle.engine.suggesting import (
+    read_suggestion,
+    recap,
+    recap_for_return,
+    suggest_prompt,
+    suggest_when_asked,
+)
+from bridle.engine.token_budget import TokenBudget, budget_of
+from bridle.providers.scripted import ScriptedProvider, calls, says
+from bridle.sessions.session import Session
+from bridle.sessions.store import transcript_path
+from bridle.sessions.transcript import Transcript
+from bridle.tools.read import TOOL as READ
+from bridle.tools.todo_write import TOOL as TODO
+from bridle.types.event import CompactionFinished, Noticed, PromptSuggested
+from bridle.types.host_offer import HostOffer
+from bridle.types.turn import Outcome, Prompt
+from tests.fakes.engine import FakeChannel, make_runtime, make_session
+
+LONG = "We deploy on Fridays only, and the staging host is called heron. " * 10
+
+
+async def _worked(
+    folder: Path, errands: dict[str, Errand], *script: Any, **more: Any
+) -> tuple[FakeChannel, Session, ScriptedProvider]:
+    channel, session = FakeChannel(), make_session()
+    provider = ScriptedProvider([says(LONG), *script])
+    queue = Errands(errands)
+    runtime = msgspec.structs.replace(
+        make_runtime(folder, provider, READ, channel=channel), errands=queue, **more
+    )
+    await run_turn(session, Prompt(content="where do we deploy?"), runtime)
+    async with asyncio.timeout(5):
+        await queue.settle()
+    return channel, session, provider
+
+
+async def test_what_matters_later_is_remembered_and_counted_as_cost(tmp_path: Path):
+    answer = says(
+        '[{"name": "Deploys", "description": "When we deploy", "type": "project", "body": "Fridays only."}]'
+    )
+    folder = str(tmp_path / "memory")
+
+    channel, session, provider = await _worked(tmp_path, {"memory": Remembering(folder)}, answer)
+
+    found, _ = topics(folder)
+    assert [topic.body for topic in found] == ["Fridays only."]
+    assert provider.requests[1].model == "small"
+    assert "small" in session.spend
+    assert any("project_deploys.md" in event.text for event in channel.of(Noticed))
+
+
+@pytest.mark.parametrize("answer", ["[]", "nonsense", '[{"name": 1}]', '[{"name": "a"', "][", '["x"]'])
+def test_an_answer_without_topics_saves_nothing(answer: str):
+    assert read_topics(answer) == []
+
+
+async def test_what_goes_wrong_in_the_background_is_told_once_and_hurts_nothing(tmp_path: Path):
+    channel, session = FakeChannel(), make_session()
+
+    async def fails(session: Session, runtime: Runtime, outcome: Outcome) -> None:
+        raise ValueError("no luck")
+
+    queue = Errands({"try": fails})
+    runtime = msgspec.structs.replace(
+        make_runtime(tmp_path, [says("a"), says("b")], channel=channel), errands=queue
+    )
+    for text in ("1", "2"):
+        outcome = await run_turn(session, Prompt(content=text), runtime)
+        assert not outcome.is_error
+        await queue.settle()
+
+    assert [event.text for event in channel.of(Noticed)] == ["Work in the background failed (try): no luck"]
+
+
+async def test_the_queue_is_bounded_cancellable_and_closes_at_once(tmp_path: Path):
+    started: list[str] = []
+
+    async def waits(session: Session, runtime: Runtime, outcome: Outcome) -> None:
+        started.append("x")
+        await asyncio.Event().wait()
+
+    queue = Errands({"wait": waits})
+    session = make_session()
+    runtime = msgspec.structs.replace(make_runtime(tmp_path, [says(str(n)) for n in range(5)]), errands=queue)
+    for number in range(5):
+        await run_turn(session, Prompt(content=str(number)), runtime)
+        await asyncio.sleep(0)
+
+    async with asyncio.timeout(5):
+        await queue.close()
+    assert started == ["x"]
+
+
+async def test_what_waits_for_a_pause_is_given_up_when_somebody_asks(tmp_path: Path):
+    ran: list[str] = []
+    done = asyncio.Event()
+
+    async def note(session: Session, runtime: Runtime, outcome: Outcome) -> None:
+        ran.append(str(outcome.text))
+        done.set()
+
+    queue = Errands({}, idle={"note": (0.05, note)})
+    session = make_session()
+    runtime = msgspec.structs.replace(make_runtime(tmp_path, [says("a"), says("b")]), errands=queue)
+    await run_turn(session, Prompt(content="1"), runtime)
+    await run_turn(session, Prompt(content="2"), runtime)
+    async with asyncio.timeout(5):
+        await done.wait()
+    await queue.close()
+
+    assert ran == ["b"]
+
+
+async def test_notes_are_kept_up_to_date_and_say_how_far_they_go(tmp_path: Path):
+    notes = SessionNotes(notes_path(str(tmp_path / "storage")))
+    filled = template().replace("# Title", "# Title\nDeploying")
+    session = make_session()
+    provider = ScriptedProvider(
+        [says(LONG, usage={"input_tokens": 12_000, "output_tokens": 9}), says(filled)]
+    )
+    queue = Errands({"notes": notes.update})
+    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider), errands=queue, notes=notes)
+    await run_turn(session, Prompt(content="where?"), runtime)
+    await queue.settle()
+
+    standing = notes.standing(session)
+    assert standing is not None and "Deploying" in standing.text
+    assert standing.up_to == session.entries[-1]["uuid"]
+    assert notes.standing(make_session()) is None
+    assert all(f"# {name}" in standing.text for name in SECTIONS)
+
+
+async def test_notes_that_lack_a_part_are_not_taken(tmp_path: Path):
+    notes = SessionNotes(notes_path(str(tmp_path / "storage")))
+    session, channel = make_session(), FakeChannel()
+    provider = ScriptedProvider(
+        [says(LONG, usage={"input_tokens": 12_000, "output_tokens": 9}), says("# Title")]
+    )
+    queue = Errands({"notes": notes.update})
+    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
+    await run_turn(session, Prompt(content="where?"), runtime)
+    await queue.settle()
+
+    assert notes.standing(session) is None
+    assert "notes" in channel.of(Noticed)[0].text
+
+
+async def test_a_prompt_is_suggested_where_it_is_plain(tmp_path: Path):
+    channel, _, _ = await _worked(tmp_path, {"suggestion": suggest_prompt}, says("deploy to staging"))
+    assert [event.text for event in channel.of(PromptSuggested)] == ["deploy to staging"]
+
+
+async def test_a_host_gets_suggestions_only_if_it_asks_for_them(tmp_path: Path):
+    errands: dict[str, Errand] = {"suggestion": suggest_when_asked}
+    channel, _, provider = await _worked(tmp_path, errands)
+    assert not channel.of(PromptSuggested) and len(provider.requests) == 1
+
+    wanted = HostOffer(prompt_suggestions=True)
+    channel, _, _ = await _worked(tmp_path, errands, says("run it"), offer=wanted)
+    assert channel.of(PromptSuggested) == [PromptSuggested("run it")]
+
+
+@pytest.mark.parametrize("text", ["", "NONE", "a\nb", "thanks!", "word " * 20, "Here it is:"])
+def test_what_cannot_be_shown_is_no_suggestion(text: str):
+    assert read_suggestion(text) is None
+
+
+async def test_a_recap_is_one_line(tmp_path: Path):
+    session = make_session()
+    runtime = make_runtime(tmp_path, [says(LONG), says("You asked\nwhere to deploy.")])
+    assert await recap(make_session(), runtime) == "Nothing was said yet."
+    await run_turn(session, Prompt(content="where?"), runtime)
+
+    assert await recap(session, runtime) == "You asked where to deploy."
+
+
+async def test_whoever_comes_back_reads_a_recap(tmp_path: Path):
+    channel, _, _ = await _worked(tmp_path, {"recap": recap_for_return}, says("All is deployed."))
+    assert channel.of(Noticed)[-1].text == "While you were away: All is deployed."
+
+
+async def test_a_document_that_asks_for_it_is_brought_up_to_date(tmp_path: Path):
+    path = tmp_path / "deploy.md"
+    path.write_text("# MAGIC DOC: Deploying\n_short_\n\nUnknown.\n")
+    new = "# MAGIC DOC: Deploying\n_short_\n\nFridays only, from heron."
+    channel, session = FakeChannel(), make_session()
+    provider = ScriptedProvider([says(calls("Read", file_path=str(path))), says(LONG), says(new)])
+    queue = Errands({"documents": update_documents})
+    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider, READ, channel=channel), errands=queue)
+    await run_turn(session, Prompt(content="where?"), runtime)
+    await queue.settle()
+
+    assert path.read_text() == f"{new}\n"
+    assert magic_title("# Other") is None and magic_title(new) == "Deploying"
+
+
+async def test_a_document_that_somebody_else_changed_is_left_alone(tmp_path: Path):
+    path = tmp_path / "deploy.md"
+    path.write_text("# MAGIC DOC: Deploying\n\nUnknown.\n")
+    session = make_session()
+    provider = ScriptedProvider([says(calls("Read", file_path=str(path))), says(LONG)])
+    queue = Errands({"documents": update_documents})
+    runtime = make_runtime(tmp_path, provider, READ)
+    await run_turn(session, Prompt(content="where?"), runtime)
+    path.write_text("# MAGIC DOC: Deploying\n\nMine.\n")
+    outcome = Outcome(
+        subtype="success", reason="completed", is_error=False, num_turns=1, duration_ms=1, duration_api_ms=1,
+        usage=session.spend["model-a"].usage, total_cost_usd=0.0, spend={}, denials=(),
+    )  # fmt: skip
+    queue.after_turn(session, runtime, outcome)
+    await queue.settle()
+
+    assert path.read_text().endswith("Mine.\n")
+
+
+async def test_a_long_conversation_is_compacted_in_a_pause(tmp_path: Path):
+    channel, session = FakeChannel(), make_session()
+    usage = {"input_tokens": 120_000, "output_tokens": 9}
+    provider = ScriptedProvider([says("a"), says(LONG, usage=usage), says("<summary>Deploying.</summary>")])
+    queue = Errands({}, idle={"compaction": (0.01, compact_while_warm)})
+    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
+    await run_turn(session, Prompt(content="hello"), runtime)
+    await run_turn(session, Prompt(content="where?"), runtime)
+
+    await channel.seen(lambda event: isinstance(event, CompactionFinished))
+    await queue.close()
+
+    assert channel.of(CompactionFinished)[0].error is None
+
+
+async def test_what_was_said_in_earlier_sessions_is_found(tmp_path: Path):
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "home")}
+    session_id = "11111111-1111-4111-8111-111111111111"
+    path = transcript_path(session_id, str(tmp_path), env)
+    session = Session(session_id, writer=Transcript(path, warn=print), cwd=str(tmp_path))
+    session.swap(model="model-a", mode="bypassPermissions")
+    await run_turn(session, Prompt(content="where do we deploy?"), make_runtime(tmp_path, [says(LONG)]))
+    session.close()
+
+    found = recall("staging HERON", str(tmp_path), env)
+
+    assert [(each.session_id, each.speaker) for each in found] == [(session_id, "assistant")]
+    assert "heron" in found[0].excerpt
+    assert recall("", str(tmp_path), env) == [] and recall("zebra", str(tmp_path), env) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "goal"),
+    [("+500k find bugs", 500_000), ("find bugs +1.5m", 1_500_000), ("use 2m tokens.", 2_000_000),
+     ("+x k", None), ("add +5", None), ("", None)],
+)  # fmt: skip
+def test_budgets_as_people_write_them(text: str, goal: int | None):
+    found = budget_of(Prompt(content=text))
+    assert (found.goal if found is not None else None) == goal
+
+
+def test_work_ends_when_enough_is_used_or_little_comes():
+    budget = TokenBudget(10_000)
+    assert budget.nudge(5_000) is not None
+    assert budget.nudge(9_000) is None
+
+    fading = TokenBudget(1_000_000)
+    assert [fading.nudge(used) is not None for used in (100, 200, 300, 400)] == [True, True, True, False]
+
+
+async def test_a_turn_goes_on_until_its_budget_is_used(tmp_path: Path):
+    script = [says(str(n), usage={"input_tokens": 9, "output_tokens": 400}) for n in range(3)]
+    provider = ScriptedProvider(script)
+
+    outcome = await run_turn(
+        make_session(), Prompt(content="+1k look deeper"), make_runtime(tmp_path, provider)
+    )
+
+    assert len(provider.requests) == 3 and outcome.text == "2"
+    assert "800 of 1,000" in str(provider.requests[2].messages[-1]["content"])
+
+
+async def test_a_forgotten_task_list_is_brought_back_to_mind(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("x")
+    todo = {"content": "Fix it", "status": "in_progress", "activeForm": "Fixing it"}
+    reads = [says(calls("Read", file_path=str(tmp_path / "a.txt"))) for _ in range(20)]
+    provider = ScriptedProvider([says(calls("TodoWrite", todos=[todo])), *reads, says("Done.")])
+
+    await run_turn(make_session(), Prompt(content="go"), make_runtime(tmp_path, provider, READ, TODO))
+
+    reminded = [str(asked.messages[-1]["content"]).count("was not updated") for asked in provider.requests]
+    assert [index for index, count in enumerate(reminded) if count] == [20]

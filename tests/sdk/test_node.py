@@ -1,0 +1,71 @@
+"""The npm SDK under Node drives bridle; the behaviours are in node/behaviours.mjs."""
+
+import asyncio
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.messages_server import MessagesServer, Step, fault, step
+from tests.fakes.program import Program
+from tests.sdk.world import BRIDLE
+
+_FOLDER = os.environ.get("BRIDLE_NODE_SDK", "")
+_SDK = os.path.join(_FOLDER, "node_modules", "@anthropic-ai", "claude-agent-sdk", "sdk.mjs")
+_BEHAVIOURS = Path(__file__).parent / "node" / "behaviours.mjs"
+
+
+def _bash(id: str, command: str) -> dict[str, Any]:
+    return {"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}
+
+
+def _script() -> list[Step]:
+    haiku = step("Haiku speaks.", when='"model":"claude-haiku-4-5"')
+    return [
+        step("Alpha it is.", when="alpha"),
+        step("Parrot.", when="Be a parrot."),
+        step("Verse.", when="Speak in verse."),
+        step(_bash("d1", "touch node-made"), when="delta"),
+        step("ok", when="delta"),
+        step(_bash("e1", "touch node-made"), when="echo-deny"),
+        step("ok", when="echo-deny"),
+        step(_bash("f1", "touch node-hooked"), when="foxtrot"),
+        step("ok", when="hook says no"),
+        step({"type": "tool_use", "id": "g1", "name": "StructuredOutput", "input": {"n": 7}}, when="golf"),
+        step("Room service.", when="hotel"),
+        step(_bash("i1", "echo x"), when="india"),
+        step("Forked.", when="juliett fork"),
+        step("Again.", when="juliett again"),
+        step("First time.", when="juliett"),
+        {**haiku, "when": "kilo two"},
+        step("First.", when="kilo one"),
+        step(_bash("l1", "sleep 1000"), when="lima"),
+        step("ok", when="mike"),
+        step("ok", when="november"),
+        fault(400, "invalid_request_error", "No such luck.", when="oscar"),
+        step("one", "two", when="papa", silent_after=900),
+        step(_bash("q1", "echo seen"), when="quebec"),
+        step("ok", when="quebec"),
+    ]
+
+
+@pytest.mark.skipif(
+    shutil.which("node") is None or not os.path.isfile(_SDK),
+    reason="there is no node, or BRIDLE_NODE_SDK does not name a folder with the npm SDK installed in it",
+)
+async def test_npm_sdk_shows_every_behaviour(tmp_path: Path):
+    async with MessagesServer(_script()) as server:
+        program = Program(tmp_path, server.url)
+        process = await asyncio.create_subprocess_exec(
+            "node", str(_BEHAVIOURS), _SDK, str(program.project), BRIDLE,
+            cwd=program.project, env=program.env,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        async with asyncio.timeout(100):
+            out, err = await process.communicate()
+    seen = [json.loads(line) for line in out.decode().splitlines()]
+    assert [each for each in seen if "error" in each] == []
+    assert len(seen) >= 15, err.decode()[-2000:]

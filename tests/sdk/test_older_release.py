@@ -1,0 +1,40 @@
+"""The same behaviours under an older release of the SDK, installed in a folder of its own."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+_FOLDER = os.environ.get("BRIDLE_OLD_SDK", "")
+_HERE = Path(__file__).parent
+
+
+@pytest.mark.skipif(
+    not os.path.isdir(os.path.join(_FOLDER, "claude_agent_sdk")),
+    reason="BRIDLE_OLD_SDK does not name a folder with an older claude-agent-sdk",
+)
+@pytest.mark.timeout(300)
+async def test_older_release_shows_the_same_behaviours():
+    files = sorted(str(path) for path in _HERE.glob("test_*.py") if path.name not in _LEFT_OUT)
+    path = os.pathsep.join(part for part in (_FOLDER, os.environ.get("PYTHONPATH", "")) if part)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *files,
+        cwd=_HERE.parent.parent,
+        env={**os.environ, "PYTHONPATH": path, "BRIDLE_OLD_SDK": ""},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    out, _ = await process.communicate()
+    assert process.returncode == 0, out.decode()[-10_000:]
+
+
+_LEFT_OUT = ("test_older_release.py", "test_node.py", "test_faults.py", "test_mcp.py")
+"""What is not about this SDK; and its MCP servers, which need an older `mcp` than the one installed here."""

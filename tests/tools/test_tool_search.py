@@ -1,0 +1,172 @@
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import pytest
+
+from bridle.tools.deferring import DeferringToolbox
+from bridle.tools.tool_search import Findable, find, found_before, listing
+from bridle.tools.toolbox import SEARCH, Deferral, choose
+from bridle.types.errors import ToolError
+from bridle.types.tool import Tool, ToolContext, ToolOutput
+from tests.fakes.tool_context import make_context
+
+TOOLS = (
+    Findable("mcp__slack__send_message", "Send a message to a channel."),
+    Findable("mcp__slack__list_channels", "List channels."),
+    Findable("mcp__github__create_issue", "Open an issue.", "bug report ticket"),
+    Findable("NotebookEdit", "Change a cell of a notebook."),
+)
+
+
+def _names(query: str, limit: int = 5) -> list[str]:
+    return [each.name for each in find(query, TOOLS, limit=limit)]
+
+
+def test_select_loads_exactly_the_named_tools_in_their_order():
+    assert _names("select:NotebookEdit, mcp__slack__send_message,nothing") == [
+        "NotebookEdit",
+        "mcp__slack__send_message",
+    ]
+
+
+def test_words_are_looked_for_in_names_first():
+    assert _names("send message")[0] == "mcp__slack__send_message"
+    assert _names("notebook") == ["NotebookEdit"]
+    assert _names("ticket") == ["mcp__github__create_issue"]
+
+
+def test_word_with_a_plus_must_be_in_the_name():
+    assert _names("+github message") == ["mcp__github__create_issue"]
+    assert _names("+jira issue") == []
+
+
+def test_no_more_tools_than_wanted_are_found():
+    assert len(_names("slack", limit=1)) == 1
+
+
+def test_prefix_of_a_server_finds_its_tools():
+    assert _names("mcp__slack") == ["mcp__slack__send_message", "mcp__slack__list_channels"]
+
+
+def test_empty_query_is_refused():
+    with pytest.raises(ToolError):
+        find("  ", TOOLS, limit=5)
+
+
+def test_many_names_are_told_as_numbers():
+    names = [f"mcp__s{server}__tool_{number}" for server in range(50) for number in range(200)]
+    text = listing(names)
+    assert "s7: 200 tools" in text
+    assert len(text) < 7_000
+
+
+def test_deferral_follows_the_variable_and_the_service():
+    def when(**env: str) -> str:
+        return Deferral.of(env).when
+
+    assert when() == "always"
+    assert when(ENABLE_TOOL_SEARCH="false") == "never"
+    assert when(ENABLE_TOOL_SEARCH="auto") == "crowded"
+    assert Deferral.of({"ENABLE_TOOL_SEARCH": "auto:25"}).percent == 25
+    assert when(ANTHROPIC_BASE_URL="https://gateway.example") == "crowded"
+    assert when(ANTHROPIC_BASE_URL="https://api.anthropic.com") == "always"
+    assert when(ANTHROPIC_BASE_URL="https://gateway.example", ENABLE_TOOL_SEARCH="true") == "always"
+
+
+def _tool(name: str, *, deferred: bool = True, size: int = 100) -> Tool:
+    async def run(input: Any, ctx: ToolContext) -> ToolOutput:
+        raise ToolError("wrong input.")
+
+    base = choose(base=("Read",)).find("Read")
+    assert base is not None
+    return msgspec.structs.replace(
+        base,
+        name=name,
+        input=dict[str, Any],
+        run=run,
+        deferred=deferred,
+        definition={"name": name, "description": "d" * size, "input_schema": {"type": "object"}},
+    )
+
+
+class _Conversation:
+    pass
+
+
+def _changing(
+    offered: list[tuple[Tool, ...]], when: Literal["always", "never", "crowded"] = "always"
+) -> DeferringToolbox:
+    own = choose(base=("Read", "WebFetch"))
+    return DeferringToolbox(own, lambda: offered[0], deferral=Deferral(when=when), window=lambda: 200_000)
+
+
+def _box(*tools: Tool, when: Literal["always", "never", "crowded"] = "always") -> DeferringToolbox:
+    return _changing([tools], when)
+
+
+def _told(box: DeferringToolbox) -> list[str]:
+    return [each["name"] for each in box.definitions()]
+
+
+def test_deferred_tools_are_told_by_name_until_they_are_loaded():
+    box = _box(_tool("mcp__a__one"), _tool("mcp__a__always", deferred=False))
+    assert _told(box) == ["Read", SEARCH, "mcp__a__always"]
+    box.load(["WebFetch", "mcp__a__one"])
+    assert _told(box) == ["Read", SEARCH, "mcp__a__always", "WebFetch", "mcp__a__one"]
+    assert set(box.names()) == {"Read", "WebFetch", SEARCH, "mcp__a__always", "mcp__a__one"}
+
+
+async def test_search_tool_loads_what_it_finds(tmp_path: Path):
+    box = _box(_tool("mcp__a__one"))
+    search = box.find(SEARCH)
+    assert search is not None
+    output = await search.run(search.input(query="select:mcp__a__one"), make_context(tmp_path))
+    assert output.data == {
+        "matches": ["mcp__a__one"],
+        "query": "select:mcp__a__one",
+        "total_deferred_tools": 2,
+    }
+    assert _told(box)[-1] == "mcp__a__one"
+    assert found_before([None, output.data]) == ["mcp__a__one"]
+
+
+async def test_hidden_tool_runs_when_called_and_its_error_says_how_to_see_it(tmp_path: Path):
+    box = _box(_tool("mcp__a__one"))
+    hidden = box.find("mcp__a__one")
+    assert hidden is not None
+    with pytest.raises(ToolError, match="select:mcp__a__one"):
+        await hidden.run({}, make_context(tmp_path))
+    assert _told(box)[-1] == "mcp__a__one"
+
+
+def test_few_tools_are_told_at_once_where_only_room_counts():
+    box = _box(_tool("mcp__a__one"), when="crowded")
+    assert _told(box) == ["Read", "WebFetch", "mcp__a__one"]
+    assert box.find(SEARCH) is None
+
+
+def test_too_many_tools_are_hidden_where_only_room_counts_and_what_was_told_stays():
+    offered: list[tuple[Tool, ...]] = [(_tool("mcp__b__one"),)]
+    box = _changing(offered, "crowded")
+    before = _told(box)
+    offered[0] = (_tool("mcp__b__one"), *(_tool(f"mcp__a__{n}", size=2_000) for n in range(100)))
+    after = _told(box)
+    assert "mcp__b__one" in before and "mcp__b__one" in after
+    assert SEARCH in after and "mcp__a__5" not in after
+
+
+def test_new_tools_come_behind_those_that_are_there():
+    offered: list[tuple[Tool, ...]] = [(_tool("mcp__z__one"),)]
+    box = _changing(offered, "never")
+    first = _told(box)
+    offered[0] = (_tool("mcp__a__one"), _tool("mcp__z__one"))
+    assert _told(box) == [*first, "mcp__a__one"]
+
+
+def test_each_conversation_hears_the_names_once():
+    box, one, other = _box(_tool("mcp__a__one")), _Conversation(), _Conversation()
+    assert "mcp__a__one" in (box.news(one) or "")
+    assert box.news(one) is None
+    assert "mcp__a__one" in (box.news(other) or "")
+    assert "mcp__a__one" in (box.again() or "")
