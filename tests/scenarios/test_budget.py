@@ -17,7 +17,8 @@ from bridle.engine.spending import Refusal, Spending
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.read import TOOL as READ
 from bridle.types.block import AssistantMessage
-from bridle.types.budget import Budgets, Charge, Limit, OverBudget, Payer
+from bridle.types.budget import Budgets, Charge, Limit, Payer
+from bridle.types.errors import OverBudget
 from bridle.types.history import History
 from bridle.types.model import Completed, ModelEvent, ModelRequest, Started
 from bridle.types.turn import Prompt

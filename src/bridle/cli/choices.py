@@ -20,6 +20,8 @@ from bridle.types.model import Thinking
 from bridle.types.permission import Effect, Mode, Rule, RuleSource
 from bridle.types.usage import Usage
 
+SMALL_WINDOW = 16_384
+"""A model with fewer tokens than this gets a short prompt and few tools."""
 _BARE_TOOLS = ("Bash", "Edit", "Read")
 _USABLE_MODES: Mapping[str, Mode] = {
     "acceptEdits": "acceptEdits",

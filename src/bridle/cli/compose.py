@@ -13,7 +13,6 @@ from bridle.cli import choices, lasting
 from bridle.cli.agenting import agent_prompt, as_agent, main_agent, make_agents
 from bridle.cli.args import Args
 from bridle.cli.extending import Extensions, Style, agent_files, chosen_style, open_extensions
-from bridle.cli.packaging import Packages, load_packages
 from bridle.cli.plugging import OpenPlugins, early_roots, open_plugins
 from bridle.cli.server_door import ServerDoor
 from bridle.cli.serving import Exchange, open_servers
@@ -32,13 +31,12 @@ from bridle.engine.runtime import Asking, Runtime
 from bridle.engine.skills import SessionSkills
 from bridle.engine.turn import Turn
 from bridle.host import git
-from bridle.host.paths import config_home, project_dir
+from bridle.host.paths import bridle_dir, config_home, project_dir
 from bridle.providers.connect import provider_for
 from bridle.providers.retry import WarmingProvider
-from bridle.providers.trimming import SlimToolbox, is_small
 from bridle.sessions import store
-from bridle.sessions.mirror import Follow
 from bridle.sessions.session import Session
+from bridle.sessions.transcript import Follow
 from bridle.tools.toolbox import BuiltinToolbox, Deferral
 from bridle.types.agent import AgentDefinition
 from bridle.types.channel import Channel
@@ -55,6 +53,7 @@ from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
+    from bridle.cli.packaging import Packages
     from bridle.engine.session_hooks import SessionHooks
     from bridle.host.background import BackgroundShells
     from bridle.sessions.checkpoints import FileCheckpoints
@@ -191,7 +190,7 @@ async def assemble(
     """Choose the parts that the engine works with."""
     brought = brought or Brought()
     args, config, env = setup.args, setup.config, setup.env
-    packages = load_packages(env, closed=choices.is_closed(args, env), warn=brought.warn)
+    packages = _packages(setup, brought)
     provider = _provider(setup, brought, packages)
     warming = asyncio.create_task(_warm_up(provider, setup.model))
     storage = storage_of(setup, session)
@@ -319,20 +318,33 @@ async def assemble(
         runtime=runtime,
         hooks=hooks,
         open_checkpoints=lambda: _checkpoints(setup, session, workspace, storage),
-        commands=packages.commands,
+        commands=packages.commands if packages is not None else tuple,
         close=close,
     )
 
 
-def _listen(hooks: HookDoor, packages: Packages, plugins: OpenPlugins) -> None:
-    packages.listen(hooks)
+def _packages(setup: Setup, brought: Brought) -> "Packages | None":
+    """What Python packages bring; they are looked for once the user has approved one."""
+    closed = choices.is_closed(setup.args, setup.env)
+    if closed or not os.path.exists(os.path.join(bridle_dir(setup.env), "packages.json")):
+        return None
+    from bridle.cli.packaging import load_packages
+
+    return load_packages(setup.env, warn=brought.warn)
+
+
+def _listen(hooks: HookDoor, packages: "Packages | None", plugins: OpenPlugins) -> None:
+    if packages is not None:
+        packages.listen(hooks)
     plugins.follow(hooks)
 
 
-def _provider(setup: Setup, brought: Brought, packages: Packages) -> Provider:
+def _provider(setup: Setup, brought: Brought, packages: "Packages | None") -> Provider:
     """Who answers: what the program around the session brings, a package, or the service of the model."""
     config, env = setup.config, setup.env
-    provider = brought.provider or packages.provider(setup.model, env)
+    provider = brought.provider
+    if provider is None and packages is not None:
+        provider = packages.provider(setup.model, env)
     if provider is None:
         provider = provider_for(
             setup.model,
@@ -362,7 +374,9 @@ async def _warm_up(provider: Provider, model: str) -> None:
         await provider.warm_up(model)
 
 
-def _with_packages(brought: Brought, packages: Packages, taken: Sequence[str]) -> Brought:
+def _with_packages(brought: Brought, packages: "Packages | None", taken: Sequence[str]) -> Brought:
+    if packages is None:
+        return brought
     tools, own = packages.tools(taken), brought.tools
     if not tools:
         return brought
@@ -426,11 +440,16 @@ def _deferring(
 
 def _fitted(toolbox: Toolbox, window: int) -> Toolbox:
     """The tools as a model with this window can take them."""
-    return SlimToolbox(toolbox, window) if is_small(window) else toolbox
+    if window >= choices.SMALL_WINDOW:
+        return toolbox
+    from bridle.providers.trimming import SlimToolbox
+
+    return SlimToolbox(toolbox, window)
 
 
 def _has_small_window(setup: Setup) -> bool:
-    return is_small(choices.facts_of(setup.args, setup.config, setup.env)(setup.model).context_window)
+    window = choices.facts_of(setup.args, setup.config, setup.env)(setup.model).context_window
+    return window < choices.SMALL_WINDOW
 
 
 def _none() -> Sequence[Tool]:

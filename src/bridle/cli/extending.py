@@ -2,6 +2,7 @@
 
 import os.path
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,11 +15,13 @@ from bridle.extensions.agents import AgentFiles
 from bridle.extensions.index import Index
 from bridle.extensions.places import BUNDLED, Kind, Root, roots_of, whereabouts
 from bridle.extensions.skills import SkillCatalog
-from bridle.extensions.styles import OutputStyle, choose_style, load_styles
 from bridle.extensions.usage import SkillUsage
 from bridle.host.paths import bridle_dir
 from bridle.providers import catalog
 from bridle.types.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bridle.extensions.styles import OutputStyle
 
 _MOST_TOLD = 5
 
@@ -44,18 +47,24 @@ class Extensions(Struct, frozen=True, kw_only=True):
         """The text of a skill that an agent begins with."""
         return None if self.skills is None else self.skills.text_for(name)
 
-    def styles(self) -> Mapping[str, OutputStyle]:
+    def styles(self) -> "Mapping[str, OutputStyle]":
         """Every output style by its name in small letters."""
+        from bridle.extensions.styles import load_styles
+
         return load_styles(self.index, self.roots("output-styles"))
 
     def style_names(self) -> tuple[str, ...]:
         """The output styles that can be chosen."""
         return tuple(style.name for style in self.styles().values())
 
-    def style(self, wanted: str | None) -> OutputStyle | None:
+    def style(self, wanted: str | None) -> "OutputStyle | None":
         """The output style that counts; None for the usual manner."""
         plugins = any(root.source == "plugin" for root in self.roots("output-styles"))
-        return choose_style(self.styles(), wanted) if wanted is not None or plugins else None
+        if wanted is None and not plugins:
+            return None
+        from bridle.extensions.styles import choose_style
+
+        return choose_style(self.styles(), wanted)
 
     def problems(self) -> tuple[str, ...]:
         """What is wrong with skills, commands and agents, the first few in full."""

@@ -19,12 +19,11 @@ from bridle.cli.fronts import Front, PrintFront
 from bridle.cli.live_settings import SessionSettings
 from bridle.cli.setup import Setup
 from bridle.engine.serve import Inbox, Server
-from bridle.engine.structured import AnswerShape
 from bridle.host.streams import Output, read_all
 from bridle.sessions.deferred import deferred_call
-from bridle.sessions.mirror import Follow
 from bridle.sessions.session import Session
 from bridle.sessions.store import Place
+from bridle.sessions.transcript import Follow
 from bridle.types.channel import Channel
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.ids import new_uuid
@@ -34,6 +33,7 @@ from bridle.types.text import encodable
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
+    from bridle.engine.structured import AnswerShape
     from bridle.types.mcp import McpServers
 
 _STDIN, _STDOUT = 0, 1
@@ -64,7 +64,7 @@ class _Run:
     def __init__(
         self,
         setup: Setup,
-        shape: AnswerShape | None,
+        shape: "AnswerShape | None",
         around: Callable[[Provider], Provider] | None = None,
     ) -> None:
         self._setup = setup
@@ -235,7 +235,7 @@ def _follow(args: Args, output: Output) -> Follow | None:
     return follow
 
 
-def _shape(args: Args) -> AnswerShape | None:
+def _shape(args: Args) -> "AnswerShape | None":
     """The shape that answers must have.
 
     Raises:
@@ -247,6 +247,8 @@ def _shape(args: Args) -> AnswerShape | None:
         schema = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise UsageError(f"--json-schema is not JSON: {error}") from error
+    from bridle.engine.structured import AnswerShape
+
     return AnswerShape(schema)
 
 

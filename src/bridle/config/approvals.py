@@ -1,6 +1,5 @@
 """What the user has approved of a project, bound to how it was defined when they did."""
 
-import hashlib
 import os.path
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -60,7 +59,9 @@ def forget(env: Mapping[str, str], project: str, *, kind: Kind, name: str) -> No
 
 def digest(definition: Any) -> str:
     """A name for a definition: equal for the same JSON, whatever the order of its keys."""
-    return hashlib.sha256(msgspec.json.encode(definition, order="sorted")).hexdigest()
+    from hashlib import sha256  # It brings a library along that few starts need.
+
+    return sha256(msgspec.json.encode(definition, order="sorted")).hexdigest()
 
 
 def _known(env: Mapping[str, str], project: str, kind: Kind) -> dict[str, str]:

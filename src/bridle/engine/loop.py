@@ -16,7 +16,6 @@ from bridle.engine.settling import (
     settle_interrupt,
     settle_stop,
 )
-from bridle.engine.shaped import shaped_ending
 from bridle.engine.step import StepEnd, take_step
 from bridle.engine.token_budget import token_nudge
 from bridle.engine.turn import Ending, Turn
@@ -137,7 +136,7 @@ async def _work(turn: Turn) -> Ending:
     while (objection := first_objection(turn) or await make_room(turn)) is None:
         _tell_news(turn)
         step = await _step(turn)
-        if (ending := _ended_by_calls(turn) or shaped_ending(turn)) is not None:
+        if (ending := _ended_by_calls(turn) or (shape and shape.ending())) is not None:
             return ending
         if step.calls:
             _raise_cap(turn, step)

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from bridle.context.tokens import units_of
 from bridle.engine.runtime import ModelFacts
-from bridle.types.budget import Budgets, Charge, OverBudget, Payer
+from bridle.types.budget import Budgets, Charge, Payer
+from bridle.types.errors import OverBudget
 from bridle.types.history import History
 from bridle.types.model import Completed, ModelEvent, ModelRequest, Provider, Started
 from bridle.types.usage import Usage

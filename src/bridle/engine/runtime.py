@@ -11,13 +11,10 @@ from bridle.context.window import Habits, Window, window_of
 from bridle.engine.cache_watch import CacheWatch
 from bridle.types.block import TextBlock
 from bridle.types.channel import Channel
-from bridle.types.checkpoint import Checkpoints
-from bridle.types.command import Commands
 from bridle.types.hook_outcome import Hooks, NoHooks
 from bridle.types.host_offer import HostOffer
 from bridle.types.model import Provider, Thinking
 from bridle.types.permission import Case, Decision, Mode, PermissionUpdate
-from bridle.types.plugin import SessionPlugins
 from bridle.types.sandbox import Sandbox
 from bridle.types.tool import Toolbox
 from bridle.types.turn import Outcome, Prompt
@@ -29,7 +26,10 @@ if TYPE_CHECKING:
     from bridle.engine.skills import SessionSkills
     from bridle.engine.structured import AnswerShape
     from bridle.sessions.session import Session
+    from bridle.types.checkpoint import Checkpoints
+    from bridle.types.command import Commands
     from bridle.types.mcp import McpServers
+    from bridle.types.plugin import SessionPlugins
 
 
 class Briefing(Protocol):
@@ -159,7 +159,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox | None = None
     sandbox_allows: bool = True
     """Commands that run in the sandbox need no approval."""
-    checkpoints: Checkpoints | None = None
+    checkpoints: "Checkpoints | None" = None
     """Keeps what files held before they were changed, where that is wanted."""
     plans: str | None = None
     """The folder of plan files; None for the usual one."""
@@ -189,7 +189,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Prompts that come while a turn runs and may join it."""
     attach: Callable[..., Awaitable[Prompt]] | None = None
     """Puts beside a prompt what it mentions, such as files: called with the turn and the prompt."""
-    commands: Commands | None = None
+    commands: "Commands | None" = None
     """The slash commands, where there are any."""
     defers: bool = True
     """Hooks may put calls off to a later run, which makes no sense where a person waits."""
@@ -199,7 +199,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Whom work can be handed to, where it can."""
     skills: "SessionSkills | None" = None
     """The skills of the session, where there are any."""
-    plugins: SessionPlugins | None = None
+    plugins: "SessionPlugins | None" = None
     """The plugins of the session, where they can be."""
     styles: Callable[[], Sequence[str]] = lambda: ("default",)
     """The output styles that can be chosen."""

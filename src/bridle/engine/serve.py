@@ -2,13 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bridle.engine.loop import record_prompt, run_turn
 from bridle.engine.runtime import Runtime
-from bridle.engine.structured import AnswerShape
 from bridle.engine.wording import task_notification
 from bridle.sessions.session import Session
 from bridle.tools.toolbox import JoinedToolbox
@@ -16,6 +15,9 @@ from bridle.types.event import PromptMoved, PromptState, TaskEnded, TaskStarted
 from bridle.types.task import Task
 from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
+
+if TYPE_CHECKING:
+    from bridle.engine.structured import AnswerShape
 
 Interpret = Callable[[Prompt], Awaitable[Prompt | Outcome]]
 """Makes of a prompt what is to be worked on, or settles it without a model."""
@@ -148,7 +150,7 @@ class Server:
         """Let the next turn work with other parts."""
         self.runtime = msgspec.structs.replace(self.runtime, **changes)
 
-    def shape_answers(self, shape: AnswerShape) -> None:
+    def shape_answers(self, shape: "AnswerShape") -> None:
         """Let answers have a shape from the next turn on."""
         if self.runtime.shape is None:
             self.change(toolbox=JoinedToolbox(self.runtime.toolbox, self._shape_tools))

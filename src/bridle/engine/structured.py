@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
+from bridle.engine.turn import Ending
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import Access
 from bridle.types.tool import Tool, ToolContext, ToolOutput
@@ -51,6 +53,19 @@ class AnswerShape:
             return None
         self._nudged = True
         return _NUDGE
+
+    def ending(self) -> Ending | None:
+        """How the turn ends, when its answer was given or was wrong too often."""
+        if self.accepted is not UNSET:
+            text = msgspec.json.encode(self.accepted).decode()
+            return Ending("completed", text=text, structured=self.accepted)
+        if self.refused >= MOST_ATTEMPTS:
+            return Ending.failed(
+                "structured_output_retry_exhausted",
+                "error_max_structured_output_retries",
+                f"The model gave no answer that fits the JSON schema in {self.refused} attempts.",
+            )
+        return None
 
     def _check(self, answer: Any, context: ToolContext) -> None:
         del context

@@ -4,11 +4,11 @@ Each folder has one index file below the user's folder, named after the path of 
 known while its size and time of change are the same.
 """
 
-import hashlib
 import os
 import os.path
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from zlib import crc32
 
 import msgspec
 from msgspec import Struct
@@ -142,8 +142,9 @@ class Index:
             os.unlink(path)
 
     def _file(self, key: str) -> str:
-        name = hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()[:32]
-        return os.path.join(self._folder, f"{name}.index")
+        data = key.encode(errors="surrogateescape")
+        # The file says whose index it is, so that two folders with one name only lose time.
+        return os.path.join(self._folder, f"{crc32(data):08x}-{len(data):x}.index")
 
 
 def _files(root: Root) -> Iterator[tuple[str, os.stat_result]]:

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.config.edit import update
 from bridle.host.files import read_bytes
 from bridle.host.paths import bridle_dir
 
@@ -50,6 +49,8 @@ class SkillUsage:
             before = values.get(name)
             use = msgspec.convert(before, _Use, strict=False) if isinstance(before, dict) else _Use()
             return {**values, name: {"count": _faded(use, now) + 1, "last": now}}
+
+        from bridle.config.edit import update  # Most runs use no skill.
 
         update(self._file, change, mode=0o600)
 

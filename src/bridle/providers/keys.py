@@ -3,9 +3,12 @@
 import asyncio
 import os.path
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from bridle.providers.key_helper import KeyHelper
 from bridle.providers.key_place import file_of
+
+if TYPE_CHECKING:
+    from bridle.providers.key_helper import KeyHelper
 
 HELPER = "apiKeyHelper"
 LOGIN = "login"
@@ -20,7 +23,7 @@ class Keys:
 
     def __init__(self, env: Mapping[str, str], *, helper: str | None = None, cwd: str = "/") -> None:
         self._env = env
-        self._helper = KeyHelper(helper, env, cwd=cwd) if helper and helper.strip() else None
+        self._helper = _helper(helper, env, cwd) if helper and helper.strip() else None
 
     async def helped(self) -> str:
         """What the user's command prints, empty without one.
@@ -46,6 +49,12 @@ class Keys:
         """Anthropic's service did not take the key."""
         if self._helper is not None:
             self._helper.forget()
+
+
+def _helper(command: str, env: Mapping[str, str], cwd: str) -> "KeyHelper":
+    from bridle.providers.key_helper import KeyHelper  # Few users have one.
+
+    return KeyHelper(command, env, cwd=cwd)
 
 
 def source_of(

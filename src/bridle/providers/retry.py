@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.providers import catalog, fitting
+from bridle.providers import catalog
 from bridle.providers.facts import Model
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.model import (
@@ -114,6 +114,8 @@ class Retrying:
         self, request: ModelRequest, tally: "_Tally", error: ProviderError
     ) -> tuple[FellBack, ModelRequest] | None:
         """The next model that can go on, and the request as it can take it; what has come so far is void."""
+        from bridle.providers import fitting  # Only a run whose model fails needs it.
+
         before = self._find(request.model)
         passed: list[str] = []
         while tally.left:

@@ -1,11 +1,8 @@
 """Lets somebody follow what is written to a transcript."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from bridle.sessions.transcript import Writer
-
-Follow = Callable[[str, Sequence[Mapping[str, object]]], None]
-"""Told the file and its new lines."""
+from bridle.sessions.transcript import Follow, Writer
 
 
 class MirroredWriter:

@@ -8,9 +8,8 @@ from msgspec import Struct
 
 from bridle.host.paths import project_dir, projects_dir
 from bridle.sessions.identity import is_uuid
-from bridle.sessions.mirror import Follow, MirroredWriter
 from bridle.sessions.session import Session
-from bridle.sessions.transcript import NoTranscript, Transcript, Writer
+from bridle.sessions.transcript import Follow, NoTranscript, Transcript, Writer
 from bridle.types.errors import SessionError
 from bridle.types.ids import new_uuid
 
@@ -94,4 +93,8 @@ def make_writer(path: str, place: Place) -> Writer:
     if not place.persist:
         return NoTranscript()
     writer = Transcript(path, warn=place.warn)
-    return writer if place.follow is None else MirroredWriter(writer, path, place.follow)
+    if place.follow is None:
+        return writer
+    from bridle.sessions.mirror import MirroredWriter  # Only hosts with a store of their own follow.
+
+    return MirroredWriter(writer, path, place.follow)

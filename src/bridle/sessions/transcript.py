@@ -9,6 +9,9 @@ from bridle.host.lock import lock_fd
 from bridle.sessions.line import encode_line
 from bridle.types.errors import SessionError
 
+Follow = Callable[[str, Sequence[Mapping[str, object]]], None]
+"""Told the file and its new lines."""
+
 
 class Writer(Protocol):
     """Where a session's lines go."""

@@ -5,8 +5,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bridle.types.errors import ProviderError
-
 Scope = Literal["run", "agent", "project", "day"]
 SCOPES: tuple[Scope, ...] = ("run", "agent", "project", "day")
 
@@ -38,7 +36,3 @@ class Payer(Struct, frozen=True, kw_only=True):
 
 
 Budgets = Mapping[Scope, Limit]
-
-
-class OverBudget(ProviderError):
-    """A limit does not allow another call."""

@@ -75,3 +75,7 @@ class ProviderError(BridleError):
 
 class StreamBroken(ProviderError):
     """An answer stopped before its end; what had arrived is in the events that came before."""
+
+
+class OverBudget(ProviderError):
+    """A limit does not allow another call."""

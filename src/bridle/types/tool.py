@@ -2,24 +2,26 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
 from bridle.types.block import AssistantMessage, ResultContent
-from bridle.types.checkpoint import Changes
-from bridle.types.delegation import AgentReport, Delegation
 from bridle.types.model import ToolDefinition
 from bridle.types.permission import Access
 from bridle.types.question import Answer, Question
 from bridle.types.sandbox import Sandbox
-from bridle.types.skill import SkillUse
 from bridle.types.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bridle.types.checkpoint import Changes
+    from bridle.types.delegation import AgentReport, Delegation
+    from bridle.types.skill import SkillUse
 
 Input = TypeVar("Input", bound=Struct)
 
 
-Delegate = Callable[[Delegation], Awaitable[AgentReport]]
+Delegate = Callable[["Delegation"], Awaitable["AgentReport"]]
 """Hands work to another agent."""
 
 
@@ -102,11 +104,11 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """Whether a rule keeps the file at this absolute path from being read."""
     planning: Planning | None = None
     """For the tools of plan mode only."""
-    changes: Changes | None = None
+    changes: "Changes | None" = None
     """Who wants to know before files change; nobody where nothing is to be put back."""
     delegate: Delegate | None = None
     """Hands work to another agent; None where there are none."""
-    use_skill: Callable[[str, str], Awaitable[SkillUse]] | None = None
+    use_skill: Callable[[str, str], Awaitable["SkillUse"]] | None = None
     """Calls a skill by its name with arguments; None where there are none."""
     objection: Callable[[ListedTask], Awaitable[str | None]] = _no_objection
     """Why hooks will not have an item of a task list like this."""
