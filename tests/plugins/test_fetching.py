@@ -108,6 +108,13 @@ async def test_a_package_comes_from_its_registry_and_its_scripts_do_not_run(home
         ranged = Source(kind="npm", location="@team/greeter", registry=server.url, version="^1.0")
         assert (await fetch(source, str(tmp_path / "a"), home.env)).revision == "2.0.0"
         assert (await fetch(ranged, str(tmp_path / "b"), home.env)).revision == "1.4.0"
+        (tmp_path / "npm").write_text(f"#!/bin/sh\necho {server.url}\n")
+        (tmp_path / "npm").chmod(0o755)
+        usual = Source(kind="npm", location="@team/greeter")
+        with_npm = {**home.env, "PATH": f"{tmp_path}:/bin"}
+        assert (await fetch(usual, str(tmp_path / "d"), with_npm)).revision == "2.0.0"
+        with pytest.raises(ConfigError, match="npm_config_registry"):
+            await fetch(usual, str(tmp_path / "e"), {**home.env, "PATH": "/nowhere"})
         files["/t.tgz"] = data + b"x"
         with pytest.raises(ConfigError):
             await fetch(source, str(tmp_path / "c"), home.env)

@@ -164,6 +164,10 @@ class Desk:
         except OSError as error:
             self.send(failure(request, f"{error.strerror or error}: {error.filename or 'no file'}"))
             return
+        except Exception as defect:
+            # The top of this front end: whoever asked must not wait for ever because bridle has a defect.
+            self.send(failure(request, f"bridle has a defect: {type(defect).__name__}: {defect}"))
+            return
         beside = _PENDING if request.subtype == "initialize" else {}
         self.send(success(request, answer, **beside))
         if request.subtype == "set_permission_mode":

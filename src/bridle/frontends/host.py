@@ -8,6 +8,7 @@ from bridle.frontends.printing import NOBODY, Presenter
 from bridle.protocol.control import Correspondence, HostGone, HostRefused
 from bridle.protocol.frames import Frame, Framer
 from bridle.types.event import Event, TurnFinished
+from bridle.types.ids import new_uuid
 from bridle.types.question import (
     Answer,
     ChoiceQuestion,
@@ -23,6 +24,8 @@ from bridle.types.question import (
 from bridle.types.turn import Outcome
 
 _PATHS = ("file_path", "notebook_path")
+_NETWORK = "SandboxNetworkAccess"
+"""The name under which hosts are asked whether a confined command may reach a machine."""
 
 
 class HostChannel:
@@ -81,10 +84,7 @@ class HostChannel:
             case ChoiceQuestion():
                 return read_choice(await self._choose(question))
             case NetworkQuestion():
-                return Refused(
-                    message=f"The host cannot be asked about {question.host}: allow it in sandbox.network.",
-                    by_person=False,
-                )
+                return read_permission(await self._reach(question))
             case ElicitationQuestion():
                 return await self._elicit(question)
 
@@ -143,6 +143,16 @@ class HostChannel:
             decision_reason_type=question.reason_type,
             **({"blocked_path": question.blocked_path} if question.blocked_path else {}),
             **({"agent_id": question.agent_id} if question.agent_id else {}),
+        )
+
+    async def _reach(self, question: NetworkQuestion) -> Mapping[str, Any]:
+        return await self._request(
+            tool_name=_NETWORK,
+            input={"host": question.host},
+            tool_use_id=new_uuid(),
+            permission_suggestions=list(question.suggestions),
+            display_name=_NETWORK,
+            description=f"A sandboxed command wants to reach {question.host}:{question.port}",
         )
 
     async def _choose(self, question: ChoiceQuestion) -> Mapping[str, Any]:

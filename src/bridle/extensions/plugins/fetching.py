@@ -23,7 +23,7 @@ LARGEST_LIST = 8 * 1024 * 1024
 _MOST_REDIRECTS = 5
 _PATIENCE = Limits(connect=20.0, idle=30.0, total=300.0, body=LARGEST_ARCHIVE)
 _COMMAND_SECONDS = 300
-_REGISTRY = "https://registry.npmjs.org"
+_NPM_SECONDS = 20
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -141,7 +141,7 @@ class _Package(Struct):
 
 async def _from_npm(source: Source, target: str, env: Mapping[str, str]) -> Fetched:
     """The package as its registry has it; its scripts are never run and what it depends on is not fetched."""
-    registry = source.registry or env.get("npm_config_registry") or _REGISTRY
+    registry = source.registry or env.get("npm_config_registry") or await _registry_of_npm(env)
     name = source.location
     url = f"{registry.rstrip('/')}/{quote(name, safe='@')}"
     try:
@@ -172,6 +172,32 @@ def _verify_integrity(data: bytes, dist: _Dist, name: str) -> None:
     if dist.shasum and hashlib.sha1(data, usedforsecurity=False).hexdigest() == dist.shasum.lower():
         return
     raise ConfigError(f"{name} cannot be verified: its registry gives no checksum that fits")
+
+
+async def _registry_of_npm(env: Mapping[str, str]) -> str:
+    """The registry that the user's npm is set up for; a project's own settings of npm do not count."""
+    way_out = "install npm, or set npm_config_registry to the address of a registry"
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "npm", "config", "get", "registry",
+            cwd="/", env=env, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise ConfigError(f"npm cannot be asked for its registry: {way_out}") from error
+    try:
+        async with asyncio.timeout(_NPM_SECONDS):
+            said, _ = await process.communicate()
+    except TimeoutError as error:
+        raise ConfigError(f"npm does not tell its registry: {way_out}") from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    address = said.decode(errors="replace").strip()
+    if not address.startswith(("https://", "http://")):
+        raise ConfigError(f"npm does not tell its registry: {way_out}")
+    return address
 
 
 async def _from_command(source: Source, target: str, env: Mapping[str, str]) -> Fetched:
