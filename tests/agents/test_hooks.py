@@ -20,6 +20,7 @@ from tests.fakes.hooked import hooked, output
 
 _HELPER = AgentDefinition(name="helper", description="d", prompt="p", source="user")
 _CALL = calls("Agent", description="d", prompt="<job>", subagent_type="helper", run_in_background=False)
+_CALL_APART = {**_CALL, "input": {**_CALL["input"], "isolation": "worktree"}}
 
 
 def _with_agents(**means: Any) -> Any:
@@ -121,3 +122,26 @@ async def test_hooks_may_refuse_a_task_of_the_list_and_its_end(tmp_path: Path):
     folder = tmp_path / "config" / "tasks" / "s1"
     assert sorted(path.name for path in folder.glob("*.json")) == ["2.json"]
     assert msgspec.json.decode((folder / "2.json").read_bytes())["status"] == "pending"
+
+
+async def test_a_hook_makes_the_place_of_an_isolated_agent_and_hears_when_it_is_done_with(tmp_path: Path):
+    place = tmp_path / "made-by-hook"
+    place.mkdir()
+    minds = FakeMinds({"main": [says(_CALL_APART), says("ok")], "job": [says("report")]})
+    async with hooked(tmp_path, minds, AGENT, change=_with_agents()) as made:
+        made.listen("WorktreeCreate", output("WorktreeCreate", worktreePath=str(place)))
+        made.listen("WorktreeRemove")
+        made.listen("SubagentStop")
+        await made.prompt("<main>")
+        (wanted,), (unused,) = made.inputs("WorktreeCreate"), made.inputs("WorktreeRemove")
+    assert wanted["name"].startswith("agent-")
+    assert unused["worktree_path"] == str(place)
+    assert [input["cwd"] for input in made.inputs("SubagentStop")] == [str(place)]
+
+
+async def test_an_agent_without_the_place_that_a_hook_refuses_is_not_started(tmp_path: Path):
+    minds = FakeMinds({"main": [says(_CALL_APART), says("ok")]})
+    async with hooked(tmp_path, minds, AGENT, change=_with_agents()) as made:
+        made.listen("WorktreeCreate", output("WorktreeCreate"))
+        await made.prompt("<main>")
+    assert "made none" in msgspec.json.encode(minds.requests("main")[1].messages).decode()

@@ -20,6 +20,7 @@ from bridle.types.event import (
 from bridle.types.hook import HookEvent, Stop, SubagentStop
 from bridle.types.hook_outcome import NOTHING_SAID, AskHost, HookOutcome, Hooks
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question
+from bridle.types.workspace import Workspace
 
 _STREAM = (TextDelta, ThinkingDelta, Streamed)
 _OF_THE_SESSION = (FromAgent, TaskStarted, TaskProgressed, TaskEnded)
@@ -93,8 +94,8 @@ class AgentView:
     def begin_turn(self, prompt_id: str) -> None:
         self._hooks.begin_turn(prompt_id)
 
-    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
-        return self._hooks.for_agent(agent_id, agent_type)
+    def for_agent(self, agent_id: str, agent_type: str, *, workspace: Workspace | None = None) -> Hooks:
+        return self._hooks.for_agent(agent_id, agent_type, workspace=workspace)
 
     def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
         return self._hooks.add_host_hooks(hooks, ask)

@@ -221,7 +221,7 @@ class AgentRun:
             briefing=lead.briefing if work.fork else self._briefing(workspace.cwd),
             asking=msgspec.structs.replace(lead.asking, effort=work.effort, task_budget=None),
             hooks=AgentView(
-                lead.hooks.for_agent(work.agent_id, definition.name),
+                lead.hooks.for_agent(work.agent_id, definition.name, workspace=workspace),
                 self._stopped,
                 reminder=definition.reminder,
             ),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bridle.engine.session_hooks import SessionHooks
     from bridle.hooks.handler import FunctionHook
     from bridle.types.hook import HookEvent
+    from bridle.types.workspace import Workspace
 
 
 class HookDoor:
@@ -54,9 +55,13 @@ class HookDoor:
         if self._made is not None:
             self._made.begin_turn(prompt_id)
 
-    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
+    def for_agent(self, agent_id: str, agent_type: str, *, workspace: "Workspace | None" = None) -> Hooks:
         """An agent's view; hooks that come later do not reach an agent that began when there were none."""
-        return NoHooks() if self._made is None else self._made.for_agent(agent_id, agent_type)
+        return (
+            NoHooks()
+            if self._made is None
+            else self._made.for_agent(agent_id, agent_type, workspace=workspace)
+        )
 
     def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
         return self.open().add_host_hooks(hooks, ask) if hooks else 0

@@ -45,6 +45,7 @@ from bridle.types.hook import (
 from bridle.types.hook_outcome import EndReason, StartSource
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
+from bridle.types.workspace import Workspace
 
 _LAST_NOTICES = 1.5
 _HOOK_NOTE: Mapping[str, Any] = {"kind": "hook"}
@@ -138,10 +139,11 @@ class SessionHooks:
     def begin_turn(self, prompt_id: str) -> None:
         self._prompt_id = prompt_id
 
-    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
+    def for_agent(self, agent_id: str, agent_type: str, *, workspace: Workspace | None = None) -> Hooks:
+        place = workspace or self._runtime.workspace
         around = replace(
             self._around,
-            context=lambda: replace(self._context(), agent_id=agent_id, agent_type=agent_type),
+            context=lambda: replace(self._context(), agent_id=agent_id, agent_type=agent_type, cwd=place.cwd),
         )
         return AgentHooks(self, HookRunner(self.listeners, around))
 
@@ -341,8 +343,8 @@ class AgentHooks:
     def begin_turn(self, prompt_id: str) -> None:
         """An agent works on the prompt of the session."""
 
-    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
-        return self._owner.for_agent(agent_id, agent_type)
+    def for_agent(self, agent_id: str, agent_type: str, *, workspace: Workspace | None = None) -> Hooks:
+        return self._owner.for_agent(agent_id, agent_type, workspace=workspace)
 
     def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
         return self._owner.add_host_hooks(hooks, ask)

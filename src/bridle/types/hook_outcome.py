@@ -9,6 +9,7 @@ from bridle.types.permission import Decision, PermissionUpdate
 
 if TYPE_CHECKING:
     from bridle.types.hook import HookEvent
+    from bridle.types.workspace import Workspace
 
 ElicitationAction = Literal["accept", "decline", "cancel"]
 StartSource = Literal["startup", "resume", "clear", "compact", "fork"]
@@ -146,8 +147,8 @@ class Hooks(Protocol):
         """From now on events belong to this prompt."""
         ...
 
-    def for_agent(self, agent_id: str, agent_type: str) -> "Hooks":
-        """The same hooks for an agent of the session, whose events carry its id and type."""
+    def for_agent(self, agent_id: str, agent_type: str, *, workspace: "Workspace | None" = None) -> "Hooks":
+        """The same hooks for an agent of the session, whose events carry its id, type and current folder."""
         ...
 
     def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
@@ -187,8 +188,8 @@ class NoHooks:
     def begin_turn(self, prompt_id: str) -> None:
         """Nobody asks."""
 
-    def for_agent(self, agent_id: str, agent_type: str) -> "NoHooks":
-        del agent_id, agent_type
+    def for_agent(self, agent_id: str, agent_type: str, *, workspace: "Workspace | None" = None) -> "NoHooks":
+        del agent_id, agent_type, workspace
         return self
 
     def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
