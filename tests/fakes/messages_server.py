@@ -132,6 +132,8 @@ class MessagesServer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.wait_closed()
+        # A transport that was told to close is closed when the loop comes round again.
+        await asyncio.sleep(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -149,10 +151,12 @@ class MessagesServer:
         except asyncio.CancelledError:
             pass  # The server is closing, and this task is the connection's own.
         finally:
-            self._tasks.discard(task)
             writer.transport.abort()
-            with suppress(ConnectionError, ssl.SSLError):
-                await writer.wait_closed()
+            try:
+                with suppress(ConnectionError, ssl.SSLError):
+                    await writer.wait_closed()
+            finally:
+                self._tasks.discard(task)
 
     def _note(self, request: Received) -> None:
         self.requests.append(request)

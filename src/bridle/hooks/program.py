@@ -49,6 +49,8 @@ class Program:
         Raises:
             OSError: the shell or the directory cannot be used.
         """
+        if reaper is not None:
+            reaper.pipe()  # Whoever watches over the program must be there before it is.
         feed = _Feed(input)
         output, complaints = _Intake(most_output, most_output), _Intake(_MOST_COMPLAINTS, most_output)
         try:
@@ -58,7 +60,7 @@ class Program:
                 stdout=output.inlet,
                 stderr=complaints.inlet,
                 cwd=cwd,
-                env=dict(env),
+                env={**env, **({} if reaper is None else reaper.mark)},
                 start_new_session=True,
             )
         except (OSError, ValueError):

@@ -2,6 +2,9 @@
 
 import os
 import subprocess
+from collections.abc import Mapping
+
+from bridle.types.ids import new_uuid
 
 _SHELL = "/bin/sh"
 _WATCH = """\
@@ -11,13 +14,20 @@ while read -r sign group; do
   case $sign in
     +) groups="$groups$group " ;;
     -) case $groups in *" $group "*) groups="${groups%% "$group" *} ${groups#* "$group" }" ;; esac ;;
+    =) orderly=1 ;;
   esac
 done
 read -r more <&1 && groups="$groups$more "
+if [ -z "$orderly" ]; then
+  for mark in $(grep -las "BRIDLE_BROOD=$1" /proc/[0-9]*/environ); do
+    mark=${mark%/environ}
+    groups="$groups${mark#/proc/} "
+  done
+fi
 [ "$groups" = ' ' ] && exit
-for group in $groups; do kill -s TERM -- "-$group"; done 2>/dev/null
+for group in $groups; do kill -s TERM -- "-$group" || kill -s TERM "$group"; done 2>/dev/null
 sleep 0.3 || sleep 1
-for group in $groups; do kill -s KILL -- "-$group"; done 2>/dev/null
+for group in $groups; do kill -s KILL -- "-$group" || kill -s KILL "$group"; done 2>/dev/null
 """
 _ENLIST = 'echo "+ $$" >&0; exec </dev/null; exec "$@"'
 
@@ -27,14 +37,20 @@ class Reaper:
 
     Children list themselves before they become the program that was asked for, so there is no moment at
     which our death leaves one behind. Groups that live for a moment only are put into a ledger instead, which
-    the shell does not read before the end: it need not wake for them. The shell is started with the first
-    child.
+    the shell does not read before the end: it need not wake for them. They carry a mark in their environment,
+    by which the shell finds those that we had no time to put down. The shell is started with the first child.
     """
 
     def __init__(self) -> None:
         self._watch: subprocess.Popen[bytes] | None = None
         self._ledger = -1
         self._in_ledger: set[int] = set()
+        self._brood = new_uuid()
+
+    @property
+    def mark(self) -> Mapping[str, str]:
+        """What children that do not list themselves must have in their environment."""
+        return {"BRIDLE_BROOD": self._brood}
 
     def enlisting(self, argv: list[str]) -> list[str]:
         """A command line that lists its own process group, then becomes `argv`; needs `pipe` as its stdin."""
@@ -48,7 +64,7 @@ class Reaper:
             self._watch = None
         if self._watch is None:
             self._ledger = self._ledger if self._ledger >= 0 else _make_ledger()
-            self._watch = _start(self._ledger)
+            self._watch = _start(self._ledger, self._brood)
         return _input(self._watch)
 
     def enlist(self, group: int) -> None:
@@ -75,6 +91,10 @@ class Reaper:
         if self._watch is None:
             return
         watch, self._watch = self._watch, None
+        try:
+            os.write(_input(watch), b"= 0\n")
+        except BrokenPipeError:
+            pass  # It was killed, and its list with it.
         _close_input(watch)
         watch.wait()
         os.close(self._ledger)
@@ -95,9 +115,9 @@ def _make_ledger() -> int:
         return os.dup(file.fileno())
 
 
-def _start(ledger: int) -> subprocess.Popen[bytes]:
+def _start(ledger: int, brood: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [_SHELL, "-c", _WATCH],
+        [_SHELL, "-c", _WATCH, "sh", brood],
         stdin=subprocess.PIPE,
         stdout=ledger,
         stderr=subprocess.DEVNULL,
