@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from bridle.commands.histories import rewind_points
-from bridle.providers.scripted import says
+from bridle.providers.scripted import calls, says
+from bridle.tools.read import TOOL as READ
 from bridle.types.command import Resets, Says, Shows
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.event import CompactionFinished, SessionNamed
@@ -26,6 +27,7 @@ async def test_compacting_puts_a_summary_in_the_place_of_what_was_said(tmp_path:
     assert (outcome.text, outcome.num_turns, outcome.is_error) == ("", 0, False)
     assert "keep the colors" in _sent(commanded)
     assert len(commanded.said) == 1 and "uncompact" in commanded.said[0]
+    assert "1 prompts: 3 tokens" in commanded.said[0] and "1 answers" in commanded.said[0]
     assert commanded.session.id == before
     await commanded.prompt("and now?")
     assert "They spoke of apples." in _sent(commanded) and "apples are red" not in _sent(commanded)
@@ -152,3 +154,61 @@ async def test_rewinding_may_sum_up_what_came_before(tmp_path: Path):
     await commanded.prompt("apples are red", "pears", "/rewind 1 summary", "go on")
     sent = _sent(commanded)
     assert "They spoke of apples." in sent and "pears" in sent and "apples are red" not in sent
+
+
+async def test_rewinding_may_sum_up_all_from_a_prompt_on(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("one"), says("two"), _SUMMARY, says("three")])
+    await commanded.prompt("plums are blue", "apples are red", "/rewind 1 summary-after", "go on")
+    sent = _sent(commanded)
+    assert "plums are blue" in sent and "They spoke of apples." in sent and "apples are red" not in sent
+
+
+async def test_the_first_prompt_is_not_summed_up_with_all_after_it(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("one"), says("two")])
+    await commanded.prompt("apples are red")
+    with pytest.raises(SessionError):
+        await commanded.run("/rewind 1 summary-after")
+    await commanded.prompt("go on")
+    assert "apples are red" in _sent(commanded)
+
+
+async def test_single_things_are_listed_with_their_cost_and_taken_out(tmp_path: Path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(f"{name} " * 2_000)
+    script = [
+        says(calls("Read", file_path=str(tmp_path / "a"))),
+        says(calls("Read", file_path=str(tmp_path / "b"))),
+        says("Read."),
+        says("ok"),
+    ]
+    commanded = Commanded(tmp_path, script, READ)
+    await commanded.prompt("look")
+    listed = await commanded.run("/items")
+    assert isinstance(listed, Says) and "result    call-1  Read" in listed.text.splitlines()[0]
+    await commanded.run("/items hold call-1")
+    held = await commanded.run("/items all")
+    assert isinstance(held, Says) and "(held)" in held.text.splitlines()[0]
+    for wrong in ("/items drop call-1", "/items stub nothing", "/items burn call-2", "/items drop"):
+        with pytest.raises(UsageError):
+            await commanded.run(wrong)
+    dropped = await commanded.run("/items drop call-2")
+    assert isinstance(dropped, Says) and "tokens saved" in dropped.text
+    await commanded.prompt("go on")
+    assert "a a a" in _sent(commanded) and "b b b" not in _sent(commanded)
+    await commanded.run("/items release call-1")
+    await commanded.run("/items stub call-1")
+    assert commanded.session.state.pinned_items == frozenset()
+
+
+async def test_words_of_other_conversations_are_found_again(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("Red ones keep longest."), says("two")])
+    await commanded.prompt("which apples keep?")
+    first = commanded.session.id
+    await commanded.prompt("/clear", "which apples now?")
+    found = await commanded.run("/recall apples keep")
+    assert isinstance(found, Says) and first in found.text and "user: which apples keep?" in found.text
+    assert commanded.session.id not in found.text
+    nothing = await commanded.run("/recall bananas")
+    assert isinstance(nothing, Says) and "Nobody" in nothing.text
+    with pytest.raises(UsageError):
+        await commanded.run("/recall")

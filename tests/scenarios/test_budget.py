@@ -107,7 +107,8 @@ async def test_twenty_agents_in_one_process_share_the_cap_of_their_run(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("limit", "calls_made"), [(Limit(calls=3), 3), (Limit(tokens=6_000), 3), (Limit(usd=0.05), 3)]
+    ("limit", "calls_made"),
+    [(Limit(calls=3), 3), (Limit(tokens=6_000), 3), (Limit(usd=0.05), 3), (Limit(seconds=1e-9), 1)],
 )
 async def test_every_unit_can_be_limited(tmp_path: Path, limit: Limit, calls_made: int):
     provider = _metered(str(tmp_path / "usage.db"), {"project": limit})

@@ -11,9 +11,8 @@ from bridle.context.thinning import CLEARED
 from bridle.context.window import Habits
 from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.heeding import heed, pin, unpin
-from bridle.engine.items import drop_item, hold_item, list_items, stub_item
+from bridle.engine.items import drop_item, hold_item, list_items, release_item, stub_item
 from bridle.engine.loop import run_turn
-from bridle.engine.occupancy import occupancy
 from bridle.engine.runtime import NotesStanding
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import ScriptedProvider, calls, says
@@ -229,16 +228,33 @@ async def test_single_things_can_be_stubbed_dropped_and_held(tmp_path: Path):
         drop_item(session, runtime, "nothing")
 
 
-async def test_the_window_is_broken_down_into_what_fills_it(tmp_path: Path):
-    runtime = make_runtime(tmp_path, [*_reads(tmp_path, 1, 40_000)], READ)
-    session = make_session()
-    await run_turn(session, _prompt("read"), runtime)
+async def test_what_is_held_is_held_after_a_resume_and_in_a_fork(tmp_path: Path):
+    path = tmp_path / "11111111-1111-4111-8111-111111111111.jsonl"
+    session = _recorded(path)
+    await run_turn(session, _prompt("read"), make_runtime(tmp_path, [*_reads(tmp_path, 2, 4_000)], READ))
+    hold_item(session, "call-1")
+    hold_item(session, "call-2")
+    release_item(session, "call-2")
+    with pytest.raises(UsageError):
+        release_item(session, "call-2")
+    session.close()
 
-    now = occupancy(session, runtime)
+    place = Place(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print)
+    for fork in (True, False):
+        again = resume(str(path), place, fork=fork)
+        assert again.state.pinned_items == {"call-1"}
+        again.close()
 
-    assert now.costliest[0].kind == "result"
-    assert {share.name for share in now.shares} >= {"System prompt", "Tools", "Messages", "Free"}
-    assert now.level == "fine" and now.window.size == 200_000
+
+async def test_a_line_about_held_items_that_makes_no_sense_holds_nothing(tmp_path: Path):
+    path = tmp_path / "11111111-1111-4111-8111-111111111111.jsonl"
+    session = _recorded(path)
+    await run_turn(session, _prompt("hi"), make_runtime(tmp_path, [says("Hm.")]))
+    session.note({"type": "bridle-held", "items": {"call-1": 7}})
+    session.close()
+    again = resume(str(path), Place(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print))
+    assert again.state.pinned_items == frozenset()
+    again.close()
 
 
 async def test_who_changes_the_prefix_is_named_and_a_compaction_is_not(tmp_path: Path):

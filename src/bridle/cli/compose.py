@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -41,7 +41,7 @@ from bridle.tools.toolbox import BuiltinToolbox, Deferral
 from bridle.types.agent import AgentDefinition
 from bridle.types.channel import Channel
 from bridle.types.command import Command
-from bridle.types.errors import ConfigError, UsageError
+from bridle.types.errors import ConfigError, ToolError, UsageError
 from bridle.types.model import Provider
 from bridle.types.permission import Ask, Case, Decision, Effect, PermissionUpdate
 from bridle.types.question import Answer, NetworkQuestion, Permitted
@@ -241,14 +241,10 @@ async def assemble(
     checkpoints = _checkpoints(setup, session, workspace, storage)
     agents, toolbox = _agents(setup, hooks, extensions, toolbox)
     toolbox = _fitted(toolbox, facts(setup.model).context_window)
-    runtime = Runtime(
-        provider=provider,
-        channel=channel,
-        workspace=workspace,
-        toolbox=toolbox,
-        decide=lambda case: _decide(case, config),
-        briefing=await _brief(
-            setup,
+
+    async def brief(place: Setup) -> SessionBriefing:
+        return await _brief(
+            place,
             session,
             tools=toolbox.names(),
             roots=roots,
@@ -259,7 +255,15 @@ async def assemble(
                 extensions.skill_listing,
             ),
             style=chosen_style(extensions, config.settings.output_style),
-        ),
+        )
+
+    runtime = Runtime(
+        provider=provider,
+        channel=channel,
+        workspace=workspace,
+        toolbox=toolbox,
+        decide=lambda case: _decide(case, config),
+        briefing=await brief(setup),
         facts=facts,
         asking=_named(choices.choose_asking(args, config, env, model=setup.model), env, session),
         storage=storage,
@@ -289,6 +293,7 @@ async def assemble(
         skills=extensions.skills,
         plugins=plugins,
         styles=extensions.style_names,
+        tree_links=_tree_links(config),
     )
 
     await _automate(setup, session, runtime, servers)
@@ -297,21 +302,20 @@ async def assemble(
     async def close() -> None:
         warming.cancel()
         await asyncio.gather(warming, return_exceptions=True)
-        if errands is not None:
-            await errands.close()
-        await agents.close()
+        await _close_each(errands, agents)
         await hooks.say_goodbye()
-        await hooks.close()
-        await shells.close()
-        if servers is not None:
-            await servers.close()
-        if sandbox is not None:
-            await sandbox.close()
-        await provider.close()
-        if checkpoints is not None:
-            await checkpoints.close()
+        await _close_each(hooks, shells, servers, sandbox, provider, checkpoints)
+        await _leave_worktree(runtime)
         session.close()
 
+    if args.has("worktree"):
+        try:
+            await _enter_worktree(runtime, hooks, setup, brought.warn)
+        except UsageError:
+            await close()
+            raise
+        there = msgspec.structs.replace(setup, cwd=workspace.cwd)
+        runtime = msgspec.structs.replace(runtime, briefing=await brief(there))
     if greets:
         await _greet(hooks, setup, session)
     return Parts(
@@ -321,6 +325,48 @@ async def assemble(
         commands=packages.commands if packages is not None else tuple,
         close=close,
     )
+
+
+class _Closing(Protocol):
+    async def close(self) -> None: ...
+
+
+async def _close_each(*parts: _Closing | None) -> None:
+    """One after the other, in this order."""
+    for part in parts:
+        if part is not None:
+            await part.close()
+
+
+def _tree_links(config: Config) -> tuple[str, ...]:
+    wanted = config.settings.worktree
+    return () if wanted is None else wanted.symlink_directories or ()
+
+
+async def _enter_worktree(
+    runtime: Runtime, hooks: HookDoor, setup: Setup, warn: Callable[[str], None]
+) -> None:
+    """Move to the work tree that was asked for on the command line.
+
+    Raises:
+        UsageError: there can be none.
+    """
+    from bridle.engine.session_worktree import begin_in_worktree
+
+    if _has_hooks(hooks, setup):
+        hooks.open()
+    try:
+        for note in await begin_in_worktree(runtime, setup.args.text("worktree")):
+            warn(note)
+    except ToolError as error:
+        raise UsageError(f"--worktree: {error}") from error
+
+
+async def _leave_worktree(runtime: Runtime) -> None:
+    if runtime.workspace.visit is not None:
+        from bridle.engine.session_worktree import SessionWorktree
+
+        await SessionWorktree(runtime).close()
 
 
 def _packages(setup: Setup, brought: Brought) -> "Packages | None":
@@ -513,11 +559,15 @@ def _hooks(
     return make_hooks(setup, session, runtime, wake=wake, plugins=plugins.hook_tables())
 
 
+def _has_hooks(hooks: HookDoor, setup: Setup) -> bool:
+    named = hooks.is_open or any(layer.values.get("hooks") for layer in setup.config.layers)
+    return named and not choices.is_bare(setup.args, setup.env) and not choices.is_safe(setup.args, setup.env)
+
+
 async def _greet(hooks: HookDoor, setup: Setup, session: Session) -> None:
     """Tell hooks that the session begins, and let them set the project up first where that was asked for."""
     args = setup.args
-    named = hooks.is_open or any(layer.values.get("hooks") for layer in setup.config.layers)
-    if not named or choices.is_bare(args, setup.env) or choices.is_safe(args, setup.env):
+    if not _has_hooks(hooks, setup):
         return
     opened = hooks.open()
     if args.on("init") or args.on("init-only") or args.on("maintenance"):

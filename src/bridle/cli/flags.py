@@ -157,5 +157,5 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--teammate-mode",), "value", status="later"),
     Flag(("--teleport",), "optional", status="later"),
     Flag(("--tmux",), "switch", status="later"),
-    Flag(("-w", "--worktree"), "optional", status="later"),
+    Flag(("-w", "--worktree"), "optional", "work in a git work tree of its own, new or by its name", "name"),
 )

@@ -40,6 +40,7 @@ _PROMPT = "bridle.commands.prompts"
 _GOAL = "bridle.commands.goals"
 _FILES = "bridle.commands.files"
 _NOTICE = "bridle.commands.notices"
+_ITEMS = "bridle.commands.items"
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max", "auto", "status")
 _COLORS = ("red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan", "default")
@@ -148,6 +149,14 @@ CATALOG: tuple[Listing, ...] = (
         choices=("reconnect", "enable", "disable"),
         at_once=True,
     ),
+    Listing(
+        "items",
+        "Show what single things in the conversation cost",
+        _ITEMS,
+        "items",
+        "[all|stub id|drop id|hold id|release id]",
+        choices=("all", "stub", "drop", "hold", "release"),
+    ),
     Listing("memory", "Show the instruction files", _PARTS, "memory", "[on|off]", choices=("on", "off")),
     Listing("model", "Choose the model", _MODEL, "model", "[model] [s]", completes=True),
     Listing("output-style", "Choose how answers are written", _SETTINGS, "output_style", "[name]"),
@@ -194,12 +203,13 @@ CATALOG: tuple[Listing, ...] = (
         ("continue",),
         completes=True,
     ),
+    Listing("recall", "Find what was said in other conversations", _HISTORY, "recall", "<words>"),
     Listing(
         "rewind",
         "Go back: files, conversation or both",
         _HISTORY,
         "rewind",
-        "[number] [both|conversation|code]",
+        "[number] [both|conversation|code|summary|summary-after]",
         ("checkpoint", "undo"),
     ),
     Listing(

@@ -6,7 +6,7 @@ from bridle.commands.context import CommandContext
 from bridle.commands.conversation import name_session
 from bridle.commands.side_questions import ask_aside
 from bridle.context.ledger import to_note
-from bridle.engine.compact import CompactionFailed
+from bridle.engine.compact import Compaction, CompactionFailed
 from bridle.engine.compact import compact as compact_now
 from bridle.engine.turn import Turn
 from bridle.sessions import keeping
@@ -20,6 +20,7 @@ from bridle.types.turn import Prompt
 
 _MOST_LISTED = 20
 _MOST_COMPLETED = 50
+_MOST_KINDS = 8
 _TITLE_REQUEST = (
     "Name this conversation in two to five words, lower case, joined by hyphens, such as fix-login-redirect. "
     "Answer with the name alone."
@@ -43,8 +44,7 @@ async def compact(arguments: str, context: CommandContext) -> CommandResult:
         done = await compact_now(turn, trigger="manual", focus=arguments, in_turn=False)
     except CompactionFailed as failure:
         return Says(f"The conversation was not compacted: {failure}", is_error=True)
-    text = f"Compacted {done.tokens_before:,} tokens to {done.tokens_after:,}; /uncompact takes it back."
-    runtime.channel.emit(CommandSaid(text))
+    runtime.channel.emit(CommandSaid(_report(done)))
     # Hosts expect the result of this command to be empty: its output is a line of its own.
     return Says()
 
@@ -150,6 +150,13 @@ def find_session(wanted: str, context: CommandContext) -> str:
             some = ", ".join(info.session_id for info in hits[:3])
             raise SessionError(f"{len(hits)} conversations fit “{wanted}”; name one by its id: {some}.")
     raise SessionError(f"No conversation fits “{wanted}”: /resume lists those there are.")
+
+
+def _report(done: Compaction) -> str:
+    """What a compaction took out of the window, the costliest first."""
+    rows = [f"  {gone.count:,} {gone.kind}: {gone.tokens:,} tokens" for gone in done.dropped[:_MOST_KINDS]]
+    first = f"Compacted {done.tokens_before:,} tokens to {done.tokens_after:,}; /uncompact takes it back."
+    return "\n".join((first, *(["Dropped:", *rows] if rows else [])))
 
 
 def _has_id(info: SessionInfo, text: str) -> bool:

@@ -1,5 +1,6 @@
 """Commands that look back: questions on the side, a summing up, and going back to an earlier prompt."""
 
+import asyncio
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -7,6 +8,7 @@ from msgspec import Struct
 from bridle.commands.context import CommandContext
 from bridle.commands.side_questions import ask_aside
 from bridle.engine.compact import CompactionFailed, compact
+from bridle.engine.recall import recall as find_words
 from bridle.engine.turn import Turn
 from bridle.types.block import text_of
 from bridle.types.checkpoint import Rewound
@@ -14,11 +16,15 @@ from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.turn import Prompt
 
-Restore = Literal["both", "conversation", "code", "summary"]
-"""What going back brings back; `summary` keeps all from the prompt on and sums up what came before it."""
+Restore = Literal["both", "conversation", "code", "summary", "summary-after"]
+"""What going back brings back.
+
+`summary` keeps all from the prompt on and sums up what came before it; `summary-after` does the opposite.
+"""
 
 _MOST_LISTED = 30
 _LONGEST_SHOWN = 100
+_USAGE = f"/rewind <number> [{'|'.join(get_args(Restore))}]"
 _RECAP = "Sum up in one line what this conversation is about and where it stands."
 
 
@@ -45,11 +51,28 @@ async def recap(arguments: str, context: CommandContext) -> CommandResult:
     return Says(" ".join((await ask_aside(_RECAP, context)).split()))
 
 
+async def recall(arguments: str, context: CommandContext) -> CommandResult:
+    """Where words were said in other conversations of this folder, the newest first."""
+    if not arguments:
+        raise UsageError("Say what to look for: /recall <words>.")
+    found = await asyncio.to_thread(find_words, arguments, context.place.cwd, context.env)
+    rows = [
+        f"{each.timestamp[:10]}  {each.session_id}  {each.title[:_LONGEST_SHOWN]}\n"
+        f"    {each.speaker}: {each.excerpt}"
+        for each in found
+        if each.session_id != context.session.id
+    ]
+    hint = "\nGo on with one of them: /resume <session>."
+    return Says(
+        "\n".join(rows) + hint if rows else "Nobody said all of these words in another conversation here."
+    )
+
+
 async def rewind(arguments: str, context: CommandContext) -> CommandResult:
     points = rewind_points(context)
     if not arguments:
         rows = [f"{point.number}  {point.text}" for point in points[:_MOST_LISTED]]
-        usage = "\nGo back with /rewind <number> [both|conversation|code|summary]." if rows else ""
+        usage = f"\nGo back with {_USAGE}." if rows else ""
         return Shows(
             view="rewind", text="\n".join(rows) + usage if rows else "There is nothing to go back to."
         )
@@ -57,7 +80,7 @@ async def rewind(arguments: str, context: CommandContext) -> CommandResult:
     what = next((each for each in get_args(Restore) if each == (wish.strip() or "both")), None)
     point = next((each for each in points if str(each.number) == number), None)
     if point is None or what is None:
-        raise UsageError("Use /rewind <number> [both|conversation|code|summary]; /rewind lists the numbers.")
+        raise UsageError(f"Use {_USAGE}; /rewind lists the numbers.")
     return Says(await rewind_to(point.uuid, what, context))
 
 
@@ -93,11 +116,11 @@ async def preview_rewind(uuid: str, context: CommandContext) -> Rewound | None:
     return None if checkpoints is None else await checkpoints.rewind(uuid, dry_run=True)
 
 
-async def rewind_to(uuid: str, what: Restore, context: CommandContext) -> str:
-    """Go back to before a prompt, and say what was done.
+async def rewind_to(uuid: str, what: Restore, context: CommandContext, *, focus: str = "") -> str:
+    """Go back to before a prompt, and say what was done; `focus` is what a summary should keep in mind.
 
     Raises:
-        SessionError: there is no such prompt, or nothing is known of the files.
+        SessionError: there is no such prompt, it cannot be summed up, or nothing is known of the files.
         UsageError: files are not kept in this session.
     """
     entries = context.session.entries
@@ -105,7 +128,9 @@ async def rewind_to(uuid: str, what: Restore, context: CommandContext) -> str:
     if at is None:
         raise SessionError("There is no such message in this conversation any more.")
     if what == "summary":
-        return await _sum_up_before(uuid, context)
+        return await _sum_up(context, focus, keep_from=uuid)
+    if what == "summary-after":
+        return await _sum_up(context, focus, replace_from=uuid)
     done: list[str] = []
     if what in ("both", "code"):
         done.append(await _rewind_files(uuid, context, needed=what == "code"))
@@ -133,11 +158,23 @@ async def _rewind_files(uuid: str, context: CommandContext, *, needed: bool) -> 
     )
 
 
-async def _sum_up_before(uuid: str, context: CommandContext) -> str:
+async def _sum_up(
+    context: CommandContext, focus: str, *, keep_from: str | None = None, replace_from: str | None = None
+) -> str:
+    if not context.runtime.habits.allowed:
+        raise SessionError("DISABLE_COMPACT turns compaction off.")
     context.begin()
     turn = Turn(context.session, Prompt(content="/rewind"), context.runtime)
     try:
-        done = await compact(turn, trigger="manual", keep_from=uuid, in_turn=False)
+        done = await compact(
+            turn,
+            trigger="manual",
+            focus=focus,
+            keep_from=keep_from,
+            replace_from=replace_from,
+            in_turn=False,
+        )
     except CompactionFailed as failure:
         raise SessionError(f"The conversation was not summed up: {failure}") from failure
-    return f"What came before is summed up: {done.tokens_before:,} tokens became {done.tokens_after:,}."
+    what = "What came before" if replace_from is None else "Everything from that prompt on"
+    return f"{what} is summed up: {done.tokens_before:,} tokens became {done.tokens_after:,}."

@@ -17,6 +17,8 @@ class Place(Struct, frozen=True, kw_only=True):
     path: str
     tree: Worktree | None = None
     """None when a hook made it, which is also who removes it."""
+    notes: tuple[str, ...] = ()
+    """What could not be brought over."""
 
 
 async def open_place(runtime: Runtime, name: str) -> Place:
@@ -42,7 +44,8 @@ async def open_place(runtime: Runtime, name: str) -> Place:
         tree = await worktrees.create(runtime.workspace.cwd, name, runtime.env)
     except WorktreeFault as fault:
         raise ToolError(f"{fault} Start the agent without isolation, or mend that first.") from fault
-    return Place(path=tree.path, tree=tree)
+    notes = await worktrees.furnish(tree, runtime.env, links=runtime.tree_links)
+    return Place(path=tree.path, tree=tree, notes=notes)
 
 
 async def close_place(runtime: Runtime, place: Place) -> bool:

@@ -27,7 +27,7 @@ from bridle.types.errors import ToolError
 from bridle.types.event import ToolProgressed
 from bridle.types.hook_outcome import HookOutcome
 from bridle.types.skill import SkillUse
-from bridle.types.tool import Delegate, Planning, Tool, ToolContext
+from bridle.types.tool import Delegate, Planning, Tool, ToolContext, Worktrees
 
 __all__ = ["Call", "dispatch", "is_parallel"]
 
@@ -131,6 +131,7 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
         consult=lambda question: consult(turn, question),
         sandbox=runtime.sandbox,
         planning=_planning(tool, turn),
+        worktrees=_worktrees(tool, turn),
         hides=hides(standing(turn)),
         delegate=delegate,
         use_skill=_use_skill(turn, delegate),
@@ -159,3 +160,11 @@ def _planning(tool: Tool, turn: Turn) -> Planning | None:
     from bridle.engine.planning import SessionPlanning
 
     return SessionPlanning(turn)
+
+
+def _worktrees(tool: Tool, turn: Turn) -> Worktrees | None:
+    if tool.name not in ("EnterWorktree", "ExitWorktree"):
+        return None
+    from bridle.engine.session_worktree import SessionWorktree
+
+    return SessionWorktree(turn.runtime)

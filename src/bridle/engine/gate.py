@@ -145,6 +145,7 @@ def standing(turn: Turn) -> Standing:
         mode=state.mode,
         cwd=workspace.cwd,
         start=workspace.start,
+        origins=workspace.origins,
         roots=workspace.roots,
         readable=(runtime.storage, os.path.join(configuration, "plans")),
         own=_own(turn),

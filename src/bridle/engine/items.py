@@ -6,6 +6,7 @@ from bridle.engine.runtime import Runtime
 from bridle.sessions.session import Session
 from bridle.sessions.shortening import shorten
 from bridle.types.errors import UsageError
+from bridle.types.ledger import HELD
 
 
 def list_items(session: Session) -> tuple[Item, ...]:
@@ -19,7 +20,7 @@ def stub_item(session: Session, runtime: Runtime, item_id: str) -> int:
     """Leave only a note of a tool result; how many tokens that saves.
 
     Raises:
-        UsageError: there is no result with this id, or it is pinned.
+        UsageError: there is no result with this id, or it is held.
     """
     item = _find(session, item_id, "result")
     _require_free(session, item)
@@ -32,11 +33,11 @@ def drop_item(session: Session, runtime: Runtime, item_id: str) -> int:
     """Take something out altogether, a result with its call; how many tokens that saves.
 
     Raises:
-        UsageError: there is nothing with this id, or it is pinned.
+        UsageError: there is nothing with this id, or it is held.
     """
     items = [item for item in list_items(session) if item.id == item_id]
     if not items:
-        raise UsageError(f"Nothing in this conversation has the id {item_id}: see /context for what has.")
+        raise UsageError(f"Nothing in this conversation has the id {item_id}: /items lists what has.")
     for item in items:
         _require_free(session, item)
     gone = {
@@ -61,11 +62,23 @@ def hold_item(session: Session, item_id: str) -> None:
         UsageError: there is nothing with this id.
     """
     _find(session, item_id)
-    session.swap(pinned_items=session.state.pinned_items | {item_id})
+    _hold(session, session.state.pinned_items | {item_id})
 
 
 def release_item(session: Session, item_id: str) -> None:
-    session.swap(pinned_items=session.state.pinned_items - {item_id})
+    """Let a held result be cleared again.
+
+    Raises:
+        UsageError: it is not held.
+    """
+    if item_id not in session.state.pinned_items:
+        raise UsageError(f"{item_id} is not held: /items lists what is.")
+    _hold(session, session.state.pinned_items - {item_id})
+
+
+def _hold(session: Session, ids: frozenset[str]) -> None:
+    session.swap(pinned_items=ids)
+    session.note({"type": HELD, "items": sorted(ids), "sessionId": session.id})
 
 
 def _find(session: Session, item_id: str, kind: str | None = None) -> Item:
@@ -73,9 +86,9 @@ def _find(session: Session, item_id: str, kind: str | None = None) -> Item:
         if item.id == item_id and kind in (None, item.kind):
             return item
     what = "Nothing" if kind is None else f"No {kind}"
-    raise UsageError(f"{what} in this conversation has the id {item_id}: see /context for what has.")
+    raise UsageError(f"{what} in this conversation has the id {item_id}: /items lists what has.")
 
 
 def _require_free(session: Session, item: Item) -> None:
     if item.id in session.state.pinned_items:
-        raise UsageError(f"{item.id} is pinned: release it first.")
+        raise UsageError(f"{item.id} is held: /items release {item.id} comes first.")

@@ -156,6 +156,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Whether the user has vouched for the folder."""
     modes: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
     """The modes that an answer may switch to."""
+    tree_links: tuple[str, ...] = ()
+    """Folders that new work trees share with the main checkout."""
     sandbox: Sandbox | None = None
     sandbox_allows: bool = True
     """Commands that run in the sandbox need no approval."""

@@ -1,74 +1,63 @@
-"""How full the window of a session is, by what fills it."""
+"""How full the window of a session is, by what fills it, as hosts are told."""
 
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
+from bridle.commands.facts.window import Breakdown, Item, MemoryFile, context_breakdown
+from bridle.context.tokens import estimate
 from bridle.frontends.desk import Desk
 from bridle.protocol.control import Frame
-from bridle.types.model import ToolDefinition
 
-_BYTES_PER_TOKEN = 4
 _CELLS_IN_ROW = 10
 _ROWS = 10
 
 
 async def get_context_usage(desk: Desk, request: Mapping[str, Any]) -> Frame:
-    """What the next request would carry, estimated from its real parts without asking anybody."""
+    """What the next request would carry: the same numbers that `/context` shows."""
     del request
-    runtime, session = desk.runtime, desk.session
-    model = session.state.model
-    window = runtime.facts(model).context_window
-    definitions = runtime.toolbox.definitions()
-    foreign = [each for each in definitions if each["name"].startswith("mcp__")]
-    own = [each for each in definitions if not each["name"].startswith("mcp__")]
-    memory: list[Frame] = [
-        {"path": path, "type": kind, "tokens": _tokens(text)} for path, kind, text in desk.means.memory()
-    ]
-    remembered = sum(file["tokens"] for file in memory)
-    said = sum(_tokens(msgspec.json.encode(message)) for message in session.history.messages)
-    used = [
-        (
-            "system_prompt",
-            "System prompt",
-            sum(_tokens(block["text"]) for block in runtime.briefing.system(model)),
-        ),
-        ("system_tools", "System tools", sum(map(_tool_tokens, own))),
-        ("mcp_tools", "MCP tools", sum(map(_tool_tokens, foreign))),
-        ("memory_files", "Memory files", remembered),
-        # The files stand in the first message once the conversation has begun.
-        ("messages", "Messages", max(0, said - remembered) if said else 0),
-    ]
-    total = sum(tokens for _, _, tokens in used)
-    categories: list[Frame] = [
-        {"id": id, "name": name, "tokens": tokens, "color": _COLORS[id], "kind": "used"}
-        for id, name, tokens in used
-        if tokens
-    ]
-    free = max(0, window - total)
-    categories.append(
-        {"id": "free_space", "name": "Free space", "tokens": free, "color": "inactive", "kind": "free"}
-    )
+    memory = [MemoryFile(path=path, kind=kind, text=text) for path, kind, text in desk.means.memory()]
+    found = context_breakdown(desk.session, desk.runtime, memory=memory)
+    categories = _categories(found)
+    items = {category.id: category.items for category in found.categories}
     last = desk.server.last
     return {
         "categories": categories,
-        "totalTokens": total,
-        "maxTokens": window,
-        "rawMaxTokens": window,
-        "percentage": round(100 * total / window) if window else 0,
-        "gridRows": _grid(categories, window),
-        "model": model,
-        "memoryFiles": memory,
-        "mcpTools": [_foreign(each) for each in foreign],
-        "systemTools": [{"name": each["name"], "tokens": _tool_tokens(each)} for each in own],
-        "agents": [
-            {"agentType": name, "source": "sdk", "tokens": _tokens(str(agent.get("description") or ""))}
-            for name, agent in runtime.offer.agents.items()
+        "totalTokens": found.used,
+        "maxTokens": found.size,
+        "rawMaxTokens": found.size,
+        "percentage": found.percent,
+        "gridRows": _grid(categories, found.size),
+        "model": found.model,
+        "memoryFiles": [
+            {"path": file.name, "type": file.note, "tokens": file.tokens}
+            for file in items.get("memory_files", ())
         ],
-        "isAutoCompactEnabled": runtime.habits.automatic,
+        "mcpTools": [_foreign(each) for each in items.get("mcp_tools", ())],
+        "systemTools": [{"name": each.name, "tokens": each.tokens} for each in items.get("system_tools", ())],
+        "agents": [
+            {"agentType": name, "source": "sdk", "tokens": estimate(str(agent.get("description") or ""))}
+            for name, agent in desk.runtime.offer.agents.items()
+        ],
+        "isAutoCompactEnabled": found.automatic,
         "apiUsage": last.usage.to_api() if last is not None else None,
     }
+
+
+def _categories(found: Breakdown) -> list[Frame]:
+    categories: list[Frame] = [
+        {
+            "id": each.id,
+            "name": each.name,
+            "tokens": each.tokens,
+            "color": _COLORS.get(each.id, "inactive"),
+            "kind": "used",
+        }
+        for each in found.categories
+    ]
+    categories.append(
+        {"id": "free_space", "name": "Free space", "tokens": found.free, "color": "inactive", "kind": "free"}
+    )
+    return categories
 
 
 _COLORS = {
@@ -81,18 +70,9 @@ _COLORS = {
 """Names that hosts have colors for."""
 
 
-def _tokens(text: str | bytes) -> int:
-    size = len(text) if isinstance(text, bytes) else len(text.encode(errors="replace"))
-    return -(-size // _BYTES_PER_TOKEN)
-
-
-def _tool_tokens(definition: ToolDefinition) -> int:
-    return _tokens(msgspec.json.encode(definition))
-
-
-def _foreign(definition: ToolDefinition) -> Frame:
-    _, server, name = definition["name"].split("__", 2)
-    return {"name": name, "serverName": server, "tokens": _tool_tokens(definition), "isLoaded": True}
+def _foreign(tool: Item) -> Frame:
+    _, server, name = tool.name.split("__", 2)
+    return {"name": name, "serverName": server, "tokens": tool.tokens, "isLoaded": True}
 
 
 def _grid(categories: list[Frame], window: int) -> list[list[Frame]]:

@@ -50,6 +50,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     cwd: str
     start: str
     """The project's directory."""
+    origins: tuple[str, ...] = ()
+    """Where the project's directory was before the session moved to a work tree."""
     roots: tuple[str, ...] = ()
     """Working directories as they were named."""
     readable: tuple[str, ...] = ()
@@ -83,7 +85,7 @@ def prepare(asked: Asked, standing: Standing) -> Case:
         rules=standing.rules,
         mode=standing.mode,
         cwd=standing.cwd,
-        start=_spellings((standing.start,)),
+        start=_spellings((standing.start, *standing.origins)),
         roots=_spellings((standing.start, *standing.roots)),
         readable=_spellings((*standing.readable, *standing.own)),
         own=standing.own,

@@ -24,7 +24,7 @@ from bridle.sessions.transcript import Transcript
 from bridle.types.block import result_block
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import SessionError
-from bridle.types.ledger import PINS, Ledger
+from bridle.types.ledger import HELD, PINS, Ledger
 
 
 def resume(
@@ -179,6 +179,18 @@ def _recall(session: Session, loaded: Loaded) -> None:
         session.swap(ledger=Ledger.from_note(pins))
         if forked:
             session.note({**pins, "sessionId": session.id})
+    if (held := loaded.notes.get(HELD)) is not None:
+        session.swap(pinned_items=_ids_in(held))
+        if forked:
+            session.note({**held, "sessionId": session.id})
+
+
+def _ids_in(note: Mapping[str, Any]) -> frozenset[str]:
+    """What a line says is held; what makes no sense is passed over."""
+    items: Any = note.get("items")
+    return (
+        frozenset(item for item in items if isinstance(item, str)) if isinstance(items, list) else frozenset()
+    )
 
 
 def _unknown(session_id: str) -> SessionError:

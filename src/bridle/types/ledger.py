@@ -10,6 +10,9 @@ from bridle.types.ids import new_uuid
 PINS = "bridle-pins"
 """The kind of line that keeps a ledger in a transcript."""
 
+HELD = "bridle-held"
+"""The kind of line that keeps in a transcript which items are never cleared."""
+
 _MOST_CHARS = 16_000
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bridle.types.checkpoint import Changes
     from bridle.types.delegation import AgentReport, Delegation
     from bridle.types.skill import SkillUse
+    from bridle.types.workspace import Visit
 
 Input = TypeVar("Input", bound=Struct)
 
@@ -83,6 +84,26 @@ class Planning(Protocol):
         ...
 
 
+class Worktrees(Protocol):
+    """Moving the session to a work tree and back, for the tools that do it."""
+
+    async def enter(self, *, name: str | None, path: str | None) -> tuple["Visit", tuple[str, ...]]:
+        """Go to a new work tree, or to one that is there; with what should be said about it.
+
+        Raises:
+            ToolError: there is none to go to.
+        """
+        ...
+
+    async def leave(self, *, remove: bool, discard: bool) -> tuple["Visit", bool]:
+        """Go back; the stay that is over, and whether its work tree is gone.
+
+        Raises:
+            ToolError: the session is in none, or it holds work that would be lost.
+        """
+        ...
+
+
 class ToolContext(Struct, frozen=True, kw_only=True):
     """What a running call may see and use."""
 
@@ -104,6 +125,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """Whether a rule keeps the file at this absolute path from being read."""
     planning: Planning | None = None
     """For the tools of plan mode only."""
+    worktrees: Worktrees | None = None
+    """For the tools that enter and leave work trees only."""
     changes: "Changes | None" = None
     """Who wants to know before files change; nobody where nothing is to be put back."""
     delegate: Delegate | None = None

@@ -59,6 +59,20 @@ class FileStates:
             self._bytes -= _weight(state)
 
 
+class Visit(Struct, frozen=True, kw_only=True):
+    """A stay in a work tree, and what to go back to."""
+
+    path: str
+    start: str
+    cwd: str
+    branch: str | None = None
+    """None when git did not make the tree during this session; so for the next two."""
+    base: str | None = None
+    repository: str | None = None
+    made: bool = False
+    """The session had it made, so it may be removed again."""
+
+
 class Workspace:
     """Made when a session opens; the background jobs are closed with it."""
 
@@ -73,6 +87,10 @@ class Workspace:
         """The background jobs, or how to make the place for them when the first begins."""
         self.files = FileStates()
         self.todos: list[dict[str, Any]] = []
+        self.origins: tuple[str, ...] = ()
+        """Where it began before it moved to a work tree: rules that are anchored there still hold."""
+        self.visit: Visit | None = None
+        """The work tree that the session has moved to."""
 
     @property
     def tasks(self) -> Tasks:

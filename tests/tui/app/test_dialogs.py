@@ -277,6 +277,17 @@ def test_a_plan_has_four_answers():
     assert "42% of the context is used" in _shown(_plan(used=0.42))
 
 
+def test_what_a_plan_wants_to_run_is_allowed_within_bounds():
+    wanted = [{"tool": "Bash", "prompt": "run tests " * 100}] * 50 + [{"tool": "Write", "prompt": "all"}, 7]
+    question = PermissionQuestion(
+        call_id="p", tool="ExitPlanMode", input={"plan": "# Do it", "allowedPrompts": wanted}, reason="plan"
+    )
+    reply = _press(PlanDialog(question, may_bypass=False), "2")
+    rules = reply.answer.updates[1]["rules"]
+    assert len(rules) == 20 and {rule["toolName"] for rule in rules} == {"Bash"}
+    assert all(len(rule["ruleContent"]) <= 220 for rule in rules)
+
+
 def test_a_plan_may_bypass_permissions_only_where_that_is_allowed():
     assert _press(_plan(may_bypass=True), "2").answer.updates[0]["mode"] == "bypassPermissions"
     assert "bypass" not in _shown(_plan())

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from bridle.context.briefing import SessionBriefing
 from bridle.context.report import dropped
-from bridle.context.tokens import estimate, tokens_now
+from bridle.context.tokens import estimate, tokens_now, units_of
 from bridle.engine.runtime import Runtime
 from bridle.sessions.session import Session
 
@@ -76,8 +76,12 @@ def context_breakdown(
     files = tuple(Item(name=file.path, tokens=estimate(file.text, ratio), note=file.kind) for file in memory)
     fixed = sum(item.tokens for item in (*system, *own, *foreign))
     total = tokens_now(session.history, measured, fixed=round(fixed / ratio))
-    inside = sum(item.tokens for item in files) if session.entries else 0
-    said = max(0, total - fixed - inside)
+    # Files and skills stand in the first message once the conversation has begun.
+    inside = sum(item.tokens for item in (*files, *skills)) if session.entries else 0
+    said = total - fixed - inside
+    if said <= 0:
+        # A count that does not even cover prompt and tools says nothing about the rest.
+        said = max(0, round(units_of(session.history) * ratio) - inside)
     window = runtime.window(model)
     categories = (
         _category("system_prompt", "System prompt", system),

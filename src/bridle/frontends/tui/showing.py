@@ -100,7 +100,10 @@ class Showing:
 
         match wish:
             case Rewind():
-                return await self._rewind(wish)
+                try:
+                    return await self._rewind(wish)
+                except BridleError as error:
+                    return Says(str(error), is_error=True)
             case actions.RunCommand(name=name):
                 self.put_prompt(f"/{name.lstrip('/')} ")
             case actions.CopyText(text=text):
@@ -144,9 +147,9 @@ class Showing:
                     self.put_prompt(text)
                 return Says(said)
             case "summarise_up_to":
-                return Says(await rewind_to(wish.uuid, "summary", context))
+                return Says(await rewind_to(wish.uuid, "summary", context, focus=wish.instructions))
             case _:
-                return Says("Only what stands before a prompt can be summed up; choose another way.", True)
+                return Says(await rewind_to(wish.uuid, "summary-after", context, focus=wish.instructions))
 
     async def _edit(self, text: str) -> CommandResult:
         try:

@@ -97,15 +97,16 @@ class PlanDialog:
 
     def _allowed(self) -> list[Mapping[str, Any]]:
         """What the model asked to be allowed for carrying out the plan."""
+        from bridle.engine.planning import prompt_rules
+
         wanted = self._question.input.get("allowedPrompts")
-        rules = [
-            {"toolName": str(each["tool"]), "ruleContent": f"prompt: {each['prompt']}"}
+        prompts = [
+            {"tool": str(each["tool"]), "prompt": str(each["prompt"])}
             for each in (wanted if isinstance(wanted, list) else ())
             if isinstance(each, dict) and "tool" in each and "prompt" in each
         ]
-        if not rules:
-            return []
-        return [{"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}]
+        rules = prompt_rules(prompts)
+        return [] if rules is None else [rules]
 
     def _body(self, width: int) -> list[Any]:
         return render_markdown(self.plan, width) if self.plan else []

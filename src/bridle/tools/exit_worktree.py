@@ -1,0 +1,57 @@
+"""Move the session back out of a work tree."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from bridle.types.errors import ToolError
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+
+class ExitWorktreeInput(Struct, frozen=True, forbid_unknown_fields=True):
+    action: Annotated[
+        Literal["keep", "remove"],
+        Meta(description="keep leaves the folder and its branch as they are; remove deletes both."),
+    ]
+    discard_changes: Annotated[
+        bool,
+        Meta(description="Remove it with work that is nowhere else. Only after the user has agreed."),
+    ] = False
+
+
+def _subject(input: ExitWorktreeInput) -> str:
+    return f"{input.action} discard" if input.discard_changes else input.action
+
+
+def _check(input: ExitWorktreeInput, ctx: ToolContext) -> None:
+    if ctx.workspace.visit is None:
+        raise ToolError("The session is in no work tree that it entered, so there is none to leave.")
+    if input.discard_changes and input.action == "keep":
+        raise ToolError("discard_changes goes with the action remove only.")
+
+
+@tool(
+    "ExitWorktree",
+    ExitWorktreeInput,
+    subject=_subject,
+    parallel=lambda _: False,
+    check=_check,
+)
+async def exit_worktree(input: ExitWorktreeInput, ctx: ToolContext) -> ToolOutput:
+    """Go back to where the session was before it entered a work tree."""
+    if ctx.worktrees is None:
+        raise ToolError("There are no work trees in this session.")
+    visit, gone = await ctx.worktrees.leave(remove=input.action == "remove", discard=input.discard_changes)
+    fate = "was removed" if gone else "is still there"
+    message = f"The session is back in {visit.cwd}. The work tree {visit.path} {fate}."
+    data = {
+        "action": "remove" if gone else "keep",
+        "originalCwd": visit.cwd,
+        "worktreePath": visit.path,
+        "worktreeBranch": visit.branch,
+        "message": message,
+    }
+    return ToolOutput(content=message, data=data)
+
+
+TOOL = exit_worktree
