@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 PEERS := $(VENV)/peers
-NODE_PEERS := @anthropic-ai/claude-agent-sdk@0.3.325 @modelcontextprotocol/conformance@0.1.16 \
+NODE_PEERS := @anthropic-ai/claude-agent-sdk@0.3.325 \
 	@modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem
+JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
 .PHONY: help try test check format bench conformance definitions clean
 
@@ -58,6 +59,10 @@ definitions: $(VENV)/.ready ## write what the model is told about each tool
 
 bench: $(VENV)/.ready ## measure start-up, steps, streaming and search against a bare-Python floor
 	$(BIN)/python bench/run.py
+
+conformance: $(VENV)/.ready-dev ## let the official MCP conformance suite judge the client (needs npm)
+	npm install --prefix $(PEERS)/conformance --no-save --no-audit --no-fund --loglevel=error $(JUDGE)
+	$(BIN)/python tests/conformance/run.py $(PEERS)/conformance
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
