@@ -19,7 +19,7 @@ from bridle.host.reaper import Reaper
 from bridle.types.hook import HookEvent, HookRun, HookStarted, PreToolUse
 
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent", "LANG": "C.UTF-8"}
-CONTEXT = HookContext(session_id="s1", transcript_path="/t/s1.jsonl", cwd="/work", permission_mode="default")
+CONTEXT = HookContext(session_id="s1", transcript_path="/t/s1.jsonl", cwd="/proj", permission_mode="default")
 BASH = PreToolUse(tool="Bash", input={"command": "ls"}, call_id="c1")
 
 

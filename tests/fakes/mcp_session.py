@@ -51,7 +51,7 @@ def everything() -> StdioServer:
 async def connected(
     *servers: Server | ServerConfig,
     person: Callable[[Question], Any] | None = None,
-    roots: tuple[str, ...] = ("/work folder",),
+    roots: tuple[str, ...] = ("/proj folder",),
     hooks: Hooks | None = None,
     sample: Sampler | None = None,
     timing: Timing = QUICK,

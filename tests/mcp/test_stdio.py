@@ -43,7 +43,7 @@ async def test_official_server_is_spoken_to_with_a_handshake_where_that_is_asked
     async with asyncio.timeout(30), connected(everything(), timing=timing) as servers:
         assert servers.status()[0].protocol == "2025-11-25"
         answer = await servers.call("s", "whereabouts", {})
-        assert answer["content"][0]["text"] == "file:///work%20folder"
+        assert answer["content"][0]["text"] == "file:///proj%20folder"
         with pytest.raises(McpError, match="no tool"):
             await servers.call("s", "nonsense", {})
 

@@ -52,7 +52,7 @@ async def test_official_server_with_a_handshake_may_ask_back():
             answer = await servers.call("s", "ask", {})
             assert answer["content"][0]["text"] == "accept Person(name='Bob', age=7)"
             answer = await servers.call("s", "whereabouts", {})
-            assert answer["content"][0]["text"] == "file:///work%20folder"
+            assert answer["content"][0]["text"] == "file:///proj%20folder"
             await servers.call("s", "grow", {})
             await _until(lambda: "mcp__s__grown" in [tool.name for tool in servers.tools()])
 

@@ -12,7 +12,7 @@ from bridle.types.permission import Case
 
 
 def _case(**input: Any) -> Case:
-    return Case(tool="Bash", input=input, subject="", read_only=False, cwd="/srv/work", roots=("/srv/work",))
+    return Case(tool="Bash", input=input, subject="", read_only=False, cwd="/srv/proj", roots=("/srv/proj",))
 
 
 def _answer(*blocks: AssistantBlock) -> AssistantMessage:
@@ -133,7 +133,7 @@ def test_action_is_shown_whole():
 
 def test_question_says_where_the_agent_works_and_why_it_is_asked():
     whole = question_text(_case(), transcript="", action="{}", doubt="no rule " * 1_000)
-    assert "/srv/work" in whole and "no rule" in whole and len(whole) < 2_000
+    assert "/srv/proj" in whole and "no rule" in whole and len(whole) < 2_000
 
 
 def test_instructions_hold_every_rule_with_the_strongest_first():

@@ -29,12 +29,12 @@ from bridle.types.errors import ConfigError, UsageError
         ),
         ("https://example.org/m.tar.gz", {"source": "archive", "url": "https://example.org/m.tar.gz"}),
         ("npm:@team/plugins@1.2", {"source": "npm", "package": "@team/plugins", "version": "1.2"}),
-        ("./here", {"source": "directory", "path": "/work/here"}),
+        ("./here", {"source": "directory", "path": "/proj/here"}),
         ("/m/marketplace.json", {"source": "file", "path": "/m/marketplace.json"}),
     ],
 )
 def test_a_marketplace_is_understood_as_it_is_typed(typed: str, meant: dict[str, str]):
-    assert written(parse_source(typed, cwd="/work")) == meant
+    assert written(parse_source(typed, cwd="/proj")) == meant
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def request(text: str = "Hi", **fields: Any) -> ModelRequest:
 
 
 async def recorded(
-    path: Path, lines: list[Any], *asked: ModelRequest, cwd: str = "/work/a", **more: Any
+    path: Path, lines: list[Any], *asked: ModelRequest, cwd: str = "/proj/a", **more: Any
 ) -> None:
     recording = Recording(ScriptedProvider(lines), str(path), env=_ENV, cwd=cwd, **more)
     for each in asked:
@@ -40,7 +40,7 @@ async def answer_of(provider: Provider, asked: ModelRequest) -> list[Any]:
     return list(events[-1].message["content"])
 
 
-def replaying(path: Path, cwd: str = "/work/a") -> Replaying:
+def replaying(path: Path, cwd: str = "/proj/a") -> Replaying:
     return Replaying(str(path), env=_ENV, cwd=cwd)
 
 
@@ -80,9 +80,9 @@ async def test_the_first_difference_is_told_with_its_path_and_both_sides(tmp_pat
 
 async def test_folders_follow_the_machine_in_requests_and_in_answers(tmp_path: Path):
     path = tmp_path / "c.jsonl"
-    called = says(calls("Read", file_path="/work/a/x.py"))
-    await recorded(path, [called], request("Look at /work/a/x.py and /home/ada/y"), cwd="/work/a")
-    assert "/work/a" not in path.read_text()
+    called = says(calls("Read", file_path="/proj/a/x.py"))
+    await recorded(path, [called], request("Look at /proj/a/x.py and /home/ada/y"), cwd="/proj/a")
+    assert "/proj/a" not in path.read_text()
     replay = replaying(path, cwd="/ci/build")
     (block,) = await answer_of(replay, request("Look at /ci/build/x.py and /home/ada/y"))
     assert block["input"] == {"file_path": "/ci/build/x.py"}
@@ -142,6 +142,6 @@ def test_a_difference_in_the_number_of_things_is_told():
 
 
 def test_equal_requests_have_equal_keys_and_others_do_not():
-    rendering = Rendering(Places(_ENV, "/work/a"), ())
+    rendering = Rendering(Places(_ENV, "/proj/a"), ())
     keys = {rendering.render(each)[0].key for each in (request("a"), request("a"), request("b"))}
     assert len(keys) == 2

@@ -53,7 +53,7 @@ def _bash(command: str, **options: Any) -> PermissionDialog:
     question = PermissionQuestion(
         call_id="c", tool="Bash", input={"command": command}, reason="No rule covers this.", **options
     )
-    dialog = PermissionDialog(Subject(question, "/work"))
+    dialog = PermissionDialog(Subject(question, "/proj"))
     dialog.panel.arm()
     return dialog
 
@@ -86,28 +86,28 @@ def _every_dialog() -> list[tuple[str, View[Any]]]:
     )
     form = ElicitationQuestion(server="s", message="Who are you?", schema={"properties": {"name": {}}})
     task = Task(id="b1", kind="local_bash", description="make", call_id="c", output_file="/o", started=0)
-    brought = [Brought(file="/work/.claude/settings.json", line=3, key="hooks", value={"Stop": []})]
+    brought = [Brought(file="/proj/.claude/settings.json", line=3, key="hooks", value={"Stop": []})]
     edit = PermissionQuestion(
         call_id="e",
         tool="Edit",
-        input={"file_path": "/work/a.py", "old_string": "x = 1", "new_string": "x = 2"},
+        input={"file_path": "/proj/a.py", "old_string": "x = 1", "new_string": "x = 2"},
         reason="edits are asked about",
     )
     return [
         ("bash", _bash("rm -rf build && npm test", suggestions=(_RULE,))),
-        ("edit", PermissionDialog(Subject(edit, "/work", "a\nx = 1\nb\n"))),
+        ("edit", PermissionDialog(Subject(edit, "/proj", "a\nx = 1\nb\n"))),
         ("plan", PlanDialog(plan, may_bypass=False, used=0.4)),
         ("questions", QuestionsDialog(ask)),
         ("form", FormDialog(form)),
         ("page", open_page(ElicitationQuestion(server="s", message="m", mode="url", url="https://e.org/x"))),
-        ("trust", consent.trust_folder("/work", brought)),
+        ("trust", consent.trust_folder("/proj", brought)),
         ("bypass", consent.bypass_warning()),
         ("server", consent.approve_server("db", {"command": "npx", "args": ["-y", "db"]}, changed=True)),
         ("network", consent.reach_host(NetworkQuestion(host="example.org", port=443))),
         ("cost", consent.cost_reached(5.5)),
-        ("imports", consent.import_outside(["/etc/x.md"], "/work")),
+        ("imports", consent.import_outside(["/etc/x.md"], "/proj")),
         ("leave", consent.leave_running([task])),
-        ("memory", consent.where_to_remember("use tabs", [("Project", "/work/CLAUDE.md")])),
+        ("memory", consent.where_to_remember("use tabs", [("Project", "/proj/CLAUDE.md")])),
     ]
 
 
@@ -235,19 +235,19 @@ def test_an_edit_is_shown_as_a_diff():
     question = PermissionQuestion(
         call_id="e",
         tool="Edit",
-        input={"file_path": "/work/a.py", "old_string": "x = 1", "new_string": "x = 2"},
+        input={"file_path": "/proj/a.py", "old_string": "x = 1", "new_string": "x = 2"},
         reason="edits are asked about",
     )
-    shown = _shown(PermissionDialog(Subject(question, "/work", "a\nx = 1\nb\n")))
+    shown = _shown(PermissionDialog(Subject(question, "/proj", "a\nx = 1\nb\n")))
     assert "a.py +1 −1" in shown
     assert "2 - x = 1" in shown and "2 + x = 2" in shown
 
 
 def test_a_new_file_is_shown_in_full():
     question = PermissionQuestion(
-        call_id="w", tool="Write", input={"file_path": "/work/n.py", "content": "print(1)\n"}, reason="new"
+        call_id="w", tool="Write", input={"file_path": "/proj/n.py", "content": "print(1)\n"}, reason="new"
     )
-    shown = _shown(PermissionDialog(Subject(question, "/work")))
+    shown = _shown(PermissionDialog(Subject(question, "/proj")))
     assert "n.py · new file" in shown and "print(1)" in shown
 
 
@@ -255,7 +255,7 @@ def test_the_input_of_a_server_tool_is_shown():
     question = PermissionQuestion(
         call_id="m", tool="mcp__db__query", input={"sql": "DROP TABLE a", "limit": 3}, reason="mcp"
     )
-    shown = _shown(PermissionDialog(Subject(question, "/work")))
+    shown = _shown(PermissionDialog(Subject(question, "/proj")))
     assert "Use query of the server db?" in shown
     assert "sql: DROP TABLE a" in shown and "limit: 3" in shown
 
@@ -355,13 +355,13 @@ def test_a_form_is_declined():
 
 
 def test_dangerous_questions_begin_at_the_harmless_answer():
-    assert _press(consent.trust_folder("/work", ()), "\r") == Picked("leave")
+    assert _press(consent.trust_folder("/proj", ()), "\r") == Picked("leave")
     assert _press(consent.bypass_warning(), "\r") == Picked("leave")
     assert _press(consent.approve_server("s", {}, changed=False), "\r") == Picked("no")
     assert _press(open_page(ElicitationQuestion(server="s", message="m", url="u")), "\r") == Picked("decline")
 
 
 def test_trust_lists_what_would_run():
-    brought = [Brought(file="/work/.mcp.json", line=4, key="mcpServers.db", value={"command": "npx"})]
-    shown = _shown(consent.trust_folder("/work", brought))
+    brought = [Brought(file="/proj/.mcp.json", line=4, key="mcpServers.db", value={"command": "npx"})]
+    shown = _shown(consent.trust_folder("/proj", brought))
     assert 'mcpServers.db = {"command": "npx"}' in shown and ".mcp.json:4" in shown

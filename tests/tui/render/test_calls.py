@@ -22,7 +22,7 @@ _STATES: tuple[State, ...] = ("waiting", "running", "done", "failed", "denied", 
 
 
 def _call(tool: str, data: Any = None, state: State = "done", **input: Any) -> Call:
-    return Call(tool=tool, input=input, state=state, data=data, cwd="/work")
+    return Call(tool=tool, input=input, state=state, data=data, cwd="/proj")
 
 
 def _shown(call: Call, width: int = 60, *, expanded: bool = False) -> list[str]:
@@ -72,20 +72,20 @@ def test_silent_command_says_so():
 
 def test_read_is_one_row_until_expanded():
     file = {
-        "filePath": "/work/a.py",
+        "filePath": "/proj/a.py",
         "content": "x = 1\ny = 2",
         "numLines": 2,
         "startLine": 5,
         "totalLines": 9,
     }
-    call = _call("Read", {"type": "text", "file": file}, file_path="/work/a.py")
+    call = _call("Read", {"type": "text", "file": file}, file_path="/proj/a.py")
     assert _shown(call) == ["✓ Read a.py · 2 of 9 lines"]
     assert _shown(call, expanded=True)[1:] == ["  └ 5  x = 1", "    6  y = 2"]
 
 
 def test_images_are_noted_with_their_size():
     file = {"originalSize": 34_000, "dimensions": {"originalWidth": 640, "originalHeight": 480}}
-    call = _call("Read", {"type": "image", "file": file}, file_path="/work/a.png")
+    call = _call("Read", {"type": "image", "file": file}, file_path="/proj/a.png")
     assert _shown(call) == ["✓ Read a.png · image, 640×480, 34.0 KB"]
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 4_000}}
     shot = Call(tool="mcp__web__shot", input={}, state="done", content=[image])
@@ -94,25 +94,25 @@ def test_images_are_noted_with_their_size():
 
 def test_edit_shows_its_diff_and_new_files_their_beginning():
     patch = structured_patch("a\nb\n", "a\nc\n")
-    edit = _call("Edit", {"structuredPatch": patch, "originalFile": "a\nb\n"}, file_path="/work/x.txt")
+    edit = _call("Edit", {"structuredPatch": patch, "originalFile": "a\nb\n"}, file_path="/proj/x.txt")
     assert _shown(edit) == ["✓ Edit x.txt · +1 −1", "  └ 1   a", "    2 - b", "    2 + c"]
     data = {"type": "create", "content": "one\ntwo\n", "structuredPatch": [], "originalFile": None}
-    write = _call("Write", data, file_path="/work/n.txt")
+    write = _call("Write", data, file_path="/proj/n.txt")
     assert _shown(write) == ["✓ Write n.txt · new file +2", "  └ 1 + one", "    2 + two"]
 
 
 def test_what_an_edit_would_change_is_shown_before_it_runs():
-    call = _call("Edit", None, "waiting", file_path="/work/x.py", old_string="a = 1", new_string="a = 2")
+    call = _call("Edit", None, "waiting", file_path="/proj/x.py", old_string="a = 1", new_string="a = 2")
     assert [text_of(line) for line in proposed(call, 40)] == ["1 - a = 1", "1 + a = 2"]
 
 
 def test_searches_tell_their_counts():
     glob = _call(
-        "Glob", {"filenames": ["/work/a.py", "b.py"], "numFiles": 2, "truncated": False}, pattern="*.py"
+        "Glob", {"filenames": ["/proj/a.py", "b.py"], "numFiles": 2, "truncated": False}, pattern="*.py"
     )
     assert _shown(glob) == ["✓ Glob *.py · 2 files", "  └ a.py", "    b.py"]
     data = {"mode": "content", "content": "a.py:3:def f\nb.py:9:f()", "numLines": 2, "numFiles": 2}
-    grep = _call("Grep", data, pattern="f", path="/work/src")
+    grep = _call("Grep", data, pattern="f", path="/proj/src")
     assert _shown(grep) == ["✓ Grep f in src · 2 lines in 2 files", "  └ a.py:3 def f", "    b.py:9 f()"]
 
 
@@ -202,10 +202,10 @@ def test_failed_tools_show_the_error():
 
 
 def test_neighbouring_reads_and_searches_become_one_row():
-    reads = [_call("Read", file_path=f"/work/{n}.py") for n in range(5)]
+    reads = [_call("Read", file_path=f"/proj/{n}.py") for n in range(5)]
     searches = [_call("Grep", pattern="x"), _call("Grep", pattern="y")]
     failed = _call("Read", None, "failed", file_path="/gone")
-    edit = _call("Edit", {"structuredPatch": []}, file_path="/work/0.py")
+    edit = _call("Edit", {"structuredPatch": []}, file_path="/proj/0.py")
     grouped = group_calls([*reads, *searches, edit, failed, reads[0]])
     assert [type(each).__name__ for each in grouped] == ["CallGroup", "Call", "Call", "Call"]
     group = grouped[0]
@@ -215,7 +215,7 @@ def test_neighbouring_reads_and_searches_become_one_row():
 
 
 def test_running_group_shows_what_it_is_at():
-    group = CallGroup((_call("Read", file_path="/work/a"), _call("Grep", None, "running", pattern="needle")))
+    group = CallGroup((_call("Read", file_path="/proj/a"), _call("Grep", None, "running", pattern="needle")))
     assert [text_of(line) for line in render_group(group, 60)] == [
         "◐ Reading 1 file, searching for 1 pattern",
         "  └ needle",
@@ -257,7 +257,7 @@ def _calls(draw: st.DrawFn) -> Call:
         data=draw(st.dictionaries(_names, _values, max_size=6) | _values),
         content=draw(st.lists(blocks, max_size=2) | nasty_text),
         progress="p\x1b[2J\r\n" * 3,
-        cwd="/work",
+        cwd="/proj",
     )
 
 

@@ -99,13 +99,13 @@ def test_status_line_gives_up_what_matters_least():
     status = Status(
         model="opus",
         mode="plan",
-        folder="~/work",
+        folder="~/proj",
         branch="main",
         context_used=80,
         context_window=100,
         cost_usd=1.5,
     )
-    assert text_of(status_line(status, 80)) == "opus · plan mode · ~/work · on main · 80% context · $1.50"
+    assert text_of(status_line(status, 80)) == "opus · plan mode · ~/proj · on main · 80% context · $1.50"
     assert text_of(status_line(status, 40)) == "opus · plan mode · 80% context · $1.50"
     assert text_of(status_line(status, 18)) == "opus · plan mode"
 

@@ -7,7 +7,7 @@ from tests.tui.views.showing import Showing, assert_screens
 
 _STATUS = StatusFacts(
     parts=(
-        ("", (("version", "1.2.3"), ("session", "fix the login page"), ("folder", "/work/app"))),
+        ("", (("version", "1.2.3"), ("session", "fix the login page"), ("folder", "/proj/app"))),
         ("Model", (("model", "claude-sonnet"), ("effort", "high"))),
     ),
     problems=("settings.json: colour is no key that bridle knows",),

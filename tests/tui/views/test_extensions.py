@@ -35,7 +35,7 @@ _SERVERS = (
             status="connected",
             scope="project",
             source="project",
-            config=StdioServer(command="npx", args=("files-server", "/work")),
+            config=StdioServer(command="npx", args=("files-server", "/proj")),
             info=ServerInfo(name="files", version="2.0"),
             tools=(ToolFacts(name="read", read_only=True), ToolFacts(name="remove", destructive=True)),
             log="started\nready\n",
@@ -73,7 +73,7 @@ _AGENTS = (
         description="Reads changes closely.",
         prompt="You review.",
         source="project",
-        file="/work/.claude/agents/reviewer.md",
+        file="/proj/.claude/agents/reviewer.md",
         tools=("Read", "Grep"),
         color="blue",
         model="haiku",
@@ -87,7 +87,7 @@ _HOOKS = (
         kind="command",
         what="./check.sh",
         source="projectSettings",
-        file="/work/.claude/settings.json",
+        file="/proj/.claude/settings.json",
         line=7,
         timeout=5,
     ),
@@ -103,8 +103,8 @@ _HOOKS = (
 )
 _MEMORY = Memory(
     files=(
-        MemoryRow(path="/work/CLAUDE.md", name="this project", tokens=1_200, text="# Rules\nBe kind."),
-        MemoryRow(path="/work/notes.md", name="notes", tokens=80, imported_by="CLAUDE.md"),
+        MemoryRow(path="/proj/CLAUDE.md", name="this project", tokens=1_200, text="# Rules\nBe kind."),
+        MemoryRow(path="/proj/notes.md", name="notes", tokens=80, imported_by="CLAUDE.md"),
         MemoryRow(path="/home/u/.claude/CLAUDE.md", name="yours", exists=False),
     ),
     automatic=True,
@@ -184,7 +184,7 @@ def test_the_state_of_servers_changes_while_the_view_is_open():
 def test_an_agent_in_a_file_can_be_edited_and_a_built_in_one_not():
     asked: list[Any] = []
     Showing(agents_view(_AGENTS, do=asked.append)).press("e", "down", "e")
-    assert asked == [EditFile("/work/.claude/agents/reviewer.md")]
+    assert asked == [EditFile("/proj/.claude/agents/reviewer.md")]
 
 
 def test_an_agent_shows_its_tools_and_prompt():
@@ -201,8 +201,8 @@ def test_hooks_are_reached_over_event_and_matcher():
     shown.press("enter")
     assert "PreToolUse › Bash" in shown.text
     shown.press("e", "enter")
-    assert asked == [EditFile("/work/.claude/settings.json", 7)]
-    assert "/work/.claude/settings.json:7" in shown.text
+    assert asked == [EditFile("/proj/.claude/settings.json", 7)]
+    assert "/proj/.claude/settings.json:7" in shown.text
     shown.press("escape", "escape", "escape")
     assert shown.selected.startswith("PreToolUse")
     assert shown.press("escape").value is None
@@ -235,7 +235,7 @@ def test_memory_files_open_in_the_editor_and_the_switch_switches():
     asked: list[Any] = []
     view = memory_view(_MEMORY, do=asked.append)
     shown = Showing(view).press("enter", "end", "enter")
-    assert asked == [EditFile("/work/CLAUDE.md"), SetAutoMemory(False)]
+    assert asked == [EditFile("/proj/CLAUDE.md"), SetAutoMemory(False)]
     view.show(Memory(automatic=False))
     shown.press("enter")
     assert asked[-1] == SetAutoMemory(True)

@@ -16,7 +16,7 @@ _CONTEXT = ContextUse(
     items=(
         ContextItem(group="Tools", name="Bash", tokens=2_400),
         ContextItem(group="Tools", name="Agent", tokens=4_100),
-        ContextItem(group="Memory", name="CLAUDE.md", tokens=1_500, note="/work/CLAUDE.md"),
+        ContextItem(group="Memory", name="CLAUDE.md", tokens=1_500, note="/proj/CLAUDE.md"),
     ),
     compact_at=167_000,
 )
@@ -66,7 +66,7 @@ def test_the_largest_things_come_first_in_each_group_and_can_be_searched():
     shown = Showing(context_view(_CONTEXT))
     assert shown.selected.startswith("Agent")
     assert shown.press("/").type("claude").selected.startswith("CLAUDE.md")
-    assert "/work/CLAUDE.md" in shown.text
+    assert "/proj/CLAUDE.md" in shown.text
 
 
 def test_the_picture_follows_new_data():

@@ -16,7 +16,7 @@ _LEDGER = Ledger((Pin("f1", "never touch the database", "found"), Pin("p1", "use
 _SANDBOX = SandboxFacts(
     mode="regular",
     problems=("socat is missing: commands have no network",),
-    limits=(("may write", ("/work/app", "/tmp")), ("may reach", ())),
+    limits=(("may write", ("/proj/app", "/tmp")), ("may reach", ())),
 )
 _LINE = StatusLine(command="~/line.sh", output="\x1b[32mmain\x1b[0m 12%\n", file="~/.claude/settings.json")
 _GOAL = Goal(condition="all tests pass", turns=3, seconds=125, last="2 tests fail")
@@ -48,7 +48,7 @@ def test_the_mode_of_the_sandbox_is_chosen():
     assert asked == [SetSandbox("auto")]
     shown.press("tab", "down", "enter")
     assert asked[1:] == [SetLeaving(False)]
-    assert "/work/app" in shown.press("tab").text
+    assert "/proj/app" in shown.press("tab").text
 
 
 def test_a_sandbox_that_cannot_stand_can_only_be_turned_off():

@@ -25,7 +25,7 @@ _DATA = Permissions(
         ),
         RuleRow(effect="deny", text="Read(.env)", source="projectSettings"),
     ),
-    folders=(FolderRow(path="/work/app", source=""), FolderRow(path="/work/lib", source="localSettings")),
+    folders=(FolderRow(path="/proj/app", source=""), FolderRow(path="/proj/lib", source="localSettings")),
     denials=(
         DenialRow(
             tool="Bash",
@@ -89,7 +89,7 @@ def test_a_rule_of_the_organisation_cannot_be_removed():
 def test_folders_are_added_and_removed_but_not_the_working_folder():
     asked: list[Any] = []
     _shown(asked, tab=3).press("d", "down", "d", "y", "a").type("/tmp").press("enter", "end", "enter")
-    assert asked == [RemoveFolder("/work/lib", "localSettings"), AddFolder("/tmp", "session")]
+    assert asked == [RemoveFolder("/proj/lib", "localSettings"), AddFolder("/tmp", "session")]
 
 
 def test_a_denied_call_can_be_allowed_from_now_on():

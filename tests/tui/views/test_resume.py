@@ -19,7 +19,7 @@ _HOUR = 3600
 
 
 def _session(number: int, summary: str, hours: float, **more: Any) -> SessionInfo:
-    facts: dict[str, Any] = {"file_size": 4200, "git_branch": "main", "cwd": "/work/app", **more}
+    facts: dict[str, Any] = {"file_size": 4200, "git_branch": "main", "cwd": "/proj/app", **more}
     return SessionInfo(
         session_id=f"00000000-0000-4000-8000-00000000000{number}",
         summary=summary,
@@ -31,14 +31,14 @@ def _session(number: int, summary: str, hours: float, **more: Any) -> SessionInf
 _SESSIONS = (
     _session(1, "Fix the login page", 0.2, first_prompt="the login page is broken"),
     _session(2, "Write the parser", 3, git_branch="parser", tag="parsing"),
-    _session(3, "Make tests faster", 30, cwd="/work/app-tree"),
-    _session(4, "Read about terminals", 300, cwd="/work/other", tag="reading"),
+    _session(3, "Make tests faster", 30, cwd="/proj/app-tree"),
+    _session(4, "Read about terminals", 300, cwd="/proj/other", tag="reading"),
 )
 _AROUND = Around(
-    cwd="/work/app",
+    cwd="/proj/app",
     now=_NOW,
     branch="main",
-    worktrees=("/work/app", "/work/app-tree"),
+    worktrees=("/proj/app", "/proj/app-tree"),
     current=_SESSIONS[0].session_id,
 )
 
@@ -77,7 +77,7 @@ def test_enter_resumes_and_ctrl_f_resumes_a_copy():
 def test_a_worktree_of_the_project_is_resumed_here_and_another_project_with_a_command():
     assert Showing(_view()).press("down", "down", "enter").value.command == ""
     elsewhere = Showing(_view()).press("end", "enter").value
-    assert elsewhere.command == f"cd /work/other && bridle --resume {_SESSIONS[3].session_id}"
+    assert elsewhere.command == f"cd /proj/other && bridle --resume {_SESSIONS[3].session_id}"
 
 
 def test_a_folder_with_a_strange_name_is_quoted():
@@ -121,7 +121,7 @@ def test_all_projects_are_asked_for_and_grouped_by_folder():
     assert asked == [LoadSessions("all")]
     view.show(_SESSIONS, "all")
     assert "all projects" in shown.text
-    assert "/work/other" in shown.text
+    assert "/proj/other" in shown.text
     shown.press("ctrl+a", "ctrl+w")
     assert asked[1:] == [LoadSessions("here"), LoadSessions("worktrees")]
 
