@@ -119,13 +119,13 @@ async def test_prompt_sent_while_tools_run_joins_the_turn(tmp_path: Path):
 
 async def test_context_usage_adds_up(tmp_path: Path):
     async with world(tmp_path, step("ok")) as it:
-        (it.project / "CLAUDE.md").write_text("Be brief. " * 50)
+        (it.project / "CLAUDE.md").write_text("Be brief. " * 60)
         async with it.client() as client:
             await client.query("hi")
             await _response(client)
             usage = await client.get_context_usage()
     used: Any = {each["name"]: each["tokens"] for each in usage["categories"]}
-    assert used["System tools"] > 0 and used["Messages"] > 0 and used["Memory files"] >= 50
+    assert used["System tools"] > 0 and used["Messages"] > 0 and used["Memory files"] > 50
     assert usage["totalTokens"] == sum(tokens for name, tokens in used.items() if name != "Free space")
     assert used["Free space"] == usage["maxTokens"] - usage["totalTokens"]
     assert usage["memoryFiles"][0]["path"] == str(it.project / "CLAUDE.md")
