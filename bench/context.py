@@ -1,4 +1,4 @@
-"""Measures what a compaction and clearing old results cost beside the model call."""
+"""Measures what compaction costs beside the model call, and what a very long session does."""
 
 import asyncio
 import sys
@@ -6,10 +6,13 @@ import tempfile
 import time
 from pathlib import Path
 
+import msgspec
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bridle.context.thinning import CLEARED, old_results
 from bridle.engine.compact import compact
+from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import says
 from bridle.sessions.session import Session
@@ -17,25 +20,48 @@ from bridle.sessions.shortening import shorten
 from bridle.types.block import result_block
 from bridle.types.turn import Prompt
 from tests.fakes.engine import make_runtime
+from tests.scenarios.test_compaction_long import STEPS, CountingProvider, QuietChannel, large_window, look
 
 _TEXT = "some words that stand for the content of a file or an answer of a model; " * 20
 
 
 async def main(rounds: int = 1_000) -> None:
-    """Print milliseconds for a conversation of twice as many messages as rounds."""
+    """Print milliseconds of CPU for a conversation of twice as many messages as rounds."""
     session = _conversation(rounds)
     entries = list(session.entries)
     old = old_results(entries)
-    began = time.perf_counter()
+    began = time.process_time()
     shorten(session, {each.call_id: CLEARED for each in old})
     print(f"clearing {len(old)} results of {len(entries)} rows: {_since(began):.1f} ms")
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(3):
             session.rewrite(entries)
             runtime = make_runtime(Path(folder), [says("<summary>Much was said.</summary>")])
-            began = time.perf_counter()
+            began = time.process_time()
             await compact(Turn(session, Prompt(content=""), runtime), trigger="manual")
             print(f"compacting {len(entries)} rows, the scripted model included: {_since(began):.1f} ms")
+
+
+async def long_session() -> None:
+    """Print what a session of 5,000 steps does to cache, memory and time."""
+    provider, channel = CountingProvider(), QuietChannel()
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = msgspec.structs.replace(
+            make_runtime(Path(folder), provider, look), channel=channel, facts=large_window
+        )
+        session = Session("long")
+        session.swap(model="model-a", mode="bypassPermissions")
+        began = time.perf_counter()
+        for _ in range(STEPS // 500):
+            await run_turn(session, Prompt(content="Go on."), runtime)
+        seconds = time.perf_counter() - began
+    early, late = (
+        sorted(part)[len(part) // 2] * 1000 for part in (provider.seconds[300:900], provider.seconds[-600:])
+    )
+    print(f"{provider.asked} steps with {len(channel.compactions)} compactions in {seconds:.1f} s")
+    print(f"cached prefix: {100 * provider.cached / provider.sent:.2f} % of all bytes sent")
+    print(f"beside the model: {early:.2f} ms a step early, {late:.2f} ms late")
+    print(f"memory: {min(provider.memory):,} to {max(provider.memory):,} allocated blocks")
 
 
 def _conversation(rounds: int) -> Session:
@@ -62,8 +88,9 @@ def _conversation(rounds: int) -> Session:
 
 
 def _since(began: float) -> float:
-    return (time.perf_counter() - began) * 1000
+    return (time.process_time() - began) * 1000
 
 
 if __name__ == "__main__":
     asyncio.run(main())
+    asyncio.run(long_session())

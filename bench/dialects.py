@@ -21,6 +21,7 @@ from bridle.providers.sse import EventReader
 from bridle.providers.vendors import Vendor
 from bridle.types.model import Completed, TextArrived
 from tests.fakes.bedrock_server import BedrockApi, MessagesApi
+from tests.fakes.converse_server import ConverseApi
 from tests.fakes.gemini_server import GeminiApi
 from tests.fakes.model_server import Api, Said, text
 from tests.fakes.openai_server import ChatApi, ResponsesApi
@@ -63,6 +64,7 @@ _APIS: dict[str, Api] = {
     "responses": ResponsesApi(),
     "gemini": GeminiApi(),
     "bedrock": BedrockApi(),
+    "converse": ConverseApi(),
 }
 
 
@@ -74,6 +76,7 @@ def _decoders(vendor: Vendor) -> dict[str, Callable[[list[bytes]], int]]:
         "responses": lambda reads: _read(SseReading(ResponsesDecoder("m", vendor)), reads),
         "gemini": lambda reads: _read(GeminiReading(GeminiDecoder("m", vendor)), reads),
         "bedrock": lambda reads: _read(EventStreamReading("m", vendor, None), reads),
+        "converse": lambda reads: _read(EventStreamReading("m", vendor, None), reads),
     }
 
 

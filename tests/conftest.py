@@ -1,5 +1,6 @@
 """How the whole suite runs."""
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -11,3 +12,9 @@ settings.register_profile(
 # HYPOTHESIS_PROFILE=explore looks for new examples.
 settings.register_profile("explore", deadline=None, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+def pytest_collection_finish() -> None:
+    """Collected tests stay to the end: looking at them again and again would only spoil timings."""
+    gc.collect()
+    gc.freeze()

@@ -14,9 +14,15 @@ def main() -> int:
 
     # Nothing that start-up makes is garbage, and looking for it takes time; print mode turns it on again.
     gc.disable()
+    frame = None
+    if not argv:
+        from bridle.frontends.tui.first_frame import paint_first_frame
+
+        # The most usual start: the prompt is there before anybody knows how to read a command line.
+        frame = paint_first_frame()
     from bridle.cli.main import run
 
-    return run(argv)
+    return run(argv, frame)
 
 
 if __name__ == "__main__":

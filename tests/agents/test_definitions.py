@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from bridle.engine.agents import Agents, Staff
-from bridle.engine.agents_builtin import BUILTIN
-from bridle.engine.agents_json import read_agents
-from bridle.engine.agents_means import Means
-from bridle.engine.agents_memory import memory_folder, memory_prompt
-from bridle.engine.agents_tools import AgentToolbox, Standing, select
+from bridle.engine.agents.builtin import BUILTIN
+from bridle.engine.agents.means import Means
+from bridle.engine.agents.memory import memory_folder, memory_prompt
+from bridle.engine.agents.reading import read_agents
+from bridle.engine.agents.tools import AgentToolbox, Standing, select
 from bridle.providers.scripted import calls, says
 from bridle.types.agent import AgentDefinition, AgentSource
 from bridle.types.permission import Mode
@@ -217,13 +217,17 @@ async def test_an_agent_never_gets_a_mode_that_the_session_may_not_have(
     assert {row["permissionMode"] for row in rows if "permissionMode" in row} == {mode}
 
 
+async def _skill(name: str) -> str | None:
+    return "The skill." if name == "known" else None
+
+
 async def test_skills_reminder_and_appended_text_reach_the_agent(tmp_path: Path):
     definition = _agent(skills=("known", "unknown"), reminder="Do not forget.")
     made = await _started(
         tmp_path,
         definition,
         {},
-        skill={"known": "The skill."}.get,
+        skill=_skill,
         appended="At the end.",
     )
     request = made.minds.requests("job")[0]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.engine.agents_fork import PLACEHOLDER
+from bridle.engine.agents.fork import PLACEHOLDER
 from bridle.engine.turn import Turn
 from bridle.providers.anthropic_request import encode
 from bridle.providers.scripted import Asked, calls, says

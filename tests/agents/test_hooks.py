@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bridle.engine.agents import Agents, Staff
-from bridle.engine.agents_means import Means
+from bridle.engine.agents.means import Means
 from bridle.engine.runtime import Runtime
 from bridle.hooks.handler import FunctionHook, Origin
 from bridle.hooks.table import Entry, from_host

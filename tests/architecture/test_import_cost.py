@@ -1,15 +1,24 @@
+import asyncio
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.fakes.messages_server import MessagesServer, step
+from tests.fakes.processes import eventually
 from tests.fakes.program import Program
+from tests.fakes.terminal import PtyProgram
+from tests.tui.app.session import QUIET, READY
 
 _FORBIDDEN = (
     "pydantic", "httpx", "httpx2", "anyio", "email", "importlib.metadata", "argparse", "http.client",
     "urllib.request", "json", "tempfile", "shutil", "difflib", "yaml", "PIL", "pypdf", "bs4", "markdownify",
     "tree_sitter", "prompt_toolkit", "rich",
 )  # fmt: skip
+_ENVIRONMENT = {
+    "__main__", "__mp_main__", "_distutils_hack", "sitecustomize", "usercustomize", "_virtualenv",
+}  # fmt: skip
 _OURS = ("bridle", "msgspec", "h11", "typing_extensions")
 
 _PROBE = """
@@ -35,22 +44,103 @@ async def test_way_to_the_first_request_imports_little(tmp_path: Path):
             [sys.executable, "-c", _PROBE], cwd=program.project, env=program.env,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        import asyncio
-
         out, err = await asyncio.to_thread(done.communicate, timeout=30)
     loaded = err.split()
     assert (done.returncode, out) == (0, "ok\n")
     assert not [name for name in loaded if name in _FORBIDDEN]
     foreign = {name.partition(".")[0] for name in loaded} - set(sys.stdlib_module_names) - set(_OURS)
-    assert foreign <= {
-        "__main__",
-        "__mp_main__",
-        "_distutils_hack",
-        "sitecustomize",
-        "usercustomize",
-        "_virtualenv",
-    }
+    assert foreign <= _ENVIRONMENT
     assert not [name for name in loaded if name.startswith("bridle.tools.") and name not in _INDEX]
 
 
 _INDEX = ("bridle.tools.catalog", "bridle.tools.definitions", "bridle.tools.toolbox")
+
+_AT_THE_TERMINAL = """
+import os, signal, sys
+folder = sys.argv.pop()
+def note(name):
+    with open(folder + "/part", "w", encoding="utf-8") as file:
+        file.write("\\n".join(sys.modules))
+    os.replace(folder + "/part", folder + "/" + name)
+def watch(event, args):
+    if event == "import" and args[0] == "bridle.cli.main":
+        note("typable")
+sys.addaudithook(watch)
+signal.signal(signal.SIGUSR1, lambda number, frame: note("ready"))
+from bridle.__main__ import main
+sys.exit(main())
+"""
+_ONLY_FOR_TURNS = (
+    "bridle.context.memory", "bridle.engine.compact", "bridle.engine.dispatch",
+    "bridle.engine.gate", "bridle.engine.idling", "bridle.engine.magic_docs", "bridle.engine.planning",
+    "bridle.engine.remembering", "bridle.engine.suggesting", "bridle.frontends.tui.dialogs",
+    "bridle.frontends.tui.external_editor", "bridle.frontends.tui.views", "bridle.frontends.tui.vim",
+    "bridle.mcp", "bridle.permissions.policy", "bridle.permissions.shell", "bridle.sessions.listing",
+    "ipaddress", "markdown_it", "pygments", "shlex", "wcwidth",
+)  # fmt: skip
+
+
+async def test_prompt_at_the_terminal_is_typed_into_before_almost_anything_is_imported(tmp_path: Path):
+    loaded = await _loaded_at_the_terminal(tmp_path)
+    ours = {name for name in loaded["typable"] if name.startswith("bridle")}
+    assert ours == {
+        "bridle", "bridle.__main__", "bridle.frontends", "bridle.frontends.tui",
+        "bridle.frontends.tui.first_frame", "bridle.frontends.tui.raw",
+    }  # fmt: skip
+    assert not [
+        name for name in ("asyncio", "msgspec", "re", "typing", "threading") if name in loaded["typable"]
+    ]
+
+
+async def test_session_at_the_terminal_is_ready_before_what_only_turns_need_is_imported(tmp_path: Path):
+    loaded = (await _loaded_at_the_terminal(tmp_path))["ready"]
+    assert "bridle.frontends.tui.chat" in loaded
+    assert not [name for name in loaded if name in _FORBIDDEN]
+    assert not [name for name in loaded if _is_one_of(name, _ONLY_FOR_TURNS)]
+    foreign = {name.partition(".")[0] for name in loaded} - set(sys.stdlib_module_names) - set(_OURS)
+    assert foreign <= _ENVIRONMENT
+
+
+def _is_one_of(name: str, modules: tuple[str, ...]) -> bool:
+    return any(name == module or name.startswith(f"{module}.") for module in modules)
+
+
+async def _loaded_at_the_terminal(folder: Path) -> dict[str, list[str]]:
+    """The modules when the first key can be typed, and when the session is ready."""
+    program = Program(folder, "http://127.0.0.1:9", **QUIET)
+    program.env["BRIDLE_TRUST_FOLDER"] = str(program.project)
+    argv = [sys.executable, "-c", _AT_THE_TERMINAL, str(folder)]
+    async with PtyProgram(argv, env=program.env, cwd=program.project) as terminal:
+        await terminal.until_text(READY)
+        os.kill(terminal.process.pid, signal.SIGUSR1)
+        await eventually((folder / "ready").exists)
+    return {name: (folder / name).read_text().split() for name in ("typable", "ready")}
+
+
+_UNTIL_AN_AGENT_IS_EXPECTED = """
+import sys
+mark = sys.argv.pop()
+def watch(event, args):
+    if event == "import" and args[0] == "bridle.engine.agents.run":
+        open(mark, "w").close()
+sys.addaudithook(watch)
+from bridle.__main__ import main
+sys.exit(main())
+"""
+
+
+async def test_what_an_agent_needs_is_imported_while_the_model_still_writes_its_task(tmp_path: Path):
+    mark = tmp_path / "mark"
+    task = {"description": "look", "prompt": "look around " * 5_000, "subagent_type": "general-purpose"}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Agent", "input": task}
+    async with MessagesServer([step(call, silent_after=8_000)]) as server:
+        program = Program(tmp_path, server.url, **QUIET)
+        argv = [sys.executable, "-c", _UNTIL_AN_AGENT_IS_EXPECTED, "-p", "go", str(mark)]
+        process = await asyncio.create_subprocess_exec(
+            *argv, cwd=program.project, env=program.env, stdin=subprocess.DEVNULL
+        )
+        try:
+            await eventually(mark.exists)
+        finally:
+            process.kill()
+            await process.wait()

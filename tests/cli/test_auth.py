@@ -9,6 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from bridle.cli.auth import check_policy
+from bridle.config.schema import Settings
+from bridle.types.errors import UsageError
 from tests.fakes.json_server import JsonServer
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Program
@@ -188,3 +191,54 @@ async def visit(address: str) -> None:
     await reader.read()
     writer.close()
     await writer.wait_closed()
+
+
+async def test_a_way_to_log_in_that_the_settings_rule_out_is_refused(tmp_path: Path):
+    bridle = program(tmp_path)
+    (bridle.home / ".claude").mkdir()
+    (bridle.home / ".claude" / "settings.json").write_text('{"forceLoginMethod": "claudeai"}')
+    flags = ("--key-stdin", "--no-verify")
+    done = await bridle.run("auth", "login", *flags, stdin="sk-1")
+    assert (done.code, done.out) == (1, "")
+    assert "forceLoginMethod allows only a subscription" in done.err
+    assert (await bridle.run("auth", "login", "groq", *flags, stdin="sk-1")).code == 0
+
+
+def test_keys_are_for_the_gateway_where_the_settings_want_one():
+    settings = Settings(force_login_method="gateway", force_login_gateway_url="https://models.example/")
+    check_policy("anthropic", settings, {"ANTHROPIC_BASE_URL": "https://models.example"})
+    check_policy("openai", settings, {})
+    with pytest.raises(UsageError, match="set ANTHROPIC_BASE_URL to https"):
+        check_policy("anthropic", settings, {})
+
+
+class OrganisationServer(JsonServer):
+    """Lists no models, and says whose key it was asked with."""
+
+    def __init__(self, organisation: str | None) -> None:
+        super().__init__({"/v1/models": {"data": []}})
+        self.headers = {"anthropic-organization-id": organisation} if organisation else {}
+
+
+@pytest.mark.parametrize("organisation", ["other", None])
+async def test_a_key_of_another_organisation_than_the_settings_pin_is_not_kept(
+    tmp_path: Path, organisation: str | None
+):
+    async with OrganisationServer(organisation) as server:
+        bridle = program(tmp_path, ANTHROPIC_BASE_URL=server.url)
+        (bridle.home / ".claude").mkdir()
+        (bridle.home / ".claude" / "settings.json").write_text('{"forceLoginOrgUUID": ["ours", "theirs"]}')
+        done = await bridle.run("auth", "login", "--key-stdin", "--no-verify", stdin="sk-1")
+    assert (done.code, done.out) == (1, "")
+    assert "forceLoginOrgUUID wants ours or theirs" in done.err
+    assert not kept(bridle).exists()
+
+
+async def test_a_key_of_the_organisation_that_the_settings_pin_is_kept(tmp_path: Path):
+    async with OrganisationServer("ours") as server:
+        bridle = program(tmp_path, ANTHROPIC_BASE_URL=server.url)
+        (bridle.home / ".claude").mkdir()
+        (bridle.home / ".claude" / "settings.json").write_text('{"forceLoginOrgUUID": "ours"}')
+        done = await bridle.run("auth", "login", "--key-stdin", stdin="sk-1")
+    assert (done.code, done.err) == (0, "")
+    assert kept(bridle).exists()

@@ -109,3 +109,14 @@ async def test_unknown_words_are_told_where_to_look(tmp_path: Path):
     done = await Program(tmp_path).run("auto-mode", "frobnicate")
     assert done.code == 1 and "bridle auto-mode help" in done.err
     assert "hard_deny" in (await Program(tmp_path).run("auto-mode")).out
+
+
+async def test_critique_asks_the_helper_for_the_key_and_the_service_by_its_own_name(tmp_path: Path):
+    async with MessagesServer([step("Fine.")]) as server:
+        own = {"apiKeyHelper": "echo from-helper", "modelOverrides": {"claude-sonnet-4-5": "house-model"}}
+        program = _program(tmp_path, server.url, autoMode=_OWN, **own)
+        del program.env["ANTHROPIC_API_KEY"]
+        done = await program.run("auto-mode", "critique", "--model", "claude-sonnet-4-5")
+    assert (done.code, done.out, done.err) == (0, "Fine.\n", "")
+    assert "from-helper" in str(server.requests[-1].headers)
+    assert server.requests[-1].body["model"] == "house-model"

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.commands.models import model_choices
 from bridle.hooks.handler import FunctionHook
 from bridle.types.command import Asks, Says, Shows
 from bridle.types.errors import UsageError
@@ -30,6 +31,32 @@ async def test_only_available_models_are_chosen(tmp_path: Path):
         await commanded.run("/model opus")
     shown = await commanded.run("/model")
     assert isinstance(shown, Shows) and "claude-haiku-5-5" in shown.text
+
+
+async def test_available_models_may_be_patterns_families_and_own_names(tmp_path: Path):
+    settings = {"availableModels": ["opus", "openai/*", "fast"], "bridleModels": {"fast": "groq/x"}}
+    commanded = Commanded(tmp_path, settings=json.dumps(settings))
+    for name in ("claude-opus-5", "openai/gpt-5", "fast"):
+        assert isinstance(await commanded.run(f"/model {name} s"), Says)
+    with pytest.raises(UsageError):
+        await commanded.run("/model haiku")
+    offered = {each.value for each in model_choices(commanded.context)}
+    assert {"opus", "openai/gpt-5", "fast"} <= offered and not {"haiku", "openai/*"} & offered
+
+
+async def test_an_unknown_vendor_is_told_and_nothing_changes(tmp_path: Path):
+    commanded = Commanded(tmp_path)
+    with pytest.raises(UsageError, match="No vendor is called 'opnai': did you mean openai/gpt-5"):
+        await commanded.run("/model opnai/gpt-5")
+    assert commanded.session.state.model == "claude-sonnet-5-5"
+
+
+async def test_models_without_a_key_are_marked_in_the_list(tmp_path: Path):
+    commanded = Commanded(tmp_path, env={"OPENAI_API_KEY": "k"})
+    keys = {each.value: each.key for each in model_choices(commanded.context)}
+    assert (keys["opus"], keys["offline"]) == ("missing", "not needed")
+    shown = await commanded.run("/model")
+    assert isinstance(shown, Shows) and ", no key" in shown.text
 
 
 async def test_effort_is_one_of_the_levels_of_the_model(tmp_path: Path):

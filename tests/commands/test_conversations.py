@@ -1,16 +1,22 @@
 import json
+import os.path
+import shutil
 from pathlib import Path
 
 import pytest
 
 from bridle.commands.histories import rewind_points
 from bridle.providers.scripted import calls, says
+from bridle.sessions.store import Place, begin, transcript_path
+from bridle.tools.enter_worktree import TOOL as ENTER
+from bridle.tools.grep import TOOL as GREP
 from bridle.tools.read import TOOL as READ
 from bridle.types.command import Resets, Says, Shows
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.event import CompactionFinished, SessionNamed
 from tests.fakes.commanded import Commanded
 from tests.fakes.engine import requests
+from tests.fakes.repositories import repository
 
 _SUMMARY = says("<summary>They spoke of apples.</summary>")
 
@@ -105,6 +111,78 @@ async def test_resuming_goes_on_with_an_earlier_conversation_by_name(tmp_path: P
         await commanded.run("/resume nothing like it")
 
 
+async def test_nothing_of_a_new_conversation_is_put_where_the_old_one_was(tmp_path: Path):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "long.txt").write_text("a line of text\n" * 20_000)
+    commanded = Commanded(
+        tmp_path,
+        [says(calls("Grep", pattern="line", output_mode="content", head_limit=0)), says("found")],
+        GREP,
+    )
+    commanded.session.swap(pinned_items=frozenset({"held"}))
+    before = commanded.server.runtime.storage
+    await commanded.prompt("/clear", "look")
+    runtime = commanded.server.runtime
+    assert runtime.storage == str(Path(runtime.transcript or "").with_suffix(""))
+    assert os.path.basename(runtime.storage) == commanded.session.id
+    assert os.listdir(os.path.join(runtime.storage, "tool-results"))
+    assert not os.path.exists(os.path.join(before, "tool-results"))
+    # Work that was begun before may still be read.
+    assert runtime.earlier == (before,)
+    assert commanded.session.state.pinned_items == frozenset()
+
+
+async def test_a_conversation_of_another_folder_goes_on_in_its_own_place(tmp_path: Path):
+    commanded = Commanded(tmp_path, [says("one")])
+    away = Place(cwd=str(tmp_path / "elsewhere"), env=commanded.env, warn=print)
+    other = begin(away)
+    other.say_user("pears")
+    other.close()
+    await commanded.prompt(f"/resume {other.id}", "and now?")
+    path = transcript_path(other.id, str(tmp_path / "elsewhere"), commanded.env)
+    assert commanded.server.runtime.transcript == path
+    assert commanded.server.runtime.storage == path.removesuffix(".jsonl")
+    assert "and now?" in Path(path).read_text()
+
+
+async def test_a_conversation_that_was_in_a_work_tree_goes_on_there(tmp_path: Path):
+    commanded = Commanded(
+        tmp_path, [says(calls("EnterWorktree", name="side")), says("there"), says("again")], ENTER
+    )
+    repository(commanded.project)
+    await commanded.prompt("work aside")
+    tree, conversation = commanded.context.workspace.cwd, commanded.session.id
+    assert tree != str(commanded.project)
+    other = await _in_another_session(tmp_path, commanded)
+
+    outcome = await other.prompt(f"/resume {conversation}", "go on")
+
+    assert not outcome.is_error and other.context.workspace.cwd == tree
+    assert f"The session works in {tree} now." in _sent(other)
+
+
+async def test_a_work_tree_that_is_gone_is_told_and_the_conversation_goes_on(tmp_path: Path):
+    commanded = Commanded(
+        tmp_path, [says(calls("EnterWorktree", name="side")), says("there"), says("again")], ENTER
+    )
+    repository(commanded.project)
+    await commanded.prompt("work aside")
+    tree, conversation = commanded.context.workspace.cwd, commanded.session.id
+    other = await _in_another_session(tmp_path, commanded)
+    shutil.rmtree(tree)
+
+    outcome = await other.prompt(f"/resume {conversation}")
+
+    assert not outcome.is_error and "It was in a work tree" in outcome.text
+    assert other.context.workspace.cwd == str(other.project)
+
+
+async def _in_another_session(folder: Path, commanded: Commanded) -> Commanded:
+    """A session of the same folder, in the main checkout."""
+    commanded.session.close()
+    return Commanded(folder, [says("there"), says("again")], ENTER)
+
+
 async def test_renaming_is_bounded_and_told(tmp_path: Path):
     commanded = Commanded(tmp_path)
     await commanded.run(f"/rename {'long ' * 100}")
@@ -184,10 +262,10 @@ async def test_single_things_are_listed_with_their_cost_and_taken_out(tmp_path: 
     commanded = Commanded(tmp_path, script, READ)
     await commanded.prompt("look")
     listed = await commanded.run("/items")
-    assert isinstance(listed, Says) and "result    call-1  Read" in listed.text.splitlines()[0]
+    assert isinstance(listed, Shows) and "result    call-1  Read" in listed.text.splitlines()[0]
     await commanded.run("/items hold call-1")
     held = await commanded.run("/items all")
-    assert isinstance(held, Says) and "(held)" in held.text.splitlines()[0]
+    assert isinstance(held, Shows) and "(held)" in held.text.splitlines()[0]
     for wrong in ("/items drop call-1", "/items stub nothing", "/items burn call-2", "/items drop"):
         with pytest.raises(UsageError):
             await commanded.run(wrong)

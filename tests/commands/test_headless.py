@@ -78,7 +78,7 @@ async def test_compacting_over_the_stream_has_the_lines_that_hosts_expect(tmp_pa
         assert "the colors" in _sent(server, 1)
         assert "They spoke of apples." in _sent(server) and "apples are red" not in _sent(server)
     kinds = [kind for kind in _kinds(frames) if kind != "session_state_changed"]
-    assert kinds == ["init", "status", "status", "compact_boundary", "user", "user", "success"]
+    assert kinds == ["status", "status", "init", "compact_boundary", "user", "user", "success"]
     statuses = [
         (frame["status"], frame.get("compact_result")) for frame in frames if frame.get("subtype") == "status"
     ]

@@ -8,7 +8,7 @@ from bridle.commands.catalog import CATALOG
 from bridle.commands.files import answers, conversation_text
 from bridle.providers.scripted import calls, says
 from bridle.tools.read import TOOL as READ
-from bridle.types.command import Asks, Command, Says, Shows
+from bridle.types.command import Asks, Says, Shows
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
 from tests.fakes.commanded import Commanded
@@ -106,7 +106,7 @@ async def test_a_goal_is_shown_and_given_up(tmp_path: Path):
     commanded = Commanded(tmp_path)
     assert isinstance(await commanded.run("/goal be done"), Asks)
     shown = await commanded.run("/goal")
-    assert isinstance(shown, Says) and "be done" in shown.text
+    assert isinstance(shown, Shows) and shown.view == "goal" and "be done" in shown.text
     assert await commanded.run("/goal off") == Says("No longer a goal: be done")
     assert not commanded.context.hooks.hears("Stop")
 
@@ -138,19 +138,6 @@ async def test_hooks_are_listed_with_why_some_do_not_run(tmp_path: Path):
     shown = await commanded.run("/hooks")
     assert isinstance(shown, Shows)
     assert "PreToolUse [Bash] command" in shown.text and "disableAllHooks" in shown.text
-
-
-async def test_skills_are_listed_by_what_they_cost(tmp_path: Path):
-    async def run(arguments: str, context: object) -> Says:
-        del arguments, context
-        return Says()
-
-    skills = [
-        Command(name=name, description="", run=run, source="user", tokens=tokens)
-        for name, tokens in (("small", 5), ("large", 500))
-    ]
-    shown = await Commanded(tmp_path, sources=skills).run("/skills")
-    assert isinstance(shown, Shows) and shown.text.index("/large") < shown.text.index("/small")
 
 
 async def test_background_work_that_is_not_there_cannot_be_stopped(tmp_path: Path):

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from bridle.commands.plugins import plugin_rows
 from bridle.frontends.tui.views.doing import commands_for
-from bridle.frontends.tui.views.plugins import InstallPlugin, TogglePlugin
+from bridle.frontends.tui.views.plugins import FavorPlugin, InstallPlugin, TogglePlugin
 from bridle.types.command import Says, Shows
 from tests.fakes.commanded import Commanded
 from tests.fakes.plugins import FIXTURE
@@ -37,3 +37,37 @@ async def test_the_view_is_told_what_is_installed_and_what_is_offered(tmp_path: 
         ("formatter@village", False),
     ]
     assert [(market.name, market.plugins, market.problem) for market in markets] == [("village", 3, "")]
+
+
+async def test_favourites_come_first_and_are_kept(tmp_path: Path):
+    there = Commanded(tmp_path)
+    await there.run(f"/plugin marketplace add {FIXTURE}")
+    await there.run("/plugin install words@village")
+    await there.run("/plugin install greeter")
+    (favour,) = commands_for(FavorPlugin("greeter@village", True))
+    await there.run(favour)
+
+    rows, _ = plugin_rows(Commanded(tmp_path).context)
+    assert [(row.id, row.favourite) for row in rows[:2]] == [
+        ("greeter@village", True),
+        ("words@village", False),
+    ]
+    shown = await there.run("/plugin list")
+    assert isinstance(shown, Shows) and shown.text.startswith("* greeter@village")
+    await there.run("/plugin favourite greeter off")
+    rows, _ = plugin_rows(there.context)
+    assert not any(row.favourite for row in rows)
+
+
+async def test_a_plugin_is_installed_from_a_marketplace_named_with_it(tmp_path: Path):
+    there = Commanded(tmp_path)
+    said = await there.run(f"/plugin install words --marketplace {FIXTURE}")
+    assert isinstance(said, Says) and said.text.startswith("Installed words@village 2.0.0.")
+
+
+async def test_a_marketplace_is_kept_up_to_date_once_the_user_says_so(tmp_path: Path):
+    there = Commanded(tmp_path)
+    await there.run(f"/plugin marketplace add {FIXTURE}")
+    await there.run("/plugin marketplace auto-update village on")
+    said = await there.run("/plugin marketplace list")
+    assert isinstance(said, Says) and said.text.endswith("kept up to date")

@@ -123,6 +123,34 @@ async def test_status_names_model_folder_and_settings(tmp_path: Path):
     assert not any("sk-secret" in value for value in facts.values())
 
 
+@pytest.mark.parametrize(
+    ("env", "settings", "model", "told"),
+    [
+        ({}, {}, "claude-opus-5",
+         "no key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or run `bridle auth login anthropic`"),
+        ({}, {"apiKeyHelper": "echo k"}, "claude-opus-5", "apiKeyHelper"),
+        ({"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_PROFILE": "p"}, {}, "claude-opus-5", "AWS_PROFILE"),
+        ({"CLAUDE_CODE_USE_VERTEX": "1"}, {"gcpAuthRefresh": "true"}, "claude-opus-5", "gcpAuthRefresh"),
+        ({"OPENAI_API_KEY": "k"}, {}, "openai/gpt-5", "OPENAI_API_KEY"),
+        ({}, {}, "openai/gpt-5", "no key: set OPENAI_API_KEY, or run `bridle auth login openai`"),
+        ({"CLAUDE_CODE_USE_VERTEX": "1"}, {}, "claude-opus-5",
+         "no key: log in with `gcloud auth application-default login`"),
+        ({}, {}, "ollama/qwen3:8b", "none needed"),
+        ({}, {}, "offline", "none needed"),
+    ],
+)  # fmt: skip
+async def test_status_and_doctor_tell_where_the_key_comes_from(
+    tmp_path: Path, env: dict[str, str], settings: dict[str, str], model: str, told: str
+):
+    commanded = Commanded(tmp_path, settings=json.dumps(settings), env=env)
+    commanded.session.swap(model=model)
+    facts = {fact.name: fact.value for fact in status_facts(commanded.context)}
+    assert facts["Login"] == told
+    (check,) = (await _checks(commanded, model=model))["Model"]
+    assert check.health == ("fault" if told.startswith("no key") else "ok")
+    assert told.removeprefix("no key: ") in f"{check.text} {check.remedy}" or told == "none needed"
+
+
 async def _checks(commanded: Commanded, **changes: Any) -> dict[str, list[Check]]:
     scene = replace(scene_of(commanded.context), **changes)
     found: dict[str, list[Check]] = {}

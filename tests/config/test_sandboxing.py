@@ -9,7 +9,7 @@ import pytest
 from bridle.config.load import Config, load
 from bridle.config.sandboxing import make_sandbox, read_policy, sandbox_for_programs
 from bridle.host.sandbox.policy import Policy
-from bridle.types.errors import ConfigError
+from bridle.types.errors import ConfigError, ToolError
 from bridle.types.question import Answer, NetworkQuestion, Refused
 
 
@@ -129,34 +129,114 @@ def test_files_with_credentials_are_hidden_relative_to_where_they_were_named(fil
     assert set(files.policy().unreadable) == {f"{files.home}/.netrc", f"{files.project}/token"}
 
 
-def test_what_is_not_supported_is_told_in_one_line_each(files: Files):
+def test_masks_are_read_with_the_hosts_that_the_user_allows(files: Files):
     files.write(
         "user",
         {
+            "network": {"allowedDomains": ["mine.example"], "tlsTerminate": {}},
             "credentials": {
-                "files": [{"path": "~/.netrc", "mode": "mask"}],
-                "envVars": [{"name": "TOKEN", "mode": "mask"}, {"name": "KEY", "mode": "deny"}],
-                "allowPlaintextInject": True,
-                "awsPairs": [{"a": "b"}],
+                "files": [{"path": "~/.netrc", "mode": "mask", "extract": "password (.*)"}],
+                "envVars": [
+                    {"name": "TOKEN", "mode": "mask"},
+                    {"name": "KEY", "mode": "mask", "injectHosts": ["a.example"]},
+                    {"name": "GONE", "mode": "mask"},
+                ],
                 "sigv4": {"streaming": "passthrough"},
             },
-            "network": {"tlsTerminate": {"caCertPath": "/x", "caKeyPath": "/y"}},
         },
     )
-    wish = read_policy(files.load(), cwd=str(files.project), env={**files.env, "HTTPS_PROXY": "socks5://h:1"})
-    told = "\n".join(wish.problems)
-    for key in (
-        "~/.netrc",
-        "TOKEN",
-        "allowPlaintextInject",
-        "awsPairs",
-        "sigv4",
-        "tlsTerminate",
-        "HTTPS_PROXY",
-    ):
-        assert told.count(key) == 1, told
-    assert wish.policy.hidden_variables == ("TOKEN", "KEY")
-    assert wish.policy.unreadable == (f"{files.home}/.netrc",)
+    files.write(
+        "project",
+        {
+            "network": {"allowedDomains": ["evil.example"], "tlsTerminate": {}},
+            "credentials": {
+                "envVars": [{"name": "GONE", "mode": "deny"}, {"name": "OTHER", "mode": "mask"}],
+                "awsPairs": [{"accessKeyIdVar": "TOKEN", "secretAccessKeyVar": "KEY"}],
+            },
+        },
+    )
+    wish = read_policy(files.load(), cwd=str(files.project), env=files.env)
+    masks = wish.masks
+    assert [(v.name, v.mask.hosts) for v in masks.variables] == [
+        ("TOKEN", ("mine.example",)), ("KEY", ("a.example",)),
+    ]  # fmt: skip
+    assert [(f.path, f.mask.extract) for f in masks.files] == [(f"{files.home}/.netrc", "password (.*)")]
+    assert (masks.signing.streaming, masks.signing.presigned, masks.pairs) == ("passthrough", "deny", ())
+    assert wish.policy.hidden_variables == ("GONE", "OTHER")
+    assert len(wish.problems) == 1 and "OTHER" in wish.problems[0]
+
+
+def test_aws_pairs_are_whole_and_stand_alone(files: Files):
+    usual = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+    variables = [{"name": name, "mode": "mask"} for name in (*usual, "A", "B")]
+    network = {"tlsTerminate": {}}
+    files.write("user", {"network": network, "credentials": {"envVars": variables}})
+    assert _pairs(files) == [usual]
+    files.write("user", {"network": network, "credentials": {"envVars": variables[:2]}})
+    assert _pairs(files) == [(*usual[:2], None)]
+    named = [{"accessKeyIdVar": "A", "secretAccessKeyVar": "B"}]
+    files.write("user", {"network": network, "credentials": {"envVars": variables, "awsPairs": named}})
+    assert _pairs(files) == [("A", "B", None), usual]
+    for wrong in ("A", "UNKNOWN"):
+        wrongly = [{"accessKeyIdVar": "A", "secretAccessKeyVar": wrong}]
+        files.write("user", {"network": network, "credentials": {"envVars": variables, "awsPairs": wrongly}})
+        assert _pairs(files) == [usual]
+        assert "awsPairs" in "".join(_problems(files))
+
+
+def _pairs(files: Files) -> list[tuple[str, str, str | None]]:
+    masks = read_policy(files.load(), cwd=str(files.project), env=files.env).masks
+    return [(pair.access_key, pair.secret_key, pair.session_token) for pair in masks.pairs]
+
+
+def _problems(files: Files) -> tuple[str, ...]:
+    return read_policy(files.load(), cwd=str(files.project), env=files.env).problems
+
+
+def test_what_cannot_come_about_is_told_in_one_line_each(files: Files):
+    masked: dict[str, Any] = {"envVars": [{"name": "TOKEN", "mode": "mask"}]}
+    files.write("user", {"credentials": masked})
+    assert [line.count("tlsTerminate") for line in _problems(files)] == [1]
+    files.write("user", {"credentials": {**masked, "allowPlaintextInject": True}})
+    assert _problems(files) == ()
+    files.write("user", {"credentials": masked, "network": {"tlsTerminate": {}, "httpProxyPort": 1}})
+    assert [line.count("httpProxyPort") for line in _problems(files)] == [1]
+    entries = {"files": [{"path": "x", "mode": "mask", "extract": "("}]}
+    files.write("user", {"credentials": entries, "network": {"tlsTerminate": {}}})
+    assert [line.count("group") for line in _problems(files)] == [1]
+    assert files.policy().unreadable == (f"{files.home}/.claude/x",)
+    files.env["HTTPS_PROXY"] = "socks5://h:1"
+    assert "HTTPS_PROXY" in _problems(files)[-1]
+
+
+@pytest.mark.parametrize("wish", ["warn", "deny", "error"])
+async def test_mask_that_does_not_fit_is_told_hidden_or_an_error(files: Files, wish: str):
+    entry = {"name": "TOKEN", "mode": "mask", "extract": "secret=(.*)", "onExtractNoMatch": wish}
+    settings = {"enabled": True, "credentials": {"envVars": [entry]}, "network": {"tlsTerminate": {}}}
+    files.write("user", settings)
+    files.env["TOKEN"] = "nothing of the kind"
+    sandbox, warnings = await _make(files)
+    try:
+        assert "TOKEN" in "".join(warnings)
+        if wish == "error":
+            with pytest.raises(ToolError):
+                sandbox.confine(("/bin/true",), cwd="/", env=files.env)
+        else:
+            confined = sandbox.confine(("/bin/true",), cwd="/", env=files.env)
+            assert ("TOKEN" in confined.env) == (wish == "warn")
+    finally:
+        await sandbox.close()
+
+
+@pytest.mark.parametrize("tls", [{"caCertPath": "/x", "caKeyPath": "/y"}, {"caCertPath": "/x"}])
+async def test_authority_that_cannot_be_used_leaves_everything_masked(files: Files, tls: dict[str, str]):
+    masked: dict[str, Any] = {"envVars": [{"name": "TOKEN", "mode": "mask"}]}
+    files.write("user", {"enabled": True, "credentials": masked, "network": {"tlsTerminate": tls}})
+    sandbox, warnings = await _make(files)
+    confined = sandbox.confine(("/bin/true",), cwd="/", env={**files.env, "TOKEN": "real"})
+    await sandbox.close()
+    assert "tlsTerminate" in warnings[0] and len(warnings) == 1
+    assert confined.env["TOKEN"].startswith("bridle_") and "SSL_CERT_FILE" not in confined.env
 
 
 def test_managed_domains_can_be_the_only_ones(files: Files):

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from bridle.engine.served_skills import served_skills
 from bridle.host.http.client import HttpClient, Request
 from bridle.mcp.attendant import Company
 from bridle.mcp.auth.authorizers import Authorizers
@@ -21,6 +22,7 @@ from bridle.mcp.auth.visit import Visit
 from bridle.mcp.auth.xaa import Provider
 from bridle.mcp.servers import Servers, Surroundings
 from bridle.mcp.timing import Timing
+from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import HttpServer, OAuthSettings, Server
 from bridle.types.question import Answer, ElicitationQuestion, Permitted, Question, Supplied
 
@@ -28,6 +30,8 @@ _CIMD = "https://conformance-test.local/client-metadata.json"
 _NAME = "conformance"
 _ONLY_LISTED = ("json-schema-ref-no-deref",)
 _NOT_CALLED = ("json_schema_2020_12_tool",)
+_NOT_LOADED = ("sep-2640-client-no-prefetch",)
+"""Where nobody uses the skills that are announced."""
 
 
 async def main(url: str) -> int:
@@ -75,7 +79,21 @@ async def _use(servers: Servers, scenario: str, context: Mapping[str, Any]) -> i
             continue
         result = await servers.call(_NAME, call["name"], call.get("arguments") or {})
         print(f"{call['name']}: {msgspec.json.encode(result).decode()[:500]}")
+    if scenario not in _NOT_LOADED:
+        await _load_skills(servers)
     return 0
+
+
+async def _load_skills(servers: Servers) -> None:
+    """Use every skill with its files, as the model would; one that is not as announced is given up."""
+    for skill, served in zip(served_skills(servers), servers.skills(), strict=True):
+        assert skill.fetch is not None
+        try:
+            await skill.fetch()
+            for file in served.files:
+                await servers.read_resource(served.server, file)
+        except (ToolError, McpError) as error:
+            print(f"{skill.name}: {error}")
 
 
 def _config(url: str, context: Mapping[str, Any]) -> HttpServer:

@@ -10,7 +10,7 @@ from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_o
 from bridle.context.summary import opening_text, read_summary, summary_request
 from bridle.context.tokens import estimate, measure, tokens_now, units_of, weigh
 from bridle.context.window import habits_from, read_window, window_of
-from bridle.types.block import AssistantMessage
+from bridle.types.block import AssistantMessage, SentMessage
 from bridle.types.history import History
 from bridle.types.ledger import Ledger
 from bridle.types.usage import Usage
@@ -72,9 +72,11 @@ def test_a_counted_conversation_is_estimated_only_in_what_came_since():
     assert tokens_now(history, measured, fixed=0) == pytest.approx(22_200, rel=0.01)
 
 
-def test_without_a_count_four_bytes_are_a_token():
-    assert tokens_now(History.of({"role": "user", "content": "x" * 3_984}), None, fixed=4_000) == 2_000
-    assert estimate("x" * 400) == 100
+def test_without_a_count_four_units_are_a_token():
+    message: SentMessage = {"role": "user", "content": "The quick brown fox jumps over the lazy dog."}
+    assert 40 <= weigh(message) <= 60
+    assert tokens_now(History.of(message), None, fixed=4_000) == round((4_000 + weigh(message)) / 4)
+    assert estimate("The quick brown fox jumps over the lazy dog. " * 8) == pytest.approx(80, abs=4)
 
 
 def test_messages_are_weighed_once():

@@ -12,7 +12,8 @@ from bridle.frontends.frame_printing import JsonPresenter, LinePresenter
 from bridle.frontends.narrator import Narrator
 from bridle.frontends.printing import Presenter, PrintChannel, TextPresenter
 from bridle.host.streams import Output
-from bridle.protocol.frames import Facts, Framer
+from bridle.protocol.frames import Framer
+from bridle.protocol.opening import Facts
 from bridle.types.block import AssistantMessage, result_block, text_block
 from bridle.types.event import (
     ApiFault,

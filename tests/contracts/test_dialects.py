@@ -2,174 +2,29 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from bridle.providers.connect import Providers
-from bridle.providers.event_stream import write
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.history import History
 from bridle.types.model import (
     BlockClosed,
     BlockOpened,
     Completed,
-    ModelEvent,
     ModelRequest,
     PieceArrived,
-    Provider,
     Started,
     TextArrived,
     Thinking,
     ThinkingArrived,
-    ToolDefinition,
 )
-from tests.fakes.bedrock_server import CREDENTIALS, BedrockApi, MessagesApi, VertexApi
-from tests.fakes.gemini_server import GeminiApi
-from tests.fakes.model_server import Api, ModelServer, Script, answer, call, refusal, thought
-from tests.fakes.openai_server import ChatApi, ResponsesApi
+from tests.fakes.dialects import CASES, TOOLS, Bench, blocks_of, plain
+from tests.fakes.model_server import ModelServer, Script, answer, call, refusal, thought
 
-_KEY = "test-key"
-_TOKEN = {"CLOUDSDK_AUTH_ACCESS_TOKEN": _KEY, "ANTHROPIC_VERTEX_PROJECT_ID": "p1"}
-_AWS = {
-    "AWS_ACCESS_KEY_ID": CREDENTIALS.access_key,
-    "AWS_SECRET_ACCESS_KEY": CREDENTIALS.secret_key,
-    "AWS_SESSION_TOKEN": CREDENTIALS.session_token or "",
-    "AWS_REGION": "eu-central-1",
-}
-
-
-class Case(NamedTuple):
-    """A dialect, who speaks it, and where it differs in what it can carry."""
-
-    model: str
-    api: Callable[[], Api]
-    env: Mapping[str, str]
-    """Variables; {} stands for the address of the server."""
-    own: Mapping[str, Mapping[str, str]] = {}
-    unknown: bytes = b'event: brand_new\ndata: {"type":"brand_new","delta":{"x":1}}\n\n'
-    whole_calls: bool = False
-    """Calls come in one piece."""
-
-    def variables(self, url: str) -> dict[str, str]:
-        return {name: value.replace("{}", url) for name, value in self.env.items()}
-
-    def entries(self, url: str) -> dict[str, Any]:
-        return {
-            name: {key: value.replace("{}", url) for key, value in entry.items()}
-            for name, entry in self.own.items()
-        }
-
-
-CASES: Mapping[str, Case] = {
-    "chat": Case(
-        "openai/gpt-5",
-        ChatApi,
-        {"OPENAI_BASE_URL": "{}/v1", "OPENAI_API_KEY": _KEY},
-        unknown=b'data: {"id":"x","object":"brand.new","choices":[]}\n\n',
-    ),
-    "azure": Case(
-        "azure/gpt-5",
-        ChatApi,
-        {"AZURE_OPENAI_ENDPOINT": "{}", "AZURE_OPENAI_API_KEY": _KEY},
-        unknown=b'data: {"id":"","choices":[],"prompt_filter_results":[]}\n\n',
-    ),
-    "responses": Case(
-        "openai/gpt-5",
-        ResponsesApi,
-        {"OPENAI_API_KEY": _KEY},
-        {"openai/gpt-5": {"baseUrl": "{}/v1"}},
-        unknown=b'event: response.brand_new\ndata: {"type":"response.brand_new","delta":{"x":1}}\n\n',
-    ),
-    "gemini": Case(
-        "gemini/gemini-2.5-pro",
-        GeminiApi,
-        {"GOOGLE_GEMINI_BASE_URL": "{}/v1beta", "GEMINI_API_KEY": _KEY},
-        unknown=b'data: {"brandNew":{"x":1}}\r\n\r\n',
-        whole_calls=True,
-    ),
-    "vertex-gemini": Case(
-        "vertex/gemini-2.5-pro",
-        lambda: GeminiApi(header="authorization", value=f"Bearer {_KEY}"),
-        {"ANTHROPIC_VERTEX_BASE_URL": "{}/v1", **_TOKEN},
-        unknown=b'data: {"brandNew":{"x":1}}\r\n\r\n',
-        whole_calls=True,
-    ),
-    "vertex-claude": Case(
-        "vertex/claude-sonnet-4-5",
-        VertexApi,
-        {"ANTHROPIC_VERTEX_BASE_URL": "{}/v1", **_TOKEN},
-    ),
-    "bedrock": Case(
-        "bedrock/claude-sonnet-4-5",
-        BedrockApi,
-        {"ANTHROPIC_BEDROCK_BASE_URL": "{}", **_AWS},
-        unknown=write({":event-type": "brandNew", ":message-type": "event"}, b"{}"),
-    ),
-    "messages": Case(
-        "minimax/minimax-m2",
-        MessagesApi,
-        {"MINIMAX_BASE_URL": "{}", "MINIMAX_API_KEY": _KEY},
-    ),
-    "anthropic": Case(
-        "claude-sonnet-4-5",
-        MessagesApi,
-        {"ANTHROPIC_BASE_URL": "{}", "ANTHROPIC_API_KEY": _KEY},
-    ),
-}
-
-
-class Bench:
-    """A provider and the server that it asks."""
-
-    def __init__(self, name: str, server: ModelServer) -> None:
-        self.case = CASES[name]
-        self.name = name
-        self.server = server
-        self.made = Providers(self.case.variables(server.url), self.case.entries(server.url))
-
-    @property
-    def provider(self) -> Provider:
-        return self.made
-
-    def request(self, *messages: Any, **fields: Any) -> ModelRequest:
-        asked: tuple[Any, ...] = messages or ({"role": "user", "content": "list the python files"},)
-        history = History.of(*asked)
-        given: dict[str, Any] = {"model": self.case.model, "max_tokens": 1000, "tools": TOOLS, **fields}
-        return ModelRequest(history=history, **given)
-
-    async def ask(self, step: Script, request: ModelRequest | None = None) -> list[ModelEvent]:
-        self.server.script(step)
-        async with asyncio.timeout(5):
-            return [event async for event in self.provider.stream(request or self.request())]
-
-    async def fail(self, step: Script, request: ModelRequest | None = None) -> ProviderError:
-        with pytest.raises(ProviderError) as caught:
-            await self.ask(step, request)
-        return caught.value
-
-
-TOOLS: tuple[ToolDefinition, ...] = (
-    {
-        "name": "Read",
-        "description": "Read a file.",
-        "input_schema": {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "type": "object",
-            "properties": {
-                "file_path": {"type": "string"},
-                "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
-                "tags": {"type": "array", "items": {"$ref": "#/$defs/Tag"}},
-            },
-            "required": ["file_path"],
-            "additionalProperties": False,
-            "$defs": {"Tag": {"type": "object", "properties": {"kind": {"const": "x"}}}},
-        },
-    },
-    {"name": "Stop", "description": "Stop.", "input_schema": {"type": "object", "properties": {}}},
-)
 ANSWER = (
     thought("Let me look."),
     "Reading two files.",
@@ -184,19 +39,6 @@ async def bench(request: pytest.FixtureRequest) -> AsyncGenerator[Bench, None]:
         made = Bench(request.param, server)
         yield made
         await made.made.close()
-
-
-def blocks_of(events: list[ModelEvent]) -> list[Any]:
-    return [_plain(event.block) for event in events if isinstance(event, BlockClosed)]
-
-
-def _plain(block: Any) -> Any:
-    """What a block means, whoever wrote it."""
-    match block["type"]:
-        case "thinking":
-            return {"type": "thinking", "thinking": block["thinking"]}
-        case _:
-            return {key: value for key, value in block.items() if key != "bridle"}
 
 
 EXPECTED = [
@@ -238,7 +80,7 @@ async def test_the_wire_of_the_events_is_a_messages_api_stream_of_the_same_answe
     again = [decoder.feed(wire) for wire in wires]
     last = again[-1]
     assert isinstance(last, Completed) and decoder.completed
-    assert [_plain(block) for block in last.message["content"]] == EXPECTED
+    assert [plain(block) for block in last.message["content"]] == EXPECTED
     assert last.message["stop_reason"] == "tool_use"
     assert all(wire and b"\n" not in wire for wire in wires)
 
@@ -297,7 +139,7 @@ async def test_a_stream_that_is_cut_is_whole_or_broken_and_never_wrong(bench: Be
                 async for event in bench.provider.stream(bench.request()):
                     if isinstance(event, BlockClosed):
                         assert event.flaw is None
-                        kept.append(_plain(event.block))
+                        kept.append(plain(event.block))
                     ended = isinstance(event, Completed)
         except StreamBroken as error:
             assert error.retryable and not ended

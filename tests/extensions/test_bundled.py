@@ -1,12 +1,15 @@
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from bridle.cli.main import SUBCOMMANDS
 from bridle.extensions.extraction import extract, has_files
 from bridle.extensions.index import Index
 from bridle.extensions.places import BUNDLED
 from bridle.extensions.skills import SkillCatalog
+from bridle.frontends.tui.bindings import ACTIONS, DEFAULTS
 
 _EXPECTED = {
     "batch", "claude-api", "code-review", "commit", "dataviz", "debug", "deep-research", "doctor",
@@ -70,3 +73,20 @@ def test_folder_that_cannot_be_written_gives_nothing(tmp_path: Path):
 @pytest.mark.parametrize(("name", "has"), [("verify", True), ("commit", False)])
 def test_only_skills_with_files_need_a_folder(name: str, has: bool):
     assert has_files(os.path.join(BUNDLED.path, name)) is has
+
+
+def test_every_action_that_a_key_can_have_is_told():
+    listed = (Path(BUNDLED.path) / "keybindings" / "actions.md").read_text()
+    assert set(re.findall(r"`(\w+:\w+)`", listed)) == ACTIONS
+    for context, keys in DEFAULTS.items():
+        (line,) = [line for line in listed.splitlines() if line.startswith(f"**{context}**: ")]
+        parts = dict(part.split(" ", 1) for part in line.partition(": ")[2].removesuffix(".").split("; "))
+        told = {key: action.strip("`") for action, listed in parts.items() for key in listed.split(", ")}
+        assert told == keys, context
+
+
+def test_programs_that_skills_name_can_be_run():
+    texts = [file.read_text() for file in Path(BUNDLED.path).rglob("*.md")]
+    named = {word for text in texts for word in re.findall(r"`bridle ([a-z][a-z-]+)", text)}
+    assert {"config", "doctor", "hooks", "mcp", "plugin", "policy"} <= named
+    assert named <= set(SUBCOMMANDS)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.engine.agents import Agents, Staff
-from bridle.engine.agents_means import Means
+from bridle.engine.agents.means import Means
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
 from bridle.host.background import BackgroundShells

@@ -1,12 +1,12 @@
-"""Anthropic's Messages API as itself, as Vertex and as Bedrock serve it."""
+"""Anthropic's Messages API as itself, as Vertex and as Amazon serve it."""
 
 import json
 import re
 from binascii import b2a_base64
 from typing import Any
 
+from bridle.host.aws_signature import AwsCredentials, Scope, authorization
 from bridle.providers.event_stream import write
-from bridle.providers.signature import AwsCredentials, Scope, authorization
 from tests.fakes import sse
 from tests.fakes.model_server import Received, Said, Script, checked, need, only, refusal
 
@@ -81,7 +81,7 @@ class BedrockApi(MessagesApi):
     def problem(self, request: Received) -> Script | None:
         if re.fullmatch(r"/model/[^/]+/invoke(-with-response-stream)?", request.path) is None:
             return refusal(404, "not found", "ResourceNotFoundException")
-        if not _is_signed(request):
+        if not is_signed(request):
             return refusal(
                 403, "The security token included in the request is invalid.", "UnrecognizedClientException"
             )
@@ -99,6 +99,27 @@ class BedrockApi(MessagesApi):
         return {"message": message, "__type": code}
 
 
+class AwsMessagesApi(MessagesApi):
+    """`POST /v1/messages` behind Amazon's signature."""
+
+    def __init__(self, service: str, *, workspace: str | None = None, name: str = "") -> None:
+        self._service = service
+        self._workspace = workspace
+        self._name = name
+
+    def problem(self, request: Received) -> Script | None:
+        if not request.path.endswith("/v1/messages"):
+            return refusal(404, "not found", "not_found_error")
+        keyed = KEY in (request.headers.get("x-api-key"), request.headers.get("authorization", "")[7:])
+        if not keyed and not is_signed(request, self._service):
+            return refusal(403, "The security token included in the request is invalid.", "forbidden")
+        if request.headers.get("anthropic-workspace-id") != self._workspace:
+            return refusal(400, "anthropic-workspace-id is wrong", "invalid_request_error")
+        if not request.body["model"].startswith(self._name):
+            return refusal(404, f"model: {request.body['model']}", "not_found_error")
+        return checked(lambda: check_messages(request.body, "model stream"))
+
+
 def _framed(event: dict[str, Any]) -> bytes:
     data = json.dumps(event, ensure_ascii=False).encode()
     payload = json.dumps({"bytes": b2a_base64(data, newline=False).decode(), "p": "abcd"}).encode()
@@ -106,17 +127,17 @@ def _framed(event: dict[str, Any]) -> bytes:
     return write(headers, payload)
 
 
-def _is_signed(request: Received) -> bool:
+def is_signed(request: Received, service: str = "bedrock") -> bool:
     given = request.headers.get("authorization", "")
     if given == f"Bearer {KEY}":
         return True
     match = re.search(
-        r"Credential=AKIDEXAMPLE/\d{8}/([\w-]+)/bedrock/aws4_request, SignedHeaders=([\w;-]+),", given
+        rf"Credential=AKIDEXAMPLE/\d{{8}}/([\w-]+)/{service}/aws4_request, SignedHeaders=([\w;-]+),", given
     )
     if match is None or request.headers.get("x-amz-security-token") != CREDENTIALS.session_token:
         return False
     signed = [(name, request.headers[name]) for name in match[2].split(";")]
-    scope = Scope(request.headers["x-amz-date"], match[1], "bedrock")
+    scope = Scope(request.headers["x-amz-date"], match[1], service)
     expected = authorization(
         request.method, request.path, signed, request.raw, credentials=CREDENTIALS, scope=scope
     )

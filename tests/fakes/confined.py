@@ -6,16 +6,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from msgspec import Struct
 
+from bridle.config.sandbox_masking import set_up_masking
+from bridle.config.sandbox_schema import TlsTerminate
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
 from bridle.host.sandbox.confinement import Confinement
 from bridle.host.sandbox.linux import LinuxWalls, Way
+from bridle.host.sandbox.masking.wishes import Wishes
 from bridle.host.sandbox.policy import Policy
 from bridle.host.sandbox.proxy import Gate, Proxy
 from bridle.host.sandbox.room import close_room, open_room
@@ -51,6 +54,9 @@ class FakePlace:
         self.env: dict[str, str] = {}
         """Of the session, not of its commands."""
         self.oversees = True
+        self.masks = Wishes()
+        self.tls: TlsTerminate | None = None
+        self.warnings: list[str] = []
         self.sandbox: Confinement | None = None
         for path in (self.project, self.outside):
             path.mkdir()
@@ -65,8 +71,9 @@ class FakePlace:
     def open(self, policy: Policy | None = None) -> Confinement:
         self.policy = policy or self.policy
         room = open_room({})
+        masking = set_up_masking(self.masks, self.tls, room=room, env=self.env, warn=self.warnings.append)
         gate = Gate(self.policy.network, self._ask, env=self.env)
-        proxy = Proxy(gate) if self.policy.network.mode == "proxy" else None
+        proxy = Proxy(gate, masking.interceptor) if self.policy.network.mode == "proxy" else None
         walls = LinuxWalls(
             self.policy,
             self.way,
@@ -77,6 +84,7 @@ class FakePlace:
             bubblewrap=find_bubblewrap(None),
             python=self.person.python,
             oversees=self.oversees,
+            copies=masking.copies,
         )
         self.room = room
         self.give(Path(room.folder))
@@ -86,6 +94,8 @@ class FakePlace:
             fault="",
             temporary=room.temporary,
             proxy=proxy,
+            vault=masking.vault,
+            roots_file=masking.roots_file,
             on_close=lambda: close_room(room),
         )
         return self.sandbox
@@ -99,10 +109,10 @@ class FakePlace:
         self.questions.append(question)
         return self.answer
 
-    async def run(self, *argv: str, keep: tuple[int, ...] = ()) -> Said:
+    async def run(self, *argv: str, keep: tuple[int, ...] = (), env: Mapping[str, str] | None = None) -> Said:
         """Run a program inside and return its code and all it printed."""
         sandbox = self.sandbox or self.open()
-        usual = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.base), "LC_ALL": "C"}
+        usual = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.base), "LC_ALL": "C", **(env or {})}
         confined = sandbox.confine(argv, cwd=str(self.project), env=usual, pass_fds=keep)
         self.give(Path(self.room.folder))
         with tempfile.TemporaryFile() as output:

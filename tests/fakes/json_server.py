@@ -19,6 +19,8 @@ class JsonServer:
 
     def __init__(self, answers: Mapping[str, Any]) -> None:
         self.answers = dict(answers)
+        self.headers: dict[str, str] = {}
+        """What every answer says besides."""
         self.asked: list[Asked] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self.url = ""
@@ -57,5 +59,6 @@ class JsonServer:
         status, value = answer if isinstance(answer, tuple) else (200, answer)
         data = json.dumps(value).encode()
         lines = f"HTTP/1.1 {status} S\r\ncontent-type: application/json\r\ncontent-length: {len(data)}\r\n"
-        writer.write(f"{lines}connection: close\r\n\r\n".encode() + data)
+        more = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
+        writer.write(f"{lines}{more}connection: close\r\n\r\n".encode() + data)
         await writer.drain()

@@ -10,6 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
+from tests.fakes.local_http import Listener, read_request
+from tests.fakes.processes import eventually
+
 INITIALIZED = {
     "protocolVersion": "2025-11-25",
     "capabilities": {"tools": {}},
@@ -46,7 +49,7 @@ class FakeEndpoint:
         self.asked: list[Asked] = []
         self.left = asyncio.Event()
         """Set when a client closed a connection that was left open for it."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._listener = Listener(self._exchange)
         self.port = 0
 
     @property
@@ -57,35 +60,16 @@ class FakeEndpoint:
         return [each.rpc or each.method for each in self.asked]
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self.port = await self._listener.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            await self._exchange(reader, writer)
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # The client is gone, or the server is closing.
-        finally:
-            self._tasks.discard(task)
-            writer.transport.abort()
+        await self._listener.close()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        line, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in lines)}
-        data = await reader.readexactly(int(headers.get("content-length", "0")))
-        method, target, _ = line.split(" ")
-        asked = Asked(method, target, headers, json.loads(data) if data else None)
+        heard = await read_request(reader)
+        message = json.loads(heard.body) if heard.body else None
+        asked = Asked(heard.method, heard.target, heard.headers, message)
         self.asked.append(asked)
         reply = self._answer(asked) or Reply(status=202)
         body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
@@ -148,9 +132,7 @@ async def official(*how: str) -> AsyncGenerator[int, None]:
         stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        async with asyncio.timeout(30):
-            while not _listens(port):
-                await asyncio.sleep(0.02)
+        await eventually(lambda: _listens(port), 30)
         yield port
     finally:
         process.kill()

@@ -1,6 +1,7 @@
 """A server behind a login: the authorization server of the official package beside an MCP endpoint."""
 
 import asyncio
+import base64
 import json
 import os
 import secrets
@@ -30,12 +31,15 @@ from starlette.routing import Route
 
 from bridle.host.http.client import HttpClient
 from bridle.host.http.client import Request as Asked
+from tests.fakes.processes import eventually
 
 _SCOPES = ["read", "write"]
 
 
 class FakeHouse:
     """Everything on one port; the attributes are knobs that a test turns, and lists of what happened."""
+
+    well_known = "oauth-authorization-server"
 
     def __init__(self) -> None:
         self.codes: dict[str, AuthorizationCode] = {}
@@ -69,15 +73,17 @@ class FakeHouse:
     def url(self) -> str:
         return f"{self.issuer}/mcp"
 
-    def know(self, client_id: str, secret: str, redirect_uri: str) -> None:
-        """Register a client by hand."""
+    def know(
+        self, client_id: str, secret: str | None, redirect_uri: str, *, scope: str = "read write"
+    ) -> None:
+        """Register a client by hand; one without a secret is known by its name alone."""
         self.clients[client_id] = OAuthClientInformationFull(
             client_id=client_id,
             client_secret=secret,
             redirect_uris=[AnyUrl(redirect_uri)],
-            token_endpoint_auth_method="client_secret_basic",
+            token_endpoint_auth_method="client_secret_basic" if secret else "none",
             grant_types=["authorization_code", "refresh_token", JWT_BEARER_GRANT_TYPE],
-            scope=" ".join(_SCOPES),
+            scope=scope,
         )
 
     def grants(self) -> list[str]:
@@ -91,8 +97,7 @@ class FakeHouse:
         config = uvicorn.Config(self._app(), lifespan="off", log_level="critical", access_log=False)
         self._server = uvicorn.Server(config)
         self._running = asyncio.create_task(self._server.serve(sockets=[listening]))
-        while not self._server.started:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: self._server.started)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -115,7 +120,7 @@ class FakeHouse:
         built = build_metadata(issuer, None, registering, revoking, supports_identity_assertion=True)
         self._usual = {**json.loads(built.model_dump_json(exclude_none=True)), "issuer": self.issuer}
         own = [
-            Route("/.well-known/oauth-authorization-server", self._tell_metadata),
+            Route(f"/.well-known/{self.well_known}", self._tell_metadata),
             Route("/.well-known/oauth-protected-resource/mcp", self._tell_resource),
             Route("/mcp", self._serve, methods=["GET", "POST", "DELETE"]),
         ]
@@ -143,11 +148,16 @@ class FakeHouse:
             async def again() -> Any:
                 return next(given, None) or await receive()
 
-            await inner(scope, again, send)
+            await self._pass_on(inner, fields, (scope, again, send))
 
         watched = Route(route.path, self._serve, methods=list(route.methods or ()))
         watched.app = app
         return watched
+
+    async def _pass_on(self, inner: Any, fields: dict[str, str], exchange: tuple[Any, Any, Any]) -> None:
+        """Let the package answer a request."""
+        del fields
+        await inner(*exchange)
 
     async def _tell_metadata(self, request: Request) -> Response:
         if not self.publishes:
@@ -265,6 +275,54 @@ class FakeHouse:
         return OAuthToken(
             access_token=token, refresh_token=again, expires_in=self.tokens_last, scope=" ".join(scopes)
         )
+
+
+class FakeIdentityProvider(FakeHouse):
+    """The same as the identity provider of an organisation: it says who somebody is, and exchanges that."""
+
+    well_known = "openid-configuration"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.proofs: list[str] = []
+        """What was said of people, and counts."""
+        self.lasts = 3600.0
+
+    async def _pass_on(self, inner: Any, fields: dict[str, str], exchange: tuple[Any, Any, Any]) -> None:
+        match fields.get("grant_type"):
+            case "urn:ietf:params:oauth:grant-type:token-exchange":
+                await self._exchanged(fields)(*exchange)
+            case "authorization_code":
+                await self._with_proof(inner, exchange)
+            case _:
+                await inner(*exchange)
+
+    def _exchanged(self, fields: dict[str, str]) -> Response:
+        """The grant for one server behind the provider, for a proof that it gave itself."""
+        if fields.get("subject_token") not in self.proofs or fields.get("client_id") not in self.clients:
+            return JSONResponse({"error": "invalid_grant"}, status_code=400)
+        kind = "urn:ietf:params:oauth:token-type:id-jag"
+        return JSONResponse({"access_token": "the-grant", "issued_token_type": kind, "token_type": "N_A"})
+
+    async def _with_proof(self, inner: Any, exchange: tuple[Any, Any, Any]) -> None:
+        scope, receive, send = exchange
+        sent: list[Any] = []
+
+        async def keep(message: Any) -> None:
+            sent.append(message)
+
+        await inner(scope, receive, keep)
+        body = json.loads(b"".join(each.get("body", b"") for each in sent))
+        if sent[0]["status"] == 200:
+            self.proofs.append(jwt(sub="me", exp=time.time() + self.lasts))
+            body["id_token"] = self.proofs[-1]
+        await JSONResponse(body, status_code=sent[0]["status"])(scope, receive, send)
+
+
+def jwt(**claims: Any) -> str:
+    """A token that says something, signed by nobody."""
+    part = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+    return f"e30.{part}.x"
 
 
 def free_port() -> int:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple, Self
 
+from tests.fakes.local_http import Listener, read_request
+
 
 class Reply(NamedTuple):
     body: bytes = b""
@@ -33,46 +35,25 @@ class FakeWeb:
         self.port = 0
         self._tls = tls
         self._behind = behind
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._listener = Listener(self._answer, tls=tls)
 
     def url(self, path: str, host: str = "127.0.0.1") -> str:
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}{path}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self.port = await self._listener.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            await self._answer(reader, writer)
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # The client is gone, or the server is closing.
-        finally:
-            self._tasks.discard(task)
-            writer.transport.abort()
+        await self._listener.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        method, target, _ = head[0].split(" ")
-        headers = {
-            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])
-        }
-        self.asked.append(Asked(method, target, headers))
-        if method == "CONNECT" and self._behind:
+        heard = await read_request(reader)
+        self.asked.append(Asked(heard.method, heard.target, heard.headers))
+        if heard.method == "CONNECT" and self._behind:
             await self._tunnel(reader, writer)
             return
-        reply = self.pages.get(target, Reply(b"no such page", status="404 Not Found"))
+        reply = self.pages.get(heard.target, Reply(b"no such page", status="404 Not Found"))
         if reply.raw == b"":
             await reader.read()
         writer.write(_encoded(reply) if reply.raw is None else reply.raw)

@@ -2,12 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.hooks.endpoint import Endpoint, Proxy, covers, is_allowed, proxy_for, read_endpoint
+from bridle.hooks.endpoint import covers, is_allowed, read_endpoint
+from bridle.host.web_address import WebAddress
 from bridle.types.errors import ConfigError
 
 
 def test_an_address_is_taken_apart_in_a_form_that_can_be_compared():
-    assert read_endpoint("https://Hooks.Example.COM./a?b=c#d") == Endpoint(
+    assert read_endpoint("https://Hooks.Example.COM./a?b=c#d") == WebAddress(
         "https", "hooks.example.com", 443, "/a?b=c"
     )
     assert read_endpoint("http://[::1]:8080").url == "http://[::1]:8080/"
@@ -76,7 +77,7 @@ def test_a_pattern_reaches_no_further_than_it_says(pattern: str, url: str):
 
 @given(st.text(alphabet="abc./*:", max_size=12), st.sampled_from(["evil.com", "a.evil.com"]))
 def test_no_star_lets_a_named_host_be_another(path: str, host: str):
-    assert not covers(f"https://*.good.com/{path}", Endpoint("https", host, 443, "/x.good.com/"))
+    assert not covers(f"https://*.good.com/{path}", WebAddress("https", host, 443, "/x.good.com/"))
 
 
 def test_without_a_list_everything_is_allowed_and_an_empty_list_allows_nothing():
@@ -84,19 +85,3 @@ def test_without_a_list_everything_is_allowed_and_an_empty_list_allows_nothing()
     assert is_allowed(endpoint, None)
     assert not is_allowed(endpoint, ())
     assert is_allowed(endpoint, ("https://other/*", "https://host/*"))
-
-
-def test_the_environment_names_the_proxy_and_its_exceptions():
-    secure, plain = read_endpoint("https://host.example/x"), read_endpoint("http://10.1.2.3:81/x")
-    env = {"HTTPS_PROXY": "http://us%40er:pw@proxy:3128", "http_proxy": "proxy2:1"}
-    assert proxy_for(secure, env) == Proxy("proxy", 3128, tls=False, user="us@er", password="pw")
-    assert proxy_for(plain, env) == Proxy("proxy2", 1, tls=False)
-    assert proxy_for(secure, {**env, "NO_PROXY": "other,.example"}) is None
-    assert proxy_for(plain, {**env, "no_proxy": "10.0.0.0/8"}) is None
-    assert proxy_for(plain, {**env, "no_proxy": "10.1.2.3:82"}) is not None
-    assert proxy_for(secure, {}) is None
-
-
-def test_an_unusable_proxy_is_an_error_and_not_a_way_around_it():
-    with pytest.raises(ConfigError):
-        proxy_for(read_endpoint("https://host/x"), {"HTTPS_PROXY": "socks5://proxy:1"})

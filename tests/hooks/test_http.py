@@ -141,6 +141,18 @@ async def test_a_hook_may_choose_its_content_type_but_not_the_framing():
     assert isinstance(reply, Failed)
 
 
+async def test_a_hook_cannot_pretend_to_be_sent_to_another_host():
+    async with HookServer() as server:
+        reply = await _ask(HttpHook(url=server.url(), headers={"Host": "elsewhere"}))
+    assert isinstance(reply, Failed) and "Host" in reply.reason and not server.received
+
+
+async def test_the_proxy_for_everything_is_used_too():
+    async with HookServer() as server, FakeProxy(server.port) as proxy:
+        reply = await _ask(HttpHook(url="http://hooks.invalid/x"), ALL_PROXY=f"http://127.0.0.1:{proxy.port}")
+    assert reply == Answered(output={}, text="{}") and len(proxy.heads) == 1
+
+
 async def test_a_header_that_cannot_be_sent_is_a_failure():
     async with HookServer() as server:
         assert isinstance(await _ask(HttpHook(url=server.url(), headers={"bad name": "x"})), Failed)
@@ -196,7 +208,7 @@ async def test_a_plain_request_goes_to_the_proxy_with_the_whole_address():
         reply = await _ask(HttpHook(url=url), http_proxy=f"http://me:pw@127.0.0.1:{proxy.port}")
     assert reply == Answered(output={}, text="{}")
     assert proxy.heads[0].startswith("POST http://hooks.invalid/check HTTP/1.1\r\n")
-    assert "Proxy-Authorization: Basic" in proxy.heads[0]
+    assert "proxy-authorization: Basic bWU6cHc=\r\n" in proxy.heads[0]
 
 
 @pytest.fixture(scope="module")

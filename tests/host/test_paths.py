@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from bridle.host import paths
 
 
@@ -59,3 +61,16 @@ def test_every_platform_has_its_managed_folder():
     assert paths.managed_dir("linux") == "/etc/claude-code"
     assert paths.managed_dir("darwin") == "/Library/Application Support/ClaudeCode"
     assert paths.managed_dir("win32") == "C:\\Program Files\\ClaudeCode"
+
+
+def test_the_folder_of_a_project_can_be_named_beside_a_configuration_folder_of_ones_own():
+    env = {"CLAUDE_CONFIG_DIR": "/c", "CLAUDE_CODE_PROJECT_DIR_NAME": "tenant-7"}
+    assert paths.project_dir("/some/where", env) == "/c/projects/tenant-7"
+    alone = {"HOME": "/h", "CLAUDE_CODE_PROJECT_DIR_NAME": "tenant-7"}
+    assert paths.project_dir("/some/where", alone) == "/h/.claude/projects/-some-where"
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "/a", "a\\b", "", "a b", "x" * 201])
+def test_a_name_that_leads_elsewhere_is_not_used(name: str):
+    env = {"CLAUDE_CONFIG_DIR": "/c", "CLAUDE_CODE_PROJECT_DIR_NAME": name}
+    assert paths.project_dir("/some/where", env) == "/c/projects/-some-where"

@@ -36,4 +36,4 @@ async def test_examples_run(tmp_path: Path, title: str, code: str):
 
 
 def test_there_are_examples():
-    assert len(_EXAMPLES) == 6
+    assert len(_EXAMPLES) == 7

@@ -129,7 +129,6 @@ def test_agents_and_shapes_go_with_the_introduction():
         {"thinking": {}},
         {"sandbox": {}, "settings": "/nowhere.json"},
         {"user": "root"},
-        {"session_store": object()},
         {"permission_prompt_tool_name": "mcp__a__b"},
     ],
 )

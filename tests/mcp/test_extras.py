@@ -20,13 +20,13 @@ from bridle.types.errors import ToolError
 from bridle.types.mcp import HttpServer, Prompt, PromptArgument, Resource, SdkServer, Server
 from tests.fakes.mcp_http import INITIALIZED, Asked, FakeEndpoint, Reply, usual
 from tests.fakes.mcp_session import QUICK, connected, everything, plain
+from tests.fakes.processes import eventually
 from tests.fakes.tool_context import FakeTasks, make_context
 
 
 async def test_prompt_of_a_server_is_a_command():
     async with asyncio.timeout(30), connected(everything()) as servers:
-        while not servers.prompts():
-            await asyncio.sleep(0.01)
+        await eventually(servers.prompts)
         (command,) = [each for each in server_commands(servers) if each.source == "mcp"]
         asked = await command.run("Ada", None)
         lacking = await command.run("", None)
@@ -115,8 +115,7 @@ async def test_call_that_takes_long_goes_on_in_the_background(tmp_path: Path):
         output = await slow.run({"steps": 12}, make_context(tmp_path, tasks=tasks))
         (task,) = tasks.all()
         assert task.status == "running"
-        while tasks.tasks[task.id].status == "running":
-            await asyncio.sleep(0.01)
+        await eventually(lambda: tasks.tasks[task.id].status != "running")
     done = tasks.tasks[task.id]
     assert output.data == {"backgroundTaskId": task.id, "outputFile": task.output_file}
     assert (done.status, done.kind) == ("completed", "mcp_call")
@@ -148,14 +147,14 @@ async def test_host_is_not_asked_for_what_its_manifest_says():
         asked.append(message["method"])
         return {"jsonrpc": "2.0", "id": message.get("id"), "result": {"content": []}}
 
-    manifest = {"initialize": INITIALIZED, "tools": [{"name": "add"}]}
+    manifest = {"initializeResult": INITIALIZED, "toolsListResult": {"tools": [{"name": "add"}]}}
     async with asyncio.timeout(10), connected(exchange=host) as servers:
         servers.add_sdk(["calc"], configs={"calc": {"timeout": 5000}}, manifests={"calc": manifest})
         await servers.settle()
         await servers.call("calc", "add", {})
         (state,) = servers.status()
     assert state.config == SdkServer(name="calc", timeout=5000.0)
-    assert asked == ["notifications/initialized", "tools/call"]
+    assert asked == ["tools/call"]
 
 
 async def test_waiting_for_servers_ends_when_they_are_ready(tmp_path: Path):
@@ -185,8 +184,7 @@ async def test_resources_are_listed_folder_by_folder(tmp_path: Path):
         FakeEndpoint(answer) as endpoint,
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
-        while not servers.resources():
-            await asyncio.sleep(0.01)
+        await eventually(servers.resources)
         tool = next(tool for tool in servers.tools() if tool.name == "ReadMcpResourceDirTool")
         input = msgspec.convert({"server": "s", "uri": "file:///a"}, tool.input)
         output = await tool.run(input, make_context(tmp_path))

@@ -8,6 +8,7 @@ from bridle.types.errors import BridleError, McpError
 from bridle.types.mcp import SdkServer, Server
 from tests.fakes.mcp_http import INITIALIZED
 from tests.fakes.mcp_session import connected
+from tests.fakes.processes import eventually
 
 
 class FakeHost:
@@ -56,8 +57,7 @@ async def test_message_that_the_host_brings_is_taken():
     async with asyncio.timeout(10), connected(_sdk("calc"), exchange=host) as servers:
         host.tools.append({"name": "sub", "inputSchema": {"type": "object"}})
         servers.message("calc", {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
-        while len(servers.tools()) < 2:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: len(servers.tools()) == 2)
         servers.message("nobody", {"method": "x"})
 
 

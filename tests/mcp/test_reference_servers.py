@@ -11,6 +11,7 @@ import pytest
 from bridle.types.mcp import StdioServer
 from bridle.types.question import Supplied
 from tests.fakes.mcp_session import FakePerson, connected
+from tests.fakes.processes import eventually
 
 NODE = os.environ.get("BRIDLE_NODE_MCP", "")
 node = pytest.mark.skipif(not NODE, reason="BRIDLE_NODE_MCP names no folder with servers")
@@ -27,8 +28,7 @@ async def test_server_everything_is_understood():
         assert state.status == "connected", state.error
         names = {tool.name for tool in state.tools}
         said = await servers.call("s", "echo", {"message": "hello"})
-        while not servers.prompts() or not servers.resources():
-            await asyncio.sleep(0.01)
+        await eventually(lambda: servers.prompts() and servers.resources())
         first = next(each for each in servers.resources() if not each.template)
         read = await servers.read_resource("s", first.uri)
     assert "echo" in names

@@ -10,6 +10,7 @@ from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import HttpServer, Server
 from tests.fakes.mcp_http import Asked, FakeEndpoint, Reply, usual
 from tests.fakes.mcp_session import connected, everything, plain
+from tests.fakes.processes import eventually
 from tests.fakes.tool_context import make_context
 
 
@@ -103,9 +104,7 @@ async def test_only_so_many_local_servers_start_at_a_time():
     many = [plain("mute") for _ in range(4)]
     async with asyncio.timeout(20), connected(*many, plain(), timing=timing) as servers:
         assert [state.status for state in servers.status()][-1] == "pending"
-        async with asyncio.timeout(10):
-            while servers.status()[-1].status != "connected":
-                await asyncio.sleep(0.02)
+        await eventually(lambda: servers.status()[-1].status == "connected", 10)
         assert {state.status for state in servers.status()[:2]} == {"failed"}
 
 
@@ -140,8 +139,7 @@ async def test_lost_remote_server_is_found_again():
 
 async def test_resources_are_listed_and_read_by_tools(tmp_path: Path):
     async with asyncio.timeout(30), connected(everything()) as servers:
-        while not servers.resources():
-            await asyncio.sleep(0.01)
+        await eventually(servers.resources)
         tools = {tool.name: tool for tool in servers.tools()}
         context = make_context(tmp_path)
         lister, reader = tools["ListMcpResourcesTool"], tools["ReadMcpResourceTool"]

@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.host import FakeHost
 from tests.fakes.mcp_session import FAKES
 from tests.fakes.messages_server import MessagesServer, step
+from tests.fakes.processes import eventually
 from tests.fakes.program import Program, lines, user
 
 PLAIN: dict[str, Any] = {"command": sys.executable, "args": ["-I", str(FAKES / "mcp_plain.py")]}
@@ -101,9 +103,7 @@ async def test_servers_end_with_the_program(tmp_path: Path):
     async with MessagesServer([step("ok")]) as server, asyncio.timeout(60):
         await Program(tmp_path, server.url).run("-p", "go", "--mcp-config", _config(p=entry))
     (group,) = [int(line) for line in pids.read_text().split()]
-    async with asyncio.timeout(5):
-        while _has_group(group):
-            await asyncio.sleep(0.01)
+    await eventually(lambda: not _has_group(group))
 
 
 async def test_server_in_the_host_program_is_reached_over_the_control_protocol(tmp_path: Path):
@@ -151,3 +151,25 @@ def _has_group(group: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+async def test_tool_that_wants_a_person_is_asked_about_whatever_is_allowed(tmp_path: Path):
+    entry = {**PLAIN, "args": [*PLAIN["args"], "person"]}
+    flags = ("--mcp-config", _config(plain=entry), "--allowedTools", "mcp__plain__echo")
+    script = [
+        step(_call("mcp__plain__echo", text="hi")),
+        step("ok"),
+        step(_call("mcp__plain__echo")),
+        step("ok"),
+    ]
+    async with MessagesServer(script) as server, asyncio.timeout(60):
+        program = Program(tmp_path, server.url)
+        alone = await program.run("-p", "go", "--output-format", "json", *flags)
+        async with FakeHost(program, "--permission-prompt-tool", "stdio", *flags) as host:
+            host.prompt("go")
+            host.answer(await host.asked(), {"behavior": "allow", "updatedInput": {"text": "seen"}})
+            await host.result()
+            await host.close()
+        last = server.requests[-1].body["messages"][-1]["content"][0]
+    assert [each["tool_name"] for each in alone.result["permission_denials"]] == ["mcp__plain__echo"]
+    assert last["content"] == [{"type": "text", "text": "seen"}]

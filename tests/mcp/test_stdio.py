@@ -14,6 +14,7 @@ from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import Server, StdioServer
 from bridle.types.sandbox import Confined
 from tests.fakes.mcp_session import connected, everything, plain
+from tests.fakes.processes import eventually
 from tests.fakes.tool_context import FakeProgress, make_context
 
 
@@ -26,10 +27,12 @@ async def test_official_server_is_spoken_to_without_handshake():
         answer = await servers.call("s", "echo", {"text": "hi"})
         assert answer["content"] == [{"type": "text", "text": "hi"}]
         assert answer["structuredContent"] == {"result": "hi"}
-        assert {each.uri for each in await _until(servers.resources)} == {
+        await eventually(servers.resources)
+        assert {each.uri for each in servers.resources()} == {
             "memo://hello", "memo://pixel", "memo://{name}/card",
         }  # fmt: skip
-        (prompt,) = await _until(servers.prompts)
+        await eventually(servers.prompts)
+        (prompt,) = servers.prompts()
         assert (prompt.command, [each.name for each in prompt.arguments]) == (
             "mcp__s__greet",
             ["who", "tone"],
@@ -143,7 +146,7 @@ async def test_interrupt_reaches_the_server(tmp_path: Path):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):
                 await tool.run({}, make_context(tmp_path))
-        await _until(lambda: "cancelled!" in servers.status()[0].log)
+        await eventually(lambda: "cancelled!" in servers.status()[0].log)
         assert (await servers.call("s", "echo", {"text": "still here"}))["content"][0]["text"] == "still here"
 
 
@@ -188,7 +191,7 @@ async def test_server_that_does_not_come_back_is_failed_after_some_attempts(tmp_
         assert servers.status()[0].status == "connected"
         with pytest.raises(McpError):
             await servers._find("s").request("tools/call", {"name": "die"})
-        await _until(lambda: servers.status()[0].status == "failed")
+        await eventually(lambda: servers.status()[0].status == "failed")
         assert "5 times" in (servers.status()[0].error or "")
         assert list(servers.tools()) == []
 
@@ -247,7 +250,7 @@ asyncio.run(main())
         assert _living_members(group)
         os.kill(session.pid, signal.SIGKILL)
         await session.wait()
-        await _until(lambda: not _living_members(group))
+        await eventually(lambda: not _living_members(group))
 
 
 class FakeSandbox:
@@ -307,11 +310,3 @@ def _living_members(group: int) -> list[str]:
         if int(its_group) == group and state not in "ZX":
             found.append(entry)
     return found
-
-
-async def _until(condition):
-    """Whatever the condition gives once it is true."""
-    async with asyncio.timeout(10):
-        while not (value := condition()):
-            await asyncio.sleep(0.01)
-    return value

@@ -19,6 +19,7 @@ from tests.fakes.mcp_http import (
     usual,
 )
 from tests.fakes.mcp_session import QUICK, FakePerson, connected
+from tests.fakes.processes import eventually
 
 LEGACY = Timing(probes=False, connect=20.0, first_turn=20.0, first_delay=0.01, refresh_pause=0.01)
 MODERN = {
@@ -40,7 +41,7 @@ async def test_official_server_is_spoken_to_without_handshake(how: tuple[str, ..
         assert (state.status, state.protocol) == ("connected", "2026-07-28")
         assert (await servers.call("s", "echo", {"text": "hi"}))["content"][0]["text"] == "hi"
         await servers.call("s", "grow", {})
-        await _until(lambda: "mcp__s__grown" in [tool.name for tool in servers.tools()])
+        await eventually(lambda: "mcp__s__grown" in [tool.name for tool in servers.tools()])
 
 
 async def test_official_server_with_a_handshake_may_ask_back():
@@ -54,7 +55,7 @@ async def test_official_server_with_a_handshake_may_ask_back():
             answer = await servers.call("s", "whereabouts", {})
             assert answer["content"][0]["text"] == "file:///proj%20folder"
             await servers.call("s", "grow", {})
-            await _until(lambda: "mcp__s__grown" in [tool.name for tool in servers.tools()])
+            await eventually(lambda: "mcp__s__grown" in [tool.name for tool in servers.tools()])
 
 
 async def test_session_id_and_revision_go_with_every_request_and_the_session_is_ended():
@@ -190,7 +191,7 @@ async def test_interrupted_call_is_told_where_there_was_a_handshake():
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
                 await servers.call("s", "echo", {})
-        await _until(lambda: "notifications/cancelled" in endpoint.methods())
+        await eventually(lambda: "notifications/cancelled" in endpoint.methods())
 
 
 @pytest.mark.parametrize(
@@ -284,7 +285,7 @@ async def test_login_that_ends_while_the_session_runs_is_noticed():
     ):
         with pytest.raises(McpError, match="log in"):
             await servers.call("s", "echo", {})
-        await _until(lambda: servers.status()[0].status == "needs-auth")
+        await eventually(lambda: servers.status()[0].status == "needs-auth")
 
 
 async def test_headers_of_the_configuration_and_of_the_helper_go_with_requests():
@@ -396,10 +397,3 @@ async def test_answer_that_is_not_for_the_question_is_an_error():
     ):
         with pytest.raises(McpError, match="not the answer"):
             await servers.call("s", "echo", {})
-
-
-async def _until(condition):
-    async with asyncio.timeout(10):
-        while not (value := condition()):
-            await asyncio.sleep(0.01)
-    return value

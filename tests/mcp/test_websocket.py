@@ -8,6 +8,8 @@ from websockets.http11 import Request, Response
 from bridle.types.mcp import IdeWebSocketServer, WebSocketServer
 from tests.fakes.mcp_http import INITIALIZED, TOOLS
 from tests.fakes.mcp_session import connected
+from tests.fakes.processes import eventually
+from tests.fakes.proxy import FakeProxy
 
 
 async def _talk(socket: ServerConnection) -> None:
@@ -32,9 +34,22 @@ async def test_server_is_spoken_to_over_a_websocket():
             assert servers.status()[0].status == "connected"
             assert (await servers.call("s", "echo", {}))["content"][0]["text"] == "mine"
             assert (await servers.call("s", "echo", {"end": True}))["content"][0]["text"] == "mine"
-            while servers.status()[0].status == "connected" and not servers.status()[0].attempt:
-                await asyncio.sleep(0.01)
+            await eventually(lambda: servers.status()[0].status != "connected" or servers.status()[0].attempt)
             assert (await servers.call("s", "echo", {}))["content"][0]["text"] == "mine"
+
+
+async def test_proxy_of_the_session_is_used():
+    async with asyncio.timeout(10), serve(_talk, "127.0.0.1", 0) as server:
+        async with FakeProxy(server.sockets[0].getsockname()[1]) as proxy:
+            env = {
+                "HTTP_PROXY": f"http://me:secret@127.0.0.1:{proxy.port}",
+                "http_proxy": "",
+                "NO_PROXY": "x",
+            }
+            async with connected(WebSocketServer(url="ws://far.invalid"), env=env) as servers:
+                assert servers.status()[0].status == "connected"
+        assert proxy.heads[0].startswith("CONNECT far.invalid:80 ")
+        assert "Basic bWU6c2VjcmV0" in proxy.heads[0]
 
 
 async def test_editor_gets_its_token():

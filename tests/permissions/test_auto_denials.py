@@ -1,6 +1,7 @@
 import msgspec
 
-from bridle.sessions.session import Session, SessionState
+from bridle.sessions.session import Session
+from bridle.sessions.state import SessionState
 from bridle.types.denials import Denials
 
 

@@ -25,7 +25,7 @@ async def test_from_a_marketplace_to_a_plugin_and_back(program: Program):
         ("greeter@village", "1.2.0", "user", True),
     ]
     details = await program.run("plugin", "details", "greeter")
-    assert "MCP server: bell" in details.out
+    assert "MCP server: bell" in details.out and "keywords: example" in details.out
     refused = await program.run("plugin", "uninstall", "words")
     assert refused.code == 1 and "needed by formatter@village" in refused.err
     gone = await program.run("plugin", "uninstall", "formatter", "--prune", "-y")

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from bridle.cli.args import parse
-from bridle.cli.compose import set_up
 from bridle.cli.plugging import OpenPlugins
-from tests.fakes.plugins import FIXTURE
+from bridle.cli.prepare import set_up
+from tests.fakes.messages_server import MessagesServer, step
+from tests.fakes.plugins import FIXTURE, write_plugin
 from tests.fakes.program import Program
 
 GREETER = FIXTURE / "plugins" / "greeter"
@@ -109,7 +110,7 @@ async def test_a_strangers_folder_brings_no_plugins(program: Program, tmp_path: 
 
 async def test_programs_of_plugins_come_last_on_the_path(program: Program):
     script = (
-        "import os; from bridle.cli.args import parse; from bridle.cli.compose import set_up\n"
+        "import os; from bridle.cli.args import parse; from bridle.cli.prepare import set_up\n"
         "from bridle.cli.plugging import OpenPlugins\n"
         f"setup = set_up(parse(['--plugin-dir', {str(GREETER)!r}]), os.environ)\n"
         f"OpenPlugins(setup, [{str(GREETER)!r}], [])\n"
@@ -143,3 +144,34 @@ async def test_an_agent_of_a_plugin_can_be_the_main_one(program: Program):
     assert done.code == 0, done.err
     init = next(frame for frame in done.frames if frame.get("subtype") == "init")
     assert "Read" in init["tools"] and "Bash" not in init["tools"]
+
+
+def _with_agent(folder: Path, name: str) -> Path:
+    agent = f"---\nname: {name}\ndescription: Helps\n---\nYou are the {name} of this plugin."
+    return write_plugin(
+        folder, {"name": "crew"}, **{f"agents/{name}.md": agent, "settings.json": json.dumps({"agent": name})}
+    )
+
+
+async def test_a_plugin_may_make_the_session_one_of_its_agents(tmp_path: Path):
+    plugin = _with_agent(tmp_path / "crew", "pilot")
+    async with MessagesServer([step("ok"), step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        await program.run("-p", "hi", "--plugin-dir", str(plugin))
+        (program.home / ".claude" / "settings.json").write_text('{"agent": "general-purpose"}')
+        await program.run("-p", "hi", "--plugin-dir", str(plugin))
+        first, second = (json.dumps(request.body["system"]) for request in server.requests)
+    assert "You are the pilot of this plugin." in first
+    assert "You are the pilot" not in second
+
+
+def test_the_command_for_rows_of_agents_comes_with_the_folders_of_its_plugin(tmp_path: Path):
+    line = {"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/rows"}
+    text = json.dumps({"subagentStatusLine": line, "model": "other"})
+    plugin = write_plugin(tmp_path / "crew", {"name": "crew"}, **{"settings.json": text})
+    program = Program(tmp_path)
+    setup = set_up(parse(["-p", "--plugin-dir", str(plugin)]), program.env, cwd=str(program.project))
+    rows = OpenPlugins(setup, [str(plugin)], []).agent_rows()
+    assert rows is not None
+    command, variables = rows
+    assert (command, variables["CLAUDE_PLUGIN_ROOT"]) == ("${CLAUDE_PLUGIN_ROOT}/rows", str(plugin))

@@ -10,16 +10,10 @@ from typing import Any
 import pytest
 
 from bridle.extensions.plugins import marketplaces
-from bridle.extensions.plugins.installing import (
-    enable,
-    install,
-    prune,
-    remove_marketplace,
-    uninstall,
-    update,
-)
+from bridle.extensions.plugins.installing import enable, install, update
 from bridle.extensions.plugins.names import PluginId, data_dir
 from bridle.extensions.plugins.options import read_options
+from bridle.extensions.plugins.removing import prune, remove_marketplace, uninstall
 from bridle.extensions.plugins.report import installed_plugins, is_changed, known_marketplaces
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import read_installed
@@ -317,7 +311,8 @@ import asyncio, os, sys, json
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from tests.fakes.plugins import PluginHome
-from bridle.extensions.plugins.installing import install, uninstall, update
+from bridle.extensions.plugins.installing import install, update
+from bridle.extensions.plugins.removing import uninstall
 from bridle.extensions.plugins.names import PluginId
 
 home = PluginHome.__new__(PluginHome)
@@ -337,6 +332,11 @@ asyncio.run(act(home.around(reached=reached), [plugin] if act is install else pl
 
 
 def run_and_kill(home: PluginHome, action: str, step: int) -> int:
+    words = killed_words(home, action, step)
+    return subprocess.run(words, timeout=60, check=False, capture_output=True).returncode
+
+
+def killed_words(home: PluginHome, action: str, step: int) -> tuple[str, ...]:
     facts: dict[str, Any] = {
         "home": str(home.home),
         "project": str(home.project),
@@ -345,8 +345,7 @@ def run_and_kill(home: PluginHome, action: str, step: int) -> int:
         "env": home.env,
     }
     root = str(Path(__file__).parent.parent.parent)
-    words = (sys.executable, "-c", _KILLED, root, json.dumps(facts), action, str(step))
-    return subprocess.run(words, timeout=60, check=False, capture_output=True).returncode
+    return (sys.executable, "-c", _KILLED, root, json.dumps(facts), action, str(step))
 
 
 @pytest.mark.parametrize("step", range(9))
@@ -360,6 +359,45 @@ async def test_a_kill_during_an_installation_leaves_the_old_state_or_the_new_one
     await install(home.around(), [FORMATTER])
     assert names(home) == ["formatter", "greeter", "words"]
     assert not (home.plugins / ".staging").exists()
+
+
+async def test_a_kill_from_outside_at_any_time_leaves_the_old_state_or_the_new_one(home: PluginHome):
+    """Twenty points of time, spread over what an installation takes on this machine."""
+    whole = await _installing_for(home, None)
+    assert whole is not None
+    for point in range(20):
+        await uninstall_all(home)
+        await _installing_for(home, whole * (point + 1) / 20)
+        found = home.load()
+        assert sorted(each.plugin.name for each in found.loaded) in ([], ["formatter", "greeter", "words"])
+        assert {each.type for each in found.faults} <= {"lsp-config-invalid"}
+    await install(home.around(), [FORMATTER])
+    assert names(home) == ["formatter", "greeter", "words"]
+
+
+async def uninstall_all(home: PluginHome) -> None:
+    for plugin in (FORMATTER, WORDS, GREETER):
+        if str(plugin) in read_installed(home.env).plugins:
+            await uninstall(home.around(), plugin)
+
+
+async def _installing_for(home: PluginHome, seconds: float | None) -> float | None:
+    """Install, and kill the process after so many seconds; how long it took when it was let finish."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    process = await asyncio.create_subprocess_exec(
+        *killed_words(home, "install", 10_000),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(60 if seconds is None else seconds):
+            assert await process.wait() == 0
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return None
+    return loop.time() - began
 
 
 @pytest.mark.parametrize("step", range(3))

@@ -3,7 +3,8 @@ from typing import Any
 
 from bridle.frontends.host import HostChannel
 from bridle.protocol.control import ControlResponse, Correspondence, Frame
-from bridle.protocol.frames import Facts, Framer
+from bridle.protocol.frames import Framer
+from bridle.protocol.opening import Facts
 from bridle.types.question import NetworkQuestion, Permitted, Refused
 
 QUESTION = NetworkQuestion(host="registry.example", port=443)

@@ -146,6 +146,17 @@ async def test_caching_can_be_switched_off_by_model(env: dict[str, str], marks: 
         assert server.requests[0].raw.count(b"cache_control") == marks
 
 
+async def test_input_of_tools_can_be_streamed_in_fine_grains():
+    tool: Any = {"name": "Read", "input_schema": {"type": "object"}}
+    async with MessagesServer([step("Hi"), step("Hi")]) as server:
+        env = {"CLAUDE_CODE_ENABLE_FINE_GRAINED_TOOL_STREAMING": "1"}
+        await ask(server, request(tools=(tool,)), env)
+        await ask(server, request(), env)
+        first, second = server.requests
+    assert "fine-grained-tool-streaming-2025-05-14" in first.headers["anthropic-beta"]
+    assert "fine-grained" not in second.headers.get("anthropic-beta", "")
+
+
 async def test_an_hour_of_caching_can_be_asked_for():
     async with MessagesServer([step("Hi")]) as server:
         await ask(server, env={"ENABLE_PROMPT_CACHING_1H": "1"})

@@ -250,3 +250,19 @@ def test_every_model_that_is_listed_makes_sense():
         assert 0 < model.max_tokens <= model.max_output <= model.context_window
         assert model.input_price >= 0 and model.cache_read_price <= model.input_price
     assert len({model.id for model in listed()}) == len(listed()) > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("claude-sonnet-4-5", True),
+        ("claude-unheard-of-9", False),
+        ("claude-unheard-of-9[1m]", True),
+        ("my-gateway-model", False),
+        ("mine", True),
+        ("ollama/unheard-of", False),
+        ("openai/gpt-5", True),
+    ],
+)
+def test_it_is_known_whether_the_size_of_a_window_is(name: str, known: bool):
+    assert find(name, {"mine": {"contextWindow": 50_000}}).window_known is known

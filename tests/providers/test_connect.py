@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bridle.providers.connect import Providers, provider_for, retries
+from bridle.providers.connect import Providers, longest_overload_delay, provider_for, retries
 from bridle.types.errors import ConfigError, ProviderError
 from bridle.types.history import History
 from bridle.types.model import Completed, FellBack, ModelRequest, Waiting
@@ -48,6 +48,51 @@ async def test_the_number_of_retries_comes_from_the_environment():
 )
 def test_the_number_of_retries_is_bounded(given: str, expected: int):
     assert retries({"CLAUDE_CODE_MAX_RETRIES": given}) == expected
+
+
+def test_an_unattended_run_may_try_more_often():
+    watched = {"CLAUDE_CODE_RETRY_WATCHDOG": "1"}
+    assert retries({**watched, "CLAUDE_CODE_MAX_RETRIES": "99"}) == 99 and retries(watched) == 50
+
+
+async def test_an_unattended_run_waits_for_as_long_as_a_service_is_busy():
+    script = [*[fault(529)] * 4, *[fault(429)] * 4, step("Hi")]
+    async with MessagesServer(script) as server:
+        env = env_for(server, CLAUDE_CODE_RETRY_WATCHDOG="1", CLAUDE_CODE_MAX_RETRIES="2")
+        provider = provider_for("claude-sonnet-4-5", env, sleep=skip)
+        events = [event async for event in provider.stream(request("claude-sonnet-4-5"))]
+        await provider.close()
+    assert [type(event) for event in events].count(Waiting) == 8 and isinstance(events[-1], Completed)
+
+
+async def test_overload_that_stays_can_be_made_to_end_the_call():
+    async with MessagesServer([fault(529, repeat=True)]) as server:
+        env = env_for(server, FALLBACK_FOR_ALL_PRIMARY_MODELS="1")
+        provider = provider_for("claude-sonnet-4-5", env, sleep=skip)
+        with pytest.raises(ProviderError):
+            _ = [event async for event in provider.stream(request("claude-sonnet-4-5"))]
+        await provider.close()
+        assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("name", ["nosuch/model", "opnai/gpt-5"])
+def test_an_unknown_vendor_is_told_before_anything_else(name: str):
+    with pytest.raises(ConfigError, match="No vendor is called"):
+        Providers({}, {}).of(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "env"),
+    [
+        ("z-ai/glm", {"ANTHROPIC_BASE_URL": "http://gateway"}),
+        ("arn:aws:bedrock:us-east-1:1:inference-profile/x", {"CLAUDE_CODE_USE_BEDROCK": "1"}),
+        ("anthropic/claude-opus-5", {}),
+        ("mine/model", {}),
+    ],
+)
+def test_gateways_clouds_and_own_entries_may_have_names_of_any_form(name: str, env: dict[str, str]):
+    own = {"mine/model": {"dialect": "chat", "baseUrl": "http://127.0.0.1:9/v1"}}
+    assert Providers(env, own).of(name)
 
 
 @pytest.mark.parametrize(("variable", "streamed"), [("", False), ("1", True)])
@@ -103,3 +148,8 @@ def test_the_way_to_the_first_request_imports_little():
     command = [sys.executable, "-c", code]
     result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout.strip() == ""
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("120000", 120.0), ("", 32.0), ("0", 32.0), ("soon", 32.0)])
+def test_how_long_an_overloaded_service_is_left_alone_comes_from_the_environment(given: str, seconds: float):
+    assert longest_overload_delay({"CLAUDE_CODE_OVERLOADED_RETRY_MAX_DELAY_MS": given}) == seconds

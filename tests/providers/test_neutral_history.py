@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from bridle.providers import catalog
 from bridle.providers.anthropic_request import encode as encode_messages
 from bridle.providers.chat import encode as encode_chat
+from bridle.providers.converse import encode as encode_converse
 from bridle.providers.gemini import encode as encode_gemini
 from bridle.providers.responses import encode as encode_responses
 from bridle.providers.vendors import Quirks
 from bridle.types.history import History
-from bridle.types.model import ModelRequest
+from bridle.types.model import ModelRequest, ToolDefinition
 from tests.fakes.bedrock_server import check_messages
+from tests.fakes.converse_server import ConverseApi
 from tests.fakes.gemini_server import GeminiApi
 from tests.fakes.model_server import Received
 from tests.fakes.openai_server import ChatApi, ResponsesApi
@@ -166,12 +168,78 @@ def from_gemini(history: History) -> Meaning:
     return found
 
 
+def from_converse(history: History) -> Meaning:
+    model = "bedrock/amazon.nova-pro-v1:0"
+    tool: ToolDefinition = {"name": "T1", "input_schema": {"type": "object"}}
+    asked = ModelRequest(model=model, history=history, max_tokens=100, tools=(tool,))
+    raw = encode_converse(asked, catalog.find(model), {})
+    assert ConverseApi().problem(Received("POST", "/model/m/converse-stream", KEY, raw)) is None
+    names: dict[str, str] = {}
+    found: Meaning = []
+    for message in json.loads(raw)["messages"]:
+        for block in message["content"]:
+            match block:
+                case {"text": text}:
+                    found.append((message["role"], text))
+                case {"toolUse": call}:
+                    names[call["toolUseId"]] = call["name"]
+                    found.append(("call", call["name"], json.dumps(call["input"], sort_keys=True)))
+                case {"toolResult": result}:
+                    (part,) = result["content"]
+                    found.append(("result", names[result["toolUseId"]], part["text"]))
+                case _:
+                    pass
+    return found
+
+
 READERS = {
     "messages": from_messages,
     "chat": from_chat,
     "responses": from_responses,
     "gemini": from_gemini,
+    "converse": from_converse,
 }
+
+
+def rebuilt(told: Meaning, origin: str) -> History:
+    """The conversation that a service would have made of what it was sent."""
+    history = History()
+    role, content = "", list[Any]()
+
+    def add(speaker: str, block: Any) -> None:
+        nonlocal role, content
+        if speaker != role:
+            content = []
+            role = speaker
+            message: Any = {"role": speaker, "content": content}
+            history.add(message, origin=origin if speaker == "assistant" else None)
+        content.append(block)
+
+    for kind, *parts in told:
+        match kind, parts:
+            case "call", [name, given_input]:
+                add(
+                    "assistant",
+                    {"type": "tool_use", "id": f"{name}.x", "name": name, "input": json.loads(given_input)},
+                )
+            case "result", [name, text]:
+                add("user", {"type": "tool_result", "tool_use_id": f"{name}.x", "content": text})
+            case _:
+                add(kind, {"type": "text", "text": parts[0]})
+    return history
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(turns(), min_size=1, max_size=3), st.permutations(list(READERS)))
+def test_a_conversation_passed_on_through_three_dialects_and_back_means_the_same(
+    told: list[Turn], order: list[str]
+):
+    history = history_of(told)
+    first, *rest = [*order[:3], "messages"]
+    passed = READERS[first](history)
+    for name in rest:
+        passed = READERS[name](rebuilt(passed, origin=first))
+    assert passed == meaning(told)
 
 
 @settings(max_examples=60, deadline=None)

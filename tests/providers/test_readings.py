@@ -17,6 +17,7 @@ from bridle.providers.vendors import Vendor
 from bridle.types.errors import StreamBroken
 from bridle.types.model import BlockClosed, Completed, ModelEvent
 from tests.fakes.bedrock_server import BedrockApi, MessagesApi
+from tests.fakes.converse_server import ConverseApi
 from tests.fakes.gemini_server import GeminiApi
 from tests.fakes.model_server import Api, Said, call, text, thought
 from tests.fakes.openai_server import ChatApi, ResponsesApi
@@ -34,6 +35,7 @@ MADE: dict[str, tuple[Api, Callable[[], Reading]]] = {
     "gemini": (GeminiApi(), lambda: GeminiReading(GeminiDecoder("m", VENDOR))),
     "messages": (MessagesApi(), lambda: SseReading(MessagesDecoder("m", None))),
     "bedrock": (BedrockApi(), lambda: EventStreamReading("m", VENDOR, None)),
+    "converse": (ConverseApi(), lambda: EventStreamReading("m", VENDOR, None)),
 }
 
 

@@ -288,6 +288,17 @@ async def test_a_limit_that_lasts_and_a_quota_that_is_gone_bring_the_fallback_at
     assert run.kinds == ["FellBack", "Started", "Completed"] and run.clock.waits == []
 
 
+async def test_a_request_that_is_declined_without_a_word_goes_to_the_next_model():
+    declined = says("", stop_reason="refusal")
+    run = await Run(declined, says("Hi"), fallbacks=("second",)).ask()
+    assert run.kinds[-3:] == ["FellBack", "Started", "Completed"] and run.models == ["primary", "second"]
+    assert "Completed" not in run.kinds[:-1]
+    alone = await Run(declined).ask()
+    assert alone.kinds[-1] == "Completed"
+    worded = await Run(says("No.", stop_reason="refusal"), fallbacks=("second",)).ask()
+    assert worded.models == ["primary"]
+
+
 async def test_a_fallback_that_cannot_be_asked_leaves_the_next():
     lines = [*[overloaded()] * 3, ProviderError("no key", kind="authentication_failed"), says("Hi")]
     run = await Run(*lines, fallbacks=("second", "third")).ask()
@@ -372,3 +383,10 @@ async def test_a_fallback_gets_no_more_than_its_window():
     await run.ask(ModelRequest(model="primary", history=History.of({"role": "user", "content": "x" * 8_000}),
                                max_tokens=64_000))  # fmt: skip
     assert run.script.requests[-1].request.max_tokens <= 2_100
+
+
+async def test_only_an_overloaded_service_is_left_alone_for_as_long_as_the_user_allows():
+    busy = await Run(*[overloaded()] * 9, says("Hi."), longest_overload_delay=90.0).ask()
+    assert busy.clock.waits == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 90.0]
+    broken = await Run(*[failed(500)] * 8, says("Hi."), longest_overload_delay=90.0).ask()
+    assert broken.clock.waits == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 32.0]

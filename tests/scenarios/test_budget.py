@@ -91,7 +91,7 @@ def test_twenty_processes_under_one_cap_exceed_it_by_one_reservation_at_most(tmp
 
 async def test_twenty_agents_in_one_process_share_the_cap_of_their_run(tmp_path: Path):
     path = str(tmp_path / "usage.db")
-    whole = _metered(path, {"run": Limit(usd=0.2)})
+    whole = _metered(path, {"run": Limit(usd=1.0)})
 
     async def work(agent: str) -> None:
         mine = whole.charged_to(agent)
@@ -103,7 +103,7 @@ async def test_twenty_agents_in_one_process_share_the_cap_of_their_run(tmp_path:
         for number in range(20):
             group.create_task(work(f"a{number}"))
 
-    assert 0.18 <= Spending(path).used("run", PAYER).usd <= 0.2 + _reservation()
+    assert 1.0 - 0.02 <= Spending(path).used("run", PAYER).usd <= 1.0 + _reservation()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from bridle.context.window import Habits
 from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.loop import run_turn
+from bridle.engine.runtime import ModelFacts
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import Asked, ScriptedProvider, calls, says
 from bridle.sessions.session import Session
@@ -204,3 +205,23 @@ async def test_an_undone_compaction_gives_the_same_request_as_before(tmp_path: P
     await run_turn(session, _prompt("c"), runtime)
     assert msgspec.json.encode(script.requests[3].messages[:4]) == before
     assert not undo_compaction(session, str(path))
+
+
+async def test_a_window_that_is_only_assumed_is_left_to_the_service_when_the_user_wants_that(tmp_path: Path):
+    too_long = ProviderError("prompt is too long: 210000 tokens > 200000 maximum", status=400)
+    script = ScriptedProvider([says("One.", usage=FULL), too_long, SUMMARY, says("Two.")])
+    runtime = make_runtime(tmp_path, script)
+    enforced = runtime.facts
+
+    def lenient(model: str) -> ModelFacts:
+        return msgspec.structs.replace(enforced(model), window_enforced=False)
+
+    runtime = msgspec.structs.replace(runtime, facts=lenient)
+    session = make_session()
+    await run_turn(session, _prompt("first words"), runtime)
+
+    outcome = await run_turn(session, _prompt(), runtime)
+
+    assert outcome.text == "Two."
+    assert "first words" in _texts(script.requests[1])
+    assert "first words" not in _texts(script.requests[3])

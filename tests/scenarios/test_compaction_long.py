@@ -149,14 +149,17 @@ def require_valid(messages: Any) -> None:
             assert {b["tool_use_id"] for b in blocks if b["type"] == "tool_result"} <= known
 
 
-def _facts(model: str) -> ModelFacts:
+def large_window(model: str) -> ModelFacts:
+    """What is known of the model."""
     del model
     return ModelFacts(context_window=WINDOW, max_output=64_000, max_tokens=32_000)
 
 
 async def test_five_thousand_steps_stay_flat_cached_valid_and_lose_no_pin(tmp_path: Path):
     provider, channel = CountingProvider(), QuietChannel()
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider, look), channel=channel, facts=_facts)
+    runtime = msgspec.structs.replace(
+        make_runtime(tmp_path, provider, look), channel=channel, facts=large_window
+    )
     session = Session("long")
     session.swap(model="model-a", mode="bypassPermissions")
     for text in PINS[:10]:

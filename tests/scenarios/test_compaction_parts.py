@@ -7,11 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from bridle.context.reminders import reminder
 from bridle.context.thinning import CLEARED
 from bridle.context.window import Habits
 from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.heeding import heed, pin, unpin
-from bridle.engine.items import drop_item, hold_item, list_items, release_item, stub_item
+from bridle.engine.items import drop_item, hold_item, item_text, list_items, release_item, stub_item
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import NotesStanding
 from bridle.engine.turn import Turn
@@ -22,6 +23,7 @@ from bridle.sessions.store import Place
 from bridle.sessions.transcript import Transcript
 from bridle.sessions.undo import undo_compaction
 from bridle.tools.read import TOOL as READ
+from bridle.types.block import UserBlock
 from bridle.types.errors import UsageError
 from bridle.types.event import CompactionStarted, Noticed
 from bridle.types.turn import Prompt
@@ -195,7 +197,8 @@ async def test_notes_stand_for_a_summary_when_they_are_up_to_date(tmp_path: Path
     session = make_session()
 
     class FakeNotes:
-        def standing(self, session: Session) -> NotesStanding | None:
+        def standing(self, session: Session, storage: str) -> NotesStanding | None:
+            assert storage
             return NotesStanding("# Notes\nall is well", session.entries[1]["uuid"])
 
     runtime = msgspec.structs.replace(make_runtime(tmp_path, script), notes=FakeNotes())
@@ -226,6 +229,18 @@ async def test_single_things_can_be_stubbed_dropped_and_held(tmp_path: Path):
             refused(session, runtime, "call-2")
     with pytest.raises(UsageError):
         drop_item(session, runtime, "nothing")
+
+
+async def test_reminders_of_one_message_are_one_item_named_by_their_headings(tmp_path: Path):
+    session = make_session()
+    blocks: list[UserBlock] = [reminder("# Git\nOn main."), reminder("# Skills\nNone.")]
+    session.say_user(blocks, meta=True)
+    await run_turn(session, _prompt("two\nlines"), make_runtime(tmp_path, [says("Hm.")]))
+
+    first, second = list_items(session)[:2]
+    assert (first.kind, first.title) == ("reminder", "Git, Skills")
+    assert "On main." in item_text(session, first) and "None." in item_text(session, first)
+    assert (second.kind, second.title) == ("prompt", "two lines")
 
 
 async def test_what_is_held_is_held_after_a_resume_and_in_a_fork(tmp_path: Path):

@@ -52,7 +52,8 @@ async def test_beginning_is_told_and_hooks_open_the_conversation(tmp_path: Path)
         initialUserMessage="water the plants",
         sessionTitle="Day",
     )
-    async with hooked(tmp_path, [says("Hello.")], title="Night") as session:
+    async with hooked(tmp_path, [says("Hello.")]) as session:
+        session.session.note({"type": "custom-title", "customTitle": "Night"})
         session.listen("SessionStart", said, matcher="startup")
         await session.hooks.greet("startup")
         await session.prompt()

@@ -25,6 +25,7 @@ async def test_prompt_is_told_with_all_that_is_true_of_the_session(tmp_path: Pat
             "cwd": str(tmp_path),
             "prompt_id": "p-1",
             "permission_mode": "bypassPermissions",
+            "scratchpad_dir": str(tmp_path / "storage" / "scratchpad"),
             "hook_event_name": "UserPromptSubmit",
             "prompt": "do it",
         }

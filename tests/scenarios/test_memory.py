@@ -15,7 +15,7 @@ from bridle.engine.magic_docs import magic_title, update_documents
 from bridle.engine.recall import recall
 from bridle.engine.remembering import Remembering, read_topics
 from bridle.engine.runtime import Runtime
-from bridle.engine.session_notes import SECTIONS, SessionNotes, notes_path, template
+from bridle.engine.session_notes import SECTIONS, SessionNotes, template
 from bridle.engine.suggesting import (
     read_suggestion,
     recap,
@@ -131,7 +131,7 @@ async def test_what_waits_for_a_pause_is_given_up_when_somebody_asks(tmp_path: P
 
 
 async def test_notes_are_kept_up_to_date_and_say_how_far_they_go(tmp_path: Path):
-    notes = SessionNotes(notes_path(str(tmp_path / "storage")))
+    notes = SessionNotes()
     filled = template().replace("# Title", "# Title\nDeploying")
     session = make_session()
     provider = ScriptedProvider(
@@ -142,15 +142,15 @@ async def test_notes_are_kept_up_to_date_and_say_how_far_they_go(tmp_path: Path)
     await run_turn(session, Prompt(content="where?"), runtime)
     await queue.settle()
 
-    standing = notes.standing(session)
+    standing = notes.standing(session, runtime.storage)
     assert standing is not None and "Deploying" in standing.text
     assert standing.up_to == session.entries[-1]["uuid"]
-    assert notes.standing(make_session()) is None
+    assert notes.standing(make_session(), runtime.storage) is None
     assert all(f"# {name}" in standing.text for name in SECTIONS)
 
 
 async def test_notes_that_lack_a_part_are_not_taken(tmp_path: Path):
-    notes = SessionNotes(notes_path(str(tmp_path / "storage")))
+    notes = SessionNotes()
     session, channel = make_session(), FakeChannel()
     provider = ScriptedProvider(
         [says(LONG, usage={"input_tokens": 12_000, "output_tokens": 9}), says("# Title")]
@@ -160,7 +160,7 @@ async def test_notes_that_lack_a_part_are_not_taken(tmp_path: Path):
     await run_turn(session, Prompt(content="where?"), runtime)
     await queue.settle()
 
-    assert notes.standing(session) is None
+    assert notes.standing(session, runtime.storage) is None
     assert "notes" in channel.of(Noticed)[0].text
 
 
@@ -175,7 +175,16 @@ async def test_a_host_gets_suggestions_only_if_it_asks_for_them(tmp_path: Path):
     assert not channel.of(PromptSuggested) and len(provider.requests) == 1
 
     wanted = HostOffer(prompt_suggestions=True)
-    channel, _, _ = await _worked(tmp_path, errands, says("run it"), offer=wanted)
+    channel, _, provider = await _worked(tmp_path, errands, offer=wanted)
+    assert not channel.of(PromptSuggested) and len(provider.requests) == 1, "one prompt is little to go by"
+
+    script = [says("Here."), says("There."), says("run it")]
+    queue, channel, session = Errands(errands), FakeChannel(), make_session()
+    runtime = make_runtime(tmp_path, script, channel=channel)
+    runtime = msgspec.structs.replace(runtime, errands=queue, offer=wanted)
+    for text in ("where?", "and now?"):
+        await run_turn(session, Prompt(content=text), runtime)
+    await queue.settle()
     assert channel.of(PromptSuggested) == [PromptSuggested("run it")]
 
 

@@ -419,14 +419,27 @@ _INPUTS: Mapping[str, dict[str, Any]] = {
         ]
     },
     "Bash": {"command": "ls"},
+    "CronCreate": {"cron": "* * * * *", "prompt": "x"},
+    "CronDelete": {"id": "x"},
+    "CronList": {},
     "Edit": {"file_path": "a.txt", "old_string": "x", "new_string": "y"},
+    "EndConversation": {},
     "EnterPlanMode": {},
     "EnterWorktree": {},
     "ExitPlanMode": {},
     "ExitWorktree": {"action": "keep"},
     "Glob": {"pattern": "*"},
     "Grep": {"pattern": "x"},
+    "ListAgents": {},
+    "LSP": {"operation": "hover", "filePath": "a.txt"},
+    "Monitor": {"command": "ls", "description": "x"},
     "NotebookEdit": {"notebook_path": "a.ipynb", "new_source": "x", "cell_id": "c"},
+    "PushNotification": {"message": "x"},
+    "ReportFindings": {"findings": []},
+    "ScheduleWakeup": {"delaySeconds": 60, "reason": "x", "prompt": "x"},
+    "SendMessage": {"to": "x", "message": "x"},
+    "SendUserFile": {"files": ["a.txt"]},
+    "Sleep": {"seconds": 1},
     "Skill": {"skill": "greet"},
     "Read": {"file_path": "a.txt"},
     "TaskCreate": {"subject": "s", "description": "d"},
@@ -472,7 +485,8 @@ async def test_every_tool_passes_the_gate_before_it_runs(tmp_path: Path, name: s
         mode="bypassPermissions",
         change=lambda runtime: msgspec.structs.replace(runtime, decide=no),
     )
-    assert (gate, ran) == ([name], [])
+    # What monitors run is weighed like any other command.
+    assert (gate, ran) == (["Bash" if name == "Monitor" else name], [])
 
 
 @pytest.mark.parametrize(("command", "expected"), [("cat a", True), ("cat a > b", False), ("make", False)])

@@ -9,7 +9,14 @@ import pytest
 from bridle.context.plans import LEFT, MARK, plan_path
 from bridle.engine.compact import compact
 from bridle.engine.loop import run_turn
-from bridle.engine.planning import PlanChoice, answer_plan, implementation_prompt, plan_file, prompt_rules
+from bridle.engine.planning import (
+    PlanChoice,
+    answer_plan,
+    implementation_prompt,
+    plan_file,
+    prompt_rules,
+    start_afresh,
+)
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import ScriptedProvider, calls, says
@@ -107,6 +114,18 @@ async def test_feedback_goes_to_the_model_and_planning_goes_on(tmp_path: Path):
     assert "use c instead of b" in str(provider.requests[2].messages[-1]["content"])
 
 
+async def test_without_feedback_the_person_speaks_next(tmp_path: Path):
+    path = plan_path("s1", str(tmp_path / "plans"))
+    session, runtime, _ = _scene(
+        tmp_path, [_writes(path), says(calls("ExitPlanMode"))], Planner("keep_planning")
+    )
+    session.swap(mode="plan")
+
+    outcome = await run_turn(session, Prompt(content="rename"), runtime)
+
+    assert outcome.reason == "aborted_tools" and session.state.mode == "plan"
+
+
 async def test_clearing_the_context_ends_the_turn_and_gives_the_first_prompt_of_the_next(tmp_path: Path):
     channel = Planner("clear_and_start")
     path = plan_path("s1", str(tmp_path / "plans"))
@@ -117,7 +136,7 @@ async def test_clearing_the_context_ends_the_turn_and_gives_the_first_prompt_of_
 
     assert outcome.is_error and outcome.reason == "aborted_tools"
     chosen = answer_plan(channel.shown[0], "clear_and_start")
-    assert chosen.next_mode == "acceptEdits"
+    assert chosen.next_updates == ({"type": "setMode", "mode": "acceptEdits", "destination": "session"},)
     assert chosen.next_prompt == implementation_prompt(PLAN, path)
 
 
@@ -222,6 +241,26 @@ async def test_what_a_plan_will_run_becomes_rules_of_the_session(tmp_path: Path)
 
     assert [str(rule) for rule in session.state.rules] == ["Bash(prompt: run the tests)"]
     assert prompt_rules([]) is None
+
+
+async def test_what_a_plan_will_run_is_allowed_in_the_conversation_that_carries_it_out(tmp_path: Path):
+    wanted = [{"tool": "Bash", "prompt": "run the tests"}, {"tool": "Write", "prompt": "all"}, 7]
+    question = PermissionQuestion(
+        call_id="p", tool="ExitPlanMode", input={"plan": PLAN, "allowedPrompts": wanted}, reason="plan"
+    )
+    session, runtime, _ = _scene(tmp_path, [], FakeChannel())
+    session.swap(mode="plan")
+
+    await start_afresh(session, runtime, answer_plan(question, "clear_and_start"))
+
+    assert session.state.mode == "acceptEdits"
+    assert [str(rule) for rule in session.state.rules] == ["Bash(prompt: run the tests)"]
+
+
+def test_what_a_plan_may_run_is_bounded():
+    rules: Any = prompt_rules([{"tool": "Bash", "prompt": "run tests " * 100}] * 50)
+    assert len(rules["rules"]) == 20
+    assert all(len(rule["ruleContent"]) <= 220 for rule in rules["rules"])
 
 
 async def test_another_model_answers_while_planning(tmp_path: Path):

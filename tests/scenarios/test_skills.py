@@ -398,3 +398,50 @@ async def test_forked_skill_that_the_user_calls_is_followed_by_an_agent(tmp_path
         first = server.requests[0].body
     assert "Study cats." in _said(first)
     assert "Cats purr." in done.out
+
+
+async def test_skills_used_before_a_resume_are_given_back_after_a_compaction(tmp_path: Path):
+    script = [
+        step("x", _use("Skill", skill="greet", args="Bob")), step("Hello"), step("A summary."), step("on"),
+    ]  # fmt: skip
+    async with MessagesServer(script) as server:
+        program = Program(tmp_path, server.url)
+        _skill(program, "greet", "---\ndescription: Greets\n---\nSay hello to $0 in rhyme.")
+        done = await program.run(*_STREAM, "go")
+        (program.project / ".claude/skills/greet/SKILL.md").unlink()
+        host = FakeHost(program, "--resume", done.result["session_id"])
+        async with host:
+            for text in ("/compact", "on"):
+                host.prompt(text)
+                await host.result()
+            await host.close()
+        last = server.requests[-1].body
+    assert "Say hello to Bob in rhyme." in _said(last)
+
+
+async def test_what_a_forked_skill_allows_its_agent_may_do(tmp_path: Path):
+    script = [
+        step("x", _use("Skill", skill="note")), step("y", _use("Bash", "toolu_2", command="touch made")),
+        step("done"), step("all done"),
+    ]  # fmt: skip
+    async with MessagesServer(script) as server:
+        program = Program(tmp_path, server.url)
+        front = "---\ndescription: Notes\ncontext: fork\nallowed-tools: Bash(touch:*)\n---\nNote it."
+        _skill(program, "note", front, of="user")
+        done = await program.run(*_STREAM, "go", "--allowedTools", "Skill(note)")
+    assert done.result["permission_denials"] == []
+    assert (program.project / "made").exists()
+
+
+async def test_text_of_a_forked_skill_is_not_given_back_to_the_conversation_that_never_had_it(tmp_path: Path):
+    script = [step("x", _use("Skill", skill="study")), step("Cats."), step("ok"), step("s"), step("on")]
+    async with MessagesServer(script) as server:
+        program = Program(tmp_path, server.url)
+        _skill(program, "study", "---\ndescription: Studies\ncontext: fork\n---\nStudy the cats.")
+        async with FakeHost(program) as host:
+            for text in ("go", "/compact", "on"):
+                host.prompt(text)
+                await host.result()
+            await host.close()
+        last = server.requests[-1].body
+    assert "Study the cats." not in _said(last)

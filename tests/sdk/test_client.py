@@ -120,6 +120,9 @@ async def test_prompt_sent_while_tools_run_joins_the_turn(tmp_path: Path):
 async def test_context_usage_adds_up(tmp_path: Path):
     async with world(tmp_path, step("ok")) as it:
         (it.project / "CLAUDE.md").write_text("Be brief. " * 60)
+        skill = it.project / ".claude" / "skills" / "bake"
+        skill.mkdir(parents=True)
+        (skill / "SKILL.md").write_text("---\nname: bake\ndescription: Bakes bread.\n---\nBake.\n")
         async with it.client() as client:
             await client.query("hi")
             await _response(client)
@@ -129,6 +132,9 @@ async def test_context_usage_adds_up(tmp_path: Path):
     assert usage["totalTokens"] == sum(tokens for name, tokens in used.items() if name != "Free space")
     assert used["Free space"] == usage["maxTokens"] - usage["totalTokens"]
     assert usage["memoryFiles"][0]["path"] == str(it.project / "CLAUDE.md")
+    skills: Any = usage.get("skills")
+    assert "bake" in [each["name"] for each in skills["skillFrontmatter"]]
+    assert used["Skills"] == skills["tokens"] > 0
 
 
 async def test_mcp_status_without_servers_is_empty(tmp_path: Path):
@@ -166,6 +172,38 @@ async def test_files_go_back_to_what_they_were_at_a_prompt(tmp_path: Path):
             assert prompt is not None
             await client.rewind_files(prompt)
     assert not (it.project / "a").exists()
+
+
+async def test_what_commands_did_to_files_goes_back_too(tmp_path: Path):
+    options = {"enable_file_checkpointing": True, "allowed_tools": ["Bash"]}
+    command = bash("echo changed > kept; echo new > made; rm gone")
+    async with world(tmp_path, step(command), step("ok")) as it:
+        for name in ("kept", "gone"):
+            (it.project / name).write_text(name)
+        for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "x")):
+            await _git(it.project, *words)
+        replayed = it.options(**options, extra_args={"replay-user-messages": None})
+        async with ClaudeSDKClient(replayed) as client:
+            await client.query("tidy up")
+            messages = await _response(client)
+            assert (it.project / "made").exists() and not (it.project / "gone").exists()
+            (prompt,) = [
+                message.uuid
+                for message in messages
+                if isinstance(message, UserMessage) and message.content == "tidy up"
+            ]
+            assert prompt is not None
+            await client.rewind_files(prompt)
+    assert {path.name: path.read_text() for path in it.project.iterdir() if path.is_file()} == {
+        "kept": "kept",
+        "gone": "gone",
+    }
+
+
+async def _git(folder: Path, *words: str) -> None:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@t")
+    process = await asyncio.create_subprocess_exec("git", *identity, *words, cwd=folder)
+    assert await process.wait() == 0
 
 
 async def test_leaving_in_the_middle_of_a_turn_leaves_no_process(tmp_path: Path):

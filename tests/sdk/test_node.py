@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.messages_server import MessagesServer, Step, fault, step
 from tests.fakes.program import Program
+from tests.sdk.behaviours import node_behaviours
 from tests.sdk.world import BRIDLE
 
 _FOLDER = os.environ.get("BRIDLE_NODE_SDK", "")
@@ -20,6 +21,14 @@ _BEHAVIOURS = Path(__file__).parent / "node" / "behaviours.mjs"
 
 def _bash(id: str, command: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}
+
+
+def _use(id: str, tool: str, **input: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": id, "name": tool, "input": input}
+
+
+def _agent(id: str, prompt: str) -> dict[str, Any]:
+    return _use(id, "Agent", description="x", prompt=prompt, subagent_type="critic", run_in_background=False)
 
 
 def _script() -> list[Step]:
@@ -49,6 +58,24 @@ def _script() -> list[Step]:
         step("one", "two", when="papa", silent_after=900),
         step(_bash("q1", "echo seen"), when="quebec"),
         step("ok", when="quebec"),
+        step(_use("r1", "Shell", command="touch node-aliased"), when="romeo"),
+        step("ok", when="romeo"),
+        step("ok", when="sierra"),
+        step("Interviewed.", when="Interview the gardener."),
+        step("One.", when="uniform one"),
+        step("Two.", when='"text":"uniform two"'),
+        step("water the plants", when="User: uniform two"),
+        step(_use("v1", "mcp__calc__add"), when="victor"),
+        step("ok", when="victor"),
+        step(_agent("w1", "weigh it"), when="whiskey"),
+        step("Too heavy.", when='"text":"weigh it"'),
+        step("Noted.", when="Too heavy."),
+        step(_use("x1", "Read", file_path="node-file"), when="xray"),
+        step(_use("x2", "Write", file_path="node-file", content="after"), when="xray"),
+        step("ok", when="xray"),
+        step("ok", when="yankee"),
+        step(_bash("z1", "touch node-begun; exec sleep 1000"), when="zulu"),
+        step("It goes on.", when="zulu"),
     ]
 
 
@@ -68,4 +95,4 @@ async def test_npm_sdk_shows_every_behaviour(tmp_path: Path):
             out, err = await process.communicate()
     seen = [json.loads(line) for line in out.decode().splitlines()]
     assert [each for each in seen if "error" in each] == []
-    assert len(seen) >= 15, err.decode()[-2000:]
+    assert [each["name"].replace("_", " ") for each in seen] == node_behaviours(), err.decode()[-2000:]

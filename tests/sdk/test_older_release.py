@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sdk.behaviours import NOT_UNDER_THE_OLDER
+
 _FOLDER = os.environ.get("BRIDLE_OLD_SDK", "")
 _HERE = Path(__file__).parent
 
@@ -17,7 +19,7 @@ _HERE = Path(__file__).parent
 )
 @pytest.mark.timeout(300)
 async def test_older_release_shows_the_same_behaviours():
-    files = sorted(str(path) for path in _HERE.glob("test_*.py") if path.name not in _LEFT_OUT)
+    files = sorted(str(path) for path in _HERE.glob("test_*.py") if path.name not in NOT_UNDER_THE_OLDER)
     path = os.pathsep.join(part for part in (_FOLDER, os.environ.get("PYTHONPATH", "")) if part)
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -34,7 +36,3 @@ async def test_older_release_shows_the_same_behaviours():
     )
     out, _ = await process.communicate()
     assert process.returncode == 0, out.decode()[-10_000:]
-
-
-_LEFT_OUT = ("test_older_release.py", "test_node.py", "test_faults.py", "test_mcp.py")
-"""What is not about this SDK; and its MCP servers, which need an older `mcp` than the one installed here."""

@@ -148,6 +148,9 @@ def test_worktrees_of_a_repository_are_listed_together(tmp_path: Path):
     alone = listing.list_sessions(home.env, directory=str(home.project), include_worktrees=False)
     assert [info.session_id for info in alone] == [here]
     assert listing.locate(there, home.env, str(home.project)) == tree.path(there)
+    home.env["CLAUDE_CODE_PROJECT_DIR_NAME"] = "shared"
+    named = home.finished("in the shared folder")
+    assert [info["session_id"] for info in home.infos()] == [named]
 
 
 def test_files_that_are_no_conversations_are_left_out(tmp_path: Path):

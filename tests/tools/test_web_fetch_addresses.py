@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridle.tools.web_addresses import Proxy, Target, find_proxy, is_public, read_url, same_site, subject
+from bridle.host.web_address import WebAddress, is_public
+from bridle.tools.web_addresses import Proxy, find_proxy, read_url, same_site, subject
 from bridle.types.errors import ToolError
 
 
@@ -131,19 +132,19 @@ def test_a_redirect_stays_on_the_site_or_leaves_it(before: str, after: str, same
     ],
 )
 def test_hosts_may_skip_the_proxy(skipped: str, used: bool):
-    target = Target("https", "api.example.com", 443, "/")
+    target = WebAddress("https", "api.example.com", 443, "/")
     proxy = find_proxy(target, {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": skipped})
     assert (proxy is not None) is used
 
 
 def test_the_proxy_is_chosen_by_the_scheme_of_the_page():
     env = {"HTTP_PROXY": "plain", "https_proxy": "https://a:b@secure:44", "ALL_PROXY": "http://rest:1"}
-    assert find_proxy(Target("http", "x", 80, "/"), env) == Proxy("plain", 80, False)
-    assert find_proxy(Target("https", "x", 443, "/"), env) == Proxy("secure", 44, True, "a", "b")
-    assert find_proxy(Target("https", "x", 443, "/"), {"ALL_PROXY": "http://rest:1"}) == Proxy(
+    assert find_proxy(WebAddress("http", "x", 80, "/"), env) == Proxy("plain", 80, False)
+    assert find_proxy(WebAddress("https", "x", 443, "/"), env) == Proxy("secure", 44, True, "a", "b")
+    assert find_proxy(WebAddress("https", "x", 443, "/"), {"ALL_PROXY": "http://rest:1"}) == Proxy(
         "rest", 1, False
     )
-    assert find_proxy(Target("http", "10.1.2.3", 80, "/"), {**env, "no_proxy": "10.0.0.0/8"}) is None
-    assert find_proxy(Target("http", "x", 80, "/"), {}) is None
+    assert find_proxy(WebAddress("http", "10.1.2.3", 80, "/"), {**env, "no_proxy": "10.0.0.0/8"}) is None
+    assert find_proxy(WebAddress("http", "x", 80, "/"), {}) is None
     with pytest.raises(ToolError):
-        find_proxy(Target("http", "x", 80, "/"), {"http_proxy": "socks5://x:1"})
+        find_proxy(WebAddress("http", "x", 80, "/"), {"http_proxy": "socks5://x:1"})

@@ -315,5 +315,5 @@ async def test_the_flag_begins_in_a_tree_that_is_removed_unless_it_holds_work(tm
     assert (await program.run("-p", "hi", "--model", "offline", "--worktree=old")).code == 0
     assert sorted(os.listdir(trees)) == ["kept", "old"]
 
-    refused = await program.run("-p", "hi", "--model", "offline", "--worktree=#12")
+    refused = await program.run("-p", "hi", "--model", "offline", "--worktree=a b")
     assert refused.code != 0 and "cannot be the name" in refused.err

@@ -107,13 +107,22 @@ def start_with_a_frame() -> int:
     return asyncio.run(_take_over(frame))
 
 
+def be_busy_behind_a_frame() -> int:
+    """Draw the first frame and compute until a full stop was typed; then run the program in its place."""
+    frame = paint_first_frame()
+    assert frame is not None
+    while "." not in frame.rows[1]:
+        sum(range(1000))
+    return asyncio.run(_take_over(frame))
+
+
 async def _take_over(frame: FirstFrame) -> int:
     terminal = Terminal(before=frame.before)
     app = Echo(terminal)
-    app.screen.adopt([line(text) for text in frame.rows], frame.cursor)
     with terminal:
-        frame.hand_over()
-        terminal.listen(app)
+        typed = frame.hand_over()
+        app.screen.adopt([line(text) for text in frame.rows], frame.cursor)
+        terminal.listen(app, typed=typed)
         app.show()
         await app.ended
     return 0

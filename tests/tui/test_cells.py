@@ -139,3 +139,16 @@ def test_wide_characters_in_a_row_of_one_cell_are_left_out():
     assert _said(cells.wrap(line("日本語"), 1)) == [""]
     assert _said(cells.wrap(line("a日b"), 1)) == ["a", "b"]
     assert _said(cells.wrap(line("日本語"), 4, indent=line("   "))) == ["日本", "語"]
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "shown"),
+    [
+        ("/home/ada/project/CLAUDE.md", 40, "/home/ada/project/CLAUDE.md"),
+        ("/home/ada/project/CLAUDE.md", 20, "/home/ada…/CLAUDE.md"),
+        ("/home/ada/project/CLAUDE.md", 8, "…AUDE.md"),
+        ("/家/項目/記録.md", 12, "/家…/記録.md"),
+    ],
+)
+def test_a_path_is_cut_in_the_middle_and_keeps_its_name(path: str, size: int, shown: str):
+    assert cells.truncate_path(path, size) == shown

@@ -367,3 +367,13 @@ def test_a_changed_row_among_many_is_drawn_quickly():
     for frame in frames:
         screen.show(frame, (39, 0))
     assert (time.process_time() - started) / len(frames) < 0.002
+
+
+def test_rows_that_are_finished_as_they_stand_are_not_written_again():
+    screen, output = _screen()
+    screen.show(_lines("first paragraph", "second paragraph", "box"), (2, 0))
+    output.written.clear()
+    screen.write(_lines("first paragraph", "second paragraph"))
+    screen.show(_lines("box"), (0, 0))
+    assert output.emulator.everything == ["first paragraph", "second paragraph", "box"]
+    assert "paragraph" not in "".join(output.written)

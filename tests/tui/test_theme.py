@@ -138,3 +138,10 @@ def _contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
 
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+def test_right_to_left_text_does_not_move_what_stands_beside_it():
+    brush = Brush(make_theme("dark", depth=Depth.NONE))
+    assert brush.paint((Span("❯ "), Span("שלום"), Span(" 12"))) == "❯ \u2068שלום\u2069 12"
+    assert brush.paint((Span("שלום"),)) == "שלום"
+    assert brush.paint((Span("a"), Span("日本"))) == "a日本"

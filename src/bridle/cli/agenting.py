@@ -1,7 +1,7 @@
 """The agents of a session, put together from what the command line and the settings say."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ from bridle.cli.args import Args
 from bridle.cli.setup import Setup
 from bridle.config.load import Config
 from bridle.engine.agents import Agents, Staff
-from bridle.engine.agents_means import Means
+from bridle.engine.agents.means import AgentServers, Means
 from bridle.engine.hook_door import HookDoor
 from bridle.providers import catalog
 from bridle.sessions.session import Session
@@ -31,9 +31,13 @@ def make_agents(
     hooks: HookDoor,
     *,
     found: Found = tuple,
-    skill: Callable[[str], str | None] = lambda _: None,
+    skill: Callable[[str], Awaitable[str | None]] | None = None,
+    toolbox: Toolbox | None = None,
+    open_servers: Callable[[AgentDefinition, str], Awaitable[AgentServers | None]] | None = None,
 ) -> Agents:
     """Whom this session can hand work to; what runs them is imported with the first.
+
+    `toolbox` is what workers have where the main thread only leads.
 
     Raises:
         UsageError: `--agents` cannot be read.
@@ -45,7 +49,11 @@ def make_agents(
                 found=(lambda: (*found(), *given)) if given else found,
                 resolve_model=lambda name, parent: resolve_model(name, parent, setup),
                 add_hooks=lambda definition, agent_id: _add_hooks(definition, agent_id, setup, hooks),
+                open_servers=open_servers,
                 skill=skill,
+                workers=toolbox
+                if setup.agent is not None and coordinator(setup.env) == setup.agent
+                else None,
                 appended=setup.args.text("append-subagent-system-prompt") or "",
                 interactive=is_interactive(setup.args),
                 hosted=setup.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"),
@@ -63,7 +71,7 @@ def flag_agents(args: Args) -> tuple[AgentDefinition, ...]:
     """
     if (text := args.text("agents")) is None:
         return ()
-    from bridle.engine.agents_json import read_agents
+    from bridle.engine.agents.reading import read_agents
 
     if not text.lstrip().startswith("{"):
         try:
@@ -82,21 +90,30 @@ def flag_agents(args: Args) -> tuple[AgentDefinition, ...]:
 
 
 def main_agent(
-    args: Args, config: Config, env: Mapping[str, str], *, found: Found = tuple
+    args: Args,
+    config: Config,
+    env: Mapping[str, str],
+    *,
+    found: Found = tuple,
+    proposed: Sequence[str] = (),
 ) -> AgentDefinition | None:
-    """The agent that the main thread is to be, by flag or setting.
+    """The agent that the main thread is to be, by flag or setting, else the first that plugins proposed.
 
     Raises:
         UsageError: the flag names one that is not there.
     """
     flagged = args.text("agent")
     named = flagged or config.raw.get("agent")
-    if not isinstance(named, str) or not named:
+    if not named and (leader := coordinator(env)) is not None:
+        return leader
+    names = (named,) if isinstance(named, str) and named else tuple(proposed)
+    if not names:
         return None
     given = flag_agents(args)
     means = Means(found=lambda: (*found(), *given), interactive=is_interactive(args))
     agents = Agents(Staff(means, env))
-    if (definition := agents.find(named)) is not None:
+    known = (agents.find(name) for name in names)
+    if (definition := next((each for each in known if each is not None), None)) is not None:
         return definition
     if flagged is None:
         return None
@@ -104,9 +121,19 @@ def main_agent(
     raise UsageError(f"--agent: there is no agent {named!r}; there are {there}")
 
 
+def coordinator(env: Mapping[str, str]) -> AgentDefinition | None:
+    """The agent that only leads others, where a variable asks for it."""
+    if "CLAUDE_CODE_COORDINATOR_MODE" not in env:
+        return None
+    from bridle.engine.teams.coordinator import COORDINATOR
+    from bridle.engine.teams.team import is_coordinating
+
+    return COORDINATOR if is_coordinating(env) else None
+
+
 def as_agent(toolbox: Toolbox, definition: AgentDefinition) -> tuple[Toolbox, tuple[str, ...] | None]:
     """The tools of a main thread that is an agent, and the only agents that it may start."""
-    from bridle.engine.agents_tools import AgentToolbox, Standing, select
+    from bridle.engine.agents.tools import AgentToolbox, Standing, select
 
     selection = select(definition, Standing(main=True))
     return AgentToolbox(toolbox, selection.takes), selection.agents
@@ -114,9 +141,11 @@ def as_agent(toolbox: Toolbox, definition: AgentDefinition) -> tuple[Toolbox, tu
 
 def agent_prompt(definition: AgentDefinition, setup: Setup) -> str:
     """The system prompt of a main thread that is an agent."""
-    from bridle.engine.agents_memory import memory_prompt
+    from bridle.engine.agents.memory import memory_prompt
 
-    return definition.prompt.strip() + memory_prompt(definition, cwd=setup.cwd, env=setup.env)
+    return definition.prompt.strip() + memory_prompt(
+        definition, cwd=setup.cwd, env=setup.env, trusted=setup.trusted
+    )
 
 
 def with_initial(definition: AgentDefinition | None, prompts: list[Prompt], session: Session) -> list[Prompt]:

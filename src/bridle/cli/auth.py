@@ -12,13 +12,15 @@ from msgspec.structs import replace
 
 from bridle.cli.say import say
 from bridle.config.load import Config, environment, load
+from bridle.config.schema import Settings
 from bridle.config.state import is_trusted
 from bridle.providers import vendors
 from bridle.providers.credentials import Credentials
+from bridle.providers.exchange import Place
 from bridle.providers.keys import source_of
 from bridle.providers.routes import place_of
 from bridle.providers.vendors import Vendor
-from bridle.providers.verifying import verify
+from bridle.providers.verifying import organisation, verify
 from bridle.types.errors import UsageError
 
 _HELP = """\
@@ -31,10 +33,6 @@ The vendor is anthropic unless named. The key is tried with a request that costs
 one; --no-verify leaves that out. Keys go into the system's keyring, else into a file that only you can read
 (BRIDLE_CREDENTIALS=keyring or file decides). Variables such as ANTHROPIC_API_KEY count before kept keys.
 """
-_CLOUDS = {
-    "bedrock": "set AWS_BEARER_TOKEN_BEDROCK, or log in with `aws sso login`",
-    "vertex": "log in with `gcloud auth application-default login`",
-}
 _LONGEST = 16 * 1024
 
 
@@ -60,7 +58,8 @@ def run_auth(argv: Sequence[str], env: Mapping[str, str]) -> int:
     config, env = _surroundings(env)
     match wish.action:
         case "login":
-            return _login(wish, env)
+            check_policy(wish.vendor, config.settings, env)
+            return _login(wish, env, pinned_organisations(wish.vendor, config.settings))
         case "logout":
             return _logout(wish, env)
         case "status":
@@ -69,7 +68,7 @@ def run_auth(argv: Sequence[str], env: Mapping[str, str]) -> int:
             return say(_HELP)
 
 
-def _login(wish: _Wish, env: Mapping[str, str]) -> int:
+def _login(wish: _Wish, env: Mapping[str, str], pinned: frozenset[str]) -> int:
     vendor = _vendor(wish.vendor)
     place = place_of(vendor, env)
     if not place.base:
@@ -83,13 +82,50 @@ def _login(wish: _Wish, env: Mapping[str, str]) -> int:
         key, way = asyncio.run(fetch_key(place, say)), "oauth"
     else:
         key = _asked(vendor, from_stdin=wish.from_stdin)
-    verified = wish.verifies and way == "key" and asyncio.run(verify(place, key))
+    if pinned:
+        asyncio.run(_check_organisation(place, key, pinned))
+    verified = bool(pinned) or (wish.verifies and way == "key" and asyncio.run(verify(place, key)))
     where = Credentials(env).save(vendor.name, key, address=place.base, now=_now(), way=way)
     kept = "the keyring" if where == "keyring" else Credentials(env).path
     tried = " and works" if verified else ""
     shadow = next((name for name in vendor.key_env if env.get(name, "").strip()), None)
     note = f"\nNote: {shadow} is set and counts first." if shadow else ""
     return say(f"The key for {vendor.label} is kept in {kept}{tried}.{note}\n")
+
+
+def check_policy(vendor: str, settings: Settings, env: Mapping[str, str]) -> None:
+    """Make sure that the settings allow to log in with a key; what they say is about Anthropic alone.
+
+    Raises:
+        UsageError: they want another way.
+    """
+    if vendor != "anthropic":
+        return
+    match settings.force_login_method:
+        case "claudeai":
+            raise UsageError(
+                "forceLoginMethod allows only a subscription, which is for Anthropic's own programs: "
+                "ask for API keys, or use another vendor"
+            )
+        case "gateway":
+            url = (settings.force_login_gateway_url or "").rstrip("/")
+            if url and env.get("ANTHROPIC_BASE_URL", "").rstrip("/") != url:
+                raise UsageError(f"forceLoginMethod wants the gateway: set ANTHROPIC_BASE_URL to {url}")
+        case _:
+            pass
+
+
+def pinned_organisations(vendor: str, settings: Settings) -> frozenset[str]:
+    """The organisations at Anthropic whose keys may be kept, none where the settings name none."""
+    named = settings.force_login_org_uuid if vendor == "anthropic" else None
+    return frozenset((named,) if isinstance(named, str) else named or ())
+
+
+async def _check_organisation(place: Place, key: str, pinned: frozenset[str]) -> None:
+    found = await organisation(place, key)
+    if found not in pinned:
+        whose = f"belongs to the organisation {found}" if found else "does not tell its organisation"
+        raise UsageError(f"the key {whose}, and forceLoginOrgUUID wants {' or '.join(sorted(pinned))}")
 
 
 def _logout(wish: _Wish, env: Mapping[str, str]) -> int:
@@ -147,13 +183,15 @@ def _asked(vendor: Vendor, *, from_stdin: bool) -> str:
 
 
 def _vendor(name: str) -> Vendor:
-    if name in _CLOUDS:
-        raise UsageError(f"{name} has no key to keep: {_CLOUDS[name]}")
+    from bridle.providers.offers import CLOUD_LOGINS
+
+    if name in CLOUD_LOGINS:
+        raise UsageError(f"{name} has no key to keep: {CLOUD_LOGINS[name]}")
     vendor = vendors.find(name)
     if vendor is None or not vendor.key_env:
         from difflib import get_close_matches
 
-        known = [row.name for row in vendors.VENDORS if row.key_env and row.name not in _CLOUDS]
+        known = [row.name for row in vendors.VENDORS if row.key_env and row.name not in CLOUD_LOGINS]
         close = get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
         raise UsageError(f"there is no vendor {name!r} to log in at: {hint}")

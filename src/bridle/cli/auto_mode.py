@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say
+from bridle.cli.setup import Setup
 from bridle.config.load import Config, load
 from bridle.host.paths import config_home
 from bridle.permissions.auto_prompt import LARGEST_RULES, prompt
@@ -36,7 +37,7 @@ def run_auto_mode(argv: Sequence[str], env: Mapping[str, str]) -> int:
         ProviderError: the model that should review the rules cannot be reached.
     """
     match [part for word in argv for part in _parts(word)]:
-        case [] | ["help"] | ["-h"] | ["--help"]:
+        case [] | ["help"] | [*_, "-h" | "--help"]:
             return say(_HELP)
         case ["defaults"]:
             return say(_pretty(to_json(DEFAULTS)))
@@ -61,7 +62,7 @@ def run_auto_mode(argv: Sequence[str], env: Mapping[str, str]) -> int:
 
 def _critique(model: str | None, env: Mapping[str, str]) -> int:
     from bridle.cli.args import parse
-    from bridle.cli.compose import set_up
+    from bridle.cli.prepare import set_up
     from bridle.providers import catalog
 
     setup = set_up(parse(() if model is None else ("--model", model)), env)
@@ -75,24 +76,24 @@ def _critique(model: str | None, env: Mapping[str, str]) -> int:
     own_models = setup.config.raw.get("bridleModels") or {}
     if catalog.find(setup.model, own_models).dialect == "offline":
         raise UsageError("the offline model cannot review rules: choose another one with --model")
-    return say(asyncio.run(_review(own, setup.model, setup.env, own_models)).strip() + "\n")
+    return say(asyncio.run(_review(own, setup)).strip() + "\n")
 
 
-async def _review(own: AutoRules, model: str, env: Mapping[str, str], own_models: Mapping[str, Any]) -> str:
-    from bridle.providers.connect import provider_for
+async def _review(own: AutoRules, setup: Setup) -> str:
+    from bridle.cli.answering import provider_of
     from bridle.types.block import text_block, text_of
     from bridle.types.history import History
     from bridle.types.model import Completed, ModelRequest
 
     asked = f"The built-in rules:\n{_listed(DEFAULTS)}\n\nThe developer's rules:\n{_listed(own)}"
     request = ModelRequest(
-        model=model,
+        model=setup.model,
         system=(text_block(prompt("auto_critique")),),
         history=History.of({"role": "user", "content": asked}),
         max_tokens=_ANSWER_TOKENS,
         cache=False,
     )
-    provider = provider_for(model, env, own_models=own_models)
+    provider = provider_of(setup.config, setup.env, setup.model)
     text = ""
     try:
         async for event in provider.stream(request):

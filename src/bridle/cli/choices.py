@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,12 +13,16 @@ from bridle.engine.runtime import Asking, Limits, ModelFacts
 from bridle.permissions.layers import rules_of
 from bridle.permissions.rules import parse, split_rules
 from bridle.providers import catalog
+from bridle.providers.catalog import Model
 from bridle.tools.toolbox import SEARCH, BuiltinToolbox, Deferral, choose
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 from bridle.types.model import Thinking
 from bridle.types.permission import Effect, Mode, Rule, RuleSource
 from bridle.types.usage import Usage
+
+if TYPE_CHECKING:
+    from bridle.providers.user_command import CloudCommands
 
 SMALL_WINDOW = 16_384
 """A model with fewer tokens than this gets a short prompt and few tools."""
@@ -30,6 +34,9 @@ _USABLE_MODES: Mapping[str, Mode] = {
     "bypassPermissions": "bypassPermissions",
 }
 _SHARED = ("projectSettings", "localSettings")
+_NOTHING: frozenset[str] = frozenset()
+_LSP = frozenset(("LSP",))
+_CRON_TOOLS = {"CronCreate", "CronDelete", "CronList", "ScheduleWakeup"}
 _TASK_TOOLS = {"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"}
 
 
@@ -63,6 +70,20 @@ def choose_fallbacks(args: Args, config: Config, env: Mapping[str, str]) -> tupl
     names = listed.split(",") if listed is not None else config.settings.fallback_model or ()
     own = config.raw.get("bridleModels")
     return tuple(catalog.resolve(name.strip(), env, own=own) for name in names if name.strip())
+
+
+def choose_commands(config: Config) -> "CloudCommands | None":
+    """The commands that bring credentials of clouds, None when the settings have none."""
+    settings = config.settings
+    if not (settings.aws_auth_refresh or settings.aws_credential_export or settings.gcp_auth_refresh):
+        return None
+    from bridle.providers.user_command import CloudCommands
+
+    return CloudCommands(
+        aws_refresh=settings.aws_auth_refresh,
+        aws_export=settings.aws_credential_export,
+        gcp_refresh=settings.gcp_auth_refresh,
+    )
 
 
 def choose_mode(args: Args, config: Config, env: Mapping[str, str]) -> Mode:
@@ -168,9 +189,20 @@ def keeps_files(config: Config, env: Mapping[str, str], *, interactive: bool = F
     return interactive or _on(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")
 
 
-def choose_tools(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) -> BuiltinToolbox:
-    """The tools to offer; one that is denied as a whole is not mentioned at all."""
+def choose_tools(
+    args: Args,
+    env: Mapping[str, str],
+    rules: tuple[Rule, ...],
+    *,
+    languages: Callable[[], bool] = lambda: True,
+) -> BuiltinToolbox:
+    """The tools to offer; one that is denied as a whole is not mentioned at all.
+
+    While there are no `languages` there is no language server that could be asked.
+    """
     removed = {rule.tool for rule in rules if rule.effect is Effect.DENY and rule.content is None}
+    removed |= set() if args.on("interactive") else {"EndConversation"}
+    removed |= _CRON_TOOLS if _on(env, "CLAUDE_CODE_DISABLE_CRON") else set()
     listed = args.many("tools")
     base: tuple[str, ...] | None = None
     if listed is not None:
@@ -181,7 +213,12 @@ def choose_tools(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) ->
     if base is None:
         # One list of things to do is enough; who names the other one gets it.
         removed |= {"TodoWrite"} if env.get("CLAUDE_CODE_ENABLE_TASKS") not in ("0", "false") else _TASK_TOOLS
-    return choose(base=base, removed=removed, with_person=is_attended(args))
+    return choose(
+        base=base,
+        removed=removed,
+        with_person=is_attended(args),
+        absent=lambda: _NOTHING if languages() else _LSP,
+    )
 
 
 def choose_deferral(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) -> Deferral:
@@ -259,9 +296,11 @@ def choose_asking(args: Args, config: Config, env: Mapping[str, str], *, model: 
 
 def facts_of(args: Args, config: Config, env: Mapping[str, str]) -> Callable[[str], ModelFacts]:
     """What the engine must know of any model, looked up once each."""
-    own = config.raw.get("bridleModels") or {}
+    own = catalog.with_declared(config.raw.get("bridleModels") or {}, env)
     override = _thinking(args, config, env)
+    fixed = _on(env, "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING")
     window = _whole(env, "CLAUDE_CODE_MAX_CONTEXT_TOKENS")
+    lenient = _on(env, "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT")
     always = _on(env, "CLAUDE_CODE_ALWAYS_ENABLE_EFFORT")
     known: dict[str, ModelFacts] = {}
 
@@ -275,15 +314,22 @@ def facts_of(args: Args, config: Config, env: Mapping[str, str]) -> Callable[[st
             thinks = model.thinking != "none"
             known[name] = ModelFacts(
                 context_window=window or model.context_window,
+                window_enforced=not lenient or window is not None or model.window_known,
                 max_output=model.max_output,
                 max_tokens=model.max_tokens,
-                thinking=(override or model.default_thinking()) if thinks else None,
+                thinking=(override or _usual_thinking(model, fixed=fixed)) if thinks else None,
                 efforts=EFFORTS if always else model.efforts,
                 cost=cost,
             )
         return known[name]
 
     return facts
+
+
+def _usual_thinking(model: Model, *, fixed: bool) -> Thinking | None:
+    """How a model thinks when nobody said otherwise; `fixed` is for those that can do with a budget too."""
+    budgeted = fixed and catalog.normal(model.id).endswith("-4-6")
+    return Thinking("enabled") if budgeted else model.default_thinking()
 
 
 def _thinking(args: Args, config: Config, env: Mapping[str, str]) -> Thinking | None:
@@ -353,3 +399,12 @@ def _whole(env: Mapping[str, str], name: str, *, least: int = 1) -> int | None:
     """A number from a variable; what is not one is as if it were not set."""
     text = env.get(name, "")
     return int(text) if text.isdecimal() and int(text) >= least else None
+
+
+def is_unasked_inside(config: Config) -> bool:
+    """Whether commands within the boundary run without a question."""
+    wanted = config.settings.sandbox
+    if wanted is None:
+        return True
+    only_network = wanted.filesystem is not None and wanted.filesystem.disabled is True
+    return wanted.auto_allow_bash_if_sandboxed is not False and not only_network

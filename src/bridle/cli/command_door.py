@@ -119,8 +119,11 @@ class CommandDoor:
         return self._context
 
     async def _reload(self) -> str:
-        skills, plugins = self._parts.runtime.skills, self._parts.runtime.plugins
+        runtime = self._parts.runtime
+        skills, plugins = runtime.skills, runtime.plugins
         of_plugins = "" if plugins is None else f"{await plugins.reload()} "
+        if runtime.beside is not None:
+            await runtime.beside.reload()
         return of_plugins + ("Skills are turned off in this session." if skills is None else skills.reload())
 
     def _open(self) -> "Entrance":

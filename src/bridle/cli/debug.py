@@ -147,7 +147,7 @@ def _unknown_shell(command: str, *, cwd: str, home: str) -> Reading:
 
 def _not_public(line: Line, subject: str) -> str | None:
     """An address of the host that nobody may fetch from, as far as the line tells them."""
-    from bridle.tools.web_addresses import is_public
+    from bridle.host.web_address import is_public
 
     host = subject.removeprefix("domain:")
     return next((address for address in _addresses(line, host) if not is_public(address)), None)
@@ -160,7 +160,8 @@ def _addresses(line: Line, host: str) -> list[str]:
 
 def _redirect(line: Line) -> str:
     """What becomes of the redirections: the first that is not simply followed counts."""
-    from bridle.tools.web_addresses import is_public, read_url, same_site
+    from bridle.host.web_address import is_public
+    from bridle.tools.web_addresses import read_url, same_site
 
     try:
         target = read_url(str(line.input.get("url")))

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from bridle.cli.args import parse
-from bridle.cli.compose import set_up
 from bridle.cli.hook_lint import find_faults
+from bridle.cli.prepare import set_up
 from bridle.cli.say import say
 from bridle.cli.setup import Setup
 from bridle.commands.facts.doctor import Scene, run_checks

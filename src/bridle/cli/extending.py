@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bridle.cli import choices
-from bridle.cli.setup import Setup
+from bridle.cli.ground import Ground
+from bridle.cli.server_door import ServerDoor
 from bridle.config.load import Config
-from bridle.engine.hook_door import HookDoor
 from bridle.engine.skills import Basis, SessionSkills
 from bridle.extensions.agents import AgentFiles
 from bridle.extensions.index import Index
 from bridle.extensions.places import BUNDLED, Kind, Root, roots_of, whereabouts
-from bridle.extensions.skills import SkillCatalog
+from bridle.extensions.skills import Skill, SkillCatalog
 from bridle.extensions.usage import SkillUsage
 from bridle.host.paths import bridle_dir
 from bridle.providers import catalog
-from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
     from bridle.extensions.styles import OutputStyle
@@ -43,9 +42,9 @@ class Extensions(Struct, frozen=True, kw_only=True):
         """What the model is told of skills when a conversation begins."""
         return None if self.skills is None else self.skills.listing()
 
-    def skill_text(self, name: str) -> str | None:
+    async def skill_text(self, name: str) -> str | None:
         """The text of a skill that an agent begins with."""
-        return None if self.skills is None else self.skills.text_for(name)
+        return None if self.skills is None else await self.skills.text_for(name)
 
     def styles(self) -> "Mapping[str, OutputStyle]":
         """Every output style by its name in small letters."""
@@ -114,18 +113,9 @@ def chosen_style(extensions: Extensions, wanted: str | None) -> Style:
         return Style()
 
 
-def open_extensions(
-    setup: Setup,
-    *,
-    workspace: Workspace,
-    hooks: HookDoor,
-    storage: str,
-    offered: Sequence[str],
-    window: Callable[[], int],
-    warn: Callable[[str], None],
-    plugins: PluginRoots = lambda _: (),
-) -> Extensions:
+def open_extensions(ground: Ground, *, offered: Sequence[str], servers: ServerDoor | None) -> Extensions:
     """Know where the extension files of a session lie; in bare and safe mode none count."""
+    setup = ground.setup
     args, env, config = setup.args, setup.env, setup.config
     closed = choices.is_closed(args, env)
     index = open_index(env)
@@ -133,24 +123,27 @@ def open_extensions(
     def roots(kind: Kind) -> tuple[Root, ...]:
         if closed:
             return ()
-        own = roots_of(kind, whereabouts(config, env, cwd=setup.cwd, extra=workspace.roots[1:]))
-        return (*own, *plugins(kind))
+        own = roots_of(kind, whereabouts(config, env, cwd=setup.cwd, extra=ground.workspace.roots[1:]))
+        return (*own, *ground.plugins.roots(kind))
 
     def skill_roots() -> tuple[Root, ...]:
-        bundled = () if config.settings.disable_bundled_skills else (BUNDLED,)
-        return (*roots("skills"), *roots("commands"), *bundled)
+        unwanted = config.settings.disable_bundled_skills or _is_on(env, "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS")
+        found = (*roots("skills"), *roots("commands"), *(() if unwanted else (BUNDLED,)))
+        if not _is_on(env, "CLAUDE_CODE_DISABLE_POLICY_SKILLS"):
+            return found
+        return tuple(root for root in found if root.source != "managed")
 
     skills = None
     if not closed and not args.on("disable-slash-commands"):
         skills = SessionSkills(
-            SkillCatalog(index, skill_roots),
+            SkillCatalog(index, skill_roots, others=lambda: _served(servers)),
             Basis(
                 settings=config.settings,
                 usage=SkillUsage(env),
-                hooks=hooks,
+                hooks=ground.hooks,
                 cwd=setup.cwd,
-                storage=storage,
-                window=window,
+                storage=ground.storage,
+                window=ground.window,
                 trusted=setup.trusted,
                 resolve_model=lambda name: catalog.resolve(name, env, own=config.raw.get("bridleModels")),
                 tells="Skill" in offered,
@@ -161,5 +154,18 @@ def open_extensions(
     # Host programs show nobody what is written to standard error.
     if not env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
         for problem in extensions.problems():
-            warn(problem)
+            ground.warn(problem)
     return extensions
+
+
+def _is_on(env: Mapping[str, str], name: str) -> bool:
+    return env.get(name, "").strip().lower() in ("1", "true", "yes", "on")
+
+
+def _served(servers: ServerDoor | None) -> Sequence[Skill]:
+    """Skills of MCP servers; what makes skills of them is imported with the first."""
+    if servers is None or not servers.skills():
+        return ()
+    from bridle.engine.served_skills import served_skills
+
+    return served_skills(servers)

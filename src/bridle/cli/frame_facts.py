@@ -2,7 +2,7 @@
 
 from bridle.cli.setup import Setup
 from bridle.engine.runtime import Runtime
-from bridle.protocol.frames import Facts, Inventory
+from bridle.protocol.opening import Facts, Inventory
 from bridle.sessions.session import Session
 from bridle.types.command import Commands
 

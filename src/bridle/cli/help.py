@@ -10,6 +10,7 @@ Usage: bridle [options] [prompt]
        bridle trust                        say that this folder may bring settings that run
        bridle hooks list|test|lint         look at hooks and try them
        bridle plugin <command>             install plugins and look after them
+       bridle merge [branch ...]           bring branches of agents together, each tested on top of the others
        bridle doctor                       check the installation and the settings
        bridle models, local, auth          which models there are, here and elsewhere, and their keys
        bridle record|replay                a run with a model once, then again without one

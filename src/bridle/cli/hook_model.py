@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Mapping
 
 from bridle.cli.args import parse
-from bridle.cli.compose import Parts, assemble, open_session, set_up
+from bridle.cli.compose import Parts, assemble
+from bridle.cli.conversation import open_session
+from bridle.cli.prepare import set_up
 from bridle.engine.hook_models import ask_model, run_inspector
 from bridle.frontends.printing import PrintChannel
 from bridle.providers import catalog

@@ -10,6 +10,7 @@ from bridle.hooks.table import Table
 from bridle.providers import catalog
 from bridle.sessions.session import Session
 from bridle.sessions.store import transcript_path
+from bridle.types.hook import Setup as SettingUp
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
 
@@ -32,7 +33,6 @@ def make_hooks(
             plugins=plugins,
             trusted=setup.trusted,
             transcript_path=transcript_path(session.id, setup.cwd, setup.env),
-            title=setup.args.text("name"),
             agent_type=None if setup.agent is None else setup.agent.name,
             export=setup.env.__setitem__,
             wake=wake,
@@ -51,3 +51,12 @@ def _boundary(setup: Setup, sandbox: Sandbox | None) -> Sandbox | None:
     from bridle.config.sandboxing import sandbox_for_programs
 
     return sandbox_for_programs(setup.config, sandbox)
+
+
+async def greet(hooks: SessionHooks, setup: Setup, session: Session) -> None:
+    """Tell hooks that the session begins, and let them set the project up first where that was asked for."""
+    args = setup.args
+    if args.on("init") or args.on("init-only") or args.on("maintenance"):
+        await hooks.prepare(SettingUp(trigger="maintenance" if args.on("maintenance") else "init"))
+    resumed = bool(session.entries)
+    await hooks.greet("fork" if resumed and args.on("fork-session") else "resume" if resumed else "startup")

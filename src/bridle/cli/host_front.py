@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bridle.cli.choices import is_attended
@@ -12,15 +13,18 @@ from bridle.cli.live_settings import SessionSettings
 from bridle.cli.serving import Exchange
 from bridle.cli.setup import Setup
 from bridle.context.briefing import SessionBriefing
+from bridle.engine.agent_summaries import AgentSummaries
 from bridle.engine.runtime import Briefing
 from bridle.engine.serve import Inbox, Server
 from bridle.frontends.desk import Desk, Means, Offer, Prompting
 from bridle.frontends.desk_catalog import CATALOG
 from bridle.frontends.desk_initialize import listed_commands
 from bridle.frontends.host import HostChannel
+from bridle.frontends.tally import Tally
 from bridle.host.streams import read_lines
 from bridle.protocol.control import ControlCancel, ControlRequest, ControlResponse, Correspondence, Frame
-from bridle.protocol.frames import Framer, Inventory, StateReports
+from bridle.protocol.frames import Framer, StateReports
+from bridle.protocol.opening import Inventory
 from bridle.protocol.prompts import Line, Variables, read_line
 from bridle.providers import catalog
 from bridle.sessions.session import Session
@@ -29,6 +33,8 @@ from bridle.types.turn import Outcome, Prompt
 _STDIN = 0
 _LOOK_SECONDS = 0.9
 _ALIASES = ("sonnet", "opus", "haiku", "fable")
+_BEAT_SECONDS = 10.0
+_SUMMARY_SECONDS = 30.0
 _LAST_ANSWERS = 5.0
 """Seconds that requests may still take when the input has ended."""
 
@@ -36,13 +42,24 @@ _LAST_ANSWERS = 5.0
 class HostFront:
     """Reads lines from the host while turns run, and writes frames to it."""
 
-    def __init__(self, setup: Setup, session: Session, send: Callable[[Frame], None]) -> None:
+    def __init__(
+        self, setup: Setup, session: Session, send: Callable[[Frame], None], *, read: bytes = b""
+    ) -> None:
         self._setup = setup
+        self._read = read
+        """What the host has said before there was a session."""
         self._session = session
         self._send = send
         self._desk: Desk | None = None
         self._correspondence = Correspondence(self._send)
         self._server: Server | None = None
+        self._tally = Tally()
+        self.summaries = AgentSummaries(
+            session,
+            lambda: None if self._server is None else self._server.runtime,
+            seconds=_seconds(setup.env, "BRIDLE_AGENT_SUMMARY_SECONDS", _SUMMARY_SECONDS),
+        )
+        """Run by whoever runs the front."""
         args = setup.args
         self._framer = Framer(
             facts_of(setup, session),
@@ -60,7 +77,7 @@ class HostFront:
             self._send,
             self._framer,
             self._correspondence,
-            observers=debug_logs(setup, session),
+            observers=(*debug_logs(setup, session), self._tally, self.summaries),
             asks=is_attended(args) and args.text("permission-prompt-tool") == "stdio",
             cwd=lambda: setup.cwd if self._server is None else self._server.runtime.workspace.cwd,
         )
@@ -75,15 +92,25 @@ class HostFront:
 
     async def feed(self, inbox: Inbox, server: Server, settings: SessionSettings) -> None:
         self.attach(inbox, server, settings)
-        following = asyncio.create_task(self._follow_commands(server))
+        following = asyncio.gather(self._follow_commands(server), self._beat(), self.summaries.run())
         try:
-            async for line in read_lines(_STDIN):
+            async for line in read_lines(_STDIN, read=self._read):
                 self.take(read_line(line))
             await self.leave()
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
         inbox.close()
+
+    async def _beat(self) -> None:
+        """Say now and then that we are there, while the host waits for an answer or a call takes long."""
+        seconds = _seconds(self._setup.env, "BRIDLE_KEEP_ALIVE_SECONDS", _BEAT_SECONDS)
+        while True:
+            await asyncio.sleep(seconds)
+            if self._desk is not None and self._desk.busy:
+                self._send({"type": "keep_alive"})
+            for frame in self._framer.heartbeats(time.monotonic()):
+                self._send(frame)
 
     async def _follow_commands(self, server: Server) -> None:
         """Tell the host when files of skills and commands come, change or go."""
@@ -151,12 +178,14 @@ class HostFront:
             send=self._send,
             framer=self._framer,
             ask_host=self.channel.call_back,
+            pending=self._correspondence.pending,
             resolve_model=lambda name: catalog.resolve(
                 name, setup.env, own=setup.config.raw.get("bridleModels")
             ),
             rebrief=lambda wishes: _rebrief(server.runtime.briefing, wishes),
             memory=lambda: _memory(server.runtime.briefing),
             settings=settings,
+            tally=self._tally,
             end=inbox.close,
         )
         return Desk(self._session, server, inbox, offer=offer, means=means, catalog=CATALOG)
@@ -192,6 +221,13 @@ def _model(value: str, name: str) -> dict[str, Any]:
     if facts.efforts:
         shown["supportedEffortLevels"] = list(facts.efforts)
     return shown
+
+
+def _seconds(env: Mapping[str, str], name: str, usual: float) -> float:
+    try:
+        return max(0.05, float(env.get(name) or usual))
+    except ValueError:
+        return usual
 
 
 def _state_reports(setup: Setup) -> StateReports | None:

@@ -4,17 +4,18 @@ from collections.abc import Mapping
 
 from bridle.cli.args import Args
 from bridle.cli.start import Start
-from bridle.frontends.tui.first_frame import paint_first_frame
+from bridle.frontends.tui.first_frame import FirstFrame, paint_first_frame
 
 
-def run_interactive(args: Args, env: Mapping[str, str]) -> int:
-    """Talk to the user until they leave; returns the exit code.
+def run_interactive(args: Args, env: Mapping[str, str], frame: FirstFrame | None = None) -> int:
+    """Talk to the user until they leave; returns the exit code. `frame` is a prompt that is there already.
 
     Raises:
         BridleError: nothing could be begun; the terminal is in order.
     """
-    is_read_to = args.on("ax-screen-reader")
-    start = Start(None if is_read_to else paint_first_frame())
+    if frame is None and not args.on("ax-screen-reader"):
+        frame = paint_first_frame()
+    start = Start(frame)
     try:
         # What comes now takes longer than the prompt may take to appear.
         from bridle.cli.terminal_session import run_in_terminal

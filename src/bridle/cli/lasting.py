@@ -2,19 +2,23 @@
 
 import os
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from bridle.cli.args import Args
 from bridle.cli.choices import is_bare, is_safe
 from bridle.cli.setup import Setup
 from bridle.config.schema import BridleBudgets
 from bridle.context.memory_place import INDEX, is_enabled, memory_folder
 from bridle.context.window import read_window
-from bridle.engine.runtime import Errands, ModelFacts, Notes
-from bridle.host.paths import bridle_dir, config_home
+from bridle.engine.runtime import Errands, ModelFacts, Notes, Runtime
+from bridle.host.paths import config_home
 from bridle.providers import catalog
 from bridle.sessions.session import Session
 from bridle.types.errors import UsageError
 from bridle.types.model import Provider
+from bridle.types.turn import Outcome
+
+if TYPE_CHECKING:
+    from bridle.engine.errands import Errand
 
 _AWAY_SECONDS = 300.0
 _IDLE_SECONDS = 240.0
@@ -29,6 +33,7 @@ def metered(
     if settings.bridle_budgets is None and not settings.bridle_record_usage:
         return provider
     from bridle.engine.metering import MeteredProvider
+    from bridle.engine.spending import ledger_path
     from bridle.host.git import find_root
     from bridle.types.budget import Limit, Payer, Scope
 
@@ -41,7 +46,7 @@ def metered(
                 usd=limit.usd, tokens=limit.tokens, calls=limit.calls, seconds=limit.seconds
             )
     payer = Payer(run=session.id, project=find_root(setup.cwd) or setup.cwd)
-    path = os.path.join(bridle_dir(setup.env), "usage.db")
+    path = ledger_path(setup.env)
     return MeteredProvider(provider, path=path, payer=payer, facts=facts, budgets=limits)
 
 
@@ -105,13 +110,13 @@ def planner_of(setup: Setup) -> str | None:
     return catalog.resolve(named, env, planning=True)
 
 
-def notes_of(setup: Setup, storage: str) -> Notes | None:
+def notes_of(setup: Setup) -> Notes | None:
     """The running notes of a session at a terminal."""
     if not _works_aside(setup) or not setup.args.on("interactive"):
         return None
-    from bridle.engine.session_notes import SessionNotes, notes_path
+    from bridle.engine.session_notes import SessionNotes
 
-    return SessionNotes(notes_path(storage))
+    return SessionNotes()
 
 
 def errands_of(setup: Setup, *, memory: str | None, notes: Notes | None) -> Errands | None:
@@ -119,36 +124,76 @@ def errands_of(setup: Setup, *, memory: str | None, notes: Notes | None) -> Erra
     if not _works_aside(setup):
         return None
     if not setup.args.on("interactive"):
-        return _for_hosts(setup.args)
-    from bridle.engine.errands import Errand
+        return _for_hosts(setup)
     from bridle.engine.errands import Errands as Queue
-    from bridle.engine.idling import compact_while_warm
-    from bridle.engine.magic_docs import update_documents
-    from bridle.engine.remembering import Remembering
     from bridle.engine.session_notes import SessionNotes
-    from bridle.engine.suggesting import recap_for_return, suggest_prompt
 
     settings, env = setup.config.settings, setup.env
     errands: dict[str, Errand] = {}
     if settings.prompt_suggestion_enabled is not False and not _off(
         env, "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION"
     ):
-        errands["suggestion"] = suggest_prompt
+        errands["suggestion"] = _imported_when_due(_suggestion)
     if memory is not None:
-        errands["memory"] = Remembering(memory)
+        errands["memory"] = _imported_when_due(lambda: _remembering(memory))
     if isinstance(notes, SessionNotes):
         errands["notes"] = notes.update
-    errands["documents"] = update_documents
+    errands["documents"] = _imported_when_due(_documents)
     idle: dict[str, tuple[float, Errand]] = {}
     if settings.away_summary_enabled is not False and not _off(env, "CLAUDE_CODE_ENABLE_AWAY_SUMMARY"):
-        idle["recap"] = (_AWAY_SECONDS, recap_for_return)
+        idle["recap"] = (_seconds(env, "BRIDLE_AWAY_SECONDS", _AWAY_SECONDS), _imported_when_due(_recap))
     if settings.bridle_idle_compaction:
-        idle["compaction"] = (_IDLE_SECONDS, compact_while_warm)
+        seconds = _seconds(env, "BRIDLE_IDLE_SECONDS", _IDLE_SECONDS)
+        idle["compaction"] = (seconds, _imported_when_due(_compaction))
     return Queue(errands, idle=idle)
 
 
-def _for_hosts(args: Args) -> Errands | None:
-    if args.text("input-format") != "stream-json":
+def _imported_when_due(load: "Callable[[], Errand]") -> "Errand":
+    """An errand that is loaded when it is run for the first time: the first prompt does not wait for it."""
+    loaded: list[Errand] = []
+
+    async def run(session: Session, runtime: Runtime, outcome: Outcome) -> None:
+        if not loaded:
+            loaded.append(load())
+        await loaded[0](session, runtime, outcome)
+
+    return run
+
+
+def _suggestion() -> "Errand":
+    from bridle.engine.suggesting import suggest_prompt
+
+    return suggest_prompt
+
+
+def _recap() -> "Errand":
+    from bridle.engine.suggesting import recap_for_return
+
+    return recap_for_return
+
+
+def _documents() -> "Errand":
+    from bridle.engine.magic_docs import update_documents
+
+    return update_documents
+
+
+def _remembering(folder: str) -> "Errand":
+    from bridle.engine.remembering import Remembering
+
+    return Remembering(folder)
+
+
+def _compaction() -> "Errand":
+    from bridle.engine.idling import compact_while_warm
+
+    return compact_while_warm
+
+
+def _for_hosts(setup: Setup) -> Errands | None:
+    args, env, name = setup.args, setup.env, "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION"
+    refused = setup.config.settings.prompt_suggestion_enabled is False and not env.get(name)
+    if args.text("input-format") != "stream-json" or refused or _off(env, name):
         return None
     from bridle.engine.errands import Errands as Queue
     from bridle.engine.suggesting import suggest_prompt, suggest_when_asked
@@ -161,6 +206,12 @@ def _works_aside(setup: Setup) -> bool:
         return False
     bare = is_bare(setup.args, setup.env) or is_safe(setup.args, setup.env)
     return not bare and setup.env.get("BRIDLE_BACKGROUND_WORK", "") not in ("0", "false", "no", "off")
+
+
+def _seconds(env: Mapping[str, str], name: str, usual: float) -> float:
+    """How long a pause is, for who wants another than the usual one."""
+    text = env.get(name, "").strip()
+    return float(text) if text.replace(".", "", 1).isdecimal() else usual
 
 
 def _off(env: Mapping[str, str], name: str) -> bool:

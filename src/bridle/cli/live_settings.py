@@ -41,6 +41,7 @@ class SessionSettings:
             agrees=lambda before, after: hear_settings_change(hooks, before.layers, after.layers),
         )
         self._counting = setup.config
+        hooks.follow(lambda: server.runtime)
 
     async def run(self) -> None:
         """Follow the files until cancelled."""

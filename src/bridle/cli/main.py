@@ -3,14 +3,18 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from bridle.cli.args import Args, parse
 from bridle.cli.say import say
 from bridle.types.errors import BridleError, UsageError
 
+if TYPE_CHECKING:
+    from bridle.frontends.tui.first_frame import FirstFrame
+
 SUBCOMMANDS = (
-    "auth", "auto-mode", "config", "debug", "doctor", "hooks", "local", "mcp", "models", "packages", "plugin",
-    "plugins", "policy",
+    "auth", "auto-mode", "config", "debug", "doctor", "hooks", "local", "mcp", "merge", "models", "packages",
+    "plugin", "plugins", "policy",
     "record", "replay", "usage",
 )  # fmt: skip
 _LATER = (
@@ -20,12 +24,15 @@ _LATER = (
 )  # fmt: skip
 
 
-def run(argv: Sequence[str]) -> int:
-    """Run the program; every fault that a person can mend is one line on standard error."""
+def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
+    """Run the program; every fault that a person can mend is one line on standard error.
+
+    `frame` is a prompt that is on the screen already.
+    """
     env = os.environ
     _occupy_standard_streams()
     try:
-        return _dispatch(argv, env)
+        return _dispatch(argv, env, frame)
     except BridleError as error:
         _complain(f"error: {error}")
         return 1
@@ -39,7 +46,7 @@ def run(argv: Sequence[str]) -> int:
         return 1
 
 
-def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | None") -> int:
     if argv and argv[0] == "auto-mode":
         from bridle.cli.auto_mode import run_auto_mode
 
@@ -72,6 +79,10 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
         from bridle.cli.mcp import run_mcp
 
         return run_mcp(argv[1:], env)
+    if argv and argv[0] == "merge":
+        from bridle.cli.merge import run_merge
+
+        return run_merge(argv[1:], env)
     if argv and argv[0] in ("plugin", "plugins"):
         from bridle.cli.plugin import run_plugin
 
@@ -116,7 +127,7 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str]) -> int:
 
         return say(f"{COMPATIBLE_WITH} (bridle {__version__})\n")
     if not is_headless(args):
-        return _talk(args, env)
+        return _talk(args, env, frame)
     from bridle.cli.bytecode import compile_once
     from bridle.cli.print_mode import run_print
 
@@ -140,12 +151,12 @@ def is_headless(args: Args) -> bool:
     return asked or not (os.isatty(0) and os.isatty(1))
 
 
-def _talk(args: Args, env: Mapping[str, str]) -> int:
+def _talk(args: Args, env: Mapping[str, str], frame: "FirstFrame | None") -> int:
     if len(args.words) == 1:
         _check_spelling(args.words[0])
     from bridle.cli.interactive import run_interactive
 
-    return run_interactive(args, env)
+    return run_interactive(args, env, frame)
 
 
 def _check_spelling(word: str) -> None:

@@ -114,8 +114,10 @@ async def _call(
 ) -> Any:
     """Connect to the server and call, through the gate of a session of its own."""
     from bridle.cli.args import parse
-    from bridle.cli.compose import Brought, assemble, open_session, set_up
+    from bridle.cli.compose import Brought, assemble
+    from bridle.cli.conversation import open_session
     from bridle.cli.outside_calls import OutsideCalls
+    from bridle.cli.prepare import set_up
 
     tool = snapshot.tool(words[0])
     config = {"mcpServers": {tool.server_name: snapshot.configs[tool.server_name]}}

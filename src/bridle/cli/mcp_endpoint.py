@@ -10,9 +10,11 @@ from msgspec import Struct
 
 from bridle.cli.outside_calls import OutsideCalls
 from bridle.cli.server_door import ServerDoor
+from bridle.engine.runtime import Runtime
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import bridle_dir
 from bridle.mcp.automation import Snapshot, answer, take_snapshot
+from bridle.sessions.session import Session
 from bridle.types.errors import BridleError, McpError, UsageError
 
 _LARGEST = 16 * 1024 * 1024
@@ -159,3 +161,12 @@ class Automation:
         if command == "read" and len(given) == 2:
             return await self._servers.read_resource(snapshot.server(given[0]), given[1])
         return answer(snapshot, command, given)
+
+
+async def automate(session: Session, runtime: Runtime, servers: ServerDoor) -> None:
+    """Let scripts use the servers of a session, where a variable asks for that."""
+    if is_enabled(runtime.env):
+        calls = OutsideCalls(session, runtime)
+        automation = Automation(servers, calls, env=runtime.env, session_id=session.id)
+        await automation.open()
+        servers.before_close(automation.close)

@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 
 from bridle.cli.args import parse
-from bridle.cli.compose import Brought, assemble, open_session, set_up
+from bridle.cli.compose import Brought, assemble
+from bridle.cli.conversation import open_session
 from bridle.cli.mcp_words import Kind, read_words
 from bridle.cli.outside_calls import OutsideCalls
+from bridle.cli.prepare import set_up
 from bridle.mcp.server import Ask, Offer, Result, ServedClient, StandardStreams
 from bridle.types.event import Event
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused

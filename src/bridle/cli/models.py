@@ -9,10 +9,10 @@ import msgspec
 
 from bridle.cli.args import parse
 from bridle.cli.choices import choose_fallbacks
-from bridle.cli.compose import set_up
+from bridle.cli.prepare import set_up
 from bridle.cli.say import say
 from bridle.cli.setup import Setup
-from bridle.providers import catalog, fitting
+from bridle.providers import catalog, fitting, gateway
 from bridle.providers.nearest import nearest
 from bridle.providers.offers import Choice, Offer, offer, offers
 from bridle.types.errors import UsageError
@@ -66,6 +66,7 @@ def _list(setup: Setup, vendor: str | None, *, as_json: bool, everything: bool) 
     if vendor is not None and vendors.find(vendor) is None:
         known = ", ".join(row.name for row in vendors.VENDORS if row.name != "custom")
         raise UsageError(f"there is no vendor {vendor!r}: {known}")
+    asyncio.run(gateway.refresh(setup.env, helper=setup.config.settings.api_key_helper))
     found = offers(_choice(setup), everything=everything, vendor=vendor)
     if as_json:
         return say(_pretty([msgspec.to_builtins(each) for each in found]))
@@ -110,7 +111,7 @@ def _test(setup: Setup, model: str, *, as_json: bool) -> int:
 
 async def _ask(setup: Setup, model: str) -> dict[str, Any]:
     """One request with a tool, and what came of it."""
-    from bridle.providers.connect import provider_for
+    from bridle.cli.answering import provider_of
     from bridle.types.block import text_of
     from bridle.types.history import History
     from bridle.types.model import Completed, ModelRequest, ToolDefinition
@@ -127,14 +128,7 @@ async def _ask(setup: Setup, model: str) -> dict[str, Any]:
         max_tokens=min(1024, known.max_output),
         cache=False,
     )
-    settings = setup.config.settings
-    provider = provider_for(
-        model,
-        {**setup.env, "CLAUDE_CODE_MAX_RETRIES": "1"},
-        own_models=own,
-        names=settings.model_overrides,
-        helper=settings.api_key_helper,
-    )
+    provider = provider_of(setup.config, {**setup.env, "CLAUDE_CODE_MAX_RETRIES": "1"}, model)
     begun = time.monotonic()
     try:
         async for event in provider.stream(request):

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from bridle.cli.plugin_words import Scene, Words, confirm, plugin_named, read_words, scene_of
+from bridle.cli.plugin_words import Scene, Words, confirm, read_words, scene_of
 from bridle.cli.say import say
-from bridle.extensions.plugins import installing, marketplaces
+from bridle.extensions.plugins import installing, marketplaces, removing
 from bridle.extensions.plugins.names import SKILLS_DIR
 from bridle.extensions.plugins.planning import Item
+from bridle.extensions.plugins.report import plugin_named
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import is_for, lock, read_installed
 from bridle.types.errors import BridleError, ConfigError, UsageError
@@ -69,7 +70,7 @@ async def _uninstall(scene: Scene, argv: Sequence[str]) -> int:
     data = "" if words.on("keep-data") else " and its data"
     if not confirm(f"Remove {plugin}{data}?", yes=words.on("yes")):
         return 1
-    gone = await installing.uninstall(
+    gone = await removing.uninstall(
         scene.around, plugin, scope=words.scope, keep_data=words.on("keep-data"), prune=words.on("prune")
     )
     return say("".join(f"Removed {each}.\n" for each in gone))
@@ -103,12 +104,12 @@ async def _update(scene: Scene, argv: Sequence[str]) -> int:
 
 async def _prune(scene: Scene, argv: Sequence[str]) -> int:
     words = read_words(argv, switches=("yes", "dry-run"), values=("scope",))
-    gone = await installing.prune(scene.around, scope=words.scope, dry_run=True)
+    gone = await removing.prune(scene.around, scope=words.scope, dry_run=True)
     if words.on("dry-run") or not gone:
         return say("".join(f"Would remove {each}.\n" for each in gone) or "Nothing to remove.\n")
     if not confirm(f"Remove {', '.join(map(str, gone))}?", yes=words.on("yes")):
         return 1
-    gone = await installing.prune(scene.around, scope=words.scope)
+    gone = await removing.prune(scene.around, scope=words.scope)
     return say("".join(f"Removed {each}.\n" for each in gone))
 
 

@@ -9,7 +9,7 @@ import msgspec
 from bridle.cli.plugin_words import Scene, confirm, read_words, scene_of
 from bridle.cli.say import say
 from bridle.extensions.plugins import marketplaces
-from bridle.extensions.plugins.installing import remove_marketplace
+from bridle.extensions.plugins.removing import remove_marketplace
 from bridle.extensions.plugins.report import known_marketplaces
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import lock, read_known
@@ -34,8 +34,10 @@ def run_market(argv: Sequence[str], env: Mapping[str, str]) -> int:
                 return asyncio.run(_update(scene, rest))
             case "remove" | "rm":
                 return asyncio.run(_remove(scene, rest))
+            case "auto-update":
+                return _keep_current(scene, rest)
             case _:
-                raise UsageError("use bridle plugin marketplace add, list, update or remove")
+                raise UsageError("use bridle plugin marketplace add, list, update, remove or auto-update")
     except OSError as error:
         raise ConfigError(f"{error.filename or 'The marketplaces'}: {error.strerror or error}") from error
 
@@ -59,7 +61,8 @@ def _list(scene: Scene, argv: Sequence[str]) -> int:
         ]
         return say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
     for row in rows:
-        say(f"{row.name}: {row.plugins} plugins, from {row.source}\n")
+        kept = ", kept up to date" if row.auto_update else ""
+        say(f"{row.name}: {row.plugins} plugins, from {row.source}{kept}\n")
         say(f"  ! {row.problem}\n" if row.problem else "")
     declared = scene.config.settings.extra_known_marketplaces or {}
     for name in declared:
@@ -84,6 +87,15 @@ async def _update(scene: Scene, argv: Sequence[str]) -> int:
         else:
             say(f"{name} is up to date with {len(renewed.marketplace.offers)} plugins.\n")
     return 1 if failed else 0
+
+
+def _keep_current(scene: Scene, argv: Sequence[str]) -> int:
+    match argv:
+        case [name, "on" | "off" as switch]:
+            marketplaces.keep_current(scene.around, name, on=switch == "on")
+            return say(f"{name} is {'kept' if switch == 'on' else 'not kept'} up to date.\n")
+        case _:
+            raise UsageError("use bridle plugin marketplace auto-update <name> on|off")
 
 
 async def _remove(scene: Scene, argv: Sequence[str]) -> int:

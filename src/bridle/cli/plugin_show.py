@@ -1,13 +1,14 @@
 """`bridle plugin list`, `details` and `configure`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from bridle.cli.plugin_words import Scene, plugin_named, read_words, scene_of
+from bridle.cli.plugin_words import Scene, read_words, scene_of
 from bridle.cli.say import say
 from bridle.extensions.plugins.installing import record_of
+from bridle.extensions.plugins.manifest import Manifest
 from bridle.extensions.plugins.options import read_options, save_options
 from bridle.extensions.plugins.report import (
     PluginReport,
@@ -15,6 +16,7 @@ from bridle.extensions.plugins.report import (
     installed_plugins,
     is_changed,
     offered_plugins,
+    plugin_named,
 )
 from bridle.extensions.plugins.state import read_installed
 from bridle.types.errors import ConfigError, UsageError
@@ -76,6 +78,7 @@ def _details(scene: Scene, argv: Sequence[str]) -> int:
         f"{row.id} {row.version}" + (f" ({row.offered} is out)" if row.offered else ""),
         row.description,
         f"author: {row.author}" if row.author else "",
+        *(_told(manifest) if manifest else ()),
         f"scope: {row.scope}, {'on' if row.enabled else 'off'}"
         + (", by your organisation" if row.managed else ""),
         f"folder: {row.path}" + (" (its files were changed since)" if changed else ""),
@@ -91,6 +94,16 @@ def _details(scene: Scene, argv: Sequence[str]) -> int:
         *(f"! {problem}" for problem in row.problems),
     ]
     return say("".join(f"{line}\n" for line in lines if line))
+
+
+def _told(manifest: Manifest) -> Iterator[str]:
+    """What a manifest says for people."""
+    for key in ("displayName", "homepage", "repository", "license", "keywords"):
+        value = manifest.values.get(key)
+        if isinstance(value, dict):
+            value = value.get("url")
+        if value:
+            yield f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
 
 
 def _configure(scene: Scene, argv: Sequence[str]) -> int:

@@ -11,9 +11,8 @@ from bridle.config.load import Config, load
 from bridle.config.state import is_trusted
 from bridle.extensions.plugins.around import Around
 from bridle.extensions.plugins.loading import Plugins, Wish, load_plugins, switches
-from bridle.extensions.plugins.names import PluginId, Scope, parse_id
+from bridle.extensions.plugins.names import Scope
 from bridle.extensions.plugins.sources import Source
-from bridle.extensions.plugins.state import is_for, read_installed, read_known
 from bridle.types.errors import UsageError
 
 
@@ -106,33 +105,6 @@ def scene_of(env: Mapping[str, str]) -> Scene:
     _, fixed = switches(config)
     around = Around(env=env, cwd=cwd, settings=config.settings, enabled_by_management=fixed)
     return Scene(around=around, config=config, trusted=is_trusted(env, cwd))
-
-
-def plugin_named(text: str, around: Around, *, installed: bool) -> PluginId:
-    """The plugin that somebody means; without a marketplace, the only one that has the name.
-
-    Raises:
-        UsageError: there is none, or there are several.
-    """
-    if "@" in text:
-        return parse_id(text)
-    if installed:
-        known = read_installed(around.env).plugins
-        names = [name for name, records in known.items() if any(is_for(each, around.cwd) for each in records)]
-    else:
-        from bridle.extensions.plugins.report import offered_plugins
-
-        names = [each.id for each in offered_plugins(around)]
-    found = [name for name in names if name.partition("@")[0] == text]
-    if len(found) == 1:
-        return parse_id(found[0])
-    if found:
-        raise UsageError(f"{text!r} could be {' or '.join(found)}: name the marketplace too")
-    known_names = ", ".join(read_known(around.env)) or "none"
-    place = "installed" if installed else f"offered by a known marketplace (known: {known_names})"
-    raise UsageError(
-        f"no plugin {text!r} is {place}: see bridle plugin list{'' if installed else ' --available'}"
-    )
 
 
 def confirm(question: str, *, yes: bool, required: bool = False) -> bool:

@@ -14,9 +14,11 @@ from bridle.cli.agenting import with_initial
 from bridle.cli.args import Args
 from bridle.cli.choices import is_attended
 from bridle.cli.command_door import CommandDoor
-from bridle.cli.compose import Brought, Parts, assemble, open_session, place_of, set_up
+from bridle.cli.compose import Brought, Parts, assemble
+from bridle.cli.conversation import open_session, place_of
 from bridle.cli.fronts import Front, PrintFront
 from bridle.cli.live_settings import SessionSettings
+from bridle.cli.prepare import set_up
 from bridle.cli.setup import Setup
 from bridle.engine.serve import Inbox, Server
 from bridle.host.streams import Output, read_all
@@ -52,10 +54,13 @@ def run_print(
     Raises:
         BridleError: nothing could be begun.
     """
+    # Until there is a session to put in order, being told to go is all it takes.
+    signal.signal(signal.SIGTERM, _leave)
+    args, read = _introduced(args)
     setup = set_up(args, env)
     prompts = _prompts_at_hand(args)
     _warn_of(setup)
-    return asyncio.run(_Run(setup, _shape(args), around).run(prompts))
+    return asyncio.run(_Run(setup, _shape(args), around, read=read).run(prompts))
 
 
 class _Run:
@@ -66,8 +71,12 @@ class _Run:
         setup: Setup,
         shape: "AnswerShape | None",
         around: Callable[[Provider], Provider] | None = None,
+        *,
+        read: bytes = b"",
     ) -> None:
         self._setup = setup
+        self._read = read
+        """What the host has said before anything was begun."""
         self._shape = shape
         self._around = around
         self._inbox = Inbox()
@@ -87,7 +96,7 @@ class _Run:
         prompts = with_initial(
             self._setup.agent, prompts or _continuation(session, self._setup.args), session
         )
-        front = _front(self._setup, session, output)
+        front = _front(self._setup, session, output, read=self._read)
         channel = _channel(self._setup.args, front, self._servers)
         parts = await assemble(
             self._setup,
@@ -201,14 +210,28 @@ class _Run:
         return milliseconds / 1000 if milliseconds else float("inf")
 
 
-def _front(setup: Setup, session: Session, output: Output) -> Front:
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def _introduced(args: Args) -> tuple[Args, bytes]:
+    """The command line with what a host adds to it, and what was read of its input for that."""
+    if not args.on("await-initialize"):
+        return args, b""
+    from bridle.cli.awaiting import await_introduction
+
+    introduced = await_introduction(args)
+    return introduced.args, introduced.read
+
+
+def _front(setup: Setup, session: Session, output: Output, *, read: bytes = b"") -> Front:
     """Whoever the flags say is on the other end."""
     if setup.args.text("input-format") != "stream-json":
         return PrintFront(setup, session, output)
     from bridle.cli.host_front import HostFront
     from bridle.protocol.frames import encode
 
-    return HostFront(setup, session, lambda frame: output.write(encode(frame)))
+    return HostFront(setup, session, lambda frame: output.write(encode(frame)), read=read)
 
 
 def _channel(args: Args, front: Front, servers: "Callable[[], McpServers | None]") -> Channel:

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any
 from bridle.types.errors import McpError
 
 if TYPE_CHECKING:
+    from bridle.engine.relaying import RelayedChannel
     from bridle.mcp.servers import Servers
-    from bridle.types.mcp import Prompt, Replaced, Resource, ServerState
+    from bridle.types.mcp import Prompt, Replaced, Resource, ServedSkill, ServerState
     from bridle.types.tool import Tool
 
 
 class ServerDoor:
     """Passes everything on once there is a server; until then a question costs a look."""
 
-    def __init__(self, make: "Callable[[], Servers]") -> None:
+    def __init__(self, make: "Callable[[], Servers]", *, relay: "RelayedChannel | None" = None) -> None:
+        self.asking = relay
+        """Asks for permission over channels as well, where the user lets some decide."""
         self._make = make
         self._made: Servers | None = None
         self._watch: Callable[[], None] | None = None
@@ -40,6 +43,9 @@ class ServerDoor:
     def prompts(self) -> "tuple[Prompt, ...]":
         return () if self._made is None else self._made.prompts()
 
+    def skills(self) -> "tuple[ServedSkill, ...]":
+        return () if self._made is None else self._made.skills()
+
     def instructions(self) -> Mapping[str, str]:
         return {} if self._made is None else self._made.instructions()
 
@@ -60,6 +66,10 @@ class ServerDoor:
     async def settle(self) -> None:
         if self._made is not None:
             await self._made.settle()
+
+    async def listed(self) -> None:
+        if self._made is not None:
+            await self._made.listed()
 
     async def reconnect(self, name: str) -> None:
         await self._known(name).reconnect(name)
@@ -102,6 +112,9 @@ class ServerDoor:
         self, server: str, reference: Mapping[str, Any], argument: tuple[str, str]
     ) -> tuple[str, ...]:
         return await self._known(server).complete(server, reference, argument)
+
+    def relay(self, question: Mapping[str, Any], allowed: Callable[[str], bool]) -> bool:
+        return self._made is not None and self._made.relay(question, allowed)
 
     def roots_changed(self) -> None:
         if self._made is not None:

@@ -4,21 +4,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridle.cli import choices
+from bridle.cli.ground import Ground
 from bridle.cli.server_door import ServerDoor
 from bridle.cli.setup import Setup
 from bridle.config.mcp_places import is_any_configured
 from bridle.types.channel import Channel
-from bridle.types.hook_outcome import Hooks
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
-from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
     from bridle.config.mcp import Found
-    from bridle.mcp.attendant import Pushed
+    from bridle.engine.relaying import RelayedChannel
+    from bridle.engine.runtime import Runtime
+    from bridle.mcp.attendant import Pushed, Sampler
     from bridle.mcp.auth.authorizers import Authorizers
     from bridle.mcp.authorizer import Authorizer
     from bridle.mcp.servers import Servers
+    from bridle.sessions.session import Session
     from bridle.types.block import ImageBlock
     from bridle.types.mcp import Server
 
@@ -33,26 +35,22 @@ _RESOURCE_TOOLS = (
 )
 
 
-def open_servers(
-    setup: Setup,
-    *,
-    channel: Channel,
-    workspace: Workspace,
-    hooks: Hooks,
-    sandbox: Sandbox | None,
-    exchange: Exchange | None,
-    warn: Callable[[str], None],
-    wake: Callable[[Prompt], None] = lambda _: None,
-    plugins: Sequence[tuple[str, Mapping[str, Any]]] = (),
-) -> ServerDoor | None:
+Allowed = Callable[[str], bool]
+"""Whether a server, by its full name, may be a channel."""
+
+
+def open_servers(ground: Ground, *, exchange: Exchange | None, sample: "Sampler") -> ServerDoor | None:
     """The servers that are configured, connecting in the background; None where none can ever come.
 
     Raises:
         ConfigError: a value of --mcp-config cannot be used.
     """
-    found = _find(setup, warn, plugins)
+    setup, channel, workspace = ground.setup, ground.channel, ground.workspace
+    found = _find(setup, ground.warn, ground.plugins.servers())
     if found is None and exchange is None:
         return None
+    allowed = allowed_channels(setup, ground.plugins.is_channel)
+    relay = _relay_for(allowed, channel)
 
     def make() -> "Servers":
         from bridle.mcp.attendant import Company
@@ -65,21 +63,25 @@ def open_servers(
             company=Company(
                 roots=lambda: workspace.roots,
                 ask=channel.ask,
-                hooks=lambda: hooks,
-                pushed=_pushed(setup, wake),
+                hooks=lambda: ground.hooks,
+                sample=sample,
+                pushed=_pushed(allowed, ground.wake),
+                settled=None if relay is None else relay.settle,
             ),
             read=lambda name, raw: _read(setup, name, raw),
             fit_image=_fit,
             exchange=exchange,
             authorizer=_authorizer(setup),
             remember=lambda name, enabled: remember_toggle(setup.env, setup.cwd, name, enabled=enabled),
-            sandbox=_boundary(setup, sandbox),
+            sandbox=_boundary(setup, ground.sandbox),
             offered=_offered(setup),
             waits_for_all=setup.env.get("MCP_CONNECTION_NONBLOCKING", "").lower() not in ("1", "true", "yes"),
         )
         return Servers(() if found is None else found.servers, around)
 
-    door = ServerDoor(make)
+    door = ServerDoor(make, relay=relay)
+    if relay is not None and allowed is not None:
+        relay.relay_by(lambda question: door.relay(question, allowed))
     if found is not None and found.servers:
         door.open()
     return door
@@ -121,17 +123,13 @@ def _read(setup: Setup, name: str, raw: Any) -> "Server":
     return host_server(name, raw, config=setup.config, env=setup.env)
 
 
-def _pushed(setup: Setup, wake: Callable[[Prompt], None]) -> "Callable[[Pushed], None] | None":
+def _pushed(allowed: Allowed | None, wake: Callable[[Prompt], None]) -> "Callable[[Pushed], None] | None":
     """What to do with messages of channels; only servers that the user names may send any."""
-    named = setup.args.many("channels")
-    allowed = {
-        name.removeprefix("server:") for part in named or () for name in part.replace(",", " ").split()
-    }
-    if not allowed or setup.config.settings.channels_enabled is False:
+    if allowed is None:
         return None
 
     def push(message: "Pushed") -> None:
-        if message.server not in allowed:
+        if not allowed(message.server):
             return
         # The words of a stranger must not end the frame that says whose they are.
         text = message.content.replace("</channel", "<\\/channel")
@@ -140,6 +138,50 @@ def _pushed(setup: Setup, wake: Callable[[Prompt], None]) -> "Callable[[Pushed],
         wake(Prompt(content=content, meta=True, verbatim=True, origin=origin))
 
     return push
+
+
+def relayed(channel: Channel, servers: ServerDoor | None) -> Channel:
+    """The channel that asks for permission: with others beside it, where some may decide."""
+    return channel if servers is None or servers.asking is None else servers.asking
+
+
+def _relay_for(allowed: Allowed | None, channel: Channel) -> "RelayedChannel | None":
+    if allowed is None:
+        return None
+    from bridle.engine.relaying import RelayedChannel
+
+    return RelayedChannel(channel)
+
+
+def sampler(parts: "Callable[[], tuple[Session, Runtime]]") -> "Sampler":
+    """Who asks a model for a server; what does it is imported with the first question."""
+
+    async def sample(server: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        from bridle.engine.sampling import sample_for
+
+        session, runtime = parts()
+        return await sample_for(server, params, session, runtime)
+
+    return sample
+
+
+def allowed_channels(setup: Setup, is_channel: Allowed) -> Allowed | None:
+    """Which servers may send messages and pass on answers; None where none may.
+
+    `--channels` names a server, `server:name`, or with `plugin:name@marketplace` all servers of a plugin that
+    its manifest lets be channels.
+    """
+    settings = setup.config.settings
+    named = [each for part in setup.args.many("channels") or () for each in part.replace(",", " ").split()]
+    if settings.channels_enabled is False or not named:
+        return None
+    plugins = [each.removeprefix("plugin:") for each in named if each.startswith("plugin:") and "@" in each]
+    if (listed := settings.allowed_channel_plugins) is not None:
+        known = {f"{each.plugin}@{each.marketplace}" for each in listed}
+        plugins = [each for each in plugins if each in known]
+    starts = tuple(f"plugin:{each.partition('@')[0]}:" for each in plugins)
+    servers = {each.removeprefix("server:") for each in named}
+    return lambda name: (name in servers or (bool(starts) and name.startswith(starts))) and is_channel(name)
 
 
 def _authorizer(setup: Setup) -> "Callable[[Server], Authorizer | None]":

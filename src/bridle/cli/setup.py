@@ -1,11 +1,16 @@
 """What is settled before a session is opened."""
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from bridle.cli.args import Args
 from bridle.config.load import Config
 from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Rule
+
+if TYPE_CHECKING:
+    from bridle.extensions.plugins.loading import Plugins
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -22,3 +27,14 @@ class Setup(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
     agent: AgentDefinition | None = None
     """What the main thread is, where it is to be an agent."""
+    early: "Early | None" = None
+    """The plugins as they were found with the settings."""
+
+
+class Early(Struct, frozen=True, kw_only=True):
+    """Plugins that were read before there is a session, so that it need not read them again."""
+
+    folders: tuple[str, ...] = ()
+    """Those that flags name; archives are unpacked later and are not among them."""
+    plugins: "Plugins | None" = None
+    """None where there are none at all."""

@@ -3,20 +3,24 @@
 import asyncio
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bridle.cli import choices
 from bridle.cli.args import Args
+from bridle.cli.briefing import instruction_scope
 from bridle.cli.setup import Setup
 from bridle.config.state import trust_root
 from bridle.config.trust import brought_by, trust
 from bridle.frontends.tui.app import GUARD_SECONDS, App
-from bridle.frontends.tui.dialogs.confirm import Confirm
-from bridle.frontends.tui.dialogs.consent import approve_server, bypass_warning, trust_folder
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
+
+if TYPE_CHECKING:
+    from bridle.frontends.tui.dialogs.confirm import Confirm
+
+# Few starts ask anything: the dialogs are imported by those that do.
 
 _LARGEST = 2 << 20
 _WAITING = "waits for your approval"
@@ -28,6 +32,8 @@ async def ask_for_trust(app: App, setup: Setup) -> bool:
     Raises:
         ConfigError: the folder cannot be trusted for good.
     """
+    from bridle.frontends.tui.dialogs.consent import trust_folder
+
     brought = await asyncio.to_thread(brought_by, setup.env, setup.cwd)
     picked = await _ask(app, trust_folder(trust_root(setup.env, setup.cwd), brought))
     if picked != "trust":
@@ -44,13 +50,13 @@ async def ask_for_bypass(app: App, setup: Setup) -> bool:
     mode = choices.choose_mode(setup.args, setup.config, setup.env)
     if mode != "bypassPermissions" or setup.config.settings.skip_dangerous_mode_permission_prompt:
         return True
+    from bridle.frontends.tui.dialogs.consent import bypass_warning
+
     return await _ask(app, bypass_warning()) == "accept"
 
 
 async def ask_for_servers(app: App, setup: Setup) -> None:
     """Let the user approve servers of the project that are new or have changed."""
-    from bridle.config import approvals
-    from bridle.config.mcp import Wish, find_servers
     from bridle.config.mcp_places import is_any_configured
 
     args, env = setup.args, setup.env
@@ -58,6 +64,10 @@ async def ask_for_servers(app: App, setup: Setup) -> None:
         return
     if not is_any_configured(setup.config.inputs, env):
         return
+    from bridle.config import approvals
+    from bridle.config.mcp import Wish, find_servers
+    from bridle.frontends.tui.dialogs.consent import approve_server
+
     wish = Wish(config=setup.config, env=env, trusted=setup.trusted, attended=True)
     found = await asyncio.to_thread(find_servers, wish)
     all_at_once = False
@@ -76,6 +86,32 @@ async def ask_for_servers(app: App, setup: Setup) -> None:
             approvals.approve(env, setup.cwd, kind="mcp", name=server.name, definition=definition)
 
 
+async def ask_for_imports(app: App, setup: Setup) -> None:
+    """Let the user agree to files outside the project that its instructions import; each is asked about once.
+
+    Raises:
+        ConfigError: the answer cannot be written down.
+    """
+    from bridle.config import approvals
+    from bridle.context.instructions import load
+
+    if choices.is_bare(setup.args, setup.env) or choices.is_safe(setup.args, setup.env):
+        return
+    roots = choices.choose_roots(setup.args, setup.config, setup.cwd, trusted=setup.trusted)
+    outside = (await asyncio.to_thread(load, instruction_scope(setup, roots))).outside
+    new = [path for path in outside if not approvals.is_known(setup.env, setup.cwd, kind="import", name=path)]
+    if not new:
+        return
+    from bridle.frontends.tui.dialogs.consent import import_outside
+
+    agreed = await _ask(app, import_outside(new, setup.cwd)) == "yes"
+    for path in new:
+        try:
+            approvals.approve(setup.env, setup.cwd, kind="import", name=path, definition=agreed)
+        except OSError as error:
+            raise ConfigError(f"the answer cannot be kept: {error.strerror} ({error.filename})") from error
+
+
 async def choose_session(app: App, setup: Setup) -> Setup | None:
     """The set-up with the conversation that the user picked; None when they want none."""
     if not setup.args.on("resume"):
@@ -85,11 +121,13 @@ async def choose_session(app: App, setup: Setup) -> Setup | None:
     chosen = await pick_session(app, cwd=setup.cwd, env=setup.env)
     if chosen is None:
         return None
-    args = Args({**setup.args.values, "resume": chosen}, setup.args.words)
-    return msgspec.structs.replace(setup, args=args)
+    values: dict[str, Any] = {**setup.args.values, "resume": chosen.session_id}
+    if chosen.fork:
+        values["fork-session"] = True
+    return msgspec.structs.replace(setup, args=Args(values, setup.args.words))
 
 
-async def _ask(app: App, dialog: Confirm) -> str | None:
+async def _ask(app: App, dialog: "Confirm") -> str | None:
     picked = await app.open(dialog, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)
     return None if picked is None else picked.value
 

@@ -7,15 +7,14 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say
-from bridle.engine.spending import Spending
-from bridle.host.paths import bridle_dir, projects_dir
+from bridle.engine.spending import Spending, ledger_path
+from bridle.host.paths import projects_dir
 from bridle.providers import catalog
 from bridle.sessions.line import decode_line
 from bridle.types.errors import UsageError
 from bridle.types.usage import Usage
 
 KINDS = ("day", "model", "agent", "tool", "project")
-_LEDGER = "usage.db"
 _MOST_ROWS = 60
 
 _HELP = """\
@@ -24,11 +23,6 @@ Usage: bridle usage [--by day|model|agent|tool|project] [--json]
 Shows what model calls have used. Where no ledger is kept (see bridleRecordUsage and bridleBudgets in the
 settings), it is read from the transcripts.
 """
-
-
-def ledger_path(env: Mapping[str, str]) -> str:
-    """The file that all sessions write down their usage in, where that is wanted."""
-    return os.path.join(bridle_dir(env), _LEDGER)
 
 
 def run_usage(argv: Sequence[str], env: Mapping[str, str]) -> int:

@@ -47,11 +47,17 @@ _COLORS = ("red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan",
 _ENDINGS = ("clear", "stop", "off", "reset", "none", "cancel")
 
 CATALOG: tuple[Listing, ...] = (
-    Listing("add-dir", "Work in one more folder", _FOLDERS, "add_folder", "<path>"),
+    Listing(
+        "add-dir",
+        "Work in one more folder",
+        _FOLDERS,
+        "add_folder",
+        "[--user|--project|--local] <path>",
+    ),
     Listing(
         "advisor", "Choose a model that advises the main one", _NOTICE, "advisor", "[model|off]", yields=True
     ),
-    Listing("agents", "Show the agents and how to write one", _PARTS, "agents"),
+    Listing("agents", "Show the agents and how to write one", _PARTS, "agents", "[name on|off]"),
     Listing("auto-mode-setup", "Draft the rules of auto mode for this project", _PROMPT, "auto_mode_setup"),
     Listing(
         "autocompact",
@@ -84,6 +90,13 @@ CATALOG: tuple[Listing, ...] = (
     Listing("clear", "Begin a new conversation", _CONVERSATION, "clear", "[name]", ("reset", "new")),
     Listing("color", "Mark the session with a color", _SCREEN, "color", "[color|default]", choices=_COLORS),
     Listing("compact", "Replace the conversation by a summary", _CONVERSATION, "compact", "[focus]"),
+    Listing(
+        "compacted",
+        "Show what the last compaction dropped and kept",
+        _CONVERSATION,
+        "compacted",
+        at_once=True,
+    ),
     Listing(
         "config",
         "Look at settings or change them",
@@ -193,6 +206,7 @@ CATALOG: tuple[Listing, ...] = (
     Listing("reload-plugins", "Read plugins again", _PARTS, "reload", "[--force]"),
     Listing("reload-skills", "Read skills and commands again", _PARTS, "reload"),
     Listing("remote-control", "Share this session", _NOTICE, "remote_control", aliases=("rc",), yields=True),
+    Listing("remove-dir", "Leave a folder that was added", _FOLDERS, "remove_folder", "<path>"),
     Listing("rename", "Name the conversation", _CONVERSATION, "rename", "[name]", at_once=True),
     Listing(
         "resume",
@@ -237,7 +251,13 @@ CATALOG: tuple[Listing, ...] = (
     ),
     Listing("setup-bedrock", "Show how to use Amazon Bedrock", _NOTICE, "bedrock", hidden=True),
     Listing("setup-vertex", "Show how to use Google Vertex AI", _NOTICE, "vertex", hidden=True),
-    Listing("skills", "Show the skills and what they cost", _PARTS, "skills"),
+    Listing(
+        "skills",
+        "Show the skills and what they cost",
+        _PARTS,
+        "skills",
+        "[name on|name-only|user-invocable-only|off]",
+    ),
     Listing("status", "Show version, model, login and settings", _REPORT, "status", at_once=True),
     Listing("statusline", "Have a status line written", _PROMPT, "status_line", "[what it should show]"),
     Listing("stop", "Stop the attached background session", _NOTICE, "stop"),

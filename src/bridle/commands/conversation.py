@@ -3,12 +3,13 @@
 from msgspec.structs import replace
 
 from bridle.commands.context import CommandContext
+from bridle.engine.session_worktree import SessionWorktree
 from bridle.sessions import keeping, listing
 from bridle.sessions import resume as resuming
 from bridle.sessions.session import Session
 from bridle.sessions.store import begin, transcript_path
 from bridle.types.command import Resets
-from bridle.types.errors import SessionError
+from bridle.types.errors import SessionError, ToolError
 from bridle.types.event import ConversationReset, SessionNamed
 from bridle.types.hook_outcome import EndReason, StartSource
 from bridle.types.workspace import FileStates
@@ -27,11 +28,12 @@ async def move(wanted: Resets, context: CommandContext, *, prompt_uuid: str | No
         return "This is that conversation."
     ending: EndReason = "clear" if wanted.trigger == "clear" else "resume"
     beginning: StartSource = "clear" if wanted.trigger == "clear" else "resume"
-    other = _open(wanted, context)
+    path, other = _open(wanted, context)
     await context.hooks.say_goodbye(ending)
     before = session.id
     session.become(other)
-    _follow(context, before)
+    _follow(context, before, path)
+    place = _go_to_worktree(context)
     context.runtime.channel.emit(
         ConversationReset(
             before=before, session_id=session.id, trigger=wanted.trigger, prompt_uuid=prompt_uuid
@@ -40,7 +42,7 @@ async def move(wanted: Resets, context: CommandContext, *, prompt_uuid: str | No
     if wanted.name is not None:
         name_session(wanted.name, context)
     await context.hooks.greet(beginning)
-    return "" if wanted.session_id is None else f"Going on with {_titled(context)}."
+    return "" if wanted.session_id is None else f"Going on with {_titled(context)}.{place}"
 
 
 def name_session(name: str, context: CommandContext) -> str:
@@ -52,30 +54,53 @@ def name_session(name: str, context: CommandContext) -> str:
     return title
 
 
-def _open(wanted: Resets, context: CommandContext) -> Session:
+def _open(wanted: Resets, context: CommandContext) -> tuple[str, Session]:
+    """The file of the conversation, and the conversation."""
     place = context.place
     if wanted.session_id is None:
-        return begin(place)
+        fresh = begin(place)
+        return transcript_path(fresh.id, place.cwd, place.env), fresh
     if (path := listing.locate(wanted.session_id, place.env)) is None:
         raise SessionError(f"There is no conversation {wanted.session_id}: /resume lists those there are.")
-    return resuming.resume(path, place)
+    return path, resuming.resume(path, place)
 
 
-def _follow(context: CommandContext, before: str) -> None:
+def _follow(context: CommandContext, before: str, path: str) -> None:
     """Bring what knows the old conversation by its id up to the new one."""
-    session, place = context.session, context.place
-    path = transcript_path(session.id, place.cwd, place.env) if place.persist else None
-    asking = context.runtime.asking
+    session, runtime = context.session, context.runtime
+    kept = context.place.persist
+    asking = runtime.asking
     user = None if asking.user_id is None else asking.user_id.replace(before, session.id)
     context.server.change(
-        transcript=path,
+        transcript=path if kept else None,
+        storage=path.removesuffix(".jsonl") if kept else runtime.storage.replace(before, session.id),
+        earlier=tuple(dict.fromkeys((*runtime.earlier, runtime.storage))),
         asking=replace(asking, user_id=user),
         checkpoints=context.open_checkpoints(),
     )
-    context.hooks.move(path or "")
+    context.hooks.move(path if kept else "")
     workspace = context.workspace
     workspace.files = FileStates()
     workspace.todos = []
+    if runtime.beside is not None:
+        runtime.beside.follow()
+
+
+def _go_to_worktree(context: CommandContext) -> str:
+    """Move to the work tree in which the conversation was left; what the user should know of that."""
+    session = context.session
+    if session.worktree is None:
+        return ""
+    try:
+        visit = SessionWorktree(context.runtime, session).go_on_in(session.worktree)
+    except ToolError as error:
+        return f" It was in a work tree and goes on in {context.workspace.cwd} now: {error}"
+    if visit is None:
+        return ""
+    session.say_user(
+        f"<system-reminder>\nThe session works in {visit.path} now.\n</system-reminder>", meta=True
+    )
+    return f" It works in {visit.path}."
 
 
 def _titled(context: CommandContext) -> str:

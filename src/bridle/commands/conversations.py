@@ -5,9 +5,10 @@ import asyncio
 from bridle.commands.context import CommandContext
 from bridle.commands.conversation import name_session
 from bridle.commands.side_questions import ask_aside
-from bridle.context.ledger import to_note
-from bridle.engine.compact import Compaction, CompactionFailed
+from bridle.engine import heeding
+from bridle.engine.compact import CompactionFailed
 from bridle.engine.compact import compact as compact_now
+from bridle.engine.compact_report import Compacted, last_compaction
 from bridle.engine.turn import Turn
 from bridle.sessions import keeping
 from bridle.sessions.listing import SessionInfo, list_sessions
@@ -44,9 +45,24 @@ async def compact(arguments: str, context: CommandContext) -> CommandResult:
         done = await compact_now(turn, trigger="manual", focus=arguments, in_turn=False)
     except CompactionFailed as failure:
         return Says(f"The conversation was not compacted: {failure}", is_error=True)
-    runtime.channel.emit(CommandSaid(_report(done)))
+    report = Compacted(
+        trigger="manual",
+        tokens_before=done.tokens_before,
+        tokens_after=done.tokens_after,
+        dropped=done.dropped,
+        summary=done.summary,
+    )
+    runtime.channel.emit(CommandSaid(report_text(report)))
     # Hosts expect the result of this command to be empty: its output is a line of its own.
     return Says()
+
+
+async def compacted(arguments: str, context: CommandContext) -> CommandResult:
+    """What the last compaction dropped, and what it kept in its place."""
+    del arguments
+    if (last := last_compaction(context.session)) is None:
+        return Says("This conversation was not compacted.")
+    return Shows(view="compacted", text=f"{report_text(last)}\n\n{last.summary}")
 
 
 async def uncompact(arguments: str, context: CommandContext) -> CommandResult:
@@ -69,12 +85,12 @@ async def pin(arguments: str, context: CommandContext) -> CommandResult:
     if word == "remove":
         if (found := ledger.find(rest.strip())) is None:
             raise UsageError(f"There is no pin {rest.strip() or '(none named)'}: /pin list shows their ids.")
-        _keep(ledger.less(found.id), context)
+        heeding.unpin(context.session, found.id)
         return Says(f"No longer kept: {found.text}")
     text = rest.strip() if word == "add" else arguments
     if not text:
         raise UsageError("Say what to keep: /pin <text>.")
-    _keep(ledger.plus(text), context)
+    heeding.pin(context.session, text)
     return Says(f"Kept through every compaction: {text}")
 
 
@@ -152,11 +168,13 @@ def find_session(wanted: str, context: CommandContext) -> str:
     raise SessionError(f"No conversation fits “{wanted}”: /resume lists those there are.")
 
 
-def _report(done: Compaction) -> str:
+def report_text(done: Compacted) -> str:
     """What a compaction took out of the window, the costliest first."""
-    rows = [f"  {gone.count:,} {gone.kind}: {gone.tokens:,} tokens" for gone in done.dropped[:_MOST_KINDS]]
-    first = f"Compacted {done.tokens_before:,} tokens to {done.tokens_after:,}; /uncompact takes it back."
-    return "\n".join((first, *(["Dropped:", *rows] if rows else [])))
+    left = "" if done.tokens_after is None else f" to {done.tokens_after:,}"
+    first = f"Compacted {done.tokens_before:,} tokens{left}."
+    rows = [f"- {gone.count:,} {gone.kind}: {gone.tokens:,} tokens" for gone in done.dropped[:_MOST_KINDS]]
+    parts = [first, *(["Dropped:\n\n" + "\n".join(rows)] if rows else [])]
+    return "\n\n".join([*parts, "/compacted shows what it kept; /uncompact takes it back."])
 
 
 def _has_id(info: SessionInfo, text: str) -> bool:
@@ -177,11 +195,6 @@ def _sessions(found: list[SessionInfo], current: str) -> str:
         for info in found
     ]
     return "\n".join(rows) or "No conversation of this folder is kept."
-
-
-def _keep(ledger: Ledger, context: CommandContext) -> None:
-    context.session.swap(ledger=ledger)
-    context.session.note(to_note(ledger, context.session.id))
 
 
 def _pins(ledger: Ledger) -> str:

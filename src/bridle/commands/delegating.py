@@ -29,7 +29,8 @@ async def run_apart(asks: Asks, context: CommandContext) -> str:
         agent_type=asks.agent,
         model=asks.model,
         effort=asks.effort,
-        background=False,
+        background=asks.background,
+        rules=asks.rules,
     )
     return report_text(await delegate(delegation, context))
 

@@ -12,7 +12,7 @@ from bridle.engine.hearing import hear_expansion
 from bridle.engine.loop import record_prompt
 from bridle.engine.turn import Ending, Turn
 from bridle.providers import catalog
-from bridle.types.block import UserBlock, text_block
+from bridle.types.block import UserBlock, text_block, text_of
 from bridle.types.command import Asks, Command, CommandResult, Leaves, Resets, Says, Shows
 from bridle.types.errors import BridleError
 from bridle.types.event import CommandSaid, TurnStarted
@@ -36,6 +36,8 @@ class Entrance:
     async def interpret(self, prompt: Prompt) -> Prompt | Outcome:
         """The prompt that a command stands for, the outcome of one that does it all, or the prompt itself."""
         invocation = read_invocation(prompt, self._context.commands)
+        if invocation is None and await self._knows_more(prompt):
+            invocation = read_invocation(prompt, self._context.commands)
         if invocation is None:
             return prompt
         turn = Turn(self._context.session, prompt, self._context.runtime)
@@ -56,6 +58,16 @@ class Entrance:
         if text:
             context.runtime.channel.emit(CommandSaid(text, is_error))
         return turn.finish(Ending("command", text=text, is_error=is_error))
+
+    async def _knows_more(self, prompt: Prompt) -> bool:
+        """Whether the name could be that of a server's prompt or skill, once the servers have been heard."""
+        servers = self._context.runtime.servers
+        word = text_of(prompt.content).lstrip().partition(" ")[0]
+        if servers is None or not (word.startswith("/mcp__") or (word.startswith("/") and ":" in word)):
+            return False
+        await servers.settle()
+        await servers.listed()
+        return True
 
 
 async def run(invocation: Invocation, context: CommandContext) -> CommandResult:

@@ -1,6 +1,8 @@
 """Commands about where the session works."""
 
 import os.path
+from collections.abc import Mapping
+from typing import Literal
 
 from bridle.commands.context import CommandContext
 from bridle.host.git import current_branch
@@ -8,14 +10,50 @@ from bridle.types.command import CommandResult, Says
 from bridle.types.errors import UsageError
 from bridle.types.hook import CwdChanged, DirectoryAdded
 
+Destination = Literal["userSettings", "projectSettings", "localSettings"]
+
+_DESTINATIONS: Mapping[str, Destination] = {
+    "user": "userSettings",
+    "project": "projectSettings",
+    "local": "localSettings",
+}
+
 
 async def add_folder(arguments: str, context: CommandContext) -> CommandResult:
-    path = _folder(arguments, context, usage="/add-dir <path>")
-    workspace = context.workspace
-    if any(_is_inside(path, root) for root in workspace.roots):
+    """Work in one more folder: in this session, or with `--user`, `--project` or `--local` from now on."""
+    scope, named = _scope(arguments)
+    path = _folder(named, context, usage="/add-dir [--user|--project|--local] <path>")
+    known = any(_is_inside(path, root) for root in context.workspace.roots)
+    if known and scope is None:
         return Says(f"{path} is a working folder already.")
-    await _widen(path, context)
-    return Says(f"Working in {path} as well, for this session.")
+    if not known:
+        await _widen(path, context)
+    if scope is None:
+        return Says(f"Working in {path} as well, for this session.")
+    await _persist("addDirectories", path, _DESTINATIONS[scope], context)
+    return Says(f"Working in {path} as well, now and from now on.")
+
+
+async def remove_folder(arguments: str, context: CommandContext) -> CommandResult:
+    """Work no longer in a folder that was added; the one where the session began stays.
+
+    Raises:
+        UsageError: it is none of those folders.
+    """
+    if not arguments:
+        raise UsageError("Name a folder: /remove-dir <path>.")
+    workspace = context.workspace
+    path = workspace.resolve(arguments.strip("\"'"))
+    added = workspace.roots[1:]
+    if path not in added:
+        there = f"these were: {', '.join(added)}" if added else "none was"
+        raise UsageError(f"{path} was not added to this session; {there}.")
+    workspace.roots = (workspace.roots[0], *(root for root in added if root != path))
+    if context.runtime.servers is not None:
+        context.runtime.servers.roots_changed()
+    for destination in _kept_in(path, context):
+        await _persist("removeDirectories", path, destination, context)
+    return Says(f"No longer working in {path}.")
 
 
 async def change_folder(arguments: str, context: CommandContext) -> CommandResult:
@@ -33,6 +71,35 @@ async def change_folder(arguments: str, context: CommandContext) -> CommandResul
     if hooks.hears("CwdChanged") or hooks.hears("FileChanged"):
         await hooks.fire(CwdChanged(old_cwd=before, new_cwd=path))
     return Says(f"Going on in {path}.")
+
+
+async def _persist(
+    deed: Literal["addDirectories", "removeDirectories"],
+    path: str,
+    destination: Destination,
+    context: CommandContext,
+) -> None:
+    if context.runtime.persist is not None:
+        await context.runtime.persist({"type": deed, "directories": [path], "destination": destination})
+        context.settings.refresh()
+
+
+def _kept_in(path: str, context: CommandContext) -> list[Destination]:
+    """The settings files of the user that name a folder."""
+    found: list[Destination] = []
+    for layer in context.settings.config().layers:
+        permissions = layer.values.get("permissions")
+        named = permissions.get("additionalDirectories") if isinstance(permissions, dict) else None
+        places: list[Destination] = [each for each in _DESTINATIONS.values() if each == layer.source]
+        if places and isinstance(named, list) and path in map(context.workspace.resolve, named):
+            found += places
+    return found
+
+
+def _scope(arguments: str) -> tuple[str | None, str]:
+    first, _, rest = arguments.strip().partition(" ")
+    scope = first.removeprefix("--")
+    return (scope, rest.strip()) if first.startswith("--") and scope in _DESTINATIONS else (None, arguments)
 
 
 async def _widen(path: str, context: CommandContext) -> None:

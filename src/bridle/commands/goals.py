@@ -7,7 +7,7 @@ from bridle.engine.consult import consult_beside
 from bridle.hooks.handler import FunctionHook
 from bridle.hooks.judged import read_verdict
 from bridle.types.block import text_of
-from bridle.types.command import Asks, CommandResult, Says
+from bridle.types.command import Asks, CommandResult, Says, Shows
 from bridle.types.errors import BridleError
 from bridle.types.tool import Consultation
 
@@ -28,9 +28,9 @@ async def goal(arguments: str, context: CommandContext) -> CommandResult:
     kept = context.goal
     if not arguments:
         if kept.condition is None:
-            return Says("There is no goal. /goal <condition> works until it holds.")
+            return Shows(view="goal", text="There is no goal. /goal <condition> works until it holds.")
         missing = f" Missing at the last look: {kept.missing}" if kept.missing else ""
-        return Says(f"Goal: {kept.condition} (looked at {kept.checks} times).{missing}")
+        return Shows(view="goal", text=f"Goal: {kept.condition} (looked at {kept.checks} times).{missing}")
     if arguments.lower() in _ENDINGS:
         before = kept.clear()
         return Says("There was no goal." if before is None else f"No longer a goal: {before}")

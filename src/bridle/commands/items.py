@@ -1,14 +1,10 @@
 """The command that shows what single things in the conversation cost, and takes them out or holds them."""
 
-from typing import Literal
-
 from bridle.commands.context import CommandContext
 from bridle.context.items import Item
 from bridle.engine.items import drop_item, hold_item, list_items, release_item, stub_item
-from bridle.types.command import CommandResult, Says
+from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
-
-Deed = Literal["stub", "drop", "hold", "release"]
 
 _MOST_LISTED = 30
 _USAGE = "Use /items [all], or /items stub|drop|hold|release <id>; /items lists the ids."
@@ -21,7 +17,8 @@ async def items(arguments: str, context: CommandContext) -> CommandResult:
         UsageError: there is no such thing, or it cannot be changed like that.
     """
     if arguments in ("", "all"):
-        return Says(items_text(list_items(context.session), everything=arguments == "all"))
+        text = items_text(list_items(context.session), everything=arguments == "all")
+        return Shows(view="items", arguments=arguments, text=text)
     deed, _, wanted = arguments.partition(" ")
     item_id = wanted.strip()
     if not item_id:

@@ -1,5 +1,7 @@
 """Commands about the model: which one, how hard it thinks, how full its window may get."""
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -7,9 +9,11 @@ from bridle.commands.context import CommandContext
 from bridle.commands.saving import save
 from bridle.context.window import read_window
 from bridle.engine.switching import switch_model
-from bridle.providers import catalog
+from bridle.providers import catalog, gateway
+from bridle.providers.connect import check_vendor
+from bridle.providers.offers import Choice, is_available, offer
 from bridle.types.command import CommandResult, Says, Shows
-from bridle.types.errors import UsageError
+from bridle.types.errors import ConfigError, UsageError
 
 _ALIASES = ("default", "sonnet", "opus", "haiku", "fable", "opusplan")
 _KEPT_EFFORTS = ("low", "medium", "high", "xhigh")
@@ -29,12 +33,16 @@ class ModelChoice(Struct, frozen=True, kw_only=True):
     """USD per million tokens; 0 where nothing is known."""
     efforts: tuple[str, ...] = ()
     current: bool = False
+    label: str = ""
+    key: str = ""
+    """`missing` when there is no key for it."""
 
 
 async def model(arguments: str, context: CommandContext) -> CommandResult:
     """Choose the model; `s` behind it means for this session only."""
     words = arguments.split()
     if not words:
+        await gateway.refresh(context.env, helper=context.settings.config().settings.api_key_helper)
         return Shows(view="model", text=_models(context))
     session_only = len(words) > 1 and words[1] in ("s", "session", "--session")
     chosen = await choose_model(words[0], context, save_it=not session_only)
@@ -49,11 +57,15 @@ async def choose_model(name: str, context: CommandContext, *, save_it: bool) -> 
         UsageError: it may not be chosen, or a hook refuses.
         ConfigError: the settings cannot be written.
     """
-    config = context.settings.config()
-    allowed = config.settings.available_models
-    if allowed is not None and name != "default" and name not in allowed:
-        raise UsageError(f"{name} is not among availableModels: {', '.join(allowed)}.")
-    chosen = catalog.resolve(name, context.env, own=config.raw.get("bridleModels"))
+    choice = _choice_of(context)
+    if not is_available(name, choice):
+        allowed = ", ".join(choice.settings.available_models or ())
+        raise UsageError(f"{name} is not among availableModels: {allowed}.")
+    chosen = catalog.resolve(name, context.env, own=choice.own)
+    try:
+        check_vendor(chosen, context.env, choice.own)
+    except ConfigError as error:
+        raise UsageError(str(error)) from error
     await switch_model(context.session, context.runtime, chosen)
     if save_it:
         await save("model", None if name == "default" else name, context)
@@ -62,13 +74,12 @@ async def choose_model(name: str, context: CommandContext, *, save_it: bool) -> 
 
 
 def model_choices(context: CommandContext) -> tuple[ModelChoice, ...]:
-    """The models that are offered: aliases, the user's own, and the one in use."""
-    config, current = context.settings.config(), context.session.state.model
-    own = config.raw.get("bridleModels") or {}
-    names = config.settings.available_models or (*_ALIASES, *own, "offline")
-    found = [_choice(name, catalog.resolve(name, context.env, own=own), own, current) for name in names]
-    if not any(choice.current for choice in found):
-        found.append(_choice(current, current, own, current))
+    """The models that are offered: aliases, the user's own, those of a gateway, and the one in use."""
+    choice, current = _choice_of(context), context.session.state.model
+    names = [name for name in _names(choice) if is_available(name, choice)]
+    found = [_line(name, choice, current) for name in dict.fromkeys(names)]
+    if not any(each.current for each in found):
+        found.append(_line(current, choice, current))
     return tuple(found)
 
 
@@ -134,17 +145,37 @@ def complete(context: CommandContext) -> tuple[str, ...]:
     return tuple(choice.value for choice in model_choices(context))
 
 
-def _choice(value: str, name: str, own: dict[str, object], current: str) -> ModelChoice:
-    known = catalog.find(name, own)
+def _choice_of(context: CommandContext) -> Choice:
+    config = context.settings.config()
+    return Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=context.env)
+
+
+def _names(choice: Choice) -> Iterator[str]:
+    yield from _ALIASES
+    yield from choice.own
+    if extra := choice.env.get("ANTHROPIC_CUSTOM_MODEL_OPTION", "").strip():
+        yield extra
+    yield from gateway.known_models(choice.env)
+    if choice.settings.available_models is not None:
+        # Entries may be patterns, so what they cover is looked up.
+        yield from (name for name in choice.settings.available_models if "*" not in name)
+        yield from (model.id for model in catalog.listed())
+    yield "offline"
+
+
+def _line(value: str, choice: Choice, current: str) -> ModelChoice:
+    told = offer(value, choice)
     return ModelChoice(
         value=value,
-        model=name,
-        window=known.context_window,
-        max_output=known.max_output,
-        input_price=known.input_price,
-        output_price=known.output_price,
-        efforts=known.efforts,
-        current=name == current,
+        model=told.model,
+        window=told.window,
+        max_output=told.max_output,
+        input_price=told.input_price or 0.0,
+        output_price=told.output_price or 0.0,
+        efforts=told.efforts,
+        current=told.model == current,
+        label=told.label,
+        key=told.key,
     )
 
 
@@ -152,6 +183,7 @@ def _models(context: CommandContext) -> str:
     rows = [
         f"{'*' if each.current else ' '} {each.value:<12} {each.model:<28} {each.window:>9,} tokens"
         f"  ${each.input_price:g} in, ${each.output_price:g} out per million"
+        f"{', no key' if each.key == 'missing' else ''}"
         for each in model_choices(context)
     ]
     return "\n".join([f"The model is {context.session.state.model}.", *rows])

@@ -1,13 +1,24 @@
 """Commands about what a session is made of: servers, hooks, agents, skills, instructions, background work."""
 
+import asyncio
 import os.path
 import time
+from collections.abc import Sequence
 
 from bridle.commands.context import CommandContext
-from bridle.commands.facts.window import memory_files
-from bridle.commands.saving import save
+from bridle.commands.facts.extending import (
+    VISIBILITIES,
+    SkillFacts,
+    Visibility,
+    agent_facts,
+    hook_table,
+    skill_facts,
+)
+from bridle.commands.facts.memories import memory_places, takes_notes
+from bridle.commands.permissions import permissions
+from bridle.commands.saving import save, settings_file
+from bridle.config.edit import remove_value, set_value
 from bridle.context.tokens import estimate
-from bridle.hooks.table import from_layers
 from bridle.host.paths import config_home
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import McpError, UsageError
@@ -18,11 +29,22 @@ _OUTPUT_CHARS = 4_000
 
 
 async def agents(arguments: str, context: CommandContext) -> CommandResult:
-    del arguments
-    known = context.runtime.agents
-    rows = (
-        [f"{each.name} ({each.source}): {each.description}" for each in known.definitions()] if known else []
-    )
+    """Show the agents, or keep one from being started (`<name> off`) and let it again (`<name> on`)."""
+    match arguments.split():
+        case []:
+            pass
+        case [name, "on" | "off" as switch]:
+            if name not in {each.definition.name for each in agent_facts(context)}:
+                raise UsageError(f"There is no agent {name}: /agents lists those that are.")
+            change = f"deny Agent({name}) local" if switch == "off" else f"remove Agent({name})"
+            return await permissions(change, context)
+        case _:
+            raise UsageError("Use /agents, or /agents <name> on|off.")
+    rows = [
+        f"{each.definition.name} ({each.definition.source}, {each.tokens} tokens"
+        f"{', off' if each.denied else ''}): {each.definition.description}"
+        for each in agent_facts(context)
+    ]
     folder = os.path.join(config_home(context.env), "agents")
     advice = (
         f"An agent is a Markdown file in .claude/agents/ or {folder}: front matter with a name and a "
@@ -33,7 +55,7 @@ async def agents(arguments: str, context: CommandContext) -> CommandResult:
 
 async def hooks(arguments: str, context: CommandContext) -> CommandResult:
     del arguments
-    table = from_layers(context.settings.config().layers, trusted=context.trusted)
+    table = hook_table(context)
     lines: list[str] = []
     for entry in table.entries:
         objection = table.policy.objection(entry)
@@ -68,11 +90,9 @@ async def memory(arguments: str, context: CommandContext) -> CommandResult:
     if arguments in ("on", "off"):
         await save("autoMemoryEnabled", arguments == "on", context)
         return Says(f"Automatic memory is {arguments}.")
-    rows = [
-        f"{file.kind}: {file.path} ({estimate(file.text):,} tokens)" for file in memory_files(context.runtime)
-    ]
-    enabled = context.settings.config().settings.auto_memory_enabled is not False
-    rows.append(f"Automatic memory is {'on' if enabled else 'off'}.")
+    places = [each for each in await asyncio.to_thread(memory_places, context) if each.exists]
+    rows = [f"{each.name}: {each.path} ({estimate(each.text):,} tokens)" for each in places]
+    rows.append(f"Automatic memory is {'on' if takes_notes(context) else 'off'}.")
     if len(rows) == 1:
         rows.insert(0, "There are no instruction files; /init writes one.")
     return Shows(view="memory", text="\n".join(rows))
@@ -86,17 +106,21 @@ async def reload(arguments: str, context: CommandContext) -> CommandResult:
 
 
 async def skills(arguments: str, context: CommandContext) -> CommandResult:
-    del arguments
-    found = [each for each in context.commands.all() if each.source not in ("builtin", "mcp")]
-    rows = [
-        f"/{each.name} ({each.source}, {each.tokens} tokens): {each.description}"
-        for each in sorted(found, key=lambda each: -each.tokens)
-    ]
+    """Show the skills, or say who may use one: `<name> on|name-only|user-invocable-only|off`."""
+    facts = skill_facts(context)
+    match arguments.split():
+        case []:
+            pass
+        case [name, word] if word in VISIBILITIES:
+            return await _set_visibility(name, word, facts, context)
+        case _:
+            raise UsageError(f"Use /skills, or /skills <name> {'|'.join(VISIBILITIES)}.")
+    rows = [_skill(each) for each in sorted(facts, key=lambda each: -each.tokens)]
     return Shows(view="skills", text="\n".join(rows) or "There are no skills.")
 
 
 async def tasks(arguments: str, context: CommandContext) -> CommandResult:
-    """Show background work, the output of one job (`<id>`), or end one (`stop <id>`)."""
+    """Show background work, the output of one job (`<id>`), or end one (`stop <id>`) or all (`stop all`)."""
     words = arguments.split()
     if not words:
         jobs = context.workspace.jobs()
@@ -104,7 +128,11 @@ async def tasks(arguments: str, context: CommandContext) -> CommandResult:
     stops = words[0] == "stop"
     task_id = words[-1]
     if len(words) > 2 or (stops and len(words) != 2):
-        raise UsageError("Use /tasks, /tasks <id> or /tasks stop <id>.")
+        raise UsageError("Use /tasks, /tasks <id>, /tasks stop <id> or /tasks stop all.")
+    if words == ["stop", "all"]:
+        running = [job for job in context.workspace.jobs() if job.status == "running"]
+        stopped = [await context.workspace.tasks.stop(job.id) for job in running]
+        return Says("\n".join(map(_job, stopped)) or "Nothing runs in the background.")
     if (found := context.workspace.tasks.find(task_id)) is None:
         raise UsageError(f"There is no background work {task_id}: /tasks lists what there is.")
     if stops:
@@ -129,6 +157,30 @@ async def _look_after(action: str, name: str, known: McpServers) -> CommandResul
             failed = True
             lines.append(f"{each}: {error}")
     return Says("\n".join(lines), is_error=failed)
+
+
+async def _set_visibility(
+    name: str, word: Visibility, facts: Sequence[SkillFacts], context: CommandContext
+) -> CommandResult:
+    found = next((each for each in facts if each.name == name.removeprefix("/")), None)
+    if found is None:
+        raise UsageError(f"There is no skill {name}: /skills lists those that are.")
+    if found.locked:
+        raise UsageError(f"Your organisation decides who may use {found.name}.")
+    file = settings_file("user", context)
+    keys = ("skillOverrides", found.name)
+    if word == "on":
+        await asyncio.to_thread(remove_value, file, keys)
+    else:
+        await asyncio.to_thread(set_value, file, keys, word)
+    context.settings.refresh()
+    return Says(f"{found.name} is {word} now.")
+
+
+def _skill(facts: SkillFacts) -> str:
+    switch = "" if facts.visibility == "on" else f", {facts.visibility}"
+    owner = f" {facts.owner}" if facts.owner else ""
+    return f"/{facts.name} ({facts.source}{owner}, {facts.tokens} tokens{switch}): {facts.description[:250]}"
 
 
 def _server(state: ServerState) -> str:

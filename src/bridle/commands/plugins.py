@@ -3,17 +3,21 @@
 import asyncio
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from bridle.commands.context import CommandContext
-from bridle.extensions.plugins import installing, marketplaces
+from bridle.extensions.plugins import installing, marketplaces, removing
 from bridle.extensions.plugins.around import Around
+from bridle.extensions.plugins.favourites import favour, read_favourites
 from bridle.extensions.plugins.loading import Plugins, Wish, load_plugins, switches
-from bridle.extensions.plugins.names import Scope, parse_id
+from bridle.extensions.plugins.names import Scope
 from bridle.extensions.plugins.report import (
     MarketplaceReport,
     PluginReport,
     installed_plugins,
     known_marketplaces,
     offered_plugins,
+    plugin_named,
 )
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import lock
@@ -21,17 +25,21 @@ from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 
 _USE = (
-    "Use /plugin, /plugin install|uninstall|enable|disable|update <name@marketplace> [user|project|local], "
-    "or /plugin marketplace add|update|remove <source or name>."
+    "Use /plugin, /plugin list, /plugin install|uninstall|enable|disable|update <name@marketplace> "
+    "[user|project|local], /plugin install <name> --marketplace <source>, /plugin favourite <name> on|off, "
+    "/plugin marketplace list, add|update|remove <source or name>, or auto-update <name> on|off."
 )
 
 
 async def plugins(arguments: str, context: CommandContext) -> CommandResult:
     words = arguments.split()
-    if not words:
+    if words in ([], ["list"]):
         rows, _ = await asyncio.to_thread(plugin_rows, context)
         lines = [_line(row) for row in rows if row.installed]
         return Shows(view="plugins", text="\n".join(lines) or "No plugins are installed.")
+    if words == ["marketplace", "list"]:
+        _, markets = await asyncio.to_thread(plugin_rows, context)
+        return Says("\n".join(map(_market, markets)) or "No marketplaces are known.")
     said = await _do(words, context)
     context.settings.refresh()
     again = context.reload_extensions
@@ -48,7 +56,9 @@ def plugin_rows(context: CommandContext) -> tuple[list[PluginReport], tuple[Mark
     rows = list(installed_plugins(around, context.settings.config(), _loaded(context)))
     known = {row.id for row in rows}
     rows += [row for row in offered_plugins(around) if row.id not in known]
-    return rows, known_marketplaces(around)
+    liked = read_favourites(context.env)
+    rows = [replace(row, favourite=row.id in liked) for row in rows]
+    return sorted(rows, key=lambda row: not row.favourite), known_marketplaces(around)
 
 
 def around_of(context: CommandContext) -> Around:
@@ -78,8 +88,19 @@ async def _do(words: Sequence[str], context: CommandContext) -> str:
                 else f"{name} is up to date."
             )
         case ["marketplace", "remove", name]:
-            gone = await installing.remove_marketplace(around, name)
+            gone = await removing.remove_marketplace(around, name)
             return f"Removed the marketplace {name} and {len(gone)} plugins."
+        case ["marketplace", "auto-update", name, "on" | "off" as switch]:
+            await asyncio.to_thread(marketplaces.keep_current, around, name, on=switch == "on")
+            return f"{name} is {'kept' if switch == 'on' else 'not kept'} up to date."
+        case ["install", name, "--marketplace", source]:
+            async with lock(around.env):
+                found = await marketplaces.add(around, parse_source(source, cwd=around.cwd))
+            return await _change(around, "install", name if "@" in name else f"{name}@{found.name}", None)
+        case ["favourite" | "favorite", name, "on" | "off" as switch]:
+            plugin = str(plugin_named(name, around, installed="@" not in name))
+            await asyncio.to_thread(favour, around.env, plugin, on=switch == "on")
+            return f"{plugin} is {'a' if switch == 'on' else 'no'} favourite."
         case [action, name]:
             return await _change(around, action, name, None)
         case [action, name, "user" | "project" | "local" as scope]:
@@ -89,13 +110,13 @@ async def _do(words: Sequence[str], context: CommandContext) -> str:
 
 
 async def _change(around: Around, action: str, name: str, scope: Scope | None) -> str:
-    plugin = parse_id(name)
+    plugin = plugin_named(name, around, installed=action != "install")
     match action:
         case "install":
             changes = await installing.install(around, [plugin], scope=scope or "user")
             return f"Installed {', '.join(f'{each.plugin} {each.version}' for each in changes)}."
         case "uninstall" | "remove":
-            await installing.uninstall(around, plugin, scope=scope)
+            await removing.uninstall(around, plugin, scope=scope)
             return f"Removed {plugin}."
         case "enable" | "disable":
             on = action == "enable"
@@ -123,4 +144,12 @@ def _line(row: PluginReport) -> str:
     newer = f", {row.offered} is out" if row.offered else ""
     wrong = "".join(f"\n  ! {problem}" for problem in row.problems)
     brings = ", ".join(row.brings) or "nothing"
-    return f"{row.id} {row.version} ({row.scope}, {'on' if row.enabled else 'off'}{newer}): {brings}{wrong}"
+    star = "* " if row.favourite else ""
+    stand = f"{row.scope}, {'on' if row.enabled else 'off'}{newer}"
+    return f"{star}{row.id} {row.version} ({stand}): {brings}{wrong}"
+
+
+def _market(row: MarketplaceReport) -> str:
+    kept = ", kept up to date" if row.auto_update else ""
+    wrong = f"\n  ! {row.problem}" if row.problem else ""
+    return f"{row.name}: {row.plugins} plugins, from {row.source}{kept}{wrong}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from bridle.commands.context import CommandContext
 from bridle.commands.facts.doctor import Check, Scene, run_checks
 from bridle.commands.facts.status import status_facts
-from bridle.commands.facts.window import Breakdown, Item, context_breakdown, memory_files
+from bridle.commands.facts.window import Breakdown, context_breakdown, memory_files, skill_items
 from bridle.host.git_diff import TreeDiff, tree_diff
 from bridle.types.command import Command, CommandResult, Says, Shows
 from bridle.types.errors import UsageError
@@ -37,11 +37,7 @@ async def context(arguments: str, context: CommandContext) -> CommandResult:
 
 def breakdown_of(context: CommandContext) -> Breakdown:
     """What the next request of this session would carry."""
-    skills = [
-        Item(name=command.name, tokens=command.tokens, note=command.source)
-        for command in context.commands.all()
-        if command.tokens
-    ]
+    skills = skill_items(context.commands)
     return context_breakdown(
         context.session, context.runtime, memory=memory_files(context.runtime), skills=skills
     )

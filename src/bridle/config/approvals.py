@@ -12,7 +12,7 @@ from bridle.config.state import trust_root
 from bridle.host import paths
 from bridle.host.files import read_bytes
 
-Kind = Literal["mcp", "hook"]
+Kind = Literal["mcp", "hook", "import"]
 
 _LARGEST = 16 * 1024 * 1024
 
@@ -34,6 +34,13 @@ def is_approved(env: Mapping[str, str], project: str, *, kind: Kind, name: str, 
 def is_known(env: Mapping[str, str], project: str, *, kind: Kind, name: str) -> bool:
     """Whether the user has approved anything under this name in this project, however it was defined."""
     return name in _known(env, project, kind)
+
+
+def approved_names(env: Mapping[str, str], project: str, *, kind: Kind, definition: Any) -> frozenset[str]:
+    """Every name under which the user approved exactly this definition in this project."""
+    known = _known(env, project, kind)
+    wanted = digest(definition) if known else ""
+    return frozenset(name for name, given in known.items() if given == wanted)
 
 
 def approve(env: Mapping[str, str], project: str, *, kind: Kind, name: str, definition: Any) -> None:

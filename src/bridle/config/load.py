@@ -40,6 +40,7 @@ def load(
     setting_sources: tuple[str, ...] | None,
     managed_dir: str | None = None,
     trusted: bool | None = None,
+    parent: str | None = None,
 ) -> Config:
     """Read, check and merge all settings; what is wrong is left out and told in `problems`.
 
@@ -47,7 +48,8 @@ def load(
     said about the folder is looked up.
 
     Raises:
-        ConfigError: `flag` (the value of --settings) cannot be read, or a source has an unknown name.
+        ConfigError: `flag` (the value of --settings) or `parent` (that of --managed-settings) cannot be
+            read, or a source has an unknown name.
     """
     inputs = Inputs(
         home=paths.config_home(env),
@@ -55,6 +57,7 @@ def load(
         flag=flag,
         setting_sources=setting_sources,
         managed_dir=paths.managed_dir(sys.platform) if managed_dir is None else managed_dir,
+        parent=parent,
     )
     return _load(inputs, trusted=_trust(env, cwd) if trusted is None else lambda: trusted, previous=None)
 

@@ -1,6 +1,6 @@
 """The `sandbox` key: what shell commands may touch when the kernel watches them."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -63,11 +63,17 @@ class SignedRequests(Struct, frozen=True, kw_only=True):
     sigv4a: Refusal | None = None
 
 
+class AwsPair(Struct, frozen=True, kw_only=True, rename="camel"):
+    access_key_id_var: str
+    secret_access_key_var: str
+    session_token_var: str | None = None
+
+
 class SandboxCredentials(Struct, frozen=True, kw_only=True, rename="camel"):
     files: tuple[MaskedFile, ...] | None = None
     env_vars: tuple[MaskedVariable, ...] | None = None
     allow_plaintext_inject: bool | None = None
-    aws_pairs: tuple[dict[str, Any], ...] | None = None
+    aws_pairs: tuple[AwsPair, ...] | None = None
     sigv4: SignedRequests | None = None
 
 

@@ -8,15 +8,19 @@ from glob import glob, has_magic
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.config.load import Config
+from bridle.config.sandbox_credentials import read_credentials
+from bridle.config.sandbox_layers import collect, scope_of
+from bridle.config.sandbox_masking import Masking, set_up_masking
 from bridle.config.sandbox_schema import Sandbox as Settings
-from bridle.config.sandbox_schema import SandboxCredentials, SandboxNetwork
-from bridle.config.sources import Layer
+from bridle.config.sandbox_schema import SandboxNetwork
 from bridle.host.paths import bridle_dir, config_home, global_state_file
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
 from bridle.host.sandbox.confinement import Confinement, Walls
 from bridle.host.sandbox.linux import LinuxWalls, find_footing
+from bridle.host.sandbox.masking.wishes import Wishes
 from bridle.host.sandbox.policy import Network, Policy
 from bridle.host.sandbox.proxy import Gate, Proxy
 from bridle.host.sandbox.room import Room, close_room, open_room
@@ -33,6 +37,7 @@ class Wish(Struct, frozen=True, kw_only=True):
     """What the settings ask for, before anybody looked whether this machine can do it."""
 
     policy: Policy
+    masks: Wishes = Wishes()
     problems: tuple[str, ...] = ()
 
 
@@ -58,14 +63,25 @@ async def make_sandbox(
     for problem in wish.problems:
         warn(problem)
     room = open_room(env)
-    proxy = Proxy(Gate(wish.policy.network, ask, env=env)) if wish.policy.network.mode == "proxy" else None
-    walls = await _build(wish.policy, settings, room, platform, roots=roots, env=env, proxy=proxy, warn=warn)
+    tls = settings.network.tls_terminate if settings.network is not None else None
+    proxy: Proxy | None = None
+    masking: Masking | None = None
+    try:
+        masking = set_up_masking(wish.masks, tls, room=room, env=env, warn=warn)
+    except ConfigError as error:
+        walls: Walls | str = str(error)
+    else:
+        if wish.policy.network.mode == "proxy":
+            proxy = Proxy(Gate(wish.policy.network, ask, env=env), masking.interceptor)
+        walls = await _build(
+            wish, settings, room, platform, roots=roots, env=env, proxy=proxy, masking=masking, warn=warn
+        )
     if isinstance(walls, str):
         if settings.fail_if_unavailable:
             close_room(room)
             raise ConfigError(
                 f"The sandbox cannot be set up ({walls}): "
-                "install bubblewrap or set sandbox.failIfUnavailable to false."
+                "mend that, install bubblewrap, or set sandbox.failIfUnavailable to false."
             )
         warn(f"sandbox: none can be set up here, so commands will be refused: {walls}")
     elif walls.ports is None and proxy is not None:
@@ -79,13 +95,15 @@ async def make_sandbox(
         excluded=settings.excluded_commands or (),
         may_be_left=settings.allow_unsandboxed_commands is not False,
         ignored=settings.ignore_violations,
+        vault=masking.vault if masking is not None else None,
+        roots_file=masking.roots_file if masking is not None else None,
         on_close=lambda: close_room(room),
     )
 
 
 def sandbox_for_programs(config: Config, sandbox: Sandbox | None) -> Sandbox | None:
     """What hooks and stdio servers run in: the same boundary when any `sandbox.scope` is `all`, else none."""
-    return sandbox if any(_scope(layer) == "all" for layer in config.layers) else None
+    return sandbox if any(scope_of(layer) == "all" for layer in config.layers) else None
 
 
 def read_policy(config: Config, *, cwd: str, env: Mapping[str, str]) -> Wish:
@@ -93,8 +111,7 @@ def read_policy(config: Config, *, cwd: str, env: Mapping[str, str]) -> Wish:
     settings = config.settings.sandbox or Settings()
     filesystem = settings.filesystem
     paths = _Paths(config, cwd=cwd, env=env)
-    credentials = settings.credentials
-    variables = tuple(credentials.env_vars or ()) if credentials else ()
+    credentials = read_credentials(config, paths.resolved)
     managed_reads = filesystem is not None and filesystem.allow_managed_read_paths_only is True
     policy = Policy(
         writable=paths.listed("allowWrite"),
@@ -105,43 +122,40 @@ def read_policy(config: Config, *, cwd: str, env: Mapping[str, str]) -> Wish:
             bridle_dir(env),
             config.inputs.managed_dir,
         ),
-        unreadable=tuple(dict.fromkeys((*paths.listed("denyRead"), *paths.credentials()))),
+        unreadable=tuple(dict.fromkeys((*paths.listed("denyRead"), *credentials.hidden_files))),
         readable_again=paths.listed("allowRead", managed_only=managed_reads),
-        hidden_variables=tuple(variable.name for variable in variables),
+        hidden_variables=credentials.hidden_variables,
         network=_network(config, settings),
         filesystem=not (filesystem is not None and filesystem.disabled),
         weaker_nesting=settings.enable_weaker_nested_sandbox is True,
         apple_events=settings.allow_apple_events is True,
     )
-    return Wish(policy=policy, problems=tuple(_unsupported(settings, env)))
-
-
-def _unsupported(settings: Settings, env: Mapping[str, str]) -> Iterator[str]:
-    """A line for each key that asks for something bridle does not do, with what it does instead."""
-    credentials = settings.credentials or SandboxCredentials()
-    masked = [file.path for file in credentials.files or () if file.mode == "mask"]
-    masked += (variable.name for variable in credentials.env_vars or () if variable.mode == "mask")
-    for name in masked:
-        yield f"sandbox.credentials: masking is not supported, so {name} is hidden; set its mode to deny"
-    for key, value in (
-        ("allowPlaintextInject", credentials.allow_plaintext_inject),
-        ("awsPairs", credentials.aws_pairs),
-        ("sigv4", credentials.sigv4),
-    ):
-        if value:
-            yield f"sandbox.credentials.{key} has no effect, because nothing is masked; remove it"
-    if settings.network is not None and settings.network.tls_terminate is not None:
-        yield (
-            "sandbox.network.tlsTerminate is not supported: connections stay encrypted end to end; remove it"
-        )
+    problems = [*credentials.problems, *_without_effect(settings, credentials.wishes)]
     if problem := upstream_problem(env):
-        yield f"sandbox: {problem}"
+        problems.append(f"sandbox: {problem}")
+    return Wish(policy=policy, masks=credentials.wishes, problems=tuple(problems))
+
+
+def _without_effect(settings: Settings, masks: Wishes) -> Iterator[str]:
+    """A line for each thing that is asked for and cannot come about, with what to set for it."""
+    network = settings.network or SandboxNetwork()
+    if not masks.variables and not masks.files:
+        return
+    if network.tls_terminate is None and not masks.plaintext:
+        yield (
+            "sandbox.credentials: masked values are never put into requests, because the proxy cannot look "
+            "into them; set sandbox.network.tlsTerminate to {}"
+        )
+    if network.http_proxy_port is not None:
+        yield "sandbox.credentials: your own proxy at sandbox.network.httpProxyPort gets placeholders only"
+    if masks.files and settings.filesystem is not None and settings.filesystem.disabled:
+        yield "sandbox.credentials.files: nothing is masked while sandbox.filesystem.disabled is set"
 
 
 def _network(config: Config, settings: Settings) -> Network:
     given = settings.network or SandboxNetwork()
     managed_only = given.allow_managed_domains_only is True
-    allowed = [text for _, text in _collect(config, ("network", "allowedDomains"), managed_only=managed_only)]
+    allowed = [text for _, text in collect(config, ("network", "allowedDomains"), managed_only=managed_only)]
     # An empty list says that nothing is allowed; only a missing one leaves room for questions.
     closed = given.allowed_domains == ()
     strict = given.strict_allowlist is True or managed_only or closed
@@ -184,19 +198,13 @@ class _Paths:
         self._home = env.get("HOME") or os.path.expanduser("~")
 
     def listed(self, key: str, *, managed_only: bool = False) -> tuple[str, ...]:
-        found = _collect(self._config, ("filesystem", key), managed_only=managed_only)
+        found = collect(self._config, ("filesystem", key), managed_only=managed_only)
         writes = key.endswith("Write")
-        paths = [path for source, text in found for path in self._resolved(source, text, globs=not writes)]
+        paths = [path for source, text in found for path in self.resolved(source, text, globs=not writes)]
         return tuple(dict.fromkeys(paths))
 
-    def credentials(self) -> Iterator[str]:
-        """The files that hold credentials; a mask is not had, so they are hidden whatever their mode."""
-        for layer in self._config.layers:
-            for entry in _values(layer, ("credentials", "files")):
-                if isinstance(entry, dict) and isinstance(path := entry.get("path"), str):
-                    yield from self._resolved(layer.source, path, globs=True)
-
-    def _resolved(self, source: str, text: str, *, globs: bool) -> Iterator[str]:
+    def resolved(self, source: str, text: str, *, globs: bool = True) -> Iterator[str]:
+        """The paths that an entry means; wildcards mean what is there now."""
         plain = text.removesuffix("/**").rstrip("/") or "/"
         if plain == "~" or plain.startswith("~/"):
             plain = self._home + plain[1:]
@@ -208,32 +216,8 @@ class _Paths:
             yield from glob(path, recursive=True, include_hidden=True)
 
 
-def _collect(
-    config: Config, keys: tuple[str, ...], *, managed_only: bool = False
-) -> tuple[tuple[str, str], ...]:
-    """The texts of a list in all layers, each with its source."""
-    return tuple(
-        (layer.source, text)
-        for layer in config.layers
-        if layer.source == "policySettings" or not managed_only
-        for text in _values(layer, keys)
-    )
-
-
-def _values(layer: Layer, keys: tuple[str, ...]) -> tuple[Any, ...]:
-    values: Any = layer.values.get("sandbox")
-    for key in keys:
-        values = values.get(key) if isinstance(values, dict) else None
-    return tuple(values) if isinstance(values, list | tuple) else ()
-
-
-def _scope(layer: Layer) -> Any:
-    values = layer.values.get("sandbox")
-    return values.get("scope") if isinstance(values, dict) else None
-
-
 async def _build(
-    policy: Policy,
+    wish: Wish,
     settings: Settings,
     room: Room,
     platform: str,
@@ -241,12 +225,17 @@ async def _build(
     roots: Callable[[], tuple[str, ...]],
     env: Mapping[str, str],
     proxy: Proxy | None,
+    masking: Masking,
     warn: Callable[[str], None],
 ) -> Walls | str:
     """The walls, or why there are none."""
+    policy = wish.policy
     if platform == "darwin":
         if not os.access(PROGRAM, os.X_OK):
             return f"{PROGRAM} is missing"
+        # A profile cannot put another file in the place of one.
+        masked = tuple(file.path for file in wish.masks.files)
+        policy = replace(policy, unreadable=(*policy.unreadable, *masked))
         return SeatbeltWalls(policy, roots=roots, temporary=room.temporary, proxy=proxy)
     if platform != "linux":
         return f"there is none for {platform}"
@@ -268,4 +257,5 @@ async def _build(
         registry=os.path.join(bridle_dir(env), "sandbox"),
         proxy=proxy,
         bubblewrap=bubblewrap,
+        copies=masking.copies,
     )

@@ -44,11 +44,14 @@ class Inputs(Struct, frozen=True, kw_only=True):
     flag: str | None
     setting_sources: tuple[str, ...] | None
     managed_dir: str
+    parent: str | None = None
+    """What the program that started us wants to hold, as JSON."""
 
 
 def places(inputs: Inputs) -> tuple[Place, ...]:
     """Every file that may hold settings, lowest first, whether it exists or not."""
-    found = [*_own_places(inputs), *_flag_place(inputs), *_managed_places(inputs.managed_dir)]
+    managed = _managed_places(inputs.managed_dir)
+    found = [*_own_places(inputs), *_flag_place(inputs), *_parent_place(inputs, managed), *managed]
     # In the home directory the user's file and the project's are one, and it is the user's.
     first: dict[str, Place] = {}
     for place in found:
@@ -99,6 +102,17 @@ def _flag_place(inputs: Inputs) -> list[Place]:
     if inputs.flag.lstrip().startswith("{"):
         return [Place("flagSettings", INLINE, inputs.flag)]
     return [Place("flagSettings", os.path.join(inputs.cwd, os.path.expanduser(inputs.flag)))]
+
+
+def _parent_place(inputs: Inputs, managed: list[Place]) -> list[Place]:
+    """Below the machine's own policy, and cut to what it may say beside that."""
+    if inputs.parent is None:
+        return []
+    from bridle.config.parent import PARENT, from_parent
+
+    machine = [layer.values for place in managed if (layer := read(place)[0]) is not None]
+    holds = from_parent(inputs.parent, machine)
+    return [] if holds is None else [Place("policySettings", PARENT, holds)]
 
 
 def _managed_places(folder: str) -> list[Place]:

@@ -26,8 +26,11 @@ class SessionBriefing:
         git: GitSnapshot | None,
         on_load: Callable[[InstructionFile, LoadReason], None] | None = None,
         listings: Sequence[Callable[[], str | None]] = (),
+        is_small: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._inputs = inputs
+        self._is_small = is_small
+        """Whether a model has so small a window that it is told only what it must know."""
         self._listings = listings
         """What there is to choose from when a conversation begins, such as agents; None for nothing."""
         self._on_load = on_load
@@ -52,6 +55,7 @@ class SessionBriefing:
             git=self._git,
             on_load=self._on_load,
             listings=self._listings,
+            is_small=self._is_small,
         )
         other._loaded, other._seen = self._loaded, self._seen
         return other
@@ -68,6 +72,7 @@ class SessionBriefing:
             scope=self._scope if instructions else None,
             git=self._git if instructions else None,
             on_load=self._on_load,
+            is_small=self._is_small,
         )
         if instructions:
             other._loaded, other._seen = self._loaded, self._seen
@@ -81,8 +86,9 @@ class SessionBriefing:
     def system(self, model: str) -> tuple[TextBlock, ...]:
         if model not in self._prompts:
             environment = msgspec.structs.replace(self._inputs.environment, model=model)
+            minimal = self._inputs.minimal or self._is_small(model)
             self._prompts[model] = build_system(
-                msgspec.structs.replace(self._inputs, environment=environment)
+                msgspec.structs.replace(self._inputs, environment=environment, minimal=minimal)
             )
         return self._prompts[model]
 

@@ -62,11 +62,11 @@ def write_plan(path: str, text: str) -> None:
     write_atomic(path, text[:LARGEST_PLAN].encode(errors="replace"), mode=0o600)
 
 
-def full_reminder(path: str, *, exists: bool, extra: str | None = None) -> str:
-    """What holds while a plan is being made."""
+def full_reminder(path: str, *, exists: bool, workflow: str | None = None) -> str:
+    """What holds while a plan is being made; whoever brings a way of working replaces ours, not the rules."""
     state = "holds the plan so far: change it" if exists else "does not exist yet: create it"
-    own = f"\n\n{extra.strip()}" if extra and extra.strip() else ""
-    return f"{MARK}\n{_RULES.format(path=path, state=state)}{own}"
+    way = workflow.strip() if workflow and workflow.strip() else _WORKFLOW
+    return "\n".join((MARK, _RULES.format(path=path, state=state), "", way, "", _HANDING_IN))
 
 
 def sparse_reminder(path: str) -> str:
@@ -94,14 +94,15 @@ LEFT = "# Plan mode has ended"
 
 _RULES = """\
 Make no changes now: edit no file, run nothing that changes anything, whatever else you were told. The one \
-exception is the plan itself: {path} {state} with Write or Edit.
+exception is the plan itself: {path} {state} with Write or Edit."""
 
+_WORKFLOW = """\
 1. Understand: read the code that matters and ask the user (AskUserQuestion) where the request leaves a \
 choice.
 2. Plan: write into the file what will be done, in which files, in which order, and how it will be checked. \
 One way, \
-not a list of alternatives; short enough to be read, exact enough to be carried out.
-3. Hand it in: call ExitPlanMode. The user reads the file and decides. Do not ask for approval in any other \
-way.
+not a list of alternatives; short enough to be read, exact enough to be carried out."""
 
-End every turn with a question to the user or with ExitPlanMode."""
+_HANDING_IN = """\
+Hand the plan in with ExitPlanMode: the user reads the file and decides. Do not ask for approval in any \
+other way. End every turn with a question to the user or with ExitPlanMode."""

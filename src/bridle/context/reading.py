@@ -42,6 +42,7 @@ class Reading:
         self._files: list[InstructionFile] = []
         self._waiting: list[PathRule] = []
         self._problems: dict[str, None] = {}
+        self._outside: dict[str, None] = {}
 
     def result(self) -> Instructions:
         return Instructions(
@@ -49,6 +50,7 @@ class Reading:
             problems=tuple(self._problems),
             waiting=tuple(self._waiting),
             seen=frozenset(self._seen),
+            outside=tuple(self._outside),
         )
 
     def take(self, path: str, kind: Kind) -> None:
@@ -112,9 +114,13 @@ class Reading:
             real = os.path.realpath(path)
             if real in self._seen or self._excluded(path, real, file.kind):
                 continue
-            if not self._may_read(real, file.kind):
+            if not self._may_read(real, file.kind) and real not in self._scope.imports:
+                self._outside[real] = None
                 where = f"{one_line(file.path)} imports {one_line(path)}"
-                self.report(f"{where}, which is outside the project: copy or move it into the project.")
+                self.report(
+                    f"{where}, which is outside the project: copy it there, or agree when bridle asks at the "
+                    "terminal."
+                )
             elif hops > _HOPS:
                 self.report(f"{one_line(path)} is not imported: it is more than {_HOPS} imports deep.")
             else:

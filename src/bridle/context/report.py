@@ -34,7 +34,8 @@ def dropped(entries: Sequence[ConversationEntry], ratio: float) -> tuple[Dropped
         for block in blocks:
             kind = _kind(entry, block, tools)
             counts[kind] += 1
-            units[kind] += weigh_block(block)
+            # A report compares kinds with each other, and thousands of blocks are weighed for it at once.
+            units[kind] += weigh_block(block, len)
     rows = [Dropped(kind, counts[kind], round(weight * ratio)) for kind, weight in units.most_common()]
     return tuple(rows[:_MOST_ROWS])
 

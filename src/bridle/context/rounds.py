@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bridle.context.text_units import text_units
 from bridle.context.tokens import weigh_block
 from bridle.types.entry import ConversationEntry
 
@@ -73,5 +74,7 @@ def weight(entries: Sequence[ConversationEntry]) -> int:
         if entry["type"] == "system":
             continue
         content = entry["message"]["content"]
-        total += len(content) if isinstance(content, str) else sum(weigh_block(block) for block in content)
+        total += (
+            text_units(content) if isinstance(content, str) else sum(weigh_block(block) for block in content)
+        )
     return total

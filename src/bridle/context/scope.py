@@ -48,6 +48,8 @@ class Instructions(Struct, frozen=True, kw_only=True):
     waiting: tuple[PathRule, ...] = ()
     seen: frozenset[str] = frozenset()
     """Every file that was looked into, links followed; it is not looked into again."""
+    outside: tuple[str, ...] = ()
+    """Files outside the project that it imports and that nobody has agreed to, links followed."""
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -63,6 +65,8 @@ class Scope(Struct, frozen=True, kw_only=True):
     sources: frozenset[str] = ALL_SOURCES
     excludes: tuple[str, ...] = ()
     extra_dirs: tuple[str, ...] = ()
+    imports: frozenset[str] = frozenset()
+    """Files outside the project that it may import, because the user has agreed."""
     enabled: bool = True
 
 
@@ -75,6 +79,7 @@ def open_scope(
     sources: frozenset[str] = ALL_SOURCES,
     excludes: tuple[str, ...] = (),
     extra_dirs: tuple[str, ...] = (),
+    imports: frozenset[str] = frozenset(),
 ) -> Scope:
     """The scope of a session in `cwd`, with the environment variables that narrow or widen it applied."""
     switches = read_switches(env)
@@ -90,6 +95,7 @@ def open_scope(
         sources=sources,
         excludes=excludes,
         extra_dirs=tuple(map(os.path.realpath, extra_dirs)) if switches.extra_directories else (),
+        imports=imports,
         enabled=switches.instructions,
     )
 

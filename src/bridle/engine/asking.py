@@ -42,7 +42,9 @@ async def answer_to(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer:
 
 async def _hear(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer | None:
     """What hooks answer in a person's place; where no stand-in will do, only a refusal counts."""
-    event = PermissionRequest(tool=tool.name, input=call.input, suggestions=doubt.suggestions)
+    event = PermissionRequest(
+        tool=tool.name, input=call.input, suggestions=doubt.suggestions, mcp_server=tool.server
+    )
     said = await turn.runtime.hooks.fire(event)
     match said.decision:
         case Deny(reason=reason):
@@ -75,4 +77,5 @@ def _question(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> PermissionQuest
         else doubt.suggestions,
         blocked_path=doubt.blocked_path,
         parts=doubt.parts,
+        server=tool.server,
     )

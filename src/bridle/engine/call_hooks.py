@@ -26,7 +26,9 @@ async def hear_call(call: Call, tool: Tool, turn: Turn) -> HookOutcome:
     """The third phase: what hooks say before the call; one that stops the turn lets the call run first."""
     if not turn.runtime.hooks.hears("PreToolUse"):
         return NOTHING_SAID
-    said = await turn.runtime.hooks.fire(PreToolUse(tool=tool.name, input=call.input, call_id=call.id))
+    said = await turn.runtime.hooks.fire(
+        PreToolUse(tool=tool.name, input=call.input, call_id=call.id, mcp_server=tool.server)
+    )
     _stop(turn, said)
     return said
 
@@ -53,6 +55,7 @@ async def hear_result(
             call_id=call.id,
             response=output.data,
             duration_ms=round(seconds * 1000),
+            mcp_server=tool.server,
         )
     )
     _stop(turn, said)
@@ -93,13 +96,16 @@ async def hear_task(turn: Turn, task: ListedTask) -> str | None:
     kind = TaskCreated if task.moment == "created" else TaskCompleted
     if not turn.runtime.hooks.hears(kind.__name__):
         return None
+    # With the first task comes what only teams need.
+    from bridle.engine.teams.team import team_name
+
     said = await turn.runtime.hooks.fire(
         kind(
             task_id=task.id,
             task_subject=task.subject,
             task_description=task.description,
             teammate_name=task.owner,
-            team_name=task.team,
+            team_name=task.team or team_name(turn.runtime.env, turn.session.id),
         )
     )
     return said.block or said.stop
@@ -110,7 +116,13 @@ async def hear_denial(call: Call, tool: Tool, turn: Turn, denied: Deny) -> bool:
     if not turn.runtime.hooks.hears("PermissionDenied"):
         return False
     said = await turn.runtime.hooks.fire(
-        PermissionDenied(tool=tool.name, input=call.input, call_id=call.id, reason=denied.reason)
+        PermissionDenied(
+            tool=tool.name,
+            input=call.input,
+            call_id=call.id,
+            reason=denied.reason,
+            mcp_server=tool.server,
+        )
     )
     return said.retry
 
@@ -123,6 +135,7 @@ def _failure(call: Call, tool: Tool, error: str, *, interrupted: bool, seconds: 
         error=error,
         is_interrupt=interrupted,
         duration_ms=round(seconds * 1000),
+        mcp_server=tool.server,
     )
 
 

@@ -1,6 +1,7 @@
 """Runs the calls of one answer: together where that is safe, else alone, each with exactly one result."""
 
 import asyncio
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from bridle.engine.call import Call, PutOff, Settled, failure
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from bridle.types.hook import BatchCall
 
 _CANCELS_SIBLINGS = "Bash"
+_STARTS_AGENTS = "Agent"
 
 
 class _Job:
@@ -50,6 +52,13 @@ class CallQueue:
 
     def __len__(self) -> int:
         return len(self._jobs)
+
+    def expect(self, name: str) -> None:
+        """Load what a call needs while the model still writes its input."""
+        import_module("bridle.engine.dispatch")
+        tool = self._turn.runtime.toolbox.find(name)
+        if tool is not None and tool.name == _STARTS_AGENTS and self._turn.runtime.agents is not None:
+            import_module("bridle.engine.agents.start")
 
     def add(self, block: ToolUseBlock, *, flaw: str | None, source: str) -> None:
         """Queue the call of a complete block; `source` is the transcript entry that holds it."""

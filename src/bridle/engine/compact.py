@@ -155,7 +155,7 @@ def _from_notes(turn: Turn, trigger: Trigger, focus: str, cut: _Cut) -> _Summary
     notes = turn.runtime.notes
     if notes is None or trigger != "auto" or focus or cut.partly:
         return None
-    known = notes.standing(turn.session)
+    known = notes.standing(turn.session, turn.runtime.storage)
     if known is None:
         return None
     at = next((i for i, entry in enumerate(turn.session.entries) if entry["uuid"] == known.up_to), None)
@@ -287,7 +287,9 @@ def _replace(
 
 def _sources(turn: Turn) -> tuple[Callable[[], str | None], ...]:
     path = plan_file(turn.session, turn.runtime)
-    return (*turn.runtime.restore, lambda: restored_plan(path), lambda: plan_rules(turn))
+    skills = turn.runtime.skills
+    used = () if skills is None else (lambda: skills.restored(turn.session),)
+    return (*turn.runtime.restore, *used, lambda: restored_plan(path), lambda: plan_rules(turn))
 
 
 async def _tell_hooks(turn: Turn, trigger: Trigger, summary: str) -> None:

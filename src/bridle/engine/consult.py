@@ -1,12 +1,14 @@
 """The door for model calls on the side: counted, budgeted, never part of the conversation."""
 
+from collections.abc import Sequence
+
 from bridle.engine.guards import is_overspent
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn, record_spend
 from bridle.sessions.session import Session
 from bridle.types.block import AssistantMessage, text_block
 from bridle.types.errors import ProviderError, ToolError
-from bridle.types.history import History
+from bridle.types.history import History, SentMessage
 from bridle.types.model import Completed, ModelRequest, Thinking
 from bridle.types.tool import Consultation
 from bridle.types.usage import Usage
@@ -23,9 +25,16 @@ async def consult(turn: Turn, question: Consultation) -> AssistantMessage:
 
 
 async def consult_beside(
-    session: Session, runtime: Runtime, question: Consultation, *, model: str
+    session: Session,
+    runtime: Runtime,
+    question: Consultation,
+    *,
+    model: str,
+    before: Sequence[SentMessage] = (),
 ) -> AssistantMessage:
     """The same where no turn may be running; the role of the question does not count.
+
+    `before` is what was said until then in a conversation that is not that of the session.
 
     Raises:
         ToolError: the model could not be asked.
@@ -35,7 +44,7 @@ async def consult_beside(
     request = ModelRequest(
         model=model,
         system=(text_block(question.system),) if question.system else (),
-        history=History.of({"role": "user", "content": question.prompt}),
+        history=History.of(*before, {"role": "user", "content": question.prompt}),
         tools=question.tools,
         max_tokens=question.max_tokens,
         thinking=Thinking("disabled"),

@@ -1,7 +1,9 @@
 """One tool call through its six phases: schema, semantics, pre hook, permission, run, post hook."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -26,10 +28,13 @@ from bridle.types.checkpoint import Changes
 from bridle.types.errors import ToolError
 from bridle.types.event import ToolProgressed
 from bridle.types.hook_outcome import HookOutcome
+from bridle.types.message import Messages
 from bridle.types.skill import SkillUse
 from bridle.types.tool import Delegate, Planning, Tool, ToolContext, Worktrees
 
 __all__ = ["Call", "dispatch", "is_parallel"]
+
+_SHELLS = ("Bash", "Monitor")
 
 
 async def dispatch(call: Call, turn: Turn, *, is_alone: Callable[[], Awaitable[bool]]) -> Settled | PutOff:
@@ -72,11 +77,15 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
     """The last two phases."""
     runtime, call = turn.runtime, passage.call
     context = msgspec.structs.replace(
-        context, approved=approvals(passage.case), changes=_changes(tool, passage.input, turn)
+        context,
+        approved=approvals(passage.case),
+        changes=_changes(tool, passage.input, turn),
+        env=await _environment(tool, turn),
     )
     before, began = runtime.workspace.cwd, runtime.clock()
     try:
-        output = await tool.run(passage.input, context)
+        async with _undisturbed(passage, turn):
+            output = await tool.run(passage.input, context)
     except asyncio.CancelledError:
         hear_interrupt(call, tool, turn, seconds=runtime.clock() - began)
         raise
@@ -94,14 +103,35 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
     beside = runtime.briefing.beside(passage.case.touched) if not output.is_error else None
     if runtime.skills is not None and not output.is_error:
         runtime.skills.touch(passage.case.touched)
+    if runtime.beside is not None and not output.is_error and passage.case.access.writes:
+        runtime.beside.touch(turn.session, passage.case.access.writes)
     more = (*loaded, *((beside,) if beside else ()))
     return Settled(output=output, context=(*said.context, *words, *more))
 
 
 def _changes(tool: Tool, input: Any, turn: Turn) -> Changes | None:
     """Who keeps what the call may change; a command that only reads changes nothing."""
-    reads = turn.runtime.checkpoints is not None and tool.name == "Bash" and only_reads(tool.subject(input))
-    return None if reads else turn.runtime.checkpoints
+    runtime = turn.runtime
+    if runtime.claims is not None and tool.name != "Bash":
+        return runtime.claims.open().changes(runtime.checkpoints)
+    reads = runtime.checkpoints is not None and tool.name == "Bash" and only_reads(tool.subject(input))
+    return None if reads else runtime.checkpoints
+
+
+async def _environment(tool: Tool, turn: Turn) -> Mapping[str, str]:
+    """The variables that a call's children see; commands have ports for their thread alone."""
+    claims, env = turn.runtime.claims, turn.runtime.env
+    return env if claims is None or tool.name not in _SHELLS else await claims.open().environment(env)
+
+
+def _undisturbed(passage: Passage, turn: Turn) -> AbstractAsyncContextManager[None]:
+    """Keeps other threads out of a repository while a command changes it."""
+    claims = turn.runtime.claims
+    return (
+        nullcontext()
+        if claims is None
+        else claims.open().serial_git(passage.case.reading, turn.runtime.workspace.cwd)
+    )
 
 
 def _find(call: Call, turn: Turn) -> Tool:
@@ -132,6 +162,8 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
         sandbox=runtime.sandbox,
         planning=_planning(tool, turn),
         worktrees=_worktrees(tool, turn),
+        messages=_messages(call, tool, turn),
+        **_beside(tool, turn),
         hides=hides(standing(turn)),
         delegate=delegate,
         use_skill=_use_skill(turn, delegate),
@@ -162,9 +194,41 @@ def _planning(tool: Tool, turn: Turn) -> Planning | None:
     return SessionPlanning(turn)
 
 
+def _beside(tool: Tool, turn: Turn) -> dict[str, Any]:
+    """What goes on beside the turns, for the tools that work with it."""
+    beside = turn.runtime.beside
+    match tool.name:
+        case "CronCreate" | "CronDelete" | "CronList" | "ScheduleWakeup" if beside is not None:
+            return {"schedules": beside.schedules()}
+        case "Monitor" if beside is not None:
+            return {"monitors": beside.monitors()}
+        case "LSP" if beside is not None:
+            return {"languages": beside.languages()}
+        case "PushNotification" | "SendUserFile":
+            from bridle.engine.announcing import announce
+
+            return {"announce": partial(announce, turn)}
+        case "EndConversation" if turn.session.agent_id is None:
+            return {"leave": turn.runtime.leave}
+        case "Sleep":
+            from bridle.engine.pausing import pause
+
+            return {"pause": partial(pause, turn)}
+        case _:
+            return {}
+
+
+def _messages(call: Call, tool: Tool, turn: Turn) -> Messages | None:
+    if tool.name not in ("SendMessage", "ListAgents") or turn.runtime.agents is None:
+        return None
+    from bridle.engine.teams.post import Post
+
+    return Post(turn.runtime.agents, turn, call_id=call.id)
+
+
 def _worktrees(tool: Tool, turn: Turn) -> Worktrees | None:
     if tool.name not in ("EnterWorktree", "ExitWorktree"):
         return None
     from bridle.engine.session_worktree import SessionWorktree
 
-    return SessionWorktree(turn.runtime)
+    return SessionWorktree(turn.runtime, turn.session)

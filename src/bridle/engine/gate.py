@@ -45,6 +45,9 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
     """
     case = _case(call, tool, input, turn, hook=hook)
     decision = turn.runtime.decide(case)
+    if tool.needs_person and isinstance(decision, Allow):
+        reason = f"{tool.name} wants somebody to agree to each call"
+        decision = Deny(reason, "mode") if case.mode == "dontAsk" else Ask(reason, needs_person=True)
     judge = turn.runtime.judge
     if isinstance(decision, Ask) and case.mode == "auto" and judge is not None and not decision.needs_person:
         decision = await judge(turn, case, decision)
@@ -147,7 +150,7 @@ def standing(turn: Turn) -> Standing:
         start=workspace.start,
         origins=workspace.origins,
         roots=workspace.roots,
-        readable=(runtime.storage, os.path.join(configuration, "plans")),
+        readable=(runtime.storage, *runtime.earlier, os.path.join(configuration, "plans")),
         own=_own(turn),
         home=runtime.env.get("HOME") or os.path.expanduser("~"),
         config_home=configuration,

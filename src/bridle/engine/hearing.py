@@ -12,7 +12,7 @@ from bridle.types.task import Task
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
-    from bridle.types.hook import BackgroundTask, BatchCall
+    from bridle.types.hook import BackgroundTask, BatchCall, SessionCron
 
 _MOST_STOP_BLOCKS = 8
 
@@ -88,8 +88,9 @@ async def hear_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
         return None
     from bridle.types.hook import Stop
 
+    jobs, crons = _running(turn), _crons(turn)
     said = await turn.runtime.hooks.fire(
-        Stop(active=blocks > 0, last_message=text, background_tasks=_running(turn), session_crons=())
+        Stop(active=blocks > 0, last_message=text, background_tasks=jobs, session_crons=crons)
     )
     if said.stop is not None:
         return Ending("stop_hook_prevented", text=text)
@@ -145,6 +146,14 @@ async def hear_display(turn: Turn, message_id: str, index: int, text: str) -> st
         MessageDisplay(turn_id=turn.id, message_id=message_id, index=index, final=True, delta=text)
     )
     return text if said.display_content is None else said.display_content
+
+
+def _crons(turn: Turn) -> list["SessionCron"]:
+    beside = turn.runtime.beside
+    return [
+        {"id": each.id, "schedule": each.cron, "recurring": each.recurring, "prompt": each.prompt}
+        for each in (() if beside is None else beside.scheduled())
+    ]
 
 
 def _running(turn: Turn) -> "list[BackgroundTask]":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from bridle.config.sources import Layer
 from bridle.types.hook_outcome import (
     NOTHING_SAID,
+    AgentStanding,
     AskHost,
     EndReason,
     HookOutcome,
@@ -15,6 +16,7 @@ from bridle.types.hook_outcome import (
 )
 
 if TYPE_CHECKING:
+    from bridle.engine.runtime import Runtime
     from bridle.engine.session_hooks import SessionHooks
     from bridle.hooks.handler import FunctionHook
     from bridle.types.hook import HookEvent
@@ -27,6 +29,7 @@ class HookDoor:
     def __init__(self, make: "Callable[[], SessionHooks]") -> None:
         self._make = make
         self._made: SessionHooks | None = None
+        self._parts: Callable[[], Runtime] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -36,7 +39,15 @@ class HookDoor:
         """What runs the hooks, made now if it was not there yet."""
         if self._made is None:
             self._made = self._make()
+            if self._parts is not None:
+                self._made.follow(self._parts)
         return self._made
+
+    def follow(self, parts: "Callable[[], Runtime]") -> None:
+        """Let hooks know the session by the parts that it has when an event happens, not by its first."""
+        self._parts = parts
+        if self._made is not None:
+            self._made.follow(parts)
 
     def hears(self, event: str) -> bool:
         return self._made is not None and self._made.hears(event)
@@ -55,12 +66,19 @@ class HookDoor:
         if self._made is not None:
             self._made.begin_turn(prompt_id)
 
-    def for_agent(self, agent_id: str, agent_type: str, *, workspace: "Workspace | None" = None) -> Hooks:
+    def for_agent(
+        self,
+        agent_id: str,
+        agent_type: str,
+        *,
+        workspace: "Workspace | None" = None,
+        standing: Callable[[], AgentStanding] | None = None,
+    ) -> Hooks:
         """An agent's view; hooks that come later do not reach an agent that began when there were none."""
         return (
             NoHooks()
             if self._made is None
-            else self._made.for_agent(agent_id, agent_type, workspace=workspace)
+            else self._made.for_agent(agent_id, agent_type, workspace=workspace, standing=standing)
         )
 
     def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:

@@ -37,7 +37,6 @@ class HookEffects:
         self._reload_skills = reload_skills
         self._wanted: tuple[str, ...] = ()
         """Files that hooks asked to watch, besides those that matchers name."""
-        self.title: str | None = None
         self._words: tuple[str, ...] = ()
         """For the model, with the next step."""
 
@@ -72,7 +71,6 @@ class HookEffects:
         self._watch.watch((*named, *self._wanted) if entries else ())
 
     def name_session(self, title: str) -> None:
-        self.title = title
         self._session.note({"type": "custom-title", "customTitle": title, "sessionId": self._session.id})
         self._channel.emit(SessionNamed(title))
 

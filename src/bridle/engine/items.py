@@ -1,12 +1,20 @@
 """Takes single things out of a conversation, or keeps them in it, as a person wishes."""
 
-from bridle.context.items import Item, items_of
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from bridle.context.items import Item, ItemKind, items_of
 from bridle.context.thinning import CLEARED
 from bridle.engine.runtime import Runtime
 from bridle.sessions.session import Session
 from bridle.sessions.shortening import shorten
+from bridle.types.block import text_block, text_of
 from bridle.types.errors import UsageError
 from bridle.types.ledger import HELD
+
+_MOST_SHOWN = 8_000
 
 
 def list_items(session: Session) -> tuple[Item, ...]:
@@ -14,6 +22,23 @@ def list_items(session: Session) -> tuple[Item, ...]:
     measured = session.state.measured
     ratio = measured.ratio if measured is not None else 0.25
     return items_of(session.entries, ratio, pinned=session.state.pinned_items)
+
+
+def item_text(session: Session, item: Item) -> str:
+    """What an item says, for looking at; long ones are cut."""
+    for entry in session.entries:
+        if entry["type"] == "system":
+            continue
+        content = entry["message"]["content"]
+        named = (
+            block
+            for block in ([text_block(content)] if isinstance(content, str) else content)
+            if item.id in (entry["uuid"], block.get("id"), block.get("tool_use_id"))
+        )
+        words = [each for block in named if (each := _words(block, item.kind)) is not None]
+        if words:
+            return "\n\n".join(words)[:_MOST_SHOWN]
+    return ""
 
 
 def stub_item(session: Session, runtime: Runtime, item_id: str) -> int:
@@ -74,6 +99,21 @@ def release_item(session: Session, item_id: str) -> None:
     if item_id not in session.state.pinned_items:
         raise UsageError(f"{item_id} is not held: /items lists what is.")
     _hold(session, session.state.pinned_items - {item_id})
+
+
+def _words(block: Mapping[str, Any], kind: ItemKind) -> str | None:
+    """The words of a block, if it is of this kind."""
+    match block:
+        case {"type": "tool_use", "input": input} if kind == "call":
+            return msgspec.json.format(msgspec.json.encode(input), indent=2).decode()
+        case {"type": "tool_result"} if kind == "result":
+            return text_of(block.get("content") or "")
+        case {"type": "thinking", "thinking": str(text)} if kind == "thinking":
+            return text
+        case {"type": "text", "text": str(text)} if kind in ("prompt", "answer", "reminder", "summary"):
+            return text
+        case _:
+            return None
 
 
 def _hold(session: Session, ids: frozenset[str]) -> None:

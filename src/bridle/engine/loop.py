@@ -19,7 +19,7 @@ from bridle.engine.settling import (
 from bridle.engine.step import StepEnd, take_step
 from bridle.engine.token_budget import token_nudge
 from bridle.engine.turn import Ending, Turn
-from bridle.engine.wording import NUDGE_EMPTY, NUDGE_REFUSED, RESUME_BROKEN, RESUME_CUT
+from bridle.engine.wording import DECLINED, NUDGE_EMPTY, NUDGE_REFUSED, RESUME_BROKEN, RESUME_CUT
 from bridle.sessions.deferred import deferred_call
 from bridle.sessions.session import Session
 from bridle.types.block import text_block, text_of
@@ -49,6 +49,9 @@ async def run_turn(session: Session, prompt: Prompt, runtime: Runtime) -> Outcom
         # Not ours to handle, but the turn still gets its result and every call its answer.
         turn.finish(settle_defect(turn, defect))
         raise
+    finally:
+        if runtime.claims is not None and runtime.claims.made is not None:
+            runtime.claims.made.end_turn()
     return turn.finish(ending)
 
 
@@ -151,6 +154,8 @@ async def _work(turn: Turn) -> Ending:
             refusals += 1
             turn.runtime.channel.emit(Noticed("The model declined; asking once more.", "notice"))
             _say_synthetic(turn, NUDGE_REFUSED)
+        elif step.stop_reason == "refusal" and not step.text.strip():
+            raise ProviderError(DECLINED, kind="invalid_request")
         elif shape is not None and (reason := shape.nudge()) is not None:
             _say_synthetic(turn, reason)
         elif not step.text.strip() and step.stop_reason != "refusal" and not nudges:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bridle.context.tokens import units_of
 from bridle.engine.runtime import ModelFacts
-from bridle.types.budget import Budgets, Charge, Payer
+from bridle.types.budget import Budgets, Charge, Limit, Payer, Scope
 from bridle.types.errors import OverBudget
 from bridle.types.history import History
 from bridle.types.model import Completed, ModelEvent, ModelRequest, Provider, Started
@@ -92,6 +92,11 @@ class MeteredProvider:
             if not settled:
                 # What the service had counted when it began was spent even if the answer was cut.
                 await asyncio.shield(self._settle(ledger, reservation, call, first))
+
+    def standing(self) -> list[tuple[Scope, Limit, Charge]]:
+        """Every limit, with what is used of it."""
+        ledger = self._ledger()
+        return [(scope, limit, ledger.used(scope, self._payer)) for scope, limit in self._budgets.items()]
 
     async def close(self) -> None:
         await self._inner.close()

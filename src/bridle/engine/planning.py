@@ -18,6 +18,7 @@ from bridle.types.block import text_of
 from bridle.types.event import ModeChanged
 from bridle.types.permission import Mode, PermissionUpdate
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Refused
+from bridle.types.turn import Prompt
 
 EXIT = "ExitPlanMode"
 ENTER = "EnterPlanMode"
@@ -27,6 +28,7 @@ PlanChoice = Literal["accept_edits", "ask_each", "clear_and_start", "keep_planni
 
 _MOST_PROMPTS = 20
 _LONGEST_PROMPT = 200
+_LONGEST_FEEDBACK = 10_000
 
 
 def plan_file(session: Session, runtime: Runtime) -> str:
@@ -131,32 +133,38 @@ class PlanAnswer(Struct, frozen=True, kw_only=True):
     answer: Answer
     next_prompt: str | None = None
     """Begin a new conversation with this."""
-    next_mode: Mode | None = None
+    next_updates: tuple[PermissionUpdate, ...] = ()
+    """What holds in that conversation: its mode, and rules for what the plan has to run."""
 
 
 def answer_plan(
     question: PermissionQuestion, choice: PlanChoice, *, feedback: str = "", modes: Sequence[Mode] = ()
 ) -> PlanAnswer:
     """What a front end answers when a person has chosen."""
-    updates: list[PermissionUpdate] = []
     loosest: Mode = "bypassPermissions" if "bypassPermissions" in modes else "acceptEdits"
     match choice:
         case "accept_edits" | "ask_each":
-            updates.append(_mode_update(loosest if choice == "accept_edits" else "default"))
-            return PlanAnswer(answer=Permitted(input=question.input, updates=tuple(updates)))
+            mode = _mode_update(loosest if choice == "accept_edits" else "default")
+            return PlanAnswer(answer=Permitted(input=question.input, updates=(mode,)))
         case "clear_and_start":
             plan = str(question.input.get("plan") or "")
+            rules = prompt_rules(_prompts(question.input.get("allowedPrompts")))
             return PlanAnswer(
                 answer=Refused(message="The user starts on the plan in a new conversation.", interrupt=True),
                 next_prompt=implementation_prompt(plan, str(question.input.get("planFilePath") or "")),
-                next_mode=loosest,
+                next_updates=(_mode_update(loosest), *(() if rules is None else (rules,))),
             )
         case "keep_planning":
-            words = feedback.strip()
-            said = (
-                f"The user wants the plan changed: {words}" if words else "The user wants to go on planning."
-            )
-            return PlanAnswer(answer=Refused(message=said))
+            words = feedback.strip()[:_LONGEST_FEEDBACK]
+            if words:
+                return PlanAnswer(answer=Refused(message=f"The user wants the plan changed: {words}"))
+            # Who gives no reason will say what they want next: the model has nothing to go on with.
+            return PlanAnswer(answer=Refused(message="The user wants to go on planning.", interrupt=True))
+
+
+async def start_afresh(session: Session, runtime: Runtime, chosen: PlanAnswer) -> None:
+    """Let hold what a person agreed to with a plan that is carried out in the next conversation."""
+    await grant(Turn(session, Prompt(content="", meta=True), runtime), chosen.next_updates)
 
 
 def implementation_prompt(plan: str, path: str = "") -> str:
@@ -165,10 +173,19 @@ def implementation_prompt(plan: str, path: str = "") -> str:
     return f"Implement the following plan:\n\n{plan}{where}"
 
 
+def _prompts(given: Any) -> list[Mapping[str, str]]:
+    """What a plan says it will have to run, as far as it can be read."""
+    return [
+        {"tool": str(each["tool"]), "prompt": str(each["prompt"])}
+        for each in (given if isinstance(given, list) else ())
+        if isinstance(each, dict) and "tool" in each and "prompt" in each
+    ]
+
+
 def _rules(turn: Turn) -> str:
     path = plan_file(turn.session, turn.runtime)
     return plans.full_reminder(
-        path, exists=os.path.exists(path), extra=turn.runtime.offer.plan_mode_instructions
+        path, exists=os.path.exists(path), workflow=turn.runtime.offer.plan_mode_instructions
     )
 
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from bridle.context.text_units import text_units
 from bridle.context.tokens import measure, units_of
 from bridle.engine.turn import Turn
 from bridle.types.block import AssistantMessage, SentMessage
@@ -52,7 +53,8 @@ def fixed_units(turn: Turn) -> int:
     if turn.fixed_units is None:
         system = turn.runtime.briefing.system(turn.model)
         tools = turn.runtime.toolbox.definitions()
-        turn.fixed_units = sum(len(block["text"]) for block in system) + len(msgspec.json.encode(tools))
+        told = msgspec.json.encode(tools).decode()
+        turn.fixed_units = sum(text_units(block["text"]) for block in system) + text_units(told)
     return turn.fixed_units
 
 

@@ -15,6 +15,8 @@ async def make_room(turn: Turn) -> Ending | None:
     What the model must be reminded of is said first.
     """
     _remind(turn)
+    if not turn.runtime.facts(turn.model).window_enforced:
+        return None
     window = turn.runtime.window(turn.model)
     tokens = _tokens(turn)
     if turn.steps == 0 and tokens > _WORTH_A_LOOK and turn.runtime.habits.allowed:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,8 @@ from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
     from bridle.engine.agents import Agents
+    from bridle.engine.beside import Beside
+    from bridle.engine.claims import Claims
     from bridle.engine.skills import SessionSkills
     from bridle.engine.structured import AnswerShape
     from bridle.sessions.session import Session
@@ -67,6 +69,10 @@ class Arrivals(Protocol):
         """This one has joined and waits no more."""
         ...
 
+    async def stirred(self) -> None:
+        """Return as soon as any prompt waits, also one that does not join."""
+        ...
+
 
 class NotesStanding(Struct, frozen=True):
     text: str
@@ -77,8 +83,8 @@ class NotesStanding(Struct, frozen=True):
 class Notes(Protocol):
     """What was written down about a session while it went on."""
 
-    def standing(self, session: "Session") -> NotesStanding | None:
-        """The notes if they can stand for the conversation up to an entry of it."""
+    def standing(self, session: "Session", storage: str) -> NotesStanding | None:
+        """The notes in the folder of a conversation, if they can stand for it up to one of its entries."""
         ...
 
 
@@ -102,6 +108,8 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     """What the engine must know of a model before it asks it anything."""
 
     context_window: int
+    window_enforced: bool = True
+    """False when the service is left to say that a conversation is too long."""
     max_output: int
     """The most that the model can write in one answer."""
     max_tokens: int
@@ -135,6 +143,30 @@ class Asking(Struct, frozen=True, kw_only=True):
     """A cap that the user set; answers that it cuts are continued but never escalated."""
 
 
+class Trees(Struct, frozen=True, kw_only=True):
+    """How new work trees are made."""
+
+    base: Literal["fresh", "head"] = "fresh"
+    """Where they begin: at the newest of the remote's main branch, or at the current commit."""
+    sparse: tuple[str, ...] = ()
+    """The only folders that are checked out, where any are named."""
+    links: tuple[str, ...] = ()
+    """Folders that they share with the main checkout."""
+
+
+class Claiming:
+    """What a thread has for itself alone; made with its first call, because most of it is never needed."""
+
+    def __init__(self, make: "Callable[[], Claims]") -> None:
+        self._make = make
+        self.made: Claims | None = None
+
+    def open(self) -> "Claims":
+        if self.made is None:
+            self.made = self._make()
+        return self.made
+
+
 class Runtime(Struct, frozen=True, kw_only=True):
     provider: Provider
     channel: Channel
@@ -145,6 +177,9 @@ class Runtime(Struct, frozen=True, kw_only=True):
     facts: Callable[[str], ModelFacts]
     asking: Asking
     storage: str
+    """The folder of what the conversation has put aside."""
+    earlier: tuple[str, ...] = ()
+    """The same of conversations that this program had before; work that began then still writes there."""
     env: Mapping[str, str] = {}
     hooks: Hooks = NoHooks()
     limits: Limits = Limits()
@@ -156,8 +191,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Whether the user has vouched for the folder."""
     modes: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
     """The modes that an answer may switch to."""
-    tree_links: tuple[str, ...] = ()
-    """Folders that new work trees share with the main checkout."""
+    trees: Trees = Trees()
+    """What the user wants of new work trees."""
     sandbox: Sandbox | None = None
     sandbox_allows: bool = True
     """Commands that run in the sandbox need no approval."""
@@ -189,6 +224,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """The shape that answers must have."""
     arrivals: Arrivals | None = None
     """Prompts that come while a turn runs and may join it."""
+    leave: Callable[[], None] | None = None
+    """Lets the session end after the turn that runs, where that can be."""
     attach: Callable[..., Awaitable[Prompt]] | None = None
     """Puts beside a prompt what it mentions, such as files: called with the turn and the prompt."""
     commands: "Commands | None" = None
@@ -199,10 +236,14 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Notices when the cached prefix is lost."""
     agents: "Agents | None" = None
     """Whom work can be handed to, where it can."""
+    claims: Claiming | None = None
+    """What this thread has for itself alone, where others may be in its way."""
     skills: "SessionSkills | None" = None
     """The skills of the session, where there are any."""
     plugins: "SessionPlugins | None" = None
     """The plugins of the session, where they can be."""
+    beside: "Beside | None" = None
+    """Schedules, monitors and language servers, where they can be."""
     styles: Callable[[], Sequence[str]] = lambda: ("default",)
     """The output styles that can be chosen."""
     clock: Callable[[], float] = time.monotonic

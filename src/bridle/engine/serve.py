@@ -10,7 +10,7 @@ from bridle.engine.loop import record_prompt, run_turn
 from bridle.engine.runtime import Runtime
 from bridle.engine.wording import task_notification
 from bridle.sessions.session import Session
-from bridle.tools.toolbox import JoinedToolbox
+from bridle.tools.toolbox import AliasedToolbox, JoinedToolbox
 from bridle.types.event import PromptMoved, PromptState, TaskEnded, TaskStarted
 from bridle.types.task import Task
 from bridle.types.tool import Tool
@@ -90,6 +90,12 @@ class Inbox:
         self._waiting.remove(prompt)
         self.joined.append(prompt)
 
+    async def stirred(self) -> None:
+        """Return as soon as any prompt waits, also one that does not join."""
+        while not self._waiting:
+            self._changed.clear()
+            await self._changed.wait()
+
     async def next(self) -> Prompt | None:
         """The next prompt, or None when the inbox is closed and empty."""
         while self._holds or not self._waiting:
@@ -121,8 +127,10 @@ class Server:
         self._turn: asyncio.Task[Outcome] | None = None
         self._begun = False
         self._stop_first = False
+        self._aliases: Mapping[str, str] | None = None
+        """Names that stand for other tools; None while nobody has given any."""
         self._ended = asyncio.Event()
-        self.runtime = msgspec.structs.replace(runtime, arrivals=inbox)
+        self.runtime = msgspec.structs.replace(runtime, arrivals=inbox, leave=inbox.close)
         """What turns work with; a change counts from the next turn on."""
         self.last: Outcome | None = None
         self.interpret: Interpret | None = None
@@ -130,10 +138,12 @@ class Server:
 
     async def serve(self, *, wait_for_tasks: float, say_waiting: Callable[[str], None]) -> None:
         """Run every prompt; then wait at most `wait_for_tasks` seconds for background jobs to report."""
+        if self.runtime.beside is not None:
+            await self.runtime.beside.begin()
         await self._serve_inbox()
         clock = self.runtime.clock
         deadline = clock() + wait_for_tasks
-        while running := [task for task in self.runtime.workspace.jobs() if task.status == "running"]:
+        while running := [task for task in self.runtime.workspace.jobs() if _is_awaited(task)]:
             left = deadline - clock()
             if left <= 0:
                 return
@@ -155,6 +165,12 @@ class Server:
         if self.runtime.shape is None:
             self.change(toolbox=JoinedToolbox(self.runtime.toolbox, self._shape_tools))
         self.change(shape=shape)
+
+    def alias_tools(self, aliases: Mapping[str, str]) -> None:
+        """Let calls of some names reach other tools from the next turn on."""
+        if self._aliases is None and aliases:
+            self.change(toolbox=AliasedToolbox(self.runtime.toolbox, lambda: self._aliases or {}))
+        self._aliases = aliases if aliases or self._aliases is not None else None
 
     def submit(self, prompt: Prompt) -> None:
         """Queue a prompt."""
@@ -212,6 +228,8 @@ class Server:
                 self._rest()
                 continue
             self._on_work()
+            if self.runtime.beside is not None:
+                self.runtime.beside.work()
             self._begun = False
             self._inbox.joined.clear()
             self._turn = asyncio.create_task(self._run(prompt))
@@ -230,6 +248,8 @@ class Server:
     def _rest(self) -> None:
         """Say that no turn is owed, unless an agent works whose end will begin one."""
         jobs = self.runtime.workspace.jobs()
+        if self.runtime.beside is not None and not len(self._inbox):
+            self.runtime.beside.rest()
         owed = any(task.kind == "local_agent" and task.status == "running" for task in jobs)
         if not len(self._inbox) and not owed:
             self._on_rest()
@@ -251,6 +271,11 @@ class Server:
     def _tell(self, uuid: str | None, state: PromptState) -> None:
         if uuid is not None:
             self.runtime.channel.emit(PromptMoved(uuid, state))
+
+
+def _is_awaited(task: Task) -> bool:
+    """Whether a job will have something to say; what plugins watch lasts as long as the session."""
+    return task.status == "running" and not (task.kind == "monitor" and not task.call_id)
 
 
 def _most_result(env: Mapping[str, str]) -> int:
@@ -277,11 +302,13 @@ def _notification(task: Task, *, most: int) -> str:
     status = "stopped" if task.status == "killed" else task.status
     if task.kind == "local_agent":
         return _agent_notification(task, status, most)
+    what = "Monitor" if task.kind == "monitor" else "Background command"
     code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
     return task_notification(
         task_id=task.id,
         call_id=task.call_id,
         output_file=task.output_file,
         status=status,
-        summary=f'Background command "{task.description}" {status}{code}',
+        summary=f'{what} "{task.description}" {status}{code}',
+        result=task.error or task.result if task.kind == "monitor" else None,
     )

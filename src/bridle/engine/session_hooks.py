@@ -1,6 +1,7 @@
 """The hooks of one session: who listens, and what they run on."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.config.sources import Layer
+from bridle.engine.agent_hooks import AgentHooks
 from bridle.engine.hook_effects import HookEffects
 from bridle.engine.hook_models import ask_model, run_inspector
 from bridle.engine.hook_rules import covers
@@ -27,8 +29,10 @@ from bridle.hooks.payload import HookContext
 from bridle.hooks.runner import SESSION_END_SECONDS, HookRunner, Surroundings
 from bridle.hooks.table import Entry, Listeners, Table, from_host, from_host_request, from_layers
 from bridle.hooks.watching import Change, FileWatch
+from bridle.host.files import make_folders
 from bridle.host.reaper import Reaper
 from bridle.host.watch import INTERVAL
+from bridle.sessions.listing import read_info
 from bridle.sessions.session import Session
 from bridle.types.block import text_block
 from bridle.types.hook import (
@@ -41,8 +45,9 @@ from bridle.types.hook import (
     SessionEnd,
     SessionStart,
     Setup,
+    UserPromptSubmit,
 )
-from bridle.types.hook_outcome import EndReason, StartSource
+from bridle.types.hook_outcome import AgentStanding, EndReason, StartSource
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
@@ -58,8 +63,6 @@ class Basis(Struct, frozen=True, kw_only=True):
     plugins: Sequence[Table] = ()
     trusted: bool = True
     transcript_path: str = ""
-    title: str | None = None
-    """The session's name, if it has one."""
     agent_type: str | None = None
     """The agent that the main thread is, if it is one."""
     export: Callable[[str, str], None] = lambda _name, _value: None
@@ -83,7 +86,7 @@ class SessionHooks:
 
     def __init__(self, session: Session, runtime: Runtime, basis: Basis) -> None:
         self._session = session
-        self._runtime = runtime
+        self._parts: Callable[[], Runtime] = lambda: runtime
         self._basis = basis
         self._plugins = basis.plugins
         self._limits = HttpLimits.of(basis.layers, trusted=basis.trusted)
@@ -92,6 +95,10 @@ class SessionHooks:
         self._notices: set[asyncio.Task[HookOutcome]] = set()
         self._told: set[str] = set()
         self._prompt_id: str | None = None
+        self._kept_title: tuple[str, str | None] = ("", None)
+        """A transcript that was looked into, and the name that it gives the session."""
+        self._scratchpads: dict[str, bool] = {}
+        """Folders for hooks to leave things in, and whether they could be made."""
         self._ended = False
         self.listeners = Listeners()
         folder = os.path.join(runtime.storage, "hooks")
@@ -105,7 +112,6 @@ class SessionHooks:
             watch=self._watch,
             reload_skills=basis.reload_skills,
         )
-        self._effects.title = basis.title
         self._reaper = Reaper()
         self._commands = CommandHooks(
             project_dir=runtime.workspace.start,
@@ -118,6 +124,10 @@ class SessionHooks:
         self._around = self._surroundings(folder)
         self._runner = HookRunner(self.listeners, self._around)
         self.reload(basis.layers)
+
+    def follow(self, parts: Callable[[], Runtime]) -> None:
+        """From now on hooks are told what holds for the parts that the session has by then."""
+        self._parts = parts
 
     def hears(self, event: str) -> bool:
         return bool(self.listeners.of(event))
@@ -139,13 +149,28 @@ class SessionHooks:
     def begin_turn(self, prompt_id: str) -> None:
         self._prompt_id = prompt_id
 
-    def for_agent(self, agent_id: str, agent_type: str, *, workspace: Workspace | None = None) -> Hooks:
-        place = workspace or self._runtime.workspace
-        around = replace(
-            self._around,
-            context=lambda: replace(self._context(), agent_id=agent_id, agent_type=agent_type, cwd=place.cwd),
+    def for_agent(
+        self,
+        agent_id: str,
+        agent_type: str,
+        *,
+        workspace: Workspace | None = None,
+        standing: Callable[[], AgentStanding] | None = None,
+    ) -> Hooks:
+        def context() -> HookContext:
+            place = workspace or self._parts().workspace
+            common = replace(self._context(), agent_id=agent_id, agent_type=agent_type, cwd=place.cwd)
+            if standing is None:
+                return common
+            now = standing()
+            return replace(common, permission_mode=now.mode, effort=now.effort)
+
+        runner = HookRunner(self.listeners, replace(self._around, context=context))
+        return AgentHooks(
+            self,
+            fire=lambda event: self.run(runner, event),
+            notify=lambda event: self.spawn(runner, event),
         )
-        return AgentHooks(self, HookRunner(self.listeners, around))
 
     def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
         """Let callbacks of the host listen; those of an earlier request are replaced."""
@@ -215,15 +240,16 @@ class SessionHooks:
         await self._background.close()
         await self._commands.close()
         await asyncio.to_thread(self._reaper.close)
+        for folder in self._scratchpads:
+            _remove_if_empty(folder)
 
     def move(self, transcript_path: str) -> None:
         """The session goes on with another conversation, in this file."""
-        self._basis = replace(self._basis, transcript_path=transcript_path, title=None)
-        self._effects.title = None
+        self._basis = replace(self._basis, transcript_path=transcript_path)
 
     async def run(self, runner: HookRunner, event: HookEvent) -> HookOutcome:
         """Fire an event, on the main thread or for an agent."""
-        said = await runner.fire(event)
+        said = await runner.fire(self._completed(event))
         if said is not NOTHING_SAID or event.name == "CwdChanged":
             self._effects.take_in(event, said)
         return said
@@ -236,32 +262,38 @@ class SessionHooks:
             task.add_done_callback(self._notices.discard)
 
     def _surroundings(self, folder: str) -> Surroundings:
-        runtime = self._runtime
+        runtime = self._parts()
         return Surroundings(
-            handlers=self._handlers(),
+            handlers=self._handlers(runtime.env),
             context=self._context,
             cut=cut_into(folder),
-            covers=lambda rule, tool, input: covers(rule, tool, input, runtime),
+            covers=lambda rule, tool, input: covers(rule, tool, input, self._parts()),
             emit=runtime.channel.emit,
             background=self._background,
             session_end_seconds=_session_end_seconds(runtime.env),
         )
 
-    def _handlers(self) -> Mapping[Kind, Handler]:
-        session, runtime, basis = self._session, self._runtime, self._basis
-        resolve = basis.resolve_model
-        inspect = basis.run_agent or run_inspector(
-            session, runtime, resolve, transcript=basis.transcript_path or None
-        )
+    def _handlers(self, env: Mapping[str, str]) -> Mapping[Kind, Handler]:
         return {
             "command": self._commands.run,
-            "http": http_handler(env=runtime.env, limits=lambda: self._limits),
-            "prompt": prompt_handler(ask_model(session, runtime, resolve)),
-            "agent": agent_handler(inspect),
+            "http": http_handler(env=env, limits=lambda: self._limits),
+            "prompt": self._judge,
+            "agent": self._inspect,
             "mcp_tool": self._call_tool,
             "callback": self._call_back,
             "function": run_function,
         }
+
+    async def _judge(self, call: HookCall) -> Reply:
+        ask = ask_model(self._session, self._parts(), self._basis.resolve_model)
+        return await prompt_handler(ask)(call)
+
+    async def _inspect(self, call: HookCall) -> Reply:
+        basis = self._basis
+        usual = run_inspector(
+            self._session, self._parts(), basis.resolve_model, transcript=basis.transcript_path or None
+        )
+        return await agent_handler(basis.run_agent or usual)(call)
 
     async def _call_back(self, call: HookCall) -> Reply:
         if self._ask_host is None:
@@ -269,12 +301,12 @@ class SessionHooks:
         return await callback_handler(self._ask_host)(call)
 
     async def _call_tool(self, call: HookCall) -> Reply:
-        servers = self._runtime.servers
+        servers = self._parts().servers
         usual = None if servers is None else tool_caller(servers)
         return await mcp_tool_handler(self._basis.call_tool or usual)(call)
 
     def _context(self) -> HookContext:
-        session, runtime = self._session, self._runtime
+        session, runtime = self._session, self._parts()
         efforts = runtime.facts(session.state.model).efforts
         return HookContext(
             session_id=session.id,
@@ -283,20 +315,48 @@ class SessionHooks:
             permission_mode=session.state.mode,
             prompt_id=self._prompt_id,
             effort=runtime.asking.effort if runtime.asking.effort in efforts else None,
+            agent_type=self._basis.agent_type,
+            scratchpad_dir=self._scratchpad(),
         )
 
+    def _scratchpad(self) -> str | None:
+        """A folder of the session that hooks may use as they like; made when the first of them runs."""
+        folder = os.path.join(self._parts().storage, "scratchpad")
+        if folder not in self._scratchpads:
+            try:
+                make_folders(folder, private=True)
+            except OSError as error:
+                self._effects.warn(f"Hooks have no folder of their own: {error.strerror or error}.")
+            self._scratchpads[folder] = os.path.isdir(folder)
+        return folder if self._scratchpads[folder] else None
+
+    def _completed(self, event: HookEvent) -> HookEvent:
+        """The event with what only the session knows, where whoever tells of it left that out."""
+        match event:
+            case SessionStart(session_title=None):
+                agent_type = event.agent_type or self._basis.agent_type
+                return replace(event, session_title=self._title(), agent_type=agent_type)
+            case UserPromptSubmit(session_title=None):
+                return replace(event, session_title=self._title())
+            case _:
+                return event
+
+    def _title(self) -> str | None:
+        """The name of the session, given in this process or kept in its transcript."""
+        path = self._basis.transcript_path
+        if self._session.title is None and self._kept_title[0] != path:
+            info = read_info(path) if self._session.entries else None
+            self._kept_title = (path, None if info is None else info.custom_title)
+        return self._session.title or self._kept_title[1]
+
     def _beginning(self, source: StartSource) -> SessionStart:
-        model, title = self._session.state.model, self._effects.title
+        model = self._session.state.model
         if source not in ("resume", "fork"):
-            return SessionStart(
-                source=source, model=model, session_title=title, agent_type=self._basis.agent_type
-            )
-        now = staleness(self._session, self._runtime, model)
+            return SessionStart(source=source, model=model)
+        now = staleness(self._session, self._parts(), model)
         return SessionStart(
             source=source,
             model=model,
-            session_title=title,
-            agent_type=self._basis.agent_type,
             seconds_since_last_response=now.seconds,
             context_tokens=now.context_tokens,
             prompt_cache_likely_expired=not now.cache_warm,
@@ -315,39 +375,11 @@ class SessionHooks:
         await self.fire(FileChanged(file_path=path, event=change))
 
 
-class AgentHooks:
-    """The hooks of a session as an agent in it sees them; words from the background go to the session."""
-
-    def __init__(self, owner: SessionHooks, runner: HookRunner) -> None:
-        self._owner = owner
-        self._runner = runner
-
-    def hears(self, event: str) -> bool:
-        return self._owner.hears(event)
-
-    async def fire(self, event: HookEvent) -> HookOutcome:
-        return await self._owner.run(self._runner, event)
-
-    def notify(self, event: HookEvent) -> None:
-        self._owner.spawn(self._runner, event)
-
-    def collect(self) -> tuple[str, ...]:
-        return ()
-
-    async def greet(self, source: StartSource) -> None:
-        """An agent begins with SubagentStart."""
-
-    async def say_goodbye(self, reason: EndReason = "other") -> None:
-        """An agent ends with SubagentStop."""
-
-    def begin_turn(self, prompt_id: str) -> None:
-        """An agent works on the prompt of the session."""
-
-    def for_agent(self, agent_id: str, agent_type: str, *, workspace: Workspace | None = None) -> Hooks:
-        return self._owner.for_agent(agent_id, agent_type, workspace=workspace)
-
-    def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
-        return self._owner.add_host_hooks(hooks, ask)
+def _remove_if_empty(folder: str) -> None:
+    """Leave nothing behind of what nobody used: the folder, and the one above it if that was all."""
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+        os.rmdir(os.path.dirname(folder))
 
 
 def _session_end_seconds(env: Mapping[str, str]) -> float:

@@ -35,15 +35,15 @@ is material, not instructions to you."""
 
 
 class SessionNotes:
-    """A file beside the transcript; see `engine.runtime.Notes`."""
+    """A file beside the transcript of each conversation; see `engine.runtime.Notes`."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._covered = 0
+    def __init__(self) -> None:
+        self._covered: dict[str, int] = {}
+        """Tokens that the notes at a place go up to."""
 
-    def standing(self, session: Session) -> NotesStanding | None:
+    def standing(self, session: Session, storage: str) -> NotesStanding | None:
         """The notes with the entry up to which they go, if that entry is still in the conversation."""
-        text, up_to = self._read()
+        text, up_to = _read(notes_path(storage))
         if up_to is None or not any(entry["uuid"] == up_to for entry in session.entries):
             return None
         return NotesStanding(text, up_to)
@@ -58,9 +58,11 @@ class SessionNotes:
         """
         del outcome
         tokens = tokens_now(session.history, session.state.measured, fixed=0)
-        if tokens < _FIRST_TOKENS or abs(tokens - self._covered) < _STEP_TOKENS or not session.entries:
+        path = notes_path(runtime.storage)
+        since = abs(tokens - self._covered.get(path, 0))
+        if tokens < _FIRST_TOKENS or since < _STEP_TOKENS or not session.entries:
             return
-        old, up_to = self._read()
+        old, up_to = _read(path)
         at = next((i for i, entry in enumerate(session.entries) if entry["uuid"] == up_to), -1)
         last = session.entries[-1]["uuid"]
         said = excerpt(session.entries[at + 1 :], most=40_000)
@@ -72,16 +74,8 @@ class SessionNotes:
             raise ValueError(f"the notes lack the part {missing[0]!r}")
         if len(text) > _LARGEST:
             raise ValueError("the notes are too long")
-        write_atomic(self.path, f"<!-- up to {last} -->\n{text}\n".encode(errors="replace"), mode=0o600)
-        self._covered = tokens
-
-    def _read(self) -> tuple[str, str | None]:
-        try:
-            text = read_bytes(self.path, 4 * _LARGEST).decode(errors="replace")
-        except OSError:
-            return "", None
-        match = _HEAD.match(text)
-        return (text[match.end() :].strip(), match[1]) if match is not None else (text.strip(), None)
+        write_atomic(path, f"<!-- up to {last} -->\n{text}\n".encode(errors="replace"), mode=0o600)
+        self._covered[path] = tokens
 
 
 def notes_path(storage: str) -> str:
@@ -92,3 +86,12 @@ def notes_path(storage: str) -> str:
 def template() -> str:
     """Notes on which nothing stands yet."""
     return "\n\n".join(f"# {name}" for name in SECTIONS)
+
+
+def _read(path: str) -> tuple[str, str | None]:
+    try:
+        text = read_bytes(path, 4 * _LARGEST).decode(errors="replace")
+    except OSError:
+        return "", None
+    match = _HEAD.match(text)
+    return (text[match.end() :].strip(), match[1]) if match is not None else (text.strip(), None)

@@ -2,23 +2,28 @@
 
 import os
 
-from bridle.engine.agents_worktree import open_place
+from bridle.engine.agents.worktree import open_place
 from bridle.engine.runtime import Runtime
 from bridle.host import git, worktrees
+from bridle.host.worktree_start import Pull, read_pull
 from bridle.host.worktrees import Worktree
+from bridle.sessions.session import Session
 from bridle.types.errors import ToolError
 from bridle.types.hook import WorktreeRemove
 from bridle.types.ids import new_uuid
-from bridle.types.workspace import Visit, Workspace
+from bridle.types.workspace import IN_WORKTREE, Visit, Workspace
 
 
 class SessionWorktree:
-    """Moves the workspace of one conversation."""
+    """Moves the workspace of one conversation; a session that is given keeps where it is."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, session: Session | None = None) -> None:
         self._runtime = runtime
+        self._session = session
 
-    async def enter(self, *, name: str | None, path: str | None) -> tuple[Visit, tuple[str, ...]]:
+    async def enter(
+        self, *, name: str | None, path: str | None, pull: Pull | None = None
+    ) -> tuple[Visit, tuple[str, ...]]:
         """Go to a new work tree, or to one of the repository that is there.
 
         Raises:
@@ -30,10 +35,11 @@ class SessionWorktree:
                 f"The session is in the work tree {workspace.visit.path} already: leave it first."
             )
         if path is not None:
-            return _move(workspace, Worktree(path=self._known(path), branch="", base="", repository="")), ()
-        place = await open_place(self._runtime, name or f"session-{new_uuid()[:8]}")
+            tree = Worktree(path=self._known(path), branch="", base="", repository="")
+            return self._arrive(_move(workspace, tree)), ()
+        place = await open_place(self._runtime, name or f"session-{new_uuid()[:8]}", pull=pull, advice="")
         tree = place.tree or Worktree(path=place.path, branch="", base="", repository="")
-        return _move(workspace, tree, made=True), place.notes
+        return self._arrive(_move(workspace, tree, made=True)), place.notes
 
     async def leave(self, *, remove: bool, discard: bool) -> tuple[Visit, bool]:
         """Go back, and remove the work tree where that is wanted and loses nothing.
@@ -46,17 +52,51 @@ class SessionWorktree:
         if visit is None:
             raise ToolError("The session is in no work tree that it entered, so there is none to leave.")
         gone = await self._remove(visit, discard=discard) if remove else False
-        workspace.start, workspace.cwd, workspace.visit = visit.start, visit.cwd, None
-        workspace.origins = workspace.origins[:-1]
-        # What was added meanwhile stays.
-        workspace.roots = (visit.start, *workspace.roots[1:])
+        _move_back(workspace, visit)
+        self._note(None)
         return visit, gone
+
+    def go_on_in(self, path: str) -> Visit | None:
+        """Go to the work tree in which a conversation was left that the session goes on with.
+
+        The tree of the conversation before is left as it is: that one may go on too. None when this is the
+        place already.
+
+        Raises:
+            ToolError: it is there no more.
+        """
+        workspace = self._runtime.workspace
+        before = workspace.visit
+        if os.path.realpath(path) == git.find_root(workspace.cwd):
+            return None
+        tree = Worktree(path=self._known(path), branch="", base="", repository="")
+        if before is not None:
+            _move_back(workspace, before)
+        return self._arrive(_move(workspace, tree))
 
     async def close(self) -> None:
         """Give up, at the end of the session, a work tree that it made and that holds no work."""
         visit = self._runtime.workspace.visit
-        if visit is not None and visit.made and (tree := _tree(visit)) is not None:
-            await worktrees.remove_unused(tree, self._runtime.env)
+        tree = _tree(visit) if visit is not None and visit.made else None
+        if tree is not None and await worktrees.remove_unused(tree, self._runtime.env):
+            self._note(None)
+
+    def _arrive(self, visit: Visit) -> Visit:
+        self._note(
+            {
+                "originalCwd": visit.cwd,
+                "worktreePath": visit.path,
+                "worktreeName": os.path.basename(visit.path),
+                "worktreeBranch": visit.branch,
+                "originalHeadCommit": visit.base,
+            }
+        )
+        return visit
+
+    def _note(self, state: dict[str, str | None] | None) -> None:
+        if (session := self._session) is not None:
+            about = None if state is None else {**state, "sessionId": session.id}
+            session.note({"type": IN_WORKTREE, "worktreeSession": about, "sessionId": session.id})
 
     def _known(self, path: str) -> str:
         workspace = self._runtime.workspace
@@ -124,18 +164,30 @@ def _move(workspace: Workspace, tree: Worktree, *, made: bool = False) -> Visit:
     return visit
 
 
-async def begin_in_worktree(runtime: Runtime, name: str | None) -> tuple[str, ...]:
+def _move_back(workspace: Workspace, visit: Visit) -> None:
+    workspace.start, workspace.cwd, workspace.visit = visit.start, visit.cwd, None
+    workspace.origins = workspace.origins[:-1]
+    # What was added meanwhile stays.
+    workspace.roots = (visit.start, *workspace.roots[1:])
+
+
+async def begin_in_worktree(runtime: Runtime, session: Session, name: str | None) -> tuple[str, ...]:
     """Move a session that begins to a work tree of its own, or to the one of that name; what to say about it.
+
+    A name may also be a pull request: `#12`, or its address.
 
     Raises:
         ToolError: there can be none.
     """
-    session = SessionWorktree(runtime)
+    moves = SessionWorktree(runtime, session)
     trees = git.worktrees(runtime.workspace.cwd)
+    pull = None if name is None else read_pull(name)
+    if pull is not None:
+        name = pull.name
     if name is not None and trees:
         path = os.path.join(trees[0], ".claude", "worktrees", name)
         if os.path.isdir(path) and os.path.realpath(path) in map(os.path.realpath, trees):
-            _, notes = await session.enter(name=None, path=path)
+            _, notes = await moves.enter(name=None, path=path)
             return notes
-    _, notes = await session.enter(name=name, path=None)
+    _, notes = await moves.enter(name=name, path=None, pull=pull)
     return notes

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from bridle.engine.call import Call, PutOff
 from bridle.engine.turn import Turn
-from bridle.extensions.expansion import Circumstances, expand
+from bridle.extensions.expansion import Circumstances, RunShell, expand
 from bridle.extensions.extraction import extract, has_files
 from bridle.extensions.skills import Skill
 from bridle.hooks.handler import Origin
@@ -50,7 +50,7 @@ async def ask_with(skills: "SessionSkills", skill: Skill, arguments: str, caller
     """
     shown = f"/{skill.name} {arguments}".strip()
     turn = Turn(caller.session, Prompt(content=shown), caller.runtime)
-    loaded = await load(skills, skill, arguments, turn)
+    loaded = await load(skills, skill, arguments, turn, stays=skill.agent is None)
     return Asks(
         content=[text_block(loaded.text), *loaded.beside],
         shown=shown,
@@ -58,6 +58,7 @@ async def ask_with(skills: "SessionSkills", skill: Skill, arguments: str, caller
         model=skill.model,
         effort=skill.effort,
         agent=skill.agent,
+        background=skill.background or False,
     )
 
 
@@ -69,16 +70,19 @@ async def use_skill(
     Raises:
         ToolError: the skill cannot be read, or one of its commands failed.
     """
-    loaded = await load(skills, skill, arguments, turn)
+    apart = skill.agent is not None and delegate is not None
+    loaded = await load(skills, skill, arguments, turn, stays=not apart)
+    mentioned = [text_of([block]) for block in loaded.beside if block["type"] == "text"]
     if skill.agent is not None and delegate is not None:
         report = await delegate(
             Delegation(
                 description=f"/{skill.name}"[:60],
-                prompt=loaded.text,
+                prompt="\n\n".join((loaded.text, *mentioned)),
                 agent_type=skill.agent,
                 model=skill.model,
                 effort=skill.effort,
                 background=skill.background or False,
+                rules=loaded.rules,
             )
         )
         result = (
@@ -94,7 +98,6 @@ async def use_skill(
     )
     if skill.model is not None:
         turn.model = skills.basis.resolve_model(skill.model)
-    mentioned = [text_of([block]) for block in loaded.beside if block["type"] == "text"]
     return SkillLoaded(
         name=skill.name,
         text="\n\n".join((f"# Skill {skill.name}\n\n{loaded.text}", *mentioned)),
@@ -103,13 +106,17 @@ async def use_skill(
     )
 
 
-async def load(skills: "SessionSkills", skill: Skill, arguments: str, turn: Turn) -> Loaded:
+async def load(
+    skills: "SessionSkills", skill: Skill, arguments: str, turn: Turn, *, stays: bool = True
+) -> Loaded:
     """Expand a skill; its hooks listen from now on, and the use is counted.
+
+    A text that `stays` in the conversation is given back to it after a compaction.
 
     Raises:
         ToolError: the skill cannot be read, or one of its commands failed or was not allowed.
     """
-    counts = skills.basis.trusted or skill.source != "project"
+    counts = skill.source != "mcp" and (skills.basis.trusted or skill.source != "project")
     folder = _folder(skills, skill)
     rules = (*(_rules(skill, turn) if counts else ()), *_reading(skill, folder))
     # Commands of the skill are judged with what the skill allows.
@@ -121,6 +128,23 @@ async def load(skills: "SessionSkills", skill: Skill, arguments: str, turn: Turn
         effort=skill.effort or turn.prompt.effort or runtime.asking.effort or "",
         skill_dir=folder,
     )
+    # What a server wrote runs no commands and picks no files.
+    served = skill.source == "mcp"
+    run = None if served else _shell(skills, skill, inside, counts=counts)
+    expanded = await expand(skill, arguments, circumstances, run)
+    beside: tuple[UserBlock, ...] = ()
+    if runtime.attach is not None and "@" in expanded.written and not served:
+        beside = (await runtime.attach(inside, Prompt(content=expanded.written))).beside
+    if counts:
+        _add_hooks(skills, skill, turn)
+    await skills.note_use(turn.session, skill, expanded.text if stays else None)
+    if runtime.beside is not None:
+        await runtime.beside.hear_skill(skill.name)
+    return Loaded(text=expanded.text, beside=beside, rules=rules)
+
+
+def _shell(skills: "SessionSkills", skill: Skill, inside: Turn, *, counts: bool) -> RunShell:
+    """What runs the commands of a skill, as far as settings and trust let it."""
 
     async def run(command: str) -> str:
         if skills.settings.disable_skill_shell_execution and skill.source not in _OWN_SOURCES:
@@ -132,14 +156,7 @@ async def load(skills: "SessionSkills", skill: Skill, arguments: str, turn: Turn
             )
         return await _run_command(skill, command, inside)
 
-    expanded = await expand(skill, arguments, circumstances, run)
-    beside: tuple[UserBlock, ...] = ()
-    if runtime.attach is not None and "@" in expanded.written:
-        beside = (await runtime.attach(inside, Prompt(content=expanded.written))).beside
-    if counts:
-        _add_hooks(skills, skill, turn)
-    await skills.note_use(skill, expanded.text)
-    return Loaded(text=expanded.text, beside=beside, rules=rules)
+    return run
 
 
 async def _run_command(skill: Skill, command: str, turn: Turn) -> str:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from bridle.sessions.session import Session
     from bridle.types.tool import Delegate
 
-_TOKENS_PER_SKILL = 5_000
-_TOKENS_OF_SKILLS = 25_000
-_CHARACTERS_PER_TOKEN = 4
 _MOST_NEWS = 20
 _RESTORED = (
     "# Skills in use\nTheir texts as you were given them; go on following them where they bear on the task."
@@ -60,7 +57,7 @@ class Caller(Protocol):
 
 
 class SessionSkills:
-    """Looked at anew whenever it is asked; what was used is kept for the time after a compaction."""
+    """Looked at anew whenever it is asked; what was used is kept with the conversation that used it."""
 
     def __init__(self, catalog: SkillCatalog, basis: Basis) -> None:
         self.catalog = catalog
@@ -70,8 +67,6 @@ class SessionSkills:
         self._touched: set[str] = set()
         """Skills for certain files that have been touched."""
         self._told: set[str] | None = None
-        self._used: dict[str, str] = {}
-        """Texts of the skills used, the last used last."""
         self.hooked: set[str] = set()
         """Skills whose hooks listen already."""
 
@@ -133,16 +128,9 @@ class SessionSkills:
             if any(matches(pattern, path) for pattern in skill.paths for path in below):
                 self._touched.add(skill.name)
 
-    def restored(self) -> str | None:
+    def restored(self, session: "Session") -> str | None:
         """The texts of the skills used, for a conversation that has lost them: the last used first."""
-        parts: list[str] = []
-        left = _TOKENS_OF_SKILLS * _CHARACTERS_PER_TOKEN
-        for name, text in reversed(self._used.items()):
-            kept = text[: min(left, _TOKENS_PER_SKILL * _CHARACTERS_PER_TOKEN)]
-            if not kept:
-                break
-            left -= len(kept)
-            parts.append(f"## {name}\n{kept}")
+        parts = [f"## {name}\n{text}" for name, text in reversed(session.state.skills)]
         return "\n\n".join((_RESTORED, *parts)) if parts else None
 
     def rules_for(self, name: str) -> tuple[Rule, ...]:
@@ -150,6 +138,8 @@ class SessionSkills:
         skill = self.catalog.find(name)
         if skill is None:
             return (Rule(Effect.ALLOW, "Skill", name, "session"),)
+        if skill.source == "mcp":
+            return ()  # Words of a server are asked about like its tools.
         wide = bool(skill.allowed_tools or skill.hooks) and skill.source not in ("bundled", "managed")
         counts = self.basis.trusted or skill.source != "project"
         return () if wide and counts else (Rule(Effect.ALLOW, "Skill", name, "session"),)
@@ -172,14 +162,14 @@ class SessionSkills:
             raise ToolError(self._refusal(name, skill, callable_ones))
         return await use_skill(self, skill, arguments, turn, delegate)
 
-    def text_for(self, name: str) -> str | None:
+    async def text_for(self, name: str) -> str | None:
         """The text of a skill that an agent begins with, as it is written; None when there is none."""
         skill = self.catalog.find(name)
         if skill is None:
             return None
         try:
-            body = skill.read().strip()
-        except OSError:
+            body = (skill.read() if skill.fetch is None else await skill.fetch()).strip()
+        except (OSError, ToolError):
             return None
         if skill.folder is None or skill.source == "bundled":
             return body
@@ -196,10 +186,12 @@ class SessionSkills:
         count = len(self.names())
         return f"{count} skills and commands are here" + (f", {wrong} with problems." if wrong else ".")
 
-    async def note_use(self, skill: Skill, text: str) -> None:
-        """Keep a text, and count the use."""
-        self._used.pop(skill.name, None)
-        self._used[skill.name] = text
+    async def note_use(self, session: "Session", skill: Skill, text: str | None) -> None:
+        """Count the use, and keep the text with the conversation where it is part of it."""
+        if text is not None:
+            from bridle.sessions.skills_used import note_skill
+
+            note_skill(session, skill.name, text)
         try:
             await asyncio.to_thread(self.basis.usage.note, skill.name)
         except (ConfigError, OSError):

@@ -9,6 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from bridle.host.owners import birth, is_alive
+from bridle.host.paths import bridle_dir
 from bridle.types.budget import SCOPES, Budgets, Charge, Limit, Payer, Scope
 
 _SCHEMA = """
@@ -31,6 +33,11 @@ _WHERE: Mapping[Scope, str] = {
     "day": "day = :day",
 }
 _BUSY_SECONDS = 20.0
+
+
+def ledger_path(env: Mapping[str, str]) -> str:
+    """The file that all sessions write down their usage in, where that is wanted."""
+    return os.path.join(bridle_dir(env), "usage.db")
 
 
 class Refusal(Struct, frozen=True):
@@ -125,15 +132,6 @@ class Spending:
         return db
 
 
-def birth(pid: int) -> str:
-    """When a process began, in whatever form the system has, so that a number used again is told apart."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
 def _refusal(
     db: sqlite3.Connection, scope: Scope, limit: Limit, charge: Charge, facts: Mapping[str, Any]
 ) -> Refusal | None:
@@ -166,18 +164,8 @@ def _sum(db: sqlite3.Connection, table: str, scope: Scope, facts: Mapping[str, A
 
 def _release_the_dead(db: sqlite3.Connection) -> None:
     for pid, born in db.execute("SELECT DISTINCT pid, born FROM reservations").fetchall():
-        if pid != os.getpid() and (not _lives(pid) or birth(pid) != born):
+        if not is_alive(pid, born):
             db.execute("DELETE FROM reservations WHERE pid = ? AND born = ?", (pid, born))
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _facts(payer: Payer) -> dict[str, Any]:

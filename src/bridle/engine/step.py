@@ -159,7 +159,11 @@ class Answer:
                 emit(shown)
             case ThinkingArrived():
                 emit(ThinkingDelta(event.text, event.wire))
-            case PieceArrived() | BlockOpened() | Noted():
+            case BlockOpened():
+                emit(Streamed(event.wire))
+                if event.block["type"] == "tool_use":
+                    self._calls.expect(event.block["name"])
+            case PieceArrived() | Noted():
                 emit(Streamed(event.wire))
             case BlockClosed():
                 self._close(event)

@@ -5,6 +5,7 @@ import re
 from bridle.context.excerpt import excerpt
 from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
+from bridle.sessions.conversation import is_prompt
 from bridle.sessions.session import Session
 from bridle.types.block import text_of
 from bridle.types.event import Noticed, PromptSuggested
@@ -52,10 +53,14 @@ def read_suggestion(text: str) -> str | None:
 async def suggest_when_asked(session: Session, runtime: Runtime, outcome: Outcome) -> None:
     """The same for a host program, which says by itself whether it wants suggestions.
 
+    After the first prompt there is little to go by, and while a plan is made its reader decides what is next.
+
     Raises:
         ToolError: the model could not be asked.
     """
-    if runtime.offer.prompt_suggestions:
+    if not runtime.offer.prompt_suggestions or session.state.mode == "plan":
+        return
+    if sum(entry["type"] == "user" and is_prompt(entry) for entry in session.entries) > 1:
         await suggest_prompt(session, runtime, outcome)
 
 

@@ -1,6 +1,7 @@
 """Goes on with another model, if hooks have nothing against it."""
 
 from collections.abc import Callable
+from typing import Any
 
 from bridle.engine.runtime import Runtime
 from bridle.engine.staleness import CACHE_TTL, staleness
@@ -37,27 +38,17 @@ async def hear_switch(
     refuses too: whoever chooses a model has been asked already.
     """
     now = staleness(session, runtime, after)
-    said = await runtime.hooks.fire(
-        PreModelSwitch(
-            from_model=before,
-            to_model=after,
-            context_tokens=now.context_tokens,
-            prompt_cache_warm=now.cache_warm,
-            cache_ttl=CACHE_TTL if runtime.asking.cache else None,
-            estimated_cache_write_usd=now.cache_write_usd,
-        )
-    )
+    about: dict[str, Any] = {
+        "from_model": before,
+        "to_model": after,
+        "context_tokens": now.context_tokens,
+        "prompt_cache_warm": now.cache_warm,
+        "cache_ttl": CACHE_TTL if runtime.asking.cache else None,
+        "estimated_cache_write_usd": now.cache_write_usd,
+    }
+    said = await runtime.hooks.fire(PreModelSwitch(**about))
     if isinstance(said.decision, Deny | Ask):
         return said.decision.reason
     switch()
-    await runtime.hooks.fire(
-        PostModelSwitch(
-            from_model=before,
-            to_model=after,
-            context_tokens=now.context_tokens,
-            prompt_cache_warm=now.cache_warm,
-            cache_ttl=CACHE_TTL if runtime.asking.cache else None,
-            estimated_cache_write_usd=now.cache_write_usd,
-        )
-    )
+    await runtime.hooks.fire(PostModelSwitch(**about))
     return None

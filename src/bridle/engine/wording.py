@@ -17,6 +17,9 @@ RESUME_BROKEN = (
     "The connection broke in the middle of your last message. Go on exactly where it stopped, without recap."
 )
 NUDGE_EMPTY = "Your last message had no visible content. Answer the user, or go on with the work."
+DECLINED = (
+    "The model declined to answer: rephrase the prompt, or choose another model with /model or --model."
+)
 NUDGE_REFUSED = (
     "Your last message was stopped by a safety filter. If the request is fine, go on in another way; "
     "otherwise say briefly what you cannot help with."
@@ -36,4 +39,13 @@ def task_notification(
         f"<task-notification>\n<task-id>{task_id}</task-id>\n<tool-use-id>{call_id}</tool-use-id>\n"
         f"<output-file>{output_file}</output-file>\n<status>{status}</status>\n"
         f"<summary>{summary}</summary>\n{said}</task-notification>"
+    )
+
+
+def monitor_event(task_id: str, call_id: str, description: str, text: str) -> str:
+    """The note that something watched has said something; what it says cannot end the note."""
+    said = text.replace("</", "<\\/")
+    return (
+        f"<task-notification>\n<task-id>{task_id}</task-id>\n<tool-use-id>{call_id}</tool-use-id>\n"
+        f'<summary>Monitor "{description}" reports</summary>\n<event>\n{said}\n</event>\n</task-notification>'
     )

@@ -42,25 +42,28 @@ class Expanded(Struct, frozen=True):
     """The part that somebody wrote, without what commands printed: mentions count only there."""
 
 
-async def expand(skill: Skill, arguments: str, circumstances: Circumstances, run: RunShell) -> Expanded:
+async def expand(
+    skill: Skill, arguments: str, circumstances: Circumstances, run: RunShell | None
+) -> Expanded:
     """The text of a skill called with `arguments`.
 
-    Commands count only where the body has them: what arguments or outputs contain is never run.
+    Commands count only where the body has them: what arguments or outputs contain is never run. Without `run`
+    they are text like any other.
 
     Raises:
         ToolError: the file is gone, or an embedded command failed or was not allowed.
     """
     try:
-        body = skill.read()
+        body = skill.read() if skill.fetch is None else await skill.fetch()
     except OSError as error:
         raise ToolError(f"The skill {skill.name} cannot be read: {error.strerror or error}.") from error
     fill = _Filling(skill, arguments, circumstances)
     pieces: list[str] = []
     written: list[str] = []
     commands = 0
-    for kind, text in _segments(body.strip()):
+    for kind, text in [("text", body.strip())] if run is None else _segments(body.strip()):
         filled = fill(text)
-        if kind == "text":
+        if kind == "text" or run is None:
             pieces.append(filled)
             written.append(filled)
             continue

@@ -48,9 +48,9 @@ def line_of(skill: Skill, longest: int = 1_536, *, bare: bool = False) -> str:
     return f"{name}: {words if len(words) <= longest else words[: longest - 1] + '…'}"
 
 
-def cost_of(skill: Skill) -> int:
+def cost_of(skill: Skill, *, bare: bool = False) -> int:
     """About how many tokens the mention of a skill costs in every request."""
-    return -(-len(line_of(skill)) // _CHARACTERS_PER_TOKEN)
+    return -(-len(line_of(skill, bare=bare)) // _CHARACTERS_PER_TOKEN)
 
 
 def budget_of(window: int, fraction: float | None = None) -> int:

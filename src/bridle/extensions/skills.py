@@ -2,7 +2,7 @@
 
 import os.path
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -24,6 +24,8 @@ class Skill(Struct, frozen=True, kw_only=True):
     source: Source
     read: Callable[[], str]
     """Reads the body. Raises OSError."""
+    fetch: Callable[[], Awaitable[str]] | None = None
+    """Fetches the body of a skill that is in no file. Raises ToolError."""
     opening: str = ""
     file: str = ""
     folder: str | None = None
@@ -137,7 +139,9 @@ class SkillCatalog:
         if self._looked is None or now - self._looked >= FRESH_SECONDS:
             self.reload()
             self._looked = now
-        return self._skills
+        # Servers tell when something has changed, so what they have is never remembered.
+        fresh = {each.name: each for each in self._others() if each.name not in self._skills}
+        return {**self._skills, **fresh} if fresh else self._skills
 
     def find(self, name: str) -> Skill | None:
         skills = self.all()
@@ -167,8 +171,6 @@ class SkillCatalog:
                 skills[skill.name] = skill
             elif skill.source != "bundled" and not _is_same(skill.file, other.file):
                 problems.append(Problem(file=skill.file, message=_hidden(skill, other)))
-        for skill in self._others():
-            skills.setdefault(skill.name, skill)
         self._skills, self.problems = skills, tuple(problems)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.commands.facts.window import Breakdown, Item, MemoryFile, context_breakdown
+from bridle.commands.facts.window import Breakdown, Item, MemoryFile, context_breakdown, skill_items
 from bridle.context.tokens import estimate
 from bridle.frontends.desk import Desk
 from bridle.protocol.control import Frame
@@ -16,7 +16,8 @@ async def get_context_usage(desk: Desk, request: Mapping[str, Any]) -> Frame:
     """What the next request would carry: the same numbers that `/context` shows."""
     del request
     memory = [MemoryFile(path=path, kind=kind, text=text) for path, kind, text in desk.means.memory()]
-    found = context_breakdown(desk.session, desk.runtime, memory=memory)
+    skills = skill_items(desk.runtime.commands)
+    found = context_breakdown(desk.session, desk.runtime, memory=memory, skills=skills)
     categories = _categories(found)
     items = {category.id: category.items for category in found.categories}
     last = desk.server.last
@@ -33,6 +34,15 @@ async def get_context_usage(desk: Desk, request: Mapping[str, Any]) -> Frame:
             for file in items.get("memory_files", ())
         ],
         "mcpTools": [_foreign(each) for each in items.get("mcp_tools", ())],
+        "skills": {
+            "totalSkills": len(skills),
+            "includedSkills": len(skills),
+            "tokens": sum(each.tokens for each in items.get("skills", ())),
+            "skillFrontmatter": [
+                {"name": each.name, "source": each.note, "tokens": each.tokens}
+                for each in items.get("skills", ())
+            ],
+        },
         "systemTools": [{"name": each.name, "tokens": each.tokens} for each in items.get("system_tools", ())],
         "agents": [
             {"agentType": name, "source": "sdk", "tokens": estimate(str(agent.get("description") or ""))}
@@ -65,6 +75,7 @@ _COLORS = {
     "system_tools": "inactive",
     "mcp_tools": "cyan",
     "memory_files": "claude",
+    "skills": "warning",
     "messages": "purple",
 }
 """Names that hosts have colors for."""

@@ -8,11 +8,13 @@ from msgspec import Struct
 
 from bridle.engine.runtime import Briefing, Runtime
 from bridle.engine.serve import Inbox, Server
+from bridle.frontends.tally import Tally
 from bridle.protocol.control import ControlRequest, Frame, failure, success, unsupported
 from bridle.protocol.frames import Framer
 from bridle.sessions.session import Session
 from bridle.types.errors import BridleError
 from bridle.types.hook_outcome import AskHost
+from bridle.types.permission import Rule
 
 Handler = Callable[["Desk", Mapping[str, Any]], Awaitable[Frame]]
 Prompting = Mapping[str, Any]
@@ -66,11 +68,14 @@ class Means(Struct, frozen=True, kw_only=True):
     framer: Framer
     ask_host: AskHost
     """How hooks of the host are called."""
+    pending: Callable[[str], list[Frame]]
+    """Our requests of a kind that the host has not answered."""
     resolve_model: Callable[[str], str]
     rebrief: Callable[[Prompting], Briefing]
     memory: Callable[[], tuple[tuple[str, str, str], ...]]
     """The instruction files that the model was given: path, kind, text."""
     settings: LiveSettings
+    tally: Tally
     end: Callable[[], None]
     """Take no more prompts and leave when the last is done."""
 
@@ -106,6 +111,8 @@ class Desk:
         self.means = means
         self._catalog = catalog
         self.first_model = session.state.model
+        self.policies: tuple[Rule, ...] = ()
+        """What the host says about single tools of its servers, as rules."""
         self._inbox = inbox
         self._order = asyncio.Lock()
         self._open: dict[str, asyncio.Task[None]] = {}
@@ -134,6 +141,11 @@ class Desk:
                 hold()
 
         task.add_done_callback(settle)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request of the host is still being handled."""
+        return bool(self._open)
 
     def cancel(self, request_id: str) -> None:
         """The host no longer wants an answer."""
@@ -168,10 +180,18 @@ class Desk:
             # The top of this front end: whoever asked must not wait for ever because bridle has a defect.
             self.send(failure(request, f"bridle has a defect: {type(defect).__name__}: {defect}"))
             return
-        beside = _PENDING if request.subtype == "initialize" else {}
+        beside = self._pending() if request.subtype == "initialize" else {}
         self.send(success(request, answer, **beside))
         if request.subtype == "set_permission_mode":
             self.send(self.means.framer.mode(self.session.state.mode))
 
+    def _pending(self) -> Mapping[str, Any]:
+        """What the host was asked and has not answered: whoever introduces itself anew may have missed it."""
+        return {name: self.means.pending(subtype) for name, subtype in _PENDING.items()}
 
-_PENDING: Mapping[str, Any] = {"pending_permission_requests": [], "pending_user_dialog_requests": []}
+
+_PENDING = {
+    "pending_permission_requests": "can_use_tool",
+    "pending_user_dialog_requests": "request_user_dialog",
+    "pending_elicitation_requests": "elicitation",
+}

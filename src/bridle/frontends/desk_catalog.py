@@ -22,7 +22,7 @@ _HANDLERS = {
     "seed_read_state": steering.seed_read_state,
     "rewind_files": steering.rewind_files,
     "stop_task": steering.stop_task,
-    "background_tasks": steering.nothing,
+    "background_tasks": steering.background_tasks,
     "set_has_subscribers": steering.nothing,
     "end_session": steering.end_session,
     "mcp_status": servers.mcp_status,

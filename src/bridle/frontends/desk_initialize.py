@@ -7,8 +7,9 @@ from typing import Any
 from bridle.engine.runtime import Runtime
 from bridle.engine.structured import AnswerShape
 from bridle.frontends.desk import Desk
+from bridle.frontends.desk_servers import take_policies
 from bridle.protocol.control import Frame
-from bridle.protocol.frames import CAPABILITIES
+from bridle.protocol.opening import CAPABILITIES
 from bridle.types.command import Commands
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
@@ -23,15 +24,8 @@ async def initialize(desk: Desk, request: Mapping[str, Any]) -> Frame:
     if hooks is not None and not isinstance(hooks, dict):
         raise UsageError("hooks must be an object: {event: [{matcher, hookCallbackIds}]}")
     offer = read_offer(request)
-    desk.server.change(offer=offer)
-    if desk.runtime.agents is not None:
-        for problem in desk.runtime.agents.take_from_host(offer.agents):
-            desk.runtime.channel.emit(Noticed(problem, "warning"))
-    if desk.runtime.skills is not None:
-        desk.runtime.skills.restrict(offer.skills)
-    if desk.runtime.servers is not None:
-        brought = offer.servers
-        desk.runtime.servers.add_sdk(brought.names, configs=brought.configs, manifests=brought.manifests)
+    known = _server_names(desk)
+    _take_over(desk, offer)
     if prompting := _prompting(request):
         desk.server.change(briefing=desk.means.rebrief(prompting))
     if shape is not None:
@@ -40,12 +34,34 @@ async def initialize(desk: Desk, request: Mapping[str, Any]) -> Frame:
         desk.session.note({"type": "custom-title", "customTitle": title[:200], "sessionId": desk.session.id})
         desk.send(desk.means.framer.title(title[:200]))
     answer = _answer(desk)
+    if offer.servers.names and "sdkMcpServerManifests" in request:
+        answer["sdk_mcp_manifests_parked"] = _parked(offer.servers, request["sdkMcpServerManifests"], known)
     if hooks:
         desk.runtime.hooks.add_host_hooks(hooks, desk.means.ask_host)
         answer["hooks_applied"] = True
-    if request.get("plugins"):
-        answer["plugins_applied"] = False
+    if isinstance(plugins := request.get("plugins"), list) and plugins:
+        answer["plugins_applied"] = _are_loaded(desk.runtime, plugins)
     return answer
+
+
+def _take_over(desk: Desk, offer: HostOffer) -> None:
+    """Let the parts of the session have what the host brings for them."""
+    desk.server.change(offer=offer)
+    desk.server.alias_tools(offer.tool_aliases)
+    runtime, brought = desk.runtime, offer.servers
+    if runtime.agents is not None:
+        for problem in runtime.agents.take_from_host(offer.agents):
+            runtime.channel.emit(Noticed(problem, "warning"))
+    if runtime.skills is not None:
+        runtime.skills.restrict(offer.skills)
+    if runtime.servers is not None:
+        runtime.servers.add_sdk(brought.names, configs=brought.configs, manifests=brought.manifests)
+        take_policies(desk, {name: brought.configs.get(name) for name in brought.names}, anew=False)
+
+
+def _server_names(desk: Desk) -> set[str]:
+    servers = desk.runtime.servers
+    return set() if servers is None else {state.name for state in servers.status()}
 
 
 def read_offer(request: Mapping[str, Any]) -> HostOffer:
@@ -107,6 +123,35 @@ def _answer(desk: Desk) -> Frame:
         "capabilities": list(CAPABILITIES),
         "hook_on_failure_supported": True,
     }
+
+
+def _parked(servers: HostServers, manifests: object, known: set[str]) -> dict[str, str]:
+    """What became of each manifest: it stands for the first answers of a server that is not there yet."""
+    if not isinstance(manifests, dict):
+        return dict.fromkeys(servers.names, "malformed")
+    found: dict[str, str] = {}
+    for name in servers.names:
+        match manifests.get(name):
+            case None:
+                continue
+            case {"initializeResult": dict()}:
+                found[name] = "already_connected" if name in known else "parked"
+            case _:
+                found[name] = "malformed"
+    return found
+
+
+def _are_loaded(runtime: Runtime, plugins: list[Any]) -> bool:
+    """Whether every plugin that the host lists was there from the start; none is loaded later."""
+    start = runtime.workspace.start
+    listed = () if runtime.plugins is None else runtime.plugins.listing()
+    loaded = {os.path.realpath(str(each.get("path"))) for each in listed}
+    return all(os.path.realpath(os.path.join(start, path)) in loaded for path in map(_path_of, plugins))
+
+
+def _path_of(plugin: object) -> str:
+    path = _object(plugin).get("path")
+    return os.path.expanduser(path) if isinstance(path, str) else ""
 
 
 def _prompting(request: Mapping[str, Any]) -> dict[str, Any]:

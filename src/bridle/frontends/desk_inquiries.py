@@ -56,13 +56,13 @@ async def get_session_cost(desk: Desk, request: Mapping[str, Any]) -> Frame:
 async def get_usage(desk: Desk, request: Mapping[str, Any]) -> Frame:
     """What the session has used; plans and their limits are not known here."""
     del request
-    last = desk.server.last
+    tally = desk.means.tally
     session = {
         "total_cost_usd": desk.session.total_cost_usd,
-        "total_api_duration_ms": last.duration_api_ms if last is not None else 0,
-        "total_duration_ms": last.duration_ms if last is not None else 0,
-        "total_lines_added": 0,
-        "total_lines_removed": 0,
+        "total_api_duration_ms": tally.api_duration_ms,
+        "total_duration_ms": tally.duration_ms,
+        "total_lines_added": tally.lines_added,
+        "total_lines_removed": tally.lines_removed,
         "model_usage": {model: model_usage(each) for model, each in desk.session.spend.items()},
     }
     return {
@@ -171,6 +171,8 @@ async def reload_plugins(desk: Desk, request: Mapping[str, Any]) -> Frame:
     plugins = desk.runtime.plugins
     if plugins is not None:
         await plugins.reload()
+    if desk.runtime.beside is not None:
+        await desk.runtime.beside.reload()
     await reload_skills(desk, request)
     status = await mcp_status(desk, request)
     return {

@@ -10,6 +10,7 @@ from bridle.frontends.desk import Desk
 from bridle.protocol.control import Frame
 from bridle.types.errors import UsageError
 from bridle.types.mcp import McpServers, ServerState, ToolFacts
+from bridle.types.permission import Effect, Rule
 
 _SECRET = ("env", "headers", "headersHelper", "oauth", "authToken")
 
@@ -39,8 +40,21 @@ async def mcp_set_servers(desk: Desk, request: Mapping[str, Any]) -> Frame:
     if desk.runtime.servers is None:
         problem = "MCP servers cannot be added to this session."
         return {"added": [], "removed": [], "errors": dict.fromkeys(wanted, problem)}
+    take_policies(desk, wanted, anew=True)
     done = await desk.runtime.servers.set_servers(wanted)
     return {"added": list(done.added), "removed": list(done.removed), "errors": dict(done.errors)}
+
+
+def take_policies(desk: Desk, configs: Mapping[str, Any], *, anew: bool) -> None:
+    """Let hold what a host says about single tools of its servers; `anew` forgets what it said of these."""
+    replaced = tuple(f"mcp__{_plain(name)}__" for name in configs) if anew else ()
+    kept = [rule for rule in desk.policies if not rule.tool.startswith(replaced)]
+    stated = [rule for name, config in configs.items() for rule in _policies(name, config)]
+    policies = tuple(dict.fromkeys((*kept, *stated)))
+    if policies != desk.policies:
+        others = [rule for rule in desk.session.state.rules if rule not in desk.policies]
+        desk.policies = policies
+        desk.session.swap(rules=(*others, *policies))
 
 
 async def mcp_message(desk: Desk, request: Mapping[str, Any]) -> Frame:
@@ -113,6 +127,23 @@ def _find_tool(servers: McpServers, full_name: str) -> tuple[ServerState, ToolFa
             if full_name == f"mcp__{_plain(state.name)}__{_plain(tool.name)}":
                 return state, tool
     return None
+
+
+def _policies(server: str, config: object) -> list[Rule]:
+    """A tool that is said to be always allowed is still asked about: only the user's rules allow."""
+    listed = config.get("tools") if isinstance(config, dict) else None
+    tools: list[Any] = listed if isinstance(listed, list) else []
+    rules: list[Rule] = []
+    for tool in tools:
+        match tool:
+            case {"name": str(), "permission_policy": "always_allow"}:
+                continue
+            case {"name": str() as name}:
+                effect = Effect.DENY if tool.get("permission_policy") == "always_deny" else Effect.ASK
+                rules.append(Rule(effect, f"mcp__{_plain(server)}__{_plain(name)}"))
+            case _:
+                continue
+    return rules
 
 
 def _plain(name: str) -> str:

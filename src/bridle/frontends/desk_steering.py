@@ -163,6 +163,18 @@ async def stop_task(desk: Desk, request: Mapping[str, Any]) -> Frame:
     return {}
 
 
+async def background_tasks(desk: Desk, request: Mapping[str, Any]) -> Frame:
+    """Let calls that the turn waits for go on beside it, all or that of one call."""
+    from bridle.engine.letting_go import let_go
+
+    if desk.runtime.env.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "") not in ("", "0", "false"):
+        raise UsageError("Background tasks are turned off in this session.")
+    named = request.get("tool_use_id")
+    call_id = named if isinstance(named, str) else None
+    moved = let_go(desk.runtime, call_id=call_id)
+    return {"backgrounded": moved > 0 or call_id is None}
+
+
 async def end_session(desk: Desk, request: Mapping[str, Any]) -> Frame:
     del request
     desk.server.withdraw()

@@ -24,6 +24,8 @@ from bridle.types.question import (
 from bridle.types.turn import Outcome
 
 _PATHS = ("file_path", "notebook_path")
+_NEEDS_A_PERSON = ("AskUserQuestion", "ExitPlanMode")
+"""Tools whose question is their whole purpose: no rule of a host can answer it."""
 _NETWORK = "SandboxNetworkAccess"
 """The name under which hosts are asked whether a confined command may reach a machine."""
 
@@ -143,6 +145,8 @@ class HostChannel:
             decision_reason_type=question.reason_type,
             **({"blocked_path": question.blocked_path} if question.blocked_path else {}),
             **({"agent_id": question.agent_id} if question.agent_id else {}),
+            **({"mcp_server": dict(question.server)} if question.server else {}),
+            **({"requires_user_interaction": True} if question.tool in _NEEDS_A_PERSON else {}),
         )
 
     async def _reach(self, question: NetworkQuestion) -> Mapping[str, Any]:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-import h11
 import msgspec
 from msgspec import Struct
 
@@ -14,12 +13,15 @@ from bridle.config.sources import Layer
 from bridle.hooks.endpoint import is_allowed, read_endpoint
 from bridle.hooks.handler import Answered, Failed, Handler, HookCall, Reply
 from bridle.hooks.post import Headers, Posted, post
+from bridle.host.http.client import HttpFault
 from bridle.types.errors import ConfigError
 
 _LONGEST_SHOWN = 10_000
 VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
 """A variable in the value of a header."""
-_OURS = frozenset({"content-length", "transfer-encoding", "connection", "upgrade", "expect", "te", "trailer"})
+_OURS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect", "te", "trailer"}
+)
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
@@ -59,10 +61,8 @@ def http_handler(*, env: Mapping[str, str], limits: Callable[[], HttpLimits]) ->
             posted = await post(read_endpoint(hook.url), call.data, headers=headers, env=env)
         except ConfigError as error:
             return Failed(reason=f"was not asked: {error}")
-        except OSError as error:
-            return Failed(reason=f"cannot reach {_place(hook)}: {_why(error)}")
-        except h11.ProtocolError as error:
-            return Failed(reason=f"cannot talk HTTP with {_place(hook)}: {error}")
+        except HttpFault as fault:
+            return Failed(reason=f"got no answer from {_place(hook)}: {fault}")
         return _read(posted, hook)
 
     return ask
@@ -116,7 +116,3 @@ def _read(posted: Posted, hook: HttpHook) -> Reply:
 def _place(hook: HttpHook) -> str:
     """The address without its query, which may hold a secret."""
     return re.split(r"[?#]", hook.url, maxsplit=1)[0][:200]
-
-
-def _why(error: OSError) -> str:
-    return (error.strerror or str(error) or type(error).__name__).rstrip(".")

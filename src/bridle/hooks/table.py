@@ -202,6 +202,10 @@ class Listeners:
     def of(self, event: str) -> tuple[Entry, ...]:
         return self._counting.get(event, ())
 
+    def every(self) -> tuple[Entry, ...]:
+        """All hooks, those that do not count included."""
+        return (*self.table.entries, *self._added)
+
     def replace(self, table: Table) -> None:
         """Go on with other settings from the next event on."""
         self.table = table

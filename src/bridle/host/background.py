@@ -22,7 +22,7 @@ _CLOSE_GRACE = 0.5
 _CLOSE_REPORTS = 0.3
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
-Ending = Literal["ended", "timeout", "flooded"]
+Ending = Literal["ended", "timeout", "flooded", "moved"]
 
 __all__ = ["BackgroundShells", "Ending", "Shell", "exit_code", "remove", "tail"]
 
@@ -34,6 +34,10 @@ class Shell:
         self.process = process
         self.output_file = output_file
         self.started = time.time()
+        self.is_let_go = False
+        """Whoever waits for the command should let it go on as a job."""
+        self.call_id = ""
+        """The call that waits for it; empty when none does."""
 
     def size(self) -> int:
         """Bytes printed so far; none when somebody removed the file."""
@@ -158,10 +162,18 @@ class BackgroundShells:
             output_file=shell.output_file,
             started=shell.started,
         )
+        shell.call_id = ""
         job = self._jobs[task.id] = _Job(task, shell)
         self._watch(self._attend(job))
         self._list.begin(task, lambda: self._end(job))
         return task
+
+    def move_waited(self, call_id: str | None = None) -> int:
+        """Let commands that calls wait for, or that of one call, go on as jobs; how many there are."""
+        waited = [each for each in self._shells if each.call_id and call_id in (None, each.call_id)]
+        for shell in waited:
+            shell.is_let_go = True
+        return len(waited)
 
     def release(self, shell: Shell, *, keep_output: bool) -> None:
         """Note that a command is over; what it left running is ended when the session closes."""
@@ -173,13 +185,15 @@ class BackgroundShells:
     async def follow(
         self, shell: Shell, *, timeout: float = inf, on_output: Callable[[], None] = lambda: None
     ) -> Ending:
-        """Wait until a command ends, is out of time, or has printed more than is allowed."""
+        """Wait until a command ends, is out of time, has printed too much, or is to be let go."""
         deadline = time.monotonic() + timeout
         seen = 0
         while True:
             left = deadline - time.monotonic()
             if await shell.process.ends_within(max(0, min(left, _LOOK))):
                 return "ended"
+            if shell.call_id and shell.is_let_go:
+                return "moved"
             if (size := shell.size()) > self._most_output:
                 return "flooded"
             if left <= 0:

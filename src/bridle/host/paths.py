@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 _LONGEST_SLUG = 200
+_NAME = re.compile(r"[\w-][\w.-]*", re.ASCII)
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _MANAGED = {
     "darwin": "/Library/Application Support/ClaudeCode",
@@ -34,8 +35,12 @@ def projects_dir(env: Mapping[str, str]) -> str:
 
 
 def project_dir(cwd: str, env: Mapping[str, str]) -> str:
-    """The folder with the transcripts of the project at `cwd`, links followed."""
-    return os.path.join(projects_dir(env), project_slug(_composed(os.path.realpath(cwd))))
+    """The folder with the transcripts of the project at `cwd`, links followed.
+
+    `CLAUDE_CODE_PROJECT_DIR_NAME` names it instead where `CLAUDE_CONFIG_DIR` is set.
+    """
+    name = _chosen_name(env) or project_slug(_composed(os.path.realpath(cwd)))
+    return os.path.join(projects_dir(env), name)
 
 
 def project_slug(cwd: str) -> str:
@@ -51,6 +56,13 @@ def project_slug(cwd: str) -> str:
 def managed_dir(platform: str) -> str:
     """The administrator's folder on a `sys.platform`."""
     return _MANAGED.get(platform, "/etc/claude-code")
+
+
+def _chosen_name(env: Mapping[str, str]) -> str | None:
+    name = env.get("CLAUDE_CODE_PROJECT_DIR_NAME", "")
+    # A name that leads elsewhere, or is too long for a folder, is as if it were not there.
+    plain = _NAME.fullmatch(name) and len(name) <= _LONGEST_SLUG
+    return name if plain and env.get("CLAUDE_CONFIG_DIR") else None
 
 
 def _user_home(env: Mapping[str, str]) -> str:

@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from bridle.host.reaper import Reaper
 
+_CORPSES_AFTER = 0.02
+"""Seconds after which a group that is still there may be one of corpses that nobody collects."""
 _LOOK_AGAIN = 0.005
 _AFTER_KILL = 1.0
 _LAST_WORDS = 0.5
@@ -91,13 +93,17 @@ class Process:
             pass  # Gone already, or somebody else's by the right of setuid.
 
     async def _is_gone_within(self, seconds: float) -> bool:
-        deadline = time.monotonic() + seconds
+        began = time.monotonic()
         pause = _LOOK_AGAIN
         # The end of a group is not an event that can be waited for, only that of our own child.
-        while not self.exited.done() or (self.has_members() and _has_living(self.pid)):
-            if (left := deadline - time.monotonic()) <= 0:
+        while not self.exited.done() or self.has_members():
+            waited = time.monotonic() - began
+            # Corpses are mostly collected at once, and looking at every process of a machine is dear.
+            if self.exited.done() and waited >= _CORPSES_AFTER and not _has_living(self.pid):
+                return True
+            if waited >= seconds:
                 return False
-            await asyncio.sleep(min(left, pause))
+            await asyncio.sleep(min(seconds - waited, pause))
             pause *= 1.5
         return True
 

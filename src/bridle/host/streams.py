@@ -65,9 +65,15 @@ class Output:
             del self._pending[:written]
 
 
-async def read_lines(descriptor: int) -> AsyncIterator[bytes]:
-    """Lines of a descriptor without their ends, until it is closed; a last line needs no end."""
-    pending = bytearray()
+async def read_lines(descriptor: int, *, read: bytes = b"") -> AsyncIterator[bytes]:
+    """Lines of a descriptor without their ends, until it is closed; a last line needs no end.
+
+    `read` is what somebody has taken from the descriptor already.
+    """
+    *whole, rest = read.split(b"\n")
+    for line in whole:
+        yield line
+    pending = bytearray(rest)
     async for chunk in read_chunks(descriptor):
         pending += chunk
         if b"\n" in chunk:

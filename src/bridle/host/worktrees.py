@@ -10,21 +10,16 @@ from msgspec import Struct
 
 from bridle.host import git
 from bridle.host.lock import FileLock, Locked
-from bridle.types.errors import BridleError
+from bridle.host.worktree_git import run_git as _git
+from bridle.host.worktree_start import BaseRef, Pull, WorktreeFault, starting_point
 
-_SECONDS = 120.0
 _LOCK_SECONDS = 60.0
-_OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=", "-c", "gc.auto=0")
 _MOST_SAID = 500
 _EXCLUDED = "/.claude/worktrees/"
 _INCLUDE = ".worktreeinclude"
 _MOST_COPIED = 1_000
 _MOST_BYTES = 100 * 1024 * 1024
 _MOST_NOTES = 10
-
-
-class WorktreeFault(BridleError):
-    """A work tree could not be made; the text says why."""
 
 
 class Worktree(Struct, frozen=True, kw_only=True):
@@ -35,8 +30,17 @@ class Worktree(Struct, frozen=True, kw_only=True):
     repository: str
 
 
-async def create(cwd: str, name: str, env: Mapping[str, str]) -> Worktree:
-    """A work tree of the repository around `cwd`, on a branch of its own at the current commit.
+async def create(
+    cwd: str,
+    name: str,
+    env: Mapping[str, str],
+    *,
+    at: BaseRef | Pull = "head",
+    sparse: Sequence[str] = (),
+) -> Worktree:
+    """A work tree of the repository around `cwd`, on a branch of its own that begins `at` a commit.
+
+    Of the folders only those named in `sparse` are checked out, where any are.
 
     Raises:
         WorktreeFault: there is no repository, or git refuses.
@@ -52,16 +56,44 @@ async def create(cwd: str, name: str, env: Mapping[str, str]) -> Worktree:
     branch = f"worktree-{name}"
     try:
         async with FileLock(_lock_path(root), seconds=_LOCK_SECONDS):
-            code, base = await _git(here, env, "rev-parse", "HEAD")
-            if code:
-                raise WorktreeFault("The repository has no commit yet, so there can be no work tree.")
+            base = await starting_point(here, env, at)
             _hide(root, _EXCLUDED)
-            code, said = await _git(here, env, "worktree", "add", "-b", branch, path, base)
+            folders = _folders(sparse)
+            lazily = ("--no-checkout",) if folders else ()
+            code, said = await _git(here, env, "worktree", "add", *lazily, "-b", branch, path, base)
+            if not code and folders:
+                code, said = await _check_out(
+                    Worktree(path=path, branch=branch, base=base, repository=root), folders, env
+                )
     except (Locked, OSError) as error:
         raise WorktreeFault(f"The work tree could not be made: {error}") from error
     if code:
         raise WorktreeFault(f"The work tree could not be made: {said[:_MOST_SAID]}")
     return Worktree(path=path, branch=branch, base=base, repository=root)
+
+
+def _folders(sparse: Sequence[str]) -> tuple[str, ...]:
+    """The folders to check out.
+
+    Raises:
+        WorktreeFault: one leads out of the repository.
+    """
+    folders = tuple(os.path.normpath(each.strip("/")) for each in sparse if each.strip("/"))
+    for each in folders:
+        if each.split(os.sep)[0] in ("..", ".git") or each.startswith("-"):
+            raise WorktreeFault(f"worktree.sparsePaths names {each!r}, which is no folder of the repository.")
+    return folders
+
+
+async def _check_out(tree: Worktree, folders: Sequence[str], env: Mapping[str, str]) -> tuple[int, str]:
+    """Check out a part; a tree for which that fails is taken away again."""
+    code, said = await _git(tree.path, env, "sparse-checkout", "set", "--cone", "--", *folders)
+    if not code:
+        code, said = await _git(tree.path, env, "checkout", "--quiet", tree.branch)
+    if code:
+        await _git(tree.repository, env, "worktree", "remove", "--force", tree.path)
+        await _git(tree.repository, env, "update-ref", "-d", f"refs/heads/{tree.branch}", tree.base)
+    return code, said
 
 
 async def holds_work(tree: Worktree, env: Mapping[str, str]) -> bool:
@@ -229,29 +261,3 @@ def _hide(root: str, line: str) -> None:
 
 def _lock_path(root: str) -> str:
     return os.path.join(root, ".git", "bridle-worktrees.lock")
-
-
-async def _git(cwd: str, env: Mapping[str, str], *words: str, given: str = "") -> tuple[int, str]:
-    """Run git with something to read; its code and what it said."""
-    kept = {name: value for name, value in env.items() if not name.startswith("GIT_")}
-    process = await asyncio.create_subprocess_exec(
-        "git",
-        *_OPTIONS,
-        *words,
-        cwd=cwd,
-        env={**kept, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"},
-        stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(_SECONDS):
-            said, _ = await process.communicate(given.encode() if given else None)
-    except TimeoutError:
-        return 1, f"git did not answer within {_SECONDS:g} seconds"
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return process.returncode or 0, said.decode(errors="replace").strip()

@@ -41,6 +41,11 @@ class Agreement(Struct, frozen=True, kw_only=True):
         experimental = self.capabilities.get("experimental")
         return isinstance(experimental, dict) and isinstance(experimental.get(feature), dict)
 
+    def supports(self, extension: str) -> bool:
+        """Whether the server takes part in an extension of the protocol."""
+        extensions = self.capabilities.get("extensions")
+        return isinstance(extensions, dict) and isinstance(extensions.get(extension), dict)
+
     def announces(self, feature: str) -> bool:
         """Whether the server tells when what it offers has changed."""
         given = self.capabilities.get(feature)

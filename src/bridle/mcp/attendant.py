@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from bridle.mcp.faults import INVALID_PARAMS
 from bridle.mcp.peer import Answerer
+from bridle.mcp.served_skills import EXTENSION
 from bridle.types.errors import McpError
 from bridle.types.hook import Elicitation, ElicitationResult
 from bridle.types.hook_outcome import Hooks, NoHooks
@@ -39,6 +40,8 @@ class Company(Struct, frozen=True, kw_only=True):
     sample: Sampler | None = None
     pushed: "Callable[[Pushed], None] | None" = None
     """Takes messages that servers send on their own, as far as the user lets them."""
+    settled: Callable[[str, str, str], object] | None = None
+    """Takes the answer of a channel to a question about permission: server, question, `allow` or `deny`."""
 
 
 class Pushed(Struct, frozen=True, kw_only=True):
@@ -60,7 +63,11 @@ class Attendant:
 
     def capabilities(self) -> dict[str, Any]:
         """What the server is told that it may ask."""
-        able: dict[str, Any] = {"roots": {"listChanged": True}, "elicitation": {"form": {}, "url": {}}}
+        able: dict[str, Any] = {
+            "roots": {"listChanged": True},
+            "elicitation": {"form": {}, "url": {}},
+            "extensions": {EXTENSION: {}},
+        }
         return able if self._company.sample is None else {**able, "sampling": {}}
 
     def answers(self) -> Mapping[str, Answerer]:
@@ -80,6 +87,14 @@ class Attendant:
         if self._company.pushed is not None and isinstance(content, str) and content.strip():
             told: Mapping[str, Any] = meta if isinstance(meta, dict) else {}
             self._company.pushed(Pushed(server=self._server, content=content[:_LONGEST_MESSAGE], meta=told))
+
+    def settle(self, params: Mapping[str, Any]) -> None:
+        """The server has somebody's answer to a question about permission."""
+        match params:
+            case {"request_id": str() as name, "behavior": str() as behavior} if self._company.settled:
+                self._company.settled(self._server, name, behavior)
+            case _:
+                pass  # Nobody asked.
 
     async def elicit(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Ask the person: hooks first, who may answer in their place and change what they answer.

@@ -56,6 +56,14 @@ class Client:
             raise McpError(f"{self._name} is not connected.")
         return self._agreement
 
+    @property
+    def may_decide(self) -> bool:
+        """Whether the server says that people can answer questions about permission over it."""
+        agreement = self._agreement
+        return agreement is not None and all(
+            agreement.extends(feature) for feature in ("claude/channel", "claude/channel/permission")
+        )
+
     async def open(self, *, negotiation: Negotiation, limits: Limits) -> None:
         """Connect and find a revision that both speak.
 
@@ -218,6 +226,8 @@ class Client:
                 "claude/channel"
             ):
                 self._attendant.push(params)
+            case "notifications/claude/channel/permission" if self.may_decide:
+                self._attendant.settle(params)
             case "notifications/message":
                 self._noted(_logged(params))
             case _:

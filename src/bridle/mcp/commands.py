@@ -18,7 +18,10 @@ _SKILL_FILE = "/SKILL.md"
 
 def server_commands(servers: McpServers) -> list[Command]:
     """The commands that connected servers bring."""
-    skills = [each for each in servers.resources() if is_skill(each)][:_MOST_SKILLS]
+    announced = {(skill.server, skill.uri) for skill in servers.skills()}
+    skills = [
+        each for each in servers.resources() if is_skill(each) and (each.server, each.uri) not in announced
+    ][:_MOST_SKILLS]
     return [
         *(_prompt_command(servers, prompt) for prompt in servers.prompts()),
         *(_skill_command(servers, skill) for skill in skills),

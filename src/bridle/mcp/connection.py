@@ -7,8 +7,8 @@ from typing import Any
 
 from bridle.mcp.agreement import Negotiation
 from bridle.mcp.attendant import Attendant, Company
-from bridle.mcp.catalogue import ServerTool, cut, read_prompts, read_resources, read_tools
-from bridle.mcp.client import PROMPTS, RESOURCES, TOOLS, Client
+from bridle.mcp.catalogue import ServerTool, cut
+from bridle.mcp.client import RESOURCES, Client
 from bridle.mcp.discovery_cache import DiscoveryCache
 from bridle.mcp.faults import (
     HEADER_MISMATCH,
@@ -18,21 +18,12 @@ from bridle.mcp.faults import (
     TimedOut,
 )
 from bridle.mcp.headers import parameter_headers
+from bridle.mcp.offer import Offer
 from bridle.mcp.peer import Limits, Progress
 from bridle.mcp.timing import Timing
 from bridle.mcp.transport import Transport
 from bridle.types.errors import McpError
-from bridle.types.mcp import (
-    HttpServer,
-    Prompt,
-    Resource,
-    Server,
-    ServerState,
-    SseServer,
-    Status,
-    StdioServer,
-    WebSocketServer,
-)
+from bridle.types.mcp import HttpServer, Server, ServerState, Status, StdioServer
 
 _MOST_LINES = 200
 _MOST_LOG = 16 * 1024
@@ -55,9 +46,9 @@ class Connection:
         cache: DiscoveryCache | None = None,
     ) -> None:
         self.server = server
-        self.tools: tuple[ServerTool, ...] = ()
-        self.prompts: tuple[Prompt, ...] = ()
-        self.resources: tuple[Resource, ...] = ()
+        self.offer = Offer(
+            server, timing=timing, changed=changed, noted=self._note, prefixed=prefixed, cache=cache
+        )
         self.transport: Transport | None = None
         self.settled = asyncio.Event()
         """Set once the first attempt is over, whatever came of it."""
@@ -70,18 +61,11 @@ class Connection:
         self._status: Status = "disabled" if server.off else "pending"
         self._error: str | None = server.off or None
         self._attempt = 0
-        self._has_been_connected = False
         self._log: deque[str] = deque(maxlen=_MOST_LINES)
         self._task: asyncio.Task[None] | None = None
-        self._refreshing: dict[str, asyncio.Task[None]] = {}
-        self._stale: set[str] = set()
-        self._prefixed = prefixed
-        self._cache = cache if isinstance(server.config, HttpServer | SseServer | WebSocketServer) else None
         self._moved: set[asyncio.Task[None]] = set()
         """Calls that go on in the background."""
-        if self._cache is not None and not server.off and (listed := self._cache.find(server)) is not None:
-            self._take_tools(listed, checks_headers=False)
-            self._has_been_connected = True
+        self._has_been_connected = not server.off and self.offer.recall()
 
     @property
     def status(self) -> Status:
@@ -104,7 +88,7 @@ class Connection:
             protocol=None if agreement is None else agreement.revision,
             error=self._error,
             attempt=self._attempt,
-            tools=tuple(tool.facts() for tool in self.tools) if self.offers else (),
+            tools=tuple(tool.facts() for tool in self.offer.tools) if self.offers else (),
             log="\n".join(self._log)[-_MOST_LOG:],
         )
 
@@ -183,8 +167,8 @@ class Connection:
                         raise McpError(f"{error} The page was not opened.", code=error.code) from error
                 elif error.code == HEADER_MISMATCH and not refreshed:
                     refreshed = 1
-                    await self._fetch(TOOLS, await self._connected())
-                    tool = next((each for each in self.tools if each.name == tool.name), tool)
+                    await self.offer.fetch_first(await self._connected())
+                    tool = next((each for each in self.offer.tools if each.name == tool.name), tool)
                 else:
                     raise
 
@@ -219,6 +203,14 @@ class Connection:
             self._become("needs-auth", str(error))
             client.peer.lose(ConnectionLost(str(error)))
             raise
+
+    def relay(self, question: Mapping[str, Any]) -> bool:
+        """Put a question about permission to whoever is behind the server; whether it takes such."""
+        client = self._client
+        if client is None or self._status != "connected" or not client.may_decide:
+            return False
+        client.peer.tell("notifications/claude/channel/permission_request", question)
+        return True
 
     def tell_roots_changed(self) -> None:
         if self._client is not None and self._status == "connected":
@@ -312,8 +304,7 @@ class Connection:
             return False
         except McpError as error:
             self._become("failed", str(error) + self._last_words())
-            if self._cache is not None:
-                await asyncio.to_thread(self._cache.strike, self.server)
+            await self.offer.doubt()
             return False
         except OSError as error:
             self._become("failed", f"{self.server.name} cannot be started: {error}.")
@@ -324,13 +315,11 @@ class Connection:
 
     async def _connect(self, negotiation: Negotiation) -> None:
         transport = self._make()
-        client = Client(
-            self.server.name, transport, self._attendant, changed=self._note_change, noted=self._note
-        )
+        client = Client(self.server.name, transport, self._attendant, changed=self._renew, noted=self._note)
         try:
             async with asyncio.timeout(self._timing.connect):
                 await client.open(negotiation=negotiation, limits=self._limits())
-                await self._fetch(TOOLS, client)
+                await self.offer.fetch_first(client)
         except TimeoutError as error:
             await client.close()
             raise TimedOut(
@@ -346,8 +335,7 @@ class Connection:
             raise
         else:
             self._client, self.transport = client, transport
-            for feature in (PROMPTS, RESOURCES):
-                self._note_change(feature)
+            self.offer.fetch_rest(client)
             return
         # Some older servers end when they are asked something before the handshake.
         await self._connect("legacy")
@@ -357,13 +345,12 @@ class Connection:
 
     async def _drop(self) -> None:
         client, self._client, self.transport = self._client, None, None
-        tasks = [*self._refreshing.values()]
-        self._refreshing.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.offer.stop()
         if client is not None:
             await client.close()
+
+    def _renew(self, feature: str) -> None:
+        self.offer.refresh(feature, self._client)
 
     def _become(self, status: Status, error: str | None = None) -> None:
         self._status, self._error = status, error
@@ -376,63 +363,11 @@ class Connection:
         said = " ".join(line.strip() for line in list(self._log)[-3:] if line.strip())
         return f" It said last: {said[-500:]}" if said else ""
 
-    def _note_change(self, feature: str) -> None:
-        """A list is out of date; it is fetched once, however often that is said meanwhile."""
-        self._stale.add(feature)
-        if self._client is not None and feature not in self._refreshing:
-            task = asyncio.create_task(self._refresh(feature, self._client))
-            self._refreshing[feature] = task
-
-    async def _refresh(self, feature: str, client: Client) -> None:
-        try:
-            while feature in self._stale:
-                self._stale.discard(feature)
-                try:
-                    await self._fetch(feature, client)
-                except McpError as error:
-                    self._note(f"{feature} cannot be listed: {error}")
-                self._changed()
-                await asyncio.sleep(self._timing.refresh_pause)
-        finally:
-            self._refreshing.pop(feature, None)
-
-    async def _fetch(self, feature: str, client: Client) -> None:
-        name, limits = self.server.name, self._limits()
-        if not client.agreement.offers(feature):
-            listed: list[dict[str, Any]] = []
-        else:
-            listed = await client.items(f"{feature}/list", feature, limits=limits)
-        match feature:
-            case "tools":
-                in_headers = client.agreement.modern and isinstance(self.server.config, HttpServer)
-                self._take_tools(listed, checks_headers=in_headers)
-                if self._cache is not None:
-                    await asyncio.to_thread(self._cache.save, self.server, listed)
-            case "prompts":
-                self.prompts = read_prompts(name, listed)
-            case _:
-                self.resources = read_resources(name, listed, await self._templates(client, limits))
-
-    def _take_tools(self, listed: list[dict[str, Any]], *, checks_headers: bool) -> None:
-        self.tools, problems = read_tools(
-            self.server.name, listed, checks_headers=checks_headers, prefixed=self._prefixed
-        )
-        for problem in problems:
-            self._note(problem)
-
     def keep(self, work: Coroutine[Any, Any, None]) -> None:
         """Let a call go on in the background, for as long as the server is looked after."""
         task = asyncio.create_task(work)
         self._moved.add(task)
         task.add_done_callback(self._moved.discard)
-
-    async def _templates(self, client: Client, limits: Limits) -> list[dict[str, Any]]:
-        if not client.agreement.offers(RESOURCES):
-            return []
-        try:
-            return await client.items("resources/templates/list", "resourceTemplates", limits=limits)
-        except McpError:
-            return []  # Many servers with resources do not know templates.
 
 
 def _pages(error: McpError) -> list[Any]:

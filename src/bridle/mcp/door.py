@@ -3,6 +3,8 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
+from msgspec import Struct
+
 from bridle.host.http.address import Origin, split_url
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request, Response
 from bridle.mcp.authorizer import Authorizer
@@ -46,25 +48,39 @@ class Helper:
         self._made = None
 
 
+class Remote(Struct, frozen=True, kw_only=True):
+    """A server somewhere else, and what opens it."""
+
+    name: str
+    url: str
+    env: Mapping[str, str]
+    headers: Mapping[str, str] = {}
+    helper: Helper | None = None
+    auth: Authorizer | None = None
+
+    async def opening(self) -> dict[str, str]:
+        """The headers that let us in; later ones replace earlier ones of the same name."""
+        auth = {} if self.auth is None else await self.auth.headers()
+        more = {} if self.helper is None else await self.helper.headers()
+        return merged(auth, self.headers, more)
+
+
+def merged(*layers: Mapping[str, str]) -> dict[str, str]:
+    """Headers in one, whatever the case of their names; later ones replace earlier ones."""
+    found: dict[str, tuple[str, str]] = {}
+    for layer in layers:
+        found.update({name.lower(): (name, value) for name, value in layer.items()})
+    return dict(found.values())
+
+
 class Door:
     """Sends requests to one server."""
 
-    def __init__(
-        self,
-        name: str,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        env: Mapping[str, str],
-        helper: Helper | None = None,
-        auth: Authorizer | None = None,
-    ) -> None:
-        self.name = name
-        self.url = url
-        self._headers = headers
-        self._helper = helper
-        self._auth = auth
-        self._client = HttpClient(env)
+    def __init__(self, remote: Remote) -> None:
+        self.name = remote.name
+        self.url = remote.url
+        self._remote = remote
+        self._client = HttpClient(remote.env)
 
     @asynccontextmanager
     async def send(
@@ -111,26 +127,17 @@ class Door:
             raise McpError(f"{self.name} cannot be asked: {fault}") from fault
 
     async def _is_let_in(self, response: Response, *, first: bool) -> bool:
-        if self._auth is None:
-            if self._helper is None or response.status != 401 or not first:
+        auth, helper = self._remote.auth, self._remote.helper
+        if auth is None:
+            if helper is None or response.status != 401 or not first:
                 return False
-            self._helper.forget()
+            helper.forget()
             return True
-        return await self._auth.challenged(response.status, response.headers.get("www-authenticate", ""))
+        return await auth.challenged(response.status, response.headers.get("www-authenticate", ""))
 
     async def _all_headers(self, own: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        """Later headers replace earlier ones of the same name."""
-        layers: list[Mapping[str, str]] = [{"User-Agent": f"bridle/{__version__}"}]
-        if self._auth is not None:
-            layers.append(await self._auth.headers())
-        layers.append(self._headers)
-        if self._helper is not None:
-            layers.append(await self._helper.headers())
-        layers.append(own)
-        merged: dict[str, tuple[str, str]] = {}
-        for layer in layers:
-            merged.update({name.lower(): (name, value) for name, value in layer.items()})
-        return tuple(merged.values())
+        usual = {"User-Agent": f"bridle/{__version__}"}
+        return tuple(merged(usual, await self._remote.opening(), own).items())
 
     def _moved(self, url: str, target: str, status: int, method: str) -> str:
         """Where a redirect leads: only to the same host, because the headers may hold secrets."""

@@ -60,15 +60,18 @@ class InProcessTransport:
 def ahead(exchange: Exchange, manifest: Mapping[str, Any]) -> Exchange:
     """The same way, with the first answers known beforehand: nobody is asked for what is in the manifest."""
     known = {
-        "initialize": _object(manifest, "initialize"),
-        "tools/list": _object(manifest, "tools", "toolsList"),
+        "initialize": _object(manifest, "initializeResult", "initialize"),
+        "tools/list": _object(manifest, "toolsListResult", "toolsList", "tools"),
     }
     left = {method: answer for method, answer in known.items() if answer is not None}
+    introduced = "initialize" in left
 
     async def answer(name: str, message: Message) -> Any:
         method = str(message.get("method"))
         if "id" in message and method in left:
             return {"jsonrpc": "2.0", "id": message["id"], "result": left.pop(method)}
+        if introduced and method == "notifications/initialized":
+            return None  # The host has said this to its server itself.
         return await exchange(name, message)
 
     return answer

@@ -16,6 +16,7 @@ from bridle.mcp.discovery_cache import DiscoveryCache
 from bridle.mcp.in_process import Exchange, InProcessTransport, ahead, sdk_server
 from bridle.mcp.resource_tools import resource_tools, waiting_tool
 from bridle.mcp.results import FitImage
+from bridle.mcp.served_skills import verify
 from bridle.mcp.timing import Timing
 from bridle.mcp.tools import session_tool
 from bridle.mcp.transport import Message
@@ -27,6 +28,7 @@ from bridle.types.mcp import (
     Replaced,
     Resource,
     SdkServer,
+    ServedSkill,
     Server,
     ServerState,
     StdioServer,
@@ -100,18 +102,28 @@ class Servers:
         Raises:
             McpError: there is no such server.
         """
-        return {tool.name: tool.schema for tool in self._find(server).tools}
+        return {tool.name: tool.schema for tool in self._find(server).offer.tools}
 
     def resources(self, server: str | None = None) -> tuple[Resource, ...]:
         chosen = self._connections.values() if server is None else [self._find(server)]
-        return tuple(each for connection in chosen for each in connection.resources if connection.offers)
+        return tuple(
+            each for connection in chosen for each in connection.offer.resources if connection.offers
+        )
 
     def prompts(self) -> tuple[Prompt, ...]:
         return tuple(
             each
             for connection in self._connections.values()
             if connection.offers
-            for each in connection.prompts
+            for each in connection.offer.prompts
+        )
+
+    def skills(self) -> tuple[ServedSkill, ...]:
+        return tuple(
+            each
+            for connection in self._connections.values()
+            if connection.offers
+            for each in connection.offer.skills
         )
 
     def instructions(self) -> Mapping[str, str]:
@@ -148,6 +160,15 @@ class Servers:
         await asyncio.gather(
             _settled(always, self._timing.connect), _settled(others, self._timing.first_turn)
         )
+
+    async def listed(self) -> None:
+        asking = [
+            asyncio.create_task(each.offer.complete()) for each in self._connections.values() if each.offers
+        ]
+        if asking:
+            _, late = await asyncio.wait(asking, timeout=self._timing.first_turn)
+            for task in late:
+                task.cancel()
 
     async def reconnect(self, name: str) -> None:
         connection = self._find(name)
@@ -222,14 +243,18 @@ class Servers:
         self, server: str, tool: str, input: Mapping[str, Any], *, call_id: str | None = None
     ) -> dict[str, Any]:
         connection = self._find(server)
-        known = next((each for each in connection.tools if tool in (each.name, each.full_name)), None)
+        known = next((each for each in connection.offer.tools if tool in (each.name, each.full_name)), None)
         if known is None and connection.offers:
             raise McpError(f"{server} has no tool {tool!r}.")
         unknown = ServerTool(full_name=tool, name=tool, description="", schema={})
         return await connection.call(known or unknown, input, call_id=call_id)
 
     async def read_resource(self, server: str, uri: str) -> dict[str, Any]:
-        return await self._find(server).request("resources/read", {"uri": uri})
+        connection = self._find(server)
+        result = await connection.request("resources/read", {"uri": uri})
+        if connection.offer.skills:
+            verify(connection.offer.skills, uri, result)
+        return result
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
         return await self._find(server).request("prompts/get", {"name": name, "arguments": arguments})
@@ -245,6 +270,11 @@ class Servers:
                 return tuple(each for each in values[:100] if isinstance(each, str))
             case _:
                 return ()
+
+    def relay(self, question: Mapping[str, Any], allowed: Callable[[str], bool]) -> bool:
+        """Put a question about permission to the channels among the allowed; whether there was any."""
+        relayed = [each.relay(question) for name, each in self._connections.items() if allowed(name)]
+        return any(relayed)
 
     def roots_changed(self) -> None:
         for connection in self._connections.values():
@@ -339,10 +369,10 @@ class Servers:
     def _tools_of(self, connection: Connection) -> tuple[Tool, ...]:
         name = connection.server.name
         known = self._built.get(name)
-        if known is None or known[0] is not connection.tools:
+        if known is None or known[0] is not connection.offer.tools:
             env, fit = self._around.env, self._around.fit_image
-            built = tuple(session_tool(connection, tool, env=env, fit=fit) for tool in connection.tools)
-            known = self._built[name] = (connection.tools, built)
+            built = tuple(session_tool(connection, tool, env=env, fit=fit) for tool in connection.offer.tools)
+            known = self._built[name] = (connection.offer.tools, built)
         return known[1]
 
 

@@ -60,6 +60,8 @@ def session_tool(
         definition=definition_of(tool),
         deferred=not (tool.always_load or connection.server.config.always_load),
         search_hint=tool.search_hint,
+        needs_person=tool.needs_person,
+        server={"name": connection.server.name, "source": connection.server.source},
     )
 
 

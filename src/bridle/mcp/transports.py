@@ -23,7 +23,7 @@ from bridle.types.mcp import (
 from bridle.types.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from bridle.mcp.door import Helper
+    from bridle.mcp.door import Helper, Remote
 
 _IDE_TOKEN = "X-Claude-Code-Ide-Authorization"
 
@@ -67,15 +67,7 @@ def _over_http(server: Server, means: Means) -> Transport:
 
     config = server.config
     assert isinstance(config, HttpServer | SseServer | IdeSseServer)
-    is_ide = isinstance(config, IdeSseServer)
-    door = Door(
-        server.name,
-        config.url,
-        headers={} if is_ide else config.headers,
-        env=means.env,
-        helper=None if is_ide else _helper(server.name, config, means),
-        auth=None if is_ide else means.authorizer(server),
-    )
+    door = Door(_remote(server, config, means))
     if isinstance(config, HttpServer):
         from bridle.mcp.streamable import StreamableTransport
 
@@ -89,18 +81,32 @@ def _over_websocket(server: Server, means: Means) -> Transport:
     from bridle.mcp.websocket import WebSocketTransport
 
     config = server.config
-    if isinstance(config, IdeWebSocketServer):
-        token = {_IDE_TOKEN: config.auth_token} if config.auth_token else {}
-        return WebSocketTransport(server.name, config.url, headers=token, env=means.env)
-    assert isinstance(config, WebSocketServer)
-    return WebSocketTransport(
-        server.name,
-        config.url,
-        headers=config.headers,
-        env=means.env,
-        helper=_helper(server.name, config, means),
-        auth=means.authorizer(server),
-    )
+    assert isinstance(config, WebSocketServer | IdeWebSocketServer)
+    return WebSocketTransport(_remote(server, config, means))
+
+
+def _remote(
+    server: Server,
+    config: HttpServer | SseServer | WebSocketServer | IdeSseServer | IdeWebSocketServer,
+    means: Means,
+) -> "Remote":
+    from bridle.mcp.door import Remote
+
+    match config:
+        case IdeSseServer():
+            return Remote(name=server.name, url=config.url, env=means.env)
+        case IdeWebSocketServer():
+            token = {_IDE_TOKEN: config.auth_token} if config.auth_token else {}
+            return Remote(name=server.name, url=config.url, env=means.env, headers=token)
+        case _:
+            return Remote(
+                name=server.name,
+                url=config.url,
+                env=means.env,
+                headers=config.headers,
+                helper=_helper(server.name, config, means),
+                auth=means.authorizer(server),
+            )
 
 
 def _helper(name: str, config: HttpServer | SseServer | WebSocketServer, means: Means) -> "Helper | None":

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from bridle.host.http.address import proxy_for, split_url
 from bridle.host.http.tls import client_context
-from bridle.mcp.authorizer import Authorizer
-from bridle.mcp.door import Helper
+from bridle.mcp.door import Remote
 from bridle.mcp.faults import ConnectionLost, NotAuthorized
 from bridle.mcp.transport import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode, encode
-from bridle.types.errors import McpError
+from bridle.types.errors import ConfigError, McpError
 from bridle.version import __version__
 
 if TYPE_CHECKING:
@@ -24,22 +24,9 @@ class WebSocketTransport:
 
     streams = False
 
-    def __init__(
-        self,
-        name: str,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        env: Mapping[str, str],
-        helper: Helper | None = None,
-        auth: Authorizer | None = None,
-    ) -> None:
-        self._name = name
-        self._url = url
-        self._headers = headers
-        self._env = env
-        self._helper = helper
-        self._auth = auth
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+        self._name = remote.name
         self._socket: ClientConnection | None = None
         self._listening: asyncio.Task[None] | None = None
 
@@ -76,13 +63,18 @@ class WebSocketTransport:
         from websockets.exceptions import InvalidStatus, WebSocketException
         from websockets.typing import Subprotocol
 
+        env = self._remote.env
         try:
+            # The same proxies count as for http and https.
+            origin, _ = split_url(f"http{self._remote.url.removeprefix('ws')}")
+            proxy = proxy_for(origin, env)
             return await connect(
-                self._url,
+                self._remote.url,
                 subprotocols=[Subprotocol("mcp")],
-                additional_headers=await self._all_headers(),
+                additional_headers=await self._remote.opening(),
                 user_agent_header=f"bridle/{__version__}",
-                ssl=client_context(self._env) if self._url.startswith("wss:") else None,
+                ssl=client_context(env) if origin.scheme == "https" else None,
+                proxy=None if proxy is None else proxy.url,
                 max_size=LONGEST_MESSAGE,
                 open_timeout=_OPEN_WITHIN,
                 close_timeout=_CLOSE_WITHIN,
@@ -90,19 +82,14 @@ class WebSocketTransport:
         except InvalidStatus as error:
             status = error.response.status_code
             challenge = error.response.headers.get("WWW-Authenticate", "")
-            auth = self._auth if again and status in (401, 403) else None
+            auth = self._remote.auth if again and status in (401, 403) else None
             if auth is not None and await auth.challenged(status, challenge):
                 return await self._connect(again=False)
             if status == 401:
                 raise NotAuthorized(f"{self._name} wants you to log in.") from error
             raise ConnectionLost(f"{self._name} answered with status {status}.") from error
-        except (OSError, TimeoutError, WebSocketException, ValueError) as error:
+        except (OSError, TimeoutError, WebSocketException, ValueError, ConfigError) as error:
             raise ConnectionLost(f"{self._name} cannot be reached: {error}.") from error
-
-    async def _all_headers(self) -> dict[str, str]:
-        auth = {} if self._auth is None else await self._auth.headers()
-        more = {} if self._helper is None else await self._helper.headers()
-        return {**auth, **self._headers, **more}
 
     async def _listen(self, socket: "ClientConnection", receiver: Receiver) -> None:
         from websockets.exceptions import ConnectionClosed

@@ -9,6 +9,8 @@ from bridle.types.permission import Place
 
 _MOST_LINKS = 40
 """The kernel gives up there, too."""
+_LONGEST = 4096
+"""No system call takes more, so nothing is there."""
 _PROCESS_LINK = re.compile(r"/proc/\d+(?:/task/\d+)?/(?:cwd|root|exe|(?:fd|map_files|ns)/.*)")
 
 
@@ -20,6 +22,8 @@ def follow(path: str, known: dict[str, str | None] | None = None) -> Place:
     `known` are links that were read before, for paths that are followed together.
     """
     known = {} if known is None else known
+    if len(path) > _LONGEST:
+        return Place(_normal(path), (), False)
     reached, rest = "/", _split(path)
     met: list[str] = []
     ends_early: str | None = None

@@ -49,7 +49,7 @@ def covers_part(rule: Rule, case: Case, part: Part) -> bool:
     """Whether a rule covers one simple command."""
     if rule.tool in ("Read", "Edit") and rule.content is not None:
         touched = part.writes if rule.tool == "Edit" else (*part.reads, *part.writes, *part.mentions)
-        return rule.effect is not Effect.ALLOW and any(paths.covers(rule, case, path) for path in touched)
+        return rule.effect is not Effect.ALLOW and paths.covers_any(rule, case, touched)
     if not names(rule, SHELL):
         return False
     if rule.content is None:
@@ -65,8 +65,8 @@ def is_whole_command(rule: Rule, case: Case) -> bool:
     return (
         rule.tool == SHELL
         and rule.content is not None
-        and texts.covers(rule.content, case.subject)
         and texts.is_exact(rule.content)
+        and texts.covers(rule.content, case.subject)
     )
 
 
@@ -78,6 +78,17 @@ def names(rule: Rule, tool: str) -> bool:
         return fnmatchcase(tool, texts.only_stars(rule.tool))
     server = rule.tool.removesuffix("__")
     return server.startswith("mcp__") and "__" not in server[5:] and tool.startswith(f"{server}__")
+
+
+def denied_agents(rules: Iterable[Rule]) -> frozenset[str]:
+    """The types of agents that rules keep from being started by name."""
+    return frozenset(
+        name.strip()
+        for rule in rules
+        if rule.effect is Effect.DENY and names(rule, "Agent")
+        for name in (rule.content or "").split(",")
+        if name.strip()
+    )
 
 
 def _with_effect(case: Case, effect: Effect) -> Iterator[Rule]:
@@ -125,7 +136,7 @@ def _covers_command(rule: Rule, case: Case) -> bool:
     if reading is None:
         return names(rule, SHELL) and texts.covers(rule.content or "", case.subject)
     if rule.tool in ("Cd", "Read"):
-        if _any_covered(rule, case, reading.leaves):
+        if paths.covers_any(rule, case, reading.leaves):
             return True
     elif names(rule, SHELL) and _OPERATOR.search(rule.content or ""):
         # Only the whole text can hold an operator; to refuse too much is the safe side.
@@ -133,10 +144,6 @@ def _covers_command(rule: Rule, case: Case) -> bool:
         if fnmatchcase(texts.one_blank(case.subject), f"*{texts.only_stars(stem)}*"):
             return True
     return any(covers_part(rule, case, part) for part in reading.parts)
-
-
-def _any_covered(rule: Rule, case: Case, touched: Iterable[str]) -> bool:
-    return any(paths.covers(rule, case, path) for path in touched)
 
 
 def _covers_field(content: str, input: Mapping[str, Any]) -> bool:

@@ -1,9 +1,10 @@
 """Which files a path rule covers, which lie inside the working directories, and which are protected."""
 
 import os.path
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import pairwise
 
 from bridle.permissions.protected import FILES, FOLDERS
 from bridle.types.permission import Case, Effect, Rule
@@ -15,10 +16,21 @@ def covers(rule: Rule, case: Case, path: str) -> bool:
     An allow rule must cover both the path and its end, any other rule one spelling of it. A pattern that
     matches a folder covers all that is in it.
     """
-    place = case.place(path)
-    if rule.effect is Effect.ALLOW:
-        return all(_covers_spelling(rule, case, spelling) for spelling in {place.path, place.target})
-    return any(_covers_spelling(rule, case, spelling) for spelling in place.spellings)
+    return covers_any(rule, case, (path,))
+
+
+def covers_any(rule: Rule, case: Case, touched: Iterable[str]) -> bool:
+    """Whether a rule covers one of these paths."""
+    anchors = None
+    for path in touched:
+        anchors = tuple(_anchored(rule, case)) if anchors is None else anchors
+        place = case.place(path)
+        if rule.effect is Effect.ALLOW:
+            if all(_covers_spelling(anchors, spelling) for spelling in {place.path, place.target}):
+                return True
+        elif any(_covers_spelling(anchors, spelling) for spelling in place.spellings):
+            return True
+    return False
 
 
 def is_within(case: Case, path: str, folders: Sequence[str]) -> bool:
@@ -45,7 +57,7 @@ def _is_protected_spelling(path: str) -> bool:
     components = [component.casefold() for component in _components(path)]
     if components and components[-1] in FILES:
         return True
-    for name, following in zip(components, [*components[1:], ""], strict=True):
+    for name, following in pairwise([*components, ""]):
         # Worktrees are made for editing; the rest of the folder is configuration.
         if name in FOLDERS and (name, following) != (".claude", "worktrees"):
             return True
@@ -59,11 +71,10 @@ def _is_configuration(path: str, config_home: str) -> bool:
     return below is not None and below[:1] != ("worktrees",)
 
 
-def _covers_spelling(rule: Rule, case: Case, path: str) -> bool:
+def _covers_spelling(anchors: Iterable[tuple[str, tuple[str, ...]]], path: str) -> bool:
     components = _components(path)
     return any(
-        (below := _below(components, base)) is not None and _matches(glob, below)
-        for base, glob in _anchored(rule, case)
+        (below := _below(components, base)) is not None and _matches(glob, below) for base, glob in anchors
     )
 
 
@@ -134,6 +145,13 @@ def _glob(component: str) -> str:
 
 def _matches(globs: tuple[str, ...], components: tuple[str, ...]) -> bool:
     """Follow all ways to read the pattern at once, so that no pattern takes long."""
+    floats = globs[:1] == ("**",)
+    rest = globs[1:] if floats else globs
+    if rest and "**" not in rest:
+        count = len(rest)
+        last = len(components) - count
+        starts = range(last + 1) if floats else range(min(last, 0) + 1)
+        return any(all(map(fnmatchcase, components[start : start + count], rest)) for start in starts)
     places = _skip(globs, {0})
     for component in components:
         if len(globs) in places:

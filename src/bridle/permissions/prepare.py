@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.permissions.climbs import as_walked
 from bridle.permissions.globs import with_matches
@@ -14,6 +15,8 @@ from bridle.types.permission import Access, Case, Decision, Mode, Place, Rule
 from bridle.types.shell import Part, Reading
 
 _SHELL = "Bash"
+_WATCHER = "Monitor"
+"""Runs commands, too: they are weighed like those of the shell, by the rules for both."""
 _BOUNDARY = re.compile(r"[;|&<>`(){}\n\r]|\$\(")
 _FAULTS = (AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
@@ -70,6 +73,8 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 def prepare(asked: Asked, standing: Standing) -> Case:
     """Everything that may be weighed about a call, so that deciding needs no I/O."""
+    if asked.tool == _WATCHER and isinstance(asked.input.get("command"), str):
+        asked, standing = _as_shell(asked, standing)
     reading = _read(asked.subject, standing) if asked.tool == _SHELL else None
     places = follow_all((*_touched(asked, reading), standing.home, standing.config_home))
     leaves_sandbox = asked.tool == _SHELL and asked.input.get("dangerouslyDisableSandbox") is True
@@ -97,6 +102,11 @@ def prepare(asked: Asked, standing: Standing) -> Case:
         local_host=asked.tool == "WebFetch" and _is_local(asked.subject),
         attended=standing.attended,
     )
+
+
+def _as_shell(asked: Asked, standing: Standing) -> tuple[Asked, Standing]:
+    rules = tuple(replace(rule, tool=_SHELL) if rule.tool == _WATCHER else rule for rule in standing.rules)
+    return replace(asked, tool=_SHELL), replace(standing, rules=rules)
 
 
 def approvals(case: Case) -> dict[str, str]:

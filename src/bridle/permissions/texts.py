@@ -27,7 +27,9 @@ def only_stars(pattern: str) -> str:
     return re.sub(r"\\\*|[?\[]", lambda found: f"[{found[0][-1]}]", pattern)
 
 
+@lru_cache(maxsize=64)
 def one_blank(text: str) -> str:
+    """The text with one blank for each run of them; a long one is asked about many times in a row."""
     return _BLANKS.sub(" ", text).strip(" ") if _UNEVEN.search(text) else text
 
 

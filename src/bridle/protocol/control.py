@@ -48,12 +48,12 @@ class Correspondence:
     def __init__(self, send: Callable[[Frame], None]) -> None:
         self._send = send
         self._waiting: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._sent: dict[str, Frame] = {}
         self._gone = False
 
-    @property
-    def pending(self) -> tuple[str, ...]:
-        """The requests that have no answer yet."""
-        return tuple(self._waiting)
+    def pending(self, subtype: str) -> list[Frame]:
+        """The requests of a kind that have no answer yet, as they were sent."""
+        return [frame for frame in self._sent.values() if frame["request"]["subtype"] == subtype]
 
     async def ask(self, subtype: str, **fields: Any) -> dict[str, Any]:
         """Send a request and wait for its answer; a caller that gives up withdraws the request.
@@ -67,9 +67,10 @@ class Correspondence:
         request_id = new_uuid()
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
-        self._send(
-            {"type": "control_request", "request_id": request_id, "request": {"subtype": subtype, **fields}}
-        )
+        request: Frame = {"subtype": subtype, **fields}
+        frame: Frame = {"type": "control_request", "request_id": request_id, "request": request}
+        self._sent[request_id] = frame
+        self._send(frame)
         try:
             return await answer
         except asyncio.CancelledError:
@@ -77,6 +78,7 @@ class Correspondence:
             raise
         finally:
             self._waiting.pop(request_id, None)
+            self._sent.pop(request_id, None)
 
     def take(self, response: ControlResponse) -> None:
         """Hand an answer to whoever waits for it; nobody waits for one that is late or comes twice."""

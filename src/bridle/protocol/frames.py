@@ -1,14 +1,18 @@
 """Events as the lines that programs read on standard output."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, assert_never
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
+from bridle.protocol.heartbeat import Heartbeats, progress_frame
 from bridle.protocol.notices import hook_notice, notice
-from bridle.protocol.result import result_frame
+from bridle.protocol.opening import Facts, Inventory, init_fields
+from bridle.protocol.result import turn_frame
+from bridle.protocol.speech import assistant_frame, command_frame, prompt_frame, result_frame, user_frame
 from bridle.protocol.task_lines import TaskLines, progress
+from bridle.types.block import text_of
 from bridle.types.event import (
     AssistantSaid,
     CommandSaid,
@@ -47,7 +51,6 @@ from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
 from bridle.types.ids import new_uuid
 from bridle.types.text import encodable_value
 from bridle.types.turn import Outcome
-from bridle.version import COMPATIBLE_WITH, __version__
 
 Frame = dict[str, Any]
 
@@ -60,33 +63,8 @@ _THINKING_STEP = 50
 """Tokens of thinking between two reports of it."""
 _ALWAYS_TOLD = ("SessionStart", "Setup")
 """Events whose hooks are reported to everybody."""
-_OLD_NAMES = {"Agent": "Task"}
-"""Tools that hosts know by an older name than models do."""
-
-
-class Facts(Struct, frozen=True, kw_only=True):
-    """What the init message says that no event carries."""
-
-    session_id: str
-    api_key_source: str
-    output_style: str = "default"
-    betas: tuple[str, ...] = ()
-
-
-class Inventory(Struct, frozen=True, kw_only=True):
-    """What a session has besides its tools, as it stands when a turn begins."""
-
-    servers: Sequence[Mapping[str, Any]] = ()
-    commands: Sequence[str] = ()
-    terminal_commands: Sequence[str] = ()
-    """Those that need a screen."""
-    agents: Sequence[str] = ()
-    skills: Sequence[str] = ()
-    plugins: Sequence[Mapping[str, Any]] = ()
-    plugin_errors: Sequence[Mapping[str, Any]] = ()
-
-
-CAPABILITIES = ("interrupt_receipt_v1", "interrupt_cancel_queued_v1")
+_AFTER_INIT = (AssistantSaid, CommandSaid, ToolFinished, TurnFinished, UserSaid)
+"""What is told of a turn only behind its first line."""
 
 
 class Framer:
@@ -116,6 +94,10 @@ class Framer:
         self._agent_text = agent_text
         """Whether what agents say and think is told too."""
         self._state = "idle"
+        self._unopened: TurnStarted | None = None
+        """A turn that has begun and was not told yet."""
+        self._compacts = False
+        """Whether that is all the turn is for."""
         self._results = 0
         self._answering: list[str] = []
         """The ids of prompts that the next thing said answers."""
@@ -125,8 +107,11 @@ class Framer:
         """Who decided on calls that have no result yet."""
         self._tasks = TaskLines()
         self._progressed: dict[str, float] = {}
+        self._heartbeats = Heartbeats()
 
     def frames(self, event: Event) -> Iterator[Frame]:
+        if self._unopened is not None and isinstance(event, _AFTER_INIT):
+            yield from self._open_now()
         match event:
             case TextDelta():
                 if self._partial:
@@ -135,23 +120,22 @@ class Framer:
                 yield from self._streamed(event)
             case TurnStarted():
                 yield from self._opened(event)
-            case PromptFolded():
-                yield from self._taken(event)
-            case PromptMoved():
-                yield self._moved(event)
+            case PromptFolded() | PromptMoved():
+                yield from self._taken(event) if isinstance(event, PromptFolded) else self._moved(event)
             case StepStarted():
                 if self._partial:
                     yield self._system("status", status="requesting")
             case AssistantSaid():
                 yield from self._said(event)
             case UserSaid():
-                yield self._user(event)
+                yield user_frame(event, self._facts.session_id)
             case ToolStarted() | Signalled():
-                pass  # The call stands in the answer already, and sequences are meant for a terminal.
+                # The call stands in the answer already, and sequences are meant for a terminal.
+                self._note(event)
             case ToolProgressed():
                 yield from self._progress(event)
             case ToolFinished():
-                yield self._result(event)
+                yield self._settled(event)
             case PermissionDenied():
                 yield self._denied(event)
             case (
@@ -169,7 +153,7 @@ class Framer:
             case TaskStarted() | TaskEnded():
                 yield from (self._system(**fields) for fields in self._tasks.of(event.task))
             case TaskProgressed():
-                yield self._system(**progress(event.task))
+                yield self._system(**progress(event.task, event.summary))
             case FromAgent():
                 yield from self._from_agent(event)
             case ModeChanged():
@@ -203,12 +187,18 @@ class Framer:
 
     def result(self, outcome: Outcome) -> Frame:
         """The last line of a turn."""
-        frame = result_frame(outcome, session_id=self._facts.session_id)
+        frame = turn_frame(outcome, session_id=self._facts.session_id)
+        if self._compacts and outcome.subtype == "success" and not outcome.is_error:
+            frame["result"] = ""
         frame["result_index"] = self._results
         self._results += 1
         if self._waiting is not None:
             frame["queued_turn_count"] = self._waiting()
         return frame
+
+    def heartbeats(self, now: float) -> Iterator[Frame]:
+        """Calls that are still at work and have said nothing for long."""
+        return self._heartbeats.due(now, session_id=self._facts.session_id)
 
     def title(self, title: str) -> Frame:
         """The session has another name."""
@@ -220,58 +210,14 @@ class Framer:
 
     def command_output(self, text: str) -> Frame:
         """What a request of the host did, as the output of a command would tell it."""
-        return {
-            "type": "user",
-            "message": {
-                "role": "user",
-                "content": f"<local-command-stdout>{text}</local-command-stdout>",
-            },
-            "parent_tool_use_id": None,
-            "isReplay": True,
-            "session_id": self._facts.session_id,
-            "uuid": new_uuid(),
-        }
-
-    def _init(self, event: TurnStarted) -> Frame:
-        facts, inventory = self._facts, self._inventory()
-        frame = self._system(
-            "init",
-            cwd=event.cwd,
-            tools=[_OLD_NAMES.get(name, name) for name in event.tools],
-            mcp_servers=list(inventory.servers),
-            model=event.model,
-            permissionMode=event.mode,
-            slash_commands=list(inventory.commands),
-            terminal_slash_commands=list(inventory.terminal_commands),
-            apiKeySource=facts.api_key_source,
-            claude_code_version=COMPATIBLE_WITH,
-            bridle_version=__version__,
-            output_style=facts.output_style,
-            agents=list(inventory.agents),
-            skills=list(inventory.skills),
-            plugins=list(inventory.plugins),
-            capabilities=list(CAPABILITIES),
-            fast_mode_state="off",
-        )
-        if inventory.plugin_errors:
-            frame["plugin_errors"] = list(inventory.plugin_errors)
-        if facts.betas:
-            frame["betas"] = list(facts.betas)
-        return frame
+        return command_frame(text, self._facts.session_id)
 
     def _taken(self, event: TurnStarted | PromptFolded) -> Iterator[Frame]:
         """A prompt was taken up: echo it if that is wanted, and remember whom the answer is for."""
         if event.prompt_uuid:
             self._answering.append(event.prompt_uuid)
         if self._replay and not event.meta:
-            yield {
-                "type": "user",
-                "message": {"role": "user", "content": event.prompt},
-                "parent_tool_use_id": None,
-                "isReplay": True,
-                "session_id": self._facts.session_id,
-                "uuid": event.uuid,
-            }
+            yield {**prompt_frame(event, self._facts.session_id), "isReplay": True}
 
     def _commanded(self, event: CommandSaid | ConversationReset) -> Frame:
         """What a command has to say, or the last line under the id that the session had before it."""
@@ -289,35 +235,18 @@ class Framer:
         self._facts = msgspec.structs.replace(self._facts, session_id=event.session_id)
         return frame
 
-    def _moved(self, event: PromptMoved) -> Frame:
-        return {
+    def _note(self, event: ToolStarted | Signalled) -> None:
+        if isinstance(event, ToolStarted):
+            self._heartbeats.begin(event.call_id, event.tool)
+
+    def _moved(self, event: PromptMoved) -> Iterator[Frame]:
+        yield {
             "type": "command_lifecycle",
             "command_uuid": event.prompt_uuid,
             "state": event.state,
             "session_id": self._facts.session_id,
             "uuid": new_uuid(),
         }
-
-    def _assistant(self, event: AssistantSaid) -> Frame:
-        shown = event.message if event.fault else {**event.message, "stop_reason": None}
-        frame: Frame = {
-            "type": "assistant",
-            "message": {**shown, "context_management": None},
-            "parent_tool_use_id": None,
-            "session_id": self._facts.session_id,
-            "uuid": event.uuid,
-            "timestamp": event.timestamp,
-        }
-        if event.request_id is not None:
-            frame["request_id"] = event.request_id
-        if event.aborted:
-            frame["aborted"] = True
-        if event.fault is not None:
-            frame["error"] = event.fault.kind
-            frame["is_api_error_message"] = True
-            frame["api_error_status"] = event.fault.status
-            frame["api_error_type"] = event.fault.type
-        return frame
 
     def _denied(self, event: PermissionDenied) -> Frame:
         source = "hook" if event.reason_type == "hook" else "config"
@@ -343,13 +272,21 @@ class Framer:
 
     def _opened(self, event: TurnStarted) -> Iterator[Frame]:
         self._answering = []
-        yield self._init(event)
-        yield from self._taken(event)
+        self._unopened, self._compacts = event, text_of(event.prompt).split(None, 1)[:1] == ["/compact"]
+        if not self._compacts:
+            yield from self._open_now()
+
+    def _open_now(self) -> Iterator[Frame]:
+        """The first lines of a turn; those of a compaction that somebody asks for come when it has worked."""
+        if self._unopened is not None:
+            event, self._unopened = self._unopened, None
+            yield self._system("init", **init_fields(event, self._facts, self._inventory()))
+            yield from self._taken(event)
 
     def _said(self, event: AssistantSaid) -> Iterator[Frame]:
         yield from self._thought_so_far(step=1)
         self._thought = self._thought_told = 0
-        yield self._answer(self._assistant(event))
+        yield self._answer(assistant_frame(event, self._facts.session_id))
 
     def _thought_so_far(self, *, step: int) -> Iterator[Frame]:
         """How much has been thought, when it is at least `step` tokens more than was told."""
@@ -359,34 +296,11 @@ class Framer:
             self._thought_told = tokens
             yield self._system("thinking_tokens", estimated_tokens=tokens, estimated_tokens_delta=more)
 
-    def _user(self, event: UserSaid) -> Frame:
-        frame: Frame = {
-            "type": "user",
-            "message": {"role": "user", "content": event.content},
-            "parent_tool_use_id": None,
-            "session_id": self._facts.session_id,
-            "uuid": event.uuid,
-            "timestamp": event.timestamp,
-        }
-        if event.synthetic:
-            frame["isSynthetic"] = True
-        return frame
-
-    def _result(self, event: ToolFinished) -> Frame:
+    def _settled(self, event: ToolFinished) -> Frame:
         call_id = event.result["tool_use_id"]
         self._progressed.pop(call_id, None)
-        frame: Frame = {
-            "type": "user",
-            "message": {"role": "user", "content": [event.result]},
-            "parent_tool_use_id": None,
-            "tool_use_result": event.data,
-            "session_id": self._facts.session_id,
-            "uuid": event.uuid,
-            "timestamp": event.timestamp,
-        }
-        if (decision := self._decisions.pop(call_id, None)) is not None:
-            frame["tool_result_meta"] = [{"id": call_id, "permission_decision": decision}]
-        return frame
+        self._heartbeats.end(call_id)
+        return result_frame(event, self._facts.session_id, self._decisions.pop(call_id, None))
 
     def _from_agent(self, event: FromAgent) -> Iterator[Frame]:
         """What an agent was asked, calls and hears back; what it says only where that is wanted."""
@@ -394,11 +308,11 @@ class Framer:
         of_agent = {"agent_id": event.agent_id, "subagent_type": event.agent_type}
         match inner:
             case TurnStarted():
-                frames: Iterable[Frame] = (self._asked_of_agent(inner),)
+                frames: Iterable[Frame] = (prompt_frame(inner, self._facts.session_id),)
             case AssistantSaid() if inner.message["content"][0]["type"] == "tool_use" or self._agent_text():
-                frames = (self._assistant(inner),)
+                frames = (assistant_frame(inner, self._facts.session_id),)
             case ToolFinished():
-                frames = (self._result(inner),)
+                frames = (self._settled(inner),)
                 frames[0].pop("tool_use_result")
             case ToolProgressed():
                 frames = self._progress(inner)
@@ -414,28 +328,11 @@ class Framer:
             described = {"task_description": event.description} if frame["type"] != "tool_progress" else {}
             yield {**frame, "parent_tool_use_id": event.call_id, **of_agent, **described}
 
-    def _asked_of_agent(self, event: TurnStarted) -> Frame:
-        return {
-            "type": "user",
-            "message": {"role": "user", "content": event.prompt},
-            "parent_tool_use_id": None,
-            "session_id": self._facts.session_id,
-            "uuid": event.uuid,
-        }
-
     def _progress(self, event: ToolProgressed) -> Iterator[Frame]:
         if event.seconds - self._progressed.get(event.call_id, 0.0) < _PROGRESS_SECONDS:
             return
         self._progressed[event.call_id] = event.seconds
-        yield {
-            "type": "tool_progress",
-            "tool_use_id": event.call_id,
-            "tool_name": event.tool,
-            "parent_tool_use_id": None,
-            "elapsed_time_seconds": round(event.seconds, 1),
-            "session_id": self._facts.session_id,
-            "uuid": new_uuid(),
-        }
+        yield progress_frame(event.call_id, event.tool, event.seconds, session_id=self._facts.session_id)
 
     def _news(self, event: PromptSuggested | LimitChanged) -> Frame:
         told: Frame = (
@@ -450,6 +347,7 @@ class Framer:
             yield self._system("status", status=None, compact_result="failed", compact_error=event.error)
             return
         yield self._system("status", status=None, compact_result="success")
+        yield from self._open_now()
         yield self._system(
             "compact_boundary",
             compact_metadata={

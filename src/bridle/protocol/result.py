@@ -12,7 +12,7 @@ from bridle.types.usage import ModelSpend, Usage
 Frame = dict[str, Any]
 
 
-def result_frame(outcome: Outcome, *, session_id: str) -> Frame:
+def turn_frame(outcome: Outcome, *, session_id: str) -> Frame:
     """What a turn came to."""
     frame: Frame = {
         "type": "result",

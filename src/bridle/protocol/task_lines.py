@@ -50,8 +50,8 @@ def _started(task: Task) -> dict[str, Any]:
     }
 
 
-def progress(task: Task) -> dict[str, Any]:
-    """The line that tells of one more call of an agent."""
+def progress(task: Task, summary: str | None = None) -> dict[str, Any]:
+    """The line that tells of one more call of an agent, or what it does in a few words."""
     return {
         "subtype": "task_progress",
         "task_id": task.id,
@@ -60,6 +60,7 @@ def progress(task: Task) -> dict[str, Any]:
         **_typed(task),
         "usage": _usage(task),
         **({"last_tool_name": task.last_tool} if task.last_tool else {}),
+        **({"summary": summary} if summary is not None else {}),
     }
 
 

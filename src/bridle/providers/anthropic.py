@@ -1,7 +1,7 @@
 """The dialect of the Anthropic Messages API, spoken over HTTP."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any
 
 from msgspec import DecodeError, Struct
@@ -9,10 +9,11 @@ from msgspec.json import decode as from_json
 
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request, Response
 from bridle.providers import anthropic_errors as errors
-from bridle.providers.anthropic_request import CacheLife, betas, encode, encode_for_counting
+from bridle.providers.anthropic_request import betas, cache_life, encode, encode_for_counting
 from bridle.providers.anthropic_stream import Decoder, stream_of
-from bridle.providers.keys import Keys
+from bridle.providers.keys import Keys, custom_headers
 from bridle.providers.limits import limit_of
+from bridle.providers.patience import SILENCE, limits_of
 from bridle.providers.sse import EventReader
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
 from bridle.types.model import Completed, LimitTold, ModelEvent, ModelRequest
@@ -22,10 +23,11 @@ __all__ = ["AnthropicProvider", "Decoder", "encode"]
 
 _HOME = "https://api.anthropic.com"
 _OWN_PREFIX = "anthropic/"
-_IDLE_MS = 90_000
-_WHOLE_ANSWER_MS = 600_000
-_LARGEST_ANSWER = 64 * 1024 * 1024
+_VERSION = "2023-06-01"
 _LARGEST_ERROR = 64 * 1024
+_LISTING = 3.0
+"""Seconds for a list of models, which nobody should have to wait for."""
+_LARGEST_LISTING = 4 * 1024 * 1024
 _REST = 0.25
 """Seconds that the end of a response may lag behind the end of the answer in it."""
 _ON = ("1", "true")
@@ -60,7 +62,7 @@ class AnthropicProvider:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         body = encode(
             request,
-            cache=self._cache_life(request.model),
+            cache=cache_life(self._env, request.model),
             experimental=not self._is_plain,
             served=self._served(request),
         )
@@ -68,7 +70,7 @@ class AnthropicProvider:
         response: Response | None = None
         try:
             sent = await self._post("/v1/messages?beta=true", request, body)
-            async with self._client.send(sent, self._limits(request)) as response:
+            async with self._client.send(sent, limits_of(self._env, streamed=request.stream)) as response:
                 told = limit_of(response.headers)
                 if told is not None and told != self._told:
                     self._told = told
@@ -99,7 +101,7 @@ class AnthropicProvider:
         Raises:
             ProviderError: the service cannot be asked or does not count.
         """
-        limits = Limits(idle=_IDLE_MS / 1000, total=_IDLE_MS / 1000, body=_LARGEST_ERROR)
+        limits = Limits(idle=SILENCE, total=SILENCE, body=_LARGEST_ERROR)
         try:
             body = encode_for_counting(request)
             sent = await self._post("/v1/messages/count_tokens?beta=true", request, body)
@@ -110,6 +112,30 @@ class AnthropicProvider:
             raise errors.unreachable(fault, url=self._base) from fault
         except ConfigError as error:
             raise ProviderError(str(error)) from error
+
+    async def list_models(self) -> tuple[str, ...]:
+        """The ids of the models that the service lists.
+
+        Raises:
+            ProviderError: it cannot be asked or does not list them.
+        """
+        headers = {"anthropic-version": _VERSION, "user-agent": f"bridle/{__version__}"}
+        limits = Limits(idle=_LISTING, total=_LISTING, body=_LARGEST_LISTING)
+        try:
+            opened = (headers | await self._opening()).items()
+            asked = Request("GET", f"{self._base}/v1/models?limit=1000", tuple(opened))
+            async with self._client.send(asked, limits) as response:
+                body = await response.read()
+        except HttpFault as fault:
+            raise errors.unreachable(fault, url=self._base) from fault
+        except ConfigError as error:
+            raise ProviderError(str(error)) from error
+        if response.status != 200:
+            raise errors.refusal(response.status, response.headers, body, model="", url=self._base)
+        try:
+            return tuple(each.id for each in from_json(body, type=_Listing).data)
+        except (DecodeError, UnicodeDecodeError) as error:
+            raise ProviderError(f"{self._base} did not list its models: {error}.") from error
 
     async def close(self) -> None:
         await self._client.close()
@@ -129,7 +155,7 @@ class AnthropicProvider:
     async def _post(self, path: str, request: ModelRequest, body: bytes) -> Request:
         headers = {
             "content-type": "application/json",
-            "anthropic-version": "2023-06-01",
+            "anthropic-version": _VERSION,
             "user-agent": f"bridle/{__version__}",
             "accept": "text/event-stream" if request.stream else "application/json",
         }
@@ -156,28 +182,16 @@ class AnthropicProvider:
     def _betas(self, request: ModelRequest) -> list[str]:
         wanted = list(request.betas) if self._is_plain else betas(request)
         wanted += (name.strip() for name in self._env.get("ANTHROPIC_BETAS", "").split(","))
+        if self._env.get("CLAUDE_CODE_ENABLE_FINE_GRAINED_TOOL_STREAMING") in _ON and request.tools:
+            wanted.append("fine-grained-tool-streaming-2025-05-14")
         if self._env.get("DISABLE_INTERLEAVED_THINKING") in _ON:
             wanted = [name for name in wanted if not name.startswith("interleaved-thinking-")]
         return [name for name in dict.fromkeys(wanted) if name]
 
-    def _cache_life(self, model: str) -> CacheLife | None:
-        off = ["DISABLE_PROMPT_CACHING"]
-        off += (f"DISABLE_PROMPT_CACHING_{name.upper()}" for name in _FAMILIES if name in model)
-        if any(self._env.get(name) in _ON for name in off):
-            return None
-        long = self._env.get("ENABLE_PROMPT_CACHING_1H") in _ON
-        return "1h" if long and self._env.get("FORCE_PROMPT_CACHING_5M") not in _ON else "5m"
-
-    def _limits(self, request: ModelRequest) -> Limits:
-        whole = _seconds(self._env, "API_TIMEOUT_MS", _WHOLE_ANSWER_MS)
-        if not request.stream:
-            return Limits(idle=whole, total=whole, body=_LARGEST_ANSWER)
-        return Limits(idle=min(_seconds(self._env, "CLAUDE_STREAM_IDLE_TIMEOUT_MS", _IDLE_MS), whole))
-
     async def _check(self, response: Response, request: ModelRequest) -> None:
         if response.status == 200 and not response.headers.get("content-type", "").startswith("text/html"):
             return
-        body = await _start_of(response)
+        body = await response.beginning(_LARGEST_ERROR)
         if response.status == 200:
             raise ProviderError(
                 f"{self._base} is no model service: it sent a web page; check ANTHROPIC_BASE_URL."
@@ -193,7 +207,6 @@ class AnthropicProvider:
 
 
 _OPENING = frozenset({"x-api-key", "authorization"})
-_FAMILIES = ("sonnet", "opus", "haiku", "fable")
 
 
 async def _frames(response: Response) -> AsyncGenerator[bytes, None]:
@@ -222,19 +235,6 @@ def _whole(body: bytes) -> dict[str, Any]:
     return message
 
 
-async def _start_of(response: Response) -> bytes:
-    """Enough of a body to say what is wrong."""
-    parts: list[bytes] = []
-    size = 0
-    with suppress(HttpFault):
-        async for chunk in response:
-            parts.append(chunk)
-            size += len(chunk)
-            if size > _LARGEST_ERROR:
-                break
-    return b"".join(parts)
-
-
 def _token_count(body: bytes) -> int:
     try:
         return from_json(body, type=_Count).input_tokens
@@ -246,19 +246,18 @@ class _Count(Struct):
     input_tokens: int
 
 
+class _Listed(Struct):
+    id: str
+
+
+class _Listing(Struct):
+    data: list[_Listed]
+
+
 def _credentials(env: Mapping[str, str]) -> dict[str, str]:
     headers: dict[str, str] = {}
     if key := env.get("ANTHROPIC_API_KEY", "").strip():
         headers["x-api-key"] = key
     if token := env.get("ANTHROPIC_AUTH_TOKEN", "").strip():
         headers["authorization"] = f"Bearer {token}"
-    for line in env.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines():
-        name, colon, value = line.partition(":")
-        if colon and name.strip():
-            headers[name.strip().lower()] = value.strip()
-    return headers
-
-
-def _seconds(env: Mapping[str, str], name: str, otherwise: int) -> float:
-    given = env.get(name, "")
-    return (int(given) if given.isdecimal() and int(given) > 0 else otherwise) / 1000
+    return headers | dict(custom_headers(env))

@@ -91,7 +91,16 @@ def plain(body: bytes) -> str:
 
 def _sentence(status: int, words: str, *, model: str, url: str) -> str:
     said = f" The service said: {words}" if words else ""
+    if _kind(status, None, words) == "billing_error":
+        advice = "add credit there, or choose another model with --model or --fallback-model"
+        return f"The quota or credit at the service is used up ({status}): {advice}.{said}"
     match status:
+        case 400 if _is_too_long(words):
+            advice = "compact the conversation, or choose a model with a larger window"
+            return f"The prompt is too long for {model} (400): {advice}.{said}"
+        case _ if status < 500 and NO_TOOLS.search(words.lower()):
+            advice = "choose another model, or switch tool calling on in its server"
+            return f"{model} cannot call tools as it is served ({status}): {advice}.{said}"
         case 401:
             advice = "set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN to a valid one"
             return f"The service did not accept the credential (401): {advice}.{said}"
@@ -129,10 +138,22 @@ def _kind(status: int, error_type: str | None, words: str) -> ApiErrorKind:
             return "invalid_request"
         case 429:
             return "rate_limit"
-        case 400 if "too long" in lowered or "context limit" in lowered:
+        case 400 if _is_too_long(words):
             return "invalid_request"
         case _:
             return "server_error" if status >= 500 else "unknown"
+
+
+def _is_too_long(words: str) -> bool:
+    return "too long" in words.lower() or "context limit" in words.lower()
+
+
+NO_TOOLS = re.compile(
+    r"(does not|doesn't|not) support(ed)? (tools?|functions?)|"
+    r"tool(s| use| calling| choice)?[^.]{0,40}not supported|"
+    r"enable-auto-tool-choice|no endpoints found that support tool|tools param requires --jinja"
+)
+"""How services say that a model cannot call tools, in lower case."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -16,6 +16,8 @@ OURS = "bridle"
 """The key in a block under which a vendor's own data rests; only the dialect that put it there sends it."""
 
 _LONG = "[1m]"
+_ON = ("1", "true")
+_FAMILIES = ("sonnet", "opus", "haiku", "fable")
 _THOUGHTS = ("thinking", "redacted_thinking")
 _MARKED_SYSTEM_BLOCKS = 2
 _LOOKBACK = 20
@@ -46,6 +48,17 @@ def encode(
     if experimental and (output := _output(request)):
         fields["output_config"] = output
     return _joined(fields | dict(request.extra), request, mark, images=images)
+
+
+def cache_life(env: Mapping[str, str], model: str, *, bedrock: bool = False) -> CacheLife | None:
+    """How long marked prefixes of requests to a model are kept, as variables have it; None for no marks."""
+    off = ["DISABLE_PROMPT_CACHING"]
+    off += (f"DISABLE_PROMPT_CACHING_{name.upper()}" for name in _FAMILIES if name in model)
+    if any(env.get(name) in _ON for name in off):
+        return None
+    older = bedrock and env.get("ENABLE_PROMPT_CACHING_1H_BEDROCK") in _ON
+    long = older or env.get("ENABLE_PROMPT_CACHING_1H") in _ON
+    return "1h" if long and env.get("FORCE_PROMPT_CACHING_5M") not in _ON else "5m"
 
 
 def encode_for_counting(request: ModelRequest) -> bytes:

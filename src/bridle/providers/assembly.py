@@ -1,9 +1,9 @@
 """Puts an answer together block by block, and writes each step as an event of the Messages API."""
 
 import os
-from typing import Any
+from typing import Any, TypeVar
 
-from msgspec import DecodeError
+from msgspec import DecodeError, ValidationError, convert
 from msgspec.json import Encoder
 
 from bridle.providers.anthropic_request import OURS
@@ -26,7 +26,9 @@ from bridle.types.text import decode_json
 _QUOTED = 200
 """Characters of unreadable input that a flaw repeats."""
 _encode = Encoder().encode
-_UNREADABLE = (DecodeError, UnicodeError, RecursionError)
+UNREADABLE = (DecodeError, UnicodeError, RecursionError)
+"""What reading JSON from outside may raise."""
+Form = TypeVar("Form")
 
 
 class Assembly:
@@ -111,7 +113,7 @@ class Assembly:
             return False
         try:
             return isinstance(decode_json(text.encode()), dict)
-        except _UNREADABLE:
+        except UNREADABLE:
             return False
 
     def close(self, *, cut: bool = False) -> BlockClosed:
@@ -181,12 +183,28 @@ def unreadable(error: Exception) -> StreamBroken:
     return StreamBroken(f"The service sent an event that cannot be read: {error}.", retryable=True)
 
 
+def reread(data: bytes, form: type[Form], error: Exception) -> Form:
+    """An event that could not be read at first go.
+
+    Some services cut text in the middle of a surrogate pair; that costs a character, not the answer.
+
+    Raises:
+        StreamBroken: it cannot be read at all.
+    """
+    if isinstance(error, ValidationError):
+        raise unreadable(error) from error
+    try:
+        return convert(decode_json(data), form)
+    except UNREADABLE as worse:
+        raise unreadable(worse) from worse
+
+
 def _input(text: str, *, cut: bool) -> tuple[dict[str, Any], str | None]:
     if not text.strip():
         return {}, None
     try:
         value = decode_json(text.encode())
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         mended = None if cut else mend(text)
         if mended is None:
             return {}, f"the input is not valid JSON ({error}); it began with: {text[:_QUOTED]}"

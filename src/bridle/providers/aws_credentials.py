@@ -7,12 +7,23 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from bridle.providers.signature import AwsCredentials
+import msgspec
+from msgspec import Struct
+
+from bridle.host.aws_signature import AwsCredentials
+from bridle.providers.user_command import CloudCommands, fault, output_of
 from bridle.types.errors import ProviderError
 
 _KEPT_FOR = 300.0
 """Seconds; the chain refreshes what expires, so that asking it again is cheap."""
 _PATIENCE_MS = 60_000
+_EXPORT_PATIENCE = 60.0
+_REFRESH_PATIENCE = 180.0
+"""A login in the browser takes its time."""
+_EARLY = 120.0
+"""Seconds before their end that credentials are asked for anew."""
+_EXPORT_KEPT_FOR = 3600.0
+_REMEDY = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 _NO_CHAIN = (
     "No credential for Amazon Bedrock: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and "
     "AWS_SECRET_ACCESS_KEY, or install bridle[aws] for profiles, SSO and instance roles."
@@ -30,13 +41,17 @@ class CredentialChain:
         self._session: Any = None
         self._found: AwsCredentials | None = None
         self._until = 0.0
+        self._exported: tuple[AwsCredentials, float] | None = None
+        """What the user's command printed, and the time until which it is used."""
 
-    async def find(self, env: Mapping[str, str]) -> AwsCredentials:
-        """Credentials that are valid now.
+    async def find(self, env: Mapping[str, str], commands: CloudCommands | None = None) -> AwsCredentials:
+        """Credentials that are valid now: what the user's command exports, else variables, else the chain.
 
         Raises:
             ProviderError: there are none.
         """
+        if commands is not None and commands.aws_export:
+            return await self._export(commands.aws_export, env)
         if (given := from_variables(env)) is not None:
             return given
         fresh = self._found is not None and time.monotonic() < self._until
@@ -44,6 +59,31 @@ class CredentialChain:
             self._found = await self._walk(env)
             self._until = time.monotonic() + _KEPT_FOR
         return self._found
+
+    async def renewed(self, env: Mapping[str, str], commands: CloudCommands) -> bool:
+        """Whether there may be new credentials now that the old ones are refused or missing.
+
+        Raises:
+            ProviderError: the user's command, which should see to that, fails.
+        """
+        self._session = self._found = self._exported = None
+        if commands.aws_refresh:
+            await output_of(
+                commands.aws_refresh,
+                env,
+                setting="awsAuthRefresh",
+                remedy=_REMEDY,
+                patience=_REFRESH_PATIENCE,
+            )
+        return bool(commands.aws_refresh or commands.aws_export)
+
+    async def _export(self, command: str, env: Mapping[str, str]) -> AwsCredentials:
+        if self._exported is None or time.time() >= self._exported[1]:
+            printed = await output_of(
+                command, env, setting=_EXPORT, remedy=_REMEDY, patience=_EXPORT_PATIENCE
+            )
+            self._exported = _read(printed)
+        return self._exported[0]
 
     async def _walk(self, env: Mapping[str, str]) -> AwsCredentials:
         given = env.get("CLAUDE_CODE_AWS_CHAIN_RESOLVE_TIMEOUT_MS", "")
@@ -71,6 +111,35 @@ class CredentialChain:
         if frozen is None or not frozen.access_key:
             raise ProviderError(_NOTHING_FOUND, kind="authentication_failed")
         return AwsCredentials(frozen.access_key, frozen.secret_key, frozen.token)
+
+
+_EXPORT = "awsCredentialExport"
+
+
+class _Export(Struct, rename="pascal"):
+    access_key_id: str
+    secret_access_key: str
+    session_token: str | None = None
+    expiration: str | None = None
+
+
+def _read(printed: str) -> tuple[AwsCredentials, float]:
+    """Credentials as STS or a credential process prints them, and until when they are used."""
+    try:
+        value: Any = msgspec.json.decode(printed)
+        inner = value.get("Credentials", value) if isinstance(value, dict) else value
+        found = msgspec.convert(inner, _Export)
+    except msgspec.DecodeError as error:
+        raise fault(_EXPORT, f"printed no credentials ({error})", _REMEDY) from error
+    until = time.time() + _EXPORT_KEPT_FOR
+    if found.expiration:
+        from datetime import datetime  # Few exports say it.
+
+        try:
+            until = datetime.fromisoformat(found.expiration).timestamp() - _EARLY
+        except ValueError as error:
+            raise fault(_EXPORT, f"printed an odd time ({error})", _REMEDY) from error
+    return AwsCredentials(found.access_key_id, found.secret_access_key, found.session_token), until
 
 
 def from_variables(env: Mapping[str, str]) -> AwsCredentials | None:

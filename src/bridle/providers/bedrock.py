@@ -1,6 +1,6 @@
-"""The dialect of Amazon Bedrock: the Messages API in binary frames, behind a signature or a key."""
+"""The dialect of Amazon Bedrock: Messages API or Converse in binary frames, behind a signature or a key."""
 
-import time
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -8,18 +8,19 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder as JsonDecoder
 from msgspec.structs import replace
 
-from bridle.host.http.address import split_url
 from bridle.host.http.client import Request
-from bridle.providers import catalog, refusals
-from bridle.providers.anthropic_request import betas, encode
+from bridle.providers import catalog, converse, refusals
+from bridle.providers.anthropic_request import betas, cache_life, encode
 from bridle.providers.anthropic_stream import Decoder
 from bridle.providers.assembly import unreadable
 from bridle.providers.aws_credentials import CredentialChain, region_of
+from bridle.providers.aws_signing import signed
+from bridle.providers.converse_stream import KINDS
+from bridle.providers.converse_stream import Decoder as ConverseDecoder
 from bridle.providers.event_stream import MessageReader
 from bridle.providers.exchange import Place, Reading
 from bridle.providers.facts import Model
 from bridle.providers.messages import MessagesDecoder
-from bridle.providers.signature import Scope, authorization
 from bridle.providers.vendors import Vendor
 from bridle.types.model import ModelEvent, ModelRequest
 
@@ -41,48 +42,69 @@ _DATED: Mapping[str, str] = {
 
 
 class BedrockDialect:
-    """Speaks to Bedrock's runtime about Anthropic's models."""
+    """Speaks to Bedrock's runtime: about Anthropic's models in their own words, about others in Converse."""
 
     def __init__(self) -> None:
         self._chain = CredentialChain()
 
     def request(self, asked: ModelRequest, model: Model, place: Place) -> Request:
-        served: dict[str, Any] = {"anthropic_version": _VERSION}
-        if wanted := betas(asked):
-            served["anthropic_beta"] = wanted
-        name = served_name(model.wire_name, place.env)
-        verb = "invoke-with-response-stream" if asked.stream else "invoke"
+        env = place.env
+        if _is_anthropic(model):
+            name, verb = served_name(model.wire_name, env), "invoke-with-response-stream"
+            body, headers = _messages_body(asked, env), _tier(env)
+        else:
+            name, verb = model.wire_name, "converse-stream"
+            body, headers = converse.encode(asked, model, env), ()
         accepted = "application/vnd.amazon.eventstream" if asked.stream else "application/json"
-        headers = [("accept", accepted)]
-        if tier := place.env.get("ANTHROPIC_BEDROCK_SERVICE_TIER"):
-            headers.append(("x-amzn-bedrock-service-tier", tier))
-        url = f"{place.base}/model/{_quoted(name)}/{verb}"
-        return Request("POST", url, tuple(headers), encode(asked, served=served))
+        action = verb if asked.stream else verb.partition("-")[0]
+        url = f"{_host(asked, place)}/model/{_quoted(name)}/{action}"
+        return Request("POST", url, (("accept", accepted), *headers), body)
 
     async def admitted(self, request: Request, place: Place) -> Request:
-        env = place.env
-        if env.get("CLAUDE_CODE_SKIP_BEDROCK_AUTH"):
+        if place.env.get(place.vendor.unguarded_env):
             return request
         if place.key:
             return replace(request, headers=(*request.headers, ("authorization", f"Bearer {place.key}")))
-        credentials = await self._chain.find(env)
-        origin, target = split_url(request.url)
-        scope = Scope(time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), region_of(env), "bedrock")
-        headers = [*request.headers, ("x-amz-date", scope.moment)]
-        if credentials.session_token is not None:
-            headers.append(("x-amz-security-token", credentials.session_token))
-        signed = authorization(
-            request.method,
-            target,
-            [("host", origin.authority), *headers],
-            request.body,
-            credentials=credentials,
-            scope=scope,
-        )
-        return replace(request, headers=(*headers, ("authorization", signed)))
+        credentials = await self._chain.find(place.env, place.commands)
+        region = _REGION.search(request.url)
+        where = region[1] if region is not None else region_of(place.env)
+        return signed(request, credentials, region=where, service="bedrock")
+
+    async def renewed(self, place: Place) -> bool:
+        return not place.key and await self._chain.renewed(place.env, place.commands)
 
     def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
         return EventStreamReading(asked.model, place.vendor, request_id)
+
+
+_REGION = re.compile(r"^https://bedrock-runtime\.([\w-]+)\.amazonaws\.com/")
+
+
+def _is_anthropic(model: Model) -> bool:
+    """Whether a model is asked in Anthropic's words; an ARN alone does not tell whose it is."""
+    name = f"{model.id} {model.wire_name}".lower()
+    return model.vendor == "anthropic" or "claude" in name or "anthropic." in name
+
+
+def _messages_body(asked: ModelRequest, env: Mapping[str, str]) -> bytes:
+    served: dict[str, Any] = {"anthropic_version": _VERSION}
+    if wanted := betas(asked):
+        served["anthropic_beta"] = wanted
+    return encode(asked, served=served, cache=cache_life(env, asked.model, bedrock=True))
+
+
+def _tier(env: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    tier = env.get("ANTHROPIC_BEDROCK_SERVICE_TIER")
+    return (("x-amzn-bedrock-service-tier", tier),) if tier else ()
+
+
+def _host(asked: ModelRequest, place: Place) -> str:
+    """The address of the service; the small model may be in a region of its own."""
+    env, base = place.env, place.base
+    region = env.get("ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION")
+    if region and base == base_url(env) and asked.model == catalog.small_model(env):
+        return base_url({**env, "AWS_REGION": region})
+    return base
 
 
 def base_url(env: Mapping[str, str]) -> str:
@@ -101,12 +123,13 @@ def served_name(name: str, env: Mapping[str, str]) -> str:
 
 
 class EventStreamReading:
-    """Takes the events of a Messages API stream out of their binary frames."""
+    """Takes the events of either stream out of their binary frames; which it is, the first of them tells."""
 
-    __slots__ = ("_decoder", "_model", "_reader", "_request_id", "_vendor")
+    __slots__ = ("_converse", "_decoder", "_model", "_reader", "_request_id", "_vendor")
 
     def __init__(self, model: str, vendor: Vendor, request_id: str | None) -> None:
         self._decoder = Decoder(request_id, model=model)
+        self._converse = ConverseDecoder(model, request_id)
         self._reader = MessageReader()
         self._model = model
         self._vendor = vendor
@@ -115,23 +138,32 @@ class EventStreamReading:
     def feed(self, chunk: bytes) -> Iterable[ModelEvent]:
         decode, feed = _CHUNKS.decode, self._decoder.feed
         usual: dict[str, str] | None = None
+        kind = ""
         for headers, payload in self._reader.feed(chunk):
             if headers is not usual:
-                if headers.get(":event-type") != "chunk":
-                    self._check(headers, payload)
-                    continue
-                usual = headers
-            try:
-                event = feed(decode(payload).bytes)
-            except DecodeError as error:
-                raise unreadable(error) from error
-            if event is not None:
-                yield event
+                usual, kind = headers, headers.get(":event-type", "")
+            if kind == "chunk":
+                try:
+                    event = feed(decode(payload).bytes)
+                except DecodeError as error:
+                    raise unreadable(error) from error
+                if event is not None:
+                    yield event
+            elif kind in KINDS:
+                yield from self._converse.feed(kind, payload)
+            else:
+                self._check(headers, payload)
 
     def finish(self) -> Iterable[ModelEvent]:
-        return ()
+        return self._converse.finish()
 
     def whole(self, body: bytes) -> Iterable[ModelEvent]:
+        try:
+            response: Any = _VALUES.decode(body)
+        except DecodeError as error:
+            raise unreadable(error) from error
+        if isinstance(response, dict) and "output" in response:
+            return self._converse.whole(response)
         return MessagesDecoder(self._model, self._request_id).whole(body)
 
     def _check(self, headers: dict[str, str], payload: bytes) -> None:
@@ -150,7 +182,7 @@ class EventStreamReading:
             error,
             model=self._model,
             vendor=self._vendor,
-            begun=self._decoder.begun,
+            begun=self._decoder.begun or self._converse.begun,
             request_id=self._request_id,
         )
 

@@ -22,6 +22,7 @@ __all__ = [
     "planner",
     "resolve",
     "small_model",
+    "with_declared",
 ]
 
 
@@ -40,6 +41,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "gemini": Dialect("bridle.providers.gemini", "GeminiDialect"),
     "bedrock": Dialect("bridle.providers.bedrock", "BedrockDialect"),
     "vertex": Dialect("bridle.providers.vertex", "VertexDialect"),
+    "aws-messages": Dialect("bridle.providers.aws_messages", "AwsMessagesDialect"),
     "offline": Dialect("bridle.providers.offline", "OfflineProvider"),
 }
 
@@ -58,7 +60,8 @@ def find(name: str, own: Mapping[str, Any] | None = None) -> Model:
         if not isinstance(entry, str) and _same(key, base):
             model = overridden(model, key, entry)
     if name != base:
-        return msgspec.structs.replace(model, id=name, context_window=max(model.context_window, MILLION))
+        size = max(model.context_window, MILLION)
+        return msgspec.structs.replace(model, id=name, context_window=size, window_known=True)
     if model.max_tokens * 2 > model.context_window:
         # An answer must leave room for what it is an answer to.
         return msgspec.structs.replace(model, max_tokens=max(model.context_window // 4, 256))
@@ -94,6 +97,15 @@ def resolve(
         return with_vendor(full) + long
     target = _first_set(env, *_OVERRIDES[alias]) or _ALIASES[alias]
     return target if target.endswith(LONG) else target + long
+
+
+def with_declared(own: Mapping[str, Any], env: Mapping[str, str]) -> Mapping[str, Any]:
+    """The user's `bridleModels` with what variables say that models can do."""
+    if not any(name.endswith("_SUPPORTED_CAPABILITIES") for name in env):
+        return own
+    from bridle.providers.declared import declared  # Only deployments with names of their own need it.
+
+    return {**declared(env), **own}
 
 
 def planner(name: str, env: Mapping[str, str], own: Mapping[str, Any] | None = None) -> str | None:
@@ -232,8 +244,9 @@ def _known(name: str) -> Model:
         return known
     # Models that this table does not know are newer than it, if they are the vendor's at all.
     if normal(name).startswith("claude-"):
-        return Model(id=name, max_output=128_000, thinking="adaptive", efforts=ALL_EFFORTS, priced=False)
-    return Model(id=name, priced=False)
+        adaptive: dict[str, Any] = {"thinking": "adaptive", "efforts": ALL_EFFORTS, "max_output": 128_000}
+        return Model(id=name, priced=False, window_known=False, **adaptive)
+    return Model(id=name, priced=False, window_known=False)
 
 
 def _is_foreign(name: str) -> bool:

@@ -2,17 +2,16 @@
 
 from typing import Any
 
-from msgspec import UNSET, DecodeError, Struct, UnsetType, ValidationError, convert
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.json import Decoder as JsonDecoder
 from msgspec.json import encode as to_json
 
 from bridle.providers import refusals
-from bridle.providers.assembly import Assembly, unreadable, usage_of
+from bridle.providers.assembly import UNREADABLE, Assembly, reread, usage_of
 from bridle.providers.recovery import Hold
 from bridle.providers.vendors import Vendor
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.model import ModelEvent
-from bridle.types.text import decode_json
 
 _REASONS = {
     "stop": "end_turn",
@@ -260,14 +259,8 @@ _CHUNKS = JsonDecoder(_Chunk)
 def _read(data: bytes) -> _Chunk:
     try:
         return _CHUNKS.decode(data)
-    except ValidationError as error:
-        raise unreadable(error) from error
-    except (DecodeError, UnicodeError, RecursionError):
-        # Some services cut text in the middle of a surrogate pair; that costs a character, not the answer.
-        try:
-            return convert(decode_json(data), _Chunk)
-        except (DecodeError, UnicodeError, RecursionError) as error:
-            raise unreadable(error) from error
+    except UNREADABLE as error:
+        return reread(data, _Chunk, error)
 
 
 def _spoken(delta: _Delta) -> tuple[str, str]:

@@ -10,20 +10,24 @@ from msgspec.structs import replace
 from bridle.providers import catalog
 from bridle.providers.facts import Model
 from bridle.providers.keys import Keys
-from bridle.providers.retry import Retrying, WarmingProvider
+from bridle.providers.retry import LONGEST_DELAY, Retrying, WarmingProvider
 from bridle.types.errors import ConfigError
 from bridle.types.model import ModelEvent, ModelRequest, Provider
 
 if TYPE_CHECKING:
+    from bridle.providers.user_command import CloudCommands
     from bridle.providers.vendors import Vendor
 
 _RETRIES = 10
 _MOST_RETRIES = 15
+_RETRIES_UNATTENDED = 50
 _ON = ("1", "true", "yes", "on")
 _CLOUDS = {
     "CLAUDE_CODE_USE_BEDROCK": "bedrock",
     "CLAUDE_CODE_USE_VERTEX": "vertex",
     "CLAUDE_CODE_USE_FOUNDRY": "foundry",
+    "CLAUDE_CODE_USE_MANTLE": "mantle",
+    "CLAUDE_CODE_USE_ANTHROPIC_AWS": "anthropic-aws",
 }
 """Variables that send Anthropic's models to another service."""
 
@@ -36,22 +40,30 @@ def provider_for(
     own_models: Mapping[str, Any] | None = None,
     names: Mapping[str, str] | None = None,
     helper: str | None = None,
+    commands: "CloudCommands | None" = None,
+    switches_when_declined: bool = True,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Retrying:
     """Who answers for `model`, and for any other that a request may name later.
 
     `names` is what services call models that have another name there (the setting `modelOverrides`), `helper`
-    the command that prints a key (`apiKeyHelper`).
+    the command that prints a key (`apiKeyHelper`), `commands` those for the credentials of clouds;
+    `switches_when_declined` is the setting `switchModelsOnFlag`.
     """
-    providers = Providers(env, own_models or {}, names=names, keys=Keys(env, helper=helper))
+    keys = Keys(env, helper=helper)
+    providers = Providers(env, own_models or {}, names=names, keys=keys, commands=commands)
     providers.of(model)
     return Retrying(
         providers,
         max_retries=retries(env),
+        longest_overload_delay=longest_overload_delay(env),
         fallbacks=fallbacks,
         find=providers.find,
         sleep=sleep,
         whole_answers=not env.get("CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK"),
+        patient=is_unattended(env),
+        stops_on_overload=bool(env.get("FALLBACK_FOR_ALL_PRIMARY_MODELS")),
+        switches_when_declined=switches_when_declined,
     )
 
 
@@ -65,9 +77,11 @@ class Providers:
         *,
         names: Mapping[str, str] | None = None,
         keys: Keys | None = None,
+        commands: "CloudCommands | None" = None,
     ) -> None:
         self._env = env
-        self._own_models = own_models
+        self._commands = commands
+        self._own_models = catalog.with_declared(own_models, env)
         self._names = names or {}
         self._keys = keys or Keys(env)
         self._made: dict[Vendor | str, Provider] = {}
@@ -83,10 +97,12 @@ class Providers:
         """The provider that asks the service of this model.
 
         Raises:
-            ConfigError: the user's entry for the model names a dialect that does not exist, or an
-                impossible quirk.
+            ConfigError: no vendor is called like the one of this model, or the user's entry for it names a
+                dialect that does not exist, or an impossible quirk.
         """
         model = self.find(name)
+        if "/" in name and name not in self._names:
+            check_vendor(name, self._env, self._own_models)
         if model.dialect not in catalog.DIALECTS:
             known = ", ".join(catalog.DIALECTS)
             raise ConfigError(
@@ -115,8 +131,7 @@ class Providers:
         """The row of the service, None for the planner and for the service that ANTHROPIC_* names."""
         name = model.vendor
         if name == "anthropic" and model.dialect == "anthropic":
-            switched = (cloud for key, cloud in _CLOUDS.items() if self._env.get(key, "").lower() in _ON)
-            name = next(switched, name)
+            name = cloud_of(self._env) or name
         if model.dialect == "offline" or (name == "anthropic" and model.access is None):
             return None
         from bridle.providers.routes import vendor_of  # Only other services than Anthropic's need the table.
@@ -142,10 +157,46 @@ class Providers:
 
         spoken = catalog.DIALECTS[vendor.dialect]
         dialect = getattr(import_module(spoken.module), spoken.provider)()
-        return HttpProvider(dialect, place_of(vendor, self._env), self.find, keys=self._keys)
+        place = place_of(vendor, self._env, self._commands)
+        return HttpProvider(dialect, place, self.find, keys=self._keys)
+
+
+def check_vendor(name: str, env: Mapping[str, str], own_models: Mapping[str, Any]) -> None:
+    """Make sure that the vendor in `vendor/model` exists; a gateway or a cloud may have names of any form.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    model = catalog.find(name, own_models)
+    at_home = model.vendor == "anthropic" and model.access is None and model.dialect == "anthropic"
+    vendor, slash, _ = name.partition("/")
+    if not slash or not at_home or vendor == "anthropic" or env.get("ANTHROPIC_BASE_URL") or cloud_of(env):
+        return
+    from bridle.providers.nearest import alike
+
+    advice = f"{alike(name)}write vendor/model with one of `bridle models list --all`"
+    raise ConfigError(f"No vendor is called {vendor!r}: {advice}.")
+
+
+def cloud_of(env: Mapping[str, str]) -> str | None:
+    """The vendor that the environment sends Anthropic's models to, None for Anthropic itself."""
+    return next((name for key, name in _CLOUDS.items() if env.get(key, "").lower() in _ON), None)
 
 
 def retries(env: Mapping[str, str]) -> int:
     """How often a failed call is tried again."""
     given = env.get("CLAUDE_CODE_MAX_RETRIES", "")
+    if is_unattended(env):
+        return int(given) if given.isdecimal() else _RETRIES_UNATTENDED
     return min(int(given), _MOST_RETRIES) if given.isdecimal() else _RETRIES
+
+
+def longest_overload_delay(env: Mapping[str, str]) -> float:
+    """The longest pause before an overloaded service is asked again, in seconds."""
+    given = env.get("CLAUDE_CODE_OVERLOADED_RETRY_MAX_DELAY_MS", "").strip()
+    return int(given) / 1000 if given.isdecimal() and int(given) else LONGEST_DELAY
+
+
+def is_unattended(env: Mapping[str, str]) -> bool:
+    """Whether nobody waits for the answer, so that it may take as long as a service is busy."""
+    return env.get("CLAUDE_CODE_RETRY_WATCHDOG", "").lower() in _ON

@@ -1,24 +1,24 @@
 """One exchange with a service of models over HTTP, in whatever dialect it speaks."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing, suppress
-from typing import Protocol
+from contextlib import aclosing
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.host.http.client import HttpClient, HttpFault, Limits, Request, Response
+from bridle.host.http.client import HttpClient, HttpFault, Request, Response
 from bridle.providers import guessing, refusals
 from bridle.providers.facts import Model
-from bridle.providers.keys import Keys
+from bridle.providers.keys import Keys, custom_headers
+from bridle.providers.patience import limits_of
 from bridle.providers.sse import EventReader
+from bridle.providers.user_command import CloudCommands
 from bridle.providers.vendors import Vendor
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
 from bridle.types.model import Completed, ModelEvent, ModelRequest, Started
 from bridle.version import __version__
 
-_WHOLE_ANSWER_MS = 600_000
-_LARGEST_ANSWER = 64 * 1024 * 1024
 _LARGEST_ERROR = 64 * 1024
 _REST = 0.25
 """Seconds that the end of a response may lag behind the end of the answer in it."""
@@ -32,6 +32,7 @@ class Place(Struct, frozen=True):
     base: str
     kept: str = ""
     """The key that the user has saved for it; variables count first."""
+    commands: CloudCommands = CloudCommands()
 
     @property
     def key(self) -> str:
@@ -79,6 +80,19 @@ class Dialect(Protocol):
     def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading: ...
 
 
+@runtime_checkable
+class Renewing(Protocol):
+    """A dialect whose credentials end, and can be had anew by a command of the user's."""
+
+    async def renewed(self, place: Place) -> bool:
+        """Whether it is worth to ask once more after the credentials were refused or missing.
+
+        Raises:
+            ProviderError: the command fails.
+        """
+        ...
+
+
 class HttpProvider:
     """Asks one vendor's service in its dialect."""
 
@@ -103,13 +117,31 @@ class HttpProvider:
         if self._place.base and (self._place.key or not self._place.vendor.key_needed):
             await self._client.warm_up(self._place.base)
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        if isinstance(self._dialect, Renewing) and self._place.commands != _NO_COMMANDS:
+            return self._renewing(request, self._dialect)
+        return self._exchange(request)
+
+    async def _renewing(self, request: ModelRequest, dialect: Renewing) -> AsyncIterator[ModelEvent]:
+        """The exchange, with credentials renewed once if those at hand are not taken."""
+        try:
+            async for event in self._exchange(request):
+                yield event
+            return
+        except ProviderError as error:
+            if not _is_stale(error) or not await dialect.renewed(self._place):
+                raise
+        async for event in self._exchange(request):
+            yield event
+
+    async def _exchange(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         completed: Completed | None = None
         response: Response | None = None
         try:
             sent = await self._sent(request)
             window = self._find(request.model).context_window
-            async with self._client.send(sent, self._limits(request)) as response:
+            limits = limits_of(self._place.env, streamed=request.stream, silence=self._place.vendor.patience)
+            async with self._client.send(sent, limits) as response:
                 await self._check(response, request)
                 reading = self._dialect.reading(request, self._place, refusals.request_id(response.headers))
                 async with aclosing(_events(response, reading)) as events:
@@ -144,6 +176,7 @@ class HttpProvider:
             ("user-agent", f"bridle/{__version__}"),
             *bare.headers,
             *self._place.vendor.headers,
+            *(custom_headers(self._place.env) if self._place.vendor.serves_anthropic else ()),
         )
         # Of two headers with one name the later counts: it is the more special one.
         merged = {name.lower(): value for name, value in headers}
@@ -156,19 +189,11 @@ class HttpProvider:
             self._keys = None
             self._place = replace(place, kept=await keys.kept(place.vendor.name, place.base))
 
-    def _limits(self, request: ModelRequest) -> Limits:
-        env = self._place.env
-        whole = _seconds(env, "API_TIMEOUT_MS", _WHOLE_ANSWER_MS / 1000)
-        if not request.stream:
-            return Limits(idle=whole, total=whole, body=_LARGEST_ANSWER)
-        patience = _seconds(env, "CLAUDE_STREAM_IDLE_TIMEOUT_MS", self._place.vendor.patience)
-        return Limits(idle=min(patience, whole))
-
     async def _check(self, response: Response, request: ModelRequest) -> None:
         kind = response.headers.get("content-type", "")
         if response.status == 200 and not kind.startswith("text/html"):
             return
-        body = await _start_of(response)
+        body = await response.beginning(_LARGEST_ERROR)
         if response.status == 200:
             raise ProviderError(refusals.no_service(self._place.vendor, self._place.base))
         raise refusals.refusal(
@@ -184,6 +209,15 @@ class HttpProvider:
         if response is None:
             return refusals.unreachable(fault, vendor=self._place.vendor, base=self._place.base)
         return refusals.broken(fault, request_id=refusals.request_id(response.headers))
+
+
+_NO_COMMANDS = CloudCommands()
+
+
+def _is_stale(error: ProviderError) -> bool:
+    """Whether other credentials may help: those that may not do a thing will not do it next time either."""
+    denied = (error.error_type or "").startswith("accessdenied")
+    return error.kind == "authentication_failed" and not denied and not isinstance(error, StreamBroken)
 
 
 class SseDecoder(Protocol):
@@ -226,7 +260,7 @@ def admitted_by_key(request: Request, place: Place) -> Request:
     """
     vendor, key = place.vendor, place.key
     names = {name for name, _ in request.headers}
-    if vendor.key_header in names:
+    if vendor.key_header in names or (vendor.unguarded_env and place.env.get(vendor.unguarded_env)):
         return request
     if token := next((token for name in vendor.token_env if (token := place.env.get(name, "").strip())), ""):
         return replace(request, headers=(*request.headers, ("authorization", f"Bearer {token}")))
@@ -258,21 +292,3 @@ async def _events(response: Response, reading: Reading) -> AsyncGenerator[ModelE
             yield event
     for event in reading.finish():
         yield event
-
-
-async def _start_of(response: Response) -> bytes:
-    """Enough of a body to say what is wrong."""
-    parts: list[bytes] = []
-    size = 0
-    with suppress(HttpFault):
-        async for chunk in response:
-            parts.append(chunk)
-            size += len(chunk)
-            if size > _LARGEST_ERROR:
-                break
-    return b"".join(parts)
-
-
-def _seconds(env: Mapping[str, str], name: str, otherwise: float) -> float:
-    given = env.get(name, "")
-    return int(given) / 1000 if given.isdecimal() and int(given) > 0 else otherwise

@@ -48,6 +48,8 @@ class Model(Struct, frozen=True, kw_only=True):
     """What the service calls it, the id when empty."""
     access: Access | None = None
     context_window: int = 200_000
+    window_known: bool = True
+    """False when the size of the window is only assumed."""
     max_output: int = 64_000
     max_tokens: int = 32_000
     """What a request asks for unless told otherwise."""

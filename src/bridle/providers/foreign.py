@@ -38,6 +38,7 @@ def served(name: str, claude: Callable[[str], Model | None]) -> Model | None:
         return msgspec.structs.replace(known, **fixed, **free)
     sizes: dict[str, Any] = {
         "context_window": vendor.window,
+        "window_known": False,
         "max_output": vendor.output,
         "max_tokens": vendor.output,
     }
@@ -58,7 +59,7 @@ _OWNERS = ("openai", "gemini", "xai", "mistral", "deepseek", "moonshot", "zai")
 
 def _row(vendor: str, name: str) -> Model | None:
     known = rows().get(vendor, {})
-    row = known.get(name) or known.get(_variant_free(name))
+    row = known.get(name) or known.get(_variant_free(name)) or known.get(_REGION.sub("", name))
     return None if row is None else _from_row(name, row)
 
 
@@ -66,6 +67,8 @@ def _variant_free(name: str) -> str:
     return _DATED.sub("", name, count=1)
 
 
+_REGION = re.compile(r"^(?:us|eu|apac|global)\.")
+"""Stands before the name of a model on Bedrock that is served from several regions."""
 _DATED = re.compile(r"(?:-\d{4}-\d\d-\d\d|-latest|-preview-\d\d-\d{2,4})$")
 
 

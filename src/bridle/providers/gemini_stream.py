@@ -3,16 +3,15 @@
 from collections.abc import Iterable
 from typing import Any
 
-from msgspec import DecodeError, Raw, Struct, ValidationError, convert
+from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder as JsonDecoder
 from msgspec.json import encode as to_json
 
 from bridle.providers import refusals
-from bridle.providers.assembly import Assembly, unreadable, usage_of
+from bridle.providers.assembly import UNREADABLE, Assembly, reread, unreadable, usage_of
 from bridle.providers.vendors import Vendor
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.model import ModelEvent
-from bridle.types.text import decode_json
 
 _REASONS = {"STOP": "end_turn", "MAX_TOKENS": "max_tokens"}
 _UNUSABLE = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS")
@@ -231,10 +230,5 @@ def _is_plain(part: _Part) -> bool:
 def _read(data: bytes) -> _Chunk:
     try:
         return _CHUNKS.decode(data)
-    except ValidationError as error:
-        raise unreadable(error) from error
-    except (DecodeError, UnicodeError, RecursionError):
-        try:
-            return convert(decode_json(data), _Chunk)
-        except (DecodeError, UnicodeError, RecursionError) as error:
-            raise unreadable(error) from error
+    except UNREADABLE as error:
+        return reread(data, _Chunk, error)

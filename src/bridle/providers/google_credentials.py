@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from bridle.providers.user_command import CloudCommands, output_of
 from bridle.types.errors import ProviderError
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -13,6 +14,8 @@ _VARIABLES = ("GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN")
 _EARLY = 120.0
 """Seconds before its end that a token is asked for anew."""
 _PATIENCE = 60.0
+_REFRESH_PATIENCE = 180.0
+"""A login in the browser takes its time."""
 _NO_CHAIN = (
     "No credential for Google Cloud: set CLOUDSDK_AUTH_ACCESS_TOKEN (from `gcloud auth print-access-token`), "
     "or install bridle[google] for application default credentials."
@@ -45,6 +48,24 @@ class TokenChain:
                 text = f"Google gave no token within {_PATIENCE:g} s: check the network."
                 raise ProviderError(text, kind="authentication_failed") from error
         return self._token
+
+    async def renewed(self, env: Mapping[str, str], commands: CloudCommands) -> bool:
+        """Whether there may be a new token now that the old one is refused or missing.
+
+        Raises:
+            ProviderError: the user's command, which should see to that, fails.
+        """
+        self._credentials, self._token = None, ""
+        if not commands.gcp_refresh:
+            return False
+        await output_of(
+            commands.gcp_refresh,
+            env,
+            setting="gcpAuthRefresh",
+            remedy="set CLOUDSDK_AUTH_ACCESS_TOKEN",
+            patience=_REFRESH_PATIENCE,
+        )
+        return True
 
     def _ask_chain(self) -> None:
         try:

@@ -4,13 +4,12 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 
-from bridle.types.errors import ProviderError
+from bridle.providers.user_command import fault, output_of
 
 _KEPT_MS = 300_000
 _PATIENCE = 60.0
-_LARGEST = 64 * 1024
-_QUOTED = 200
-"""Characters of the command's complaint that an error repeats."""
+_SETTING = "apiKeyHelper"
+_REMEDY = "set ANTHROPIC_API_KEY"
 
 
 class KeyHelper:
@@ -51,36 +50,15 @@ class KeyHelper:
         self._key = ""
 
     async def _ask(self) -> str:
-        from bridle.host.process import run  # Few have such a command.
-
-        try:
-            said = await run(
-                ("/bin/sh", "-c", self._command),
-                cwd=self._cwd,
-                env=self._env,
-                timeout=self._patience,
-                limit=_LARGEST,
-            )
-        except OSError as error:
-            raise _fault(f"cannot be run ({error.strerror})") from error
-        if said.timed_out:
-            raise _fault(f"did not end within {self._patience:g} s")
-        if said.code != 0:
-            complaint = " ".join(said.stderr.decode(errors="replace").split())[:_QUOTED]
-            raise _fault(f"failed with exit code {said.code}{': ' + complaint if complaint else ''}")
-        key = said.stdout.decode(errors="replace").strip()
+        key = await output_of(
+            self._command, self._env, setting=_SETTING, remedy=_REMEDY, patience=self._patience, cwd=self._cwd
+        )
         if not key.isascii() or not key.isprintable() or not key or " " in key:
-            raise _fault("did not print one key on one line" if key else "printed nothing")
+            what = "did not print one key on one line" if key else "printed nothing"
+            raise fault(_SETTING, what, _REMEDY)
         return key
 
 
 def _kept_for(env: Mapping[str, str]) -> float:
     given = env.get("CLAUDE_CODE_API_KEY_HELPER_TTL_MS", "")
     return (int(given) if given.isdecimal() else _KEPT_MS) / 1000
-
-
-def _fault(what: str) -> ProviderError:
-    return ProviderError(
-        f"The command of apiKeyHelper {what}: mend it in your settings, or set ANTHROPIC_API_KEY.",
-        kind="authentication_failed",
-    )

@@ -2,7 +2,7 @@
 
 import asyncio
 import os.path
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from bridle.providers.key_place import file_of
@@ -55,6 +55,14 @@ def _helper(command: str, env: Mapping[str, str], cwd: str) -> "KeyHelper":
     from bridle.providers.key_helper import KeyHelper  # Few users have one.
 
     return KeyHelper(command, env, cwd=cwd)
+
+
+def custom_headers(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The headers of `ANTHROPIC_CUSTOM_HEADERS`, one on each line."""
+    for line in env.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines():
+        name, colon, value = line.partition(":")
+        if colon and name.strip():
+            yield name.strip().lower(), value.strip()
 
 
 def source_of(

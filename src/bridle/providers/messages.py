@@ -7,7 +7,7 @@ from msgspec import DecodeError
 from msgspec.json import decode as from_json
 
 from bridle.host.http.client import Request
-from bridle.providers.anthropic_request import betas, encode
+from bridle.providers.anthropic_request import betas, cache_life, encode
 from bridle.providers.anthropic_stream import Decoder, stream_of
 from bridle.providers.assembly import unreadable
 from bridle.providers.exchange import Place, Reading, SseReading, admitted_by_key
@@ -25,6 +25,7 @@ class MessagesDialect:
         quirks = place.vendor.quirks
         body = encode(
             asked,
+            cache=cache_life(place.env, asked.model),
             experimental=quirks.experimental,
             served={"model": model.wire_name, "stream": asked.stream},
             images=model.images and quirks.images,

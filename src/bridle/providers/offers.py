@@ -7,10 +7,12 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from bridle.config.schema import Settings
-from bridle.providers import catalog, vendors
+from bridle.providers import catalog, gateway, vendors
+from bridle.providers.connect import cloud_of
 from bridle.providers.facts import Model
 from bridle.providers.in_process import is_installed, sample_file
 from bridle.providers.keys import source_of
+from bridle.providers.vendors import Vendor
 
 KeyState = Literal["present", "missing", "not needed"]
 
@@ -23,6 +25,8 @@ class Offer(Struct, frozen=True, kw_only=True):
     model: str
     """The full id."""
     vendor: str
+    service: str
+    """The vendor whose service it is asked at, which for Anthropic's models may be a cloud."""
     window: int
     max_output: int
     input_price: float | None
@@ -53,11 +57,14 @@ def offer(value: str, choice: Choice) -> Offer:
     name = catalog.resolve(value, choice.env, own=choice.own)
     model = catalog.find(name, choice.own)
     source = key_source(model, choice)
-    state: KeyState = "not needed" if not _needs_key(model) else "present" if source else "missing"
+    state: KeyState = (
+        "not needed" if not _needs_key(model, choice.env) else "present" if source else "missing"
+    )
     return Offer(
         value=value,
         model=name,
         vendor="bridle" if model.dialect == "offline" else model.vendor,
+        service=model.vendor if (row := _row(model, choice.env)) is None else row.name,
         window=model.context_window,
         max_output=model.max_output,
         input_price=model.input_price if model.priced else None,
@@ -109,18 +116,55 @@ def key_source(model: Model, choice: Choice) -> str | None:
     access = model.access
     if access is not None and access.key_env is not None:
         return access.key_env if choice.env.get(access.key_env, "").strip() else None
-    row = vendors.find(model.vendor)
+    row = _row(model, choice.env)
     if row is None or model.dialect == "offline":
         return None
-    variables = (*row.token_env, *row.key_env, *_MORE.get(row.name, ()))
-    return source_of(row.name, variables, choice.env, helper=choice.settings.api_key_helper)
+    more = _MORE.get(row.name, ())
+    variables = (*row.token_env, *row.key_env, *filter(None, (row.unguarded_env,)), *more)
+    found = source_of(row.name, variables, choice.env, helper=choice.settings.api_key_helper)
+    return found or _command(row.name, choice.settings)
 
 
+def way_to_key(service: str) -> str:
+    """What to do where a service has no key, in words that go on a sentence."""
+    if (told := CLOUD_LOGINS.get(service)) is not None:
+        return told
+    row = vendors.find(service)
+    named = f"set {' or '.join(row.key_env)}, or " if row is not None and row.key_env else ""
+    return f"{named}run `bridle auth login {service}`"
+
+
+CLOUD_LOGINS: Mapping[str, str] = {
+    "bedrock": "set AWS_BEARER_TOKEN_BEDROCK, or log in with `aws sso login`",
+    "mantle": "set AWS_BEARER_TOKEN_BEDROCK, or log in with `aws sso login`",
+    "vertex": "log in with `gcloud auth application-default login`",
+}
+"""Services whose credentials are not keys that we could keep."""
+_AWS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")
 _MORE: Mapping[str, tuple[str, ...]] = {
-    "bedrock": ("AWS_ACCESS_KEY_ID", "AWS_PROFILE"),
+    "bedrock": _AWS,
+    "mantle": _AWS,
+    "anthropic-aws": _AWS,
     "vertex": ("GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS"),
 }
 """Variables of clouds that lead to a credential without being one key."""
+
+
+def _command(vendor: str, settings: Settings) -> str | None:
+    """The setting with a command that brings the credentials of a cloud."""
+    aws = _MORE.get(vendor) is _AWS
+    commands = {
+        "awsCredentialExport": settings.aws_credential_export if aws else None,
+        "awsAuthRefresh": settings.aws_auth_refresh if aws else None,
+        "gcpAuthRefresh": settings.gcp_auth_refresh if vendor == "vertex" else None,
+    }
+    return next((name for name, command in commands.items() if command), None)
+
+
+def _row(model: Model, env: Mapping[str, str]) -> Vendor | None:
+    """The service that a model is on; variables may send Anthropic's to a cloud."""
+    at_home = model.vendor == "anthropic" and model.access is None
+    return vendors.find((cloud_of(env) if at_home else None) or model.vendor)
 
 
 def _covered(name: str, allowed: tuple[str, ...], choice: Choice) -> bool:
@@ -140,18 +184,19 @@ def _values(choice: Choice, vendor: str | None) -> Iterator[str]:
     yield from choice.own
     if extra := choice.env.get("ANTHROPIC_CUSTOM_MODEL_OPTION", "").strip():
         yield extra
+    yield from gateway.known_models(choice.env)
     for model in catalog.listed():
         absent = model.vendor == "local" and (sample_file() is None or not is_installed())
         if (vendor is None or model.vendor == vendor) and not absent:
             yield model.id
 
 
-def _needs_key(model: Model) -> bool:
+def _needs_key(model: Model, env: Mapping[str, str]) -> bool:
     if model.dialect == "offline":
         return False
     if model.access is not None and model.access.key_env is not None:
         return True
-    row = vendors.find(model.vendor)
+    row = _row(model, env)
     return row is None or row.key_needed
 
 
@@ -168,7 +213,12 @@ def _capabilities(model: Model) -> Iterator[str]:
 
 def _label(value: str, model: Model, env: Mapping[str, str]) -> str:
     if value == env.get("ANTHROPIC_CUSTOM_MODEL_OPTION"):
-        return env.get("ANTHROPIC_CUSTOM_MODEL_OPTION_NAME", "") or model.label
+        return _described("ANTHROPIC_CUSTOM_MODEL_OPTION", env) or model.label
     if value == "opusplan":
         return "opus in plan mode, else sonnet"
-    return env.get(f"ANTHROPIC_DEFAULT_{value.upper()}_MODEL_NAME", "") or model.label
+    return _described(f"ANTHROPIC_DEFAULT_{value.upper()}_MODEL", env) or model.label
+
+
+def _described(variable: str, env: Mapping[str, str]) -> str:
+    parts = (env.get(f"{variable}_NAME", "").strip(), env.get(f"{variable}_DESCRIPTION", "").strip())
+    return ": ".join(part for part in parts if part)

@@ -58,6 +58,8 @@ def overridden(model: Model, name: str, entry: Any) -> Model:
         given.thinking = "budget" if model.thinking == "none" else model.thinking
     elif given.thinking is False:
         given.thinking = "none"
+    if given.context_window is not None:
+        changes["window_known"] = True
     if given.max_output is not None:
         changes["max_tokens"] = min(model.max_tokens, given.max_output)
     if given.capabilities is not None:

@@ -8,7 +8,7 @@ from msgspec import DecodeError, Struct
 from msgspec.json import decode as from_json
 
 from bridle.host.http.client import HttpFault
-from bridle.providers.anthropic_errors import broken, plain, request_id, retry_after
+from bridle.providers.anthropic_errors import NO_TOOLS, broken, plain, request_id, retry_after
 from bridle.providers.nearest import alike
 from bridle.providers.vendors import Vendor
 from bridle.types.errors import ApiErrorKind, ProviderError, StreamBroken
@@ -120,7 +120,7 @@ def _judge(
         )
     if status in (401, 403) or words.mention(_BAD_KEY):
         return "authentication_failed", _credential(status, vendor), False
-    if words.mention(_NO_TOOLS) and status < 500:
+    if words.mention(NO_TOOLS) and status < 500:
         advice = "choose another model, or switch tool calling on in its server"
         return "invalid_request", f"{model} cannot call tools as it is served ({status}): {advice}.", False
     if words.mention(_NO_MODEL) and status in (400, 404, 422):
@@ -189,11 +189,6 @@ _BAD_KEY = re.compile(
     r"invalid_api_key|api key not valid|api_key_invalid|incorrect api key|invalid authentication|"
     r"authentication_error|unrecognizedclient|invalidsignature|expiredtoken|accessdenied|unauthenticated"
 )
-_NO_TOOLS = re.compile(
-    r"(does not|doesn't|not) support(ed)? (tools?|functions?)|"
-    r"tool(s| use| calling| choice)?[^.]{0,40}not supported|"
-    r"enable-auto-tool-choice|no endpoints found that support tool|tools param requires --jinja"
-)
 _NO_MODEL = re.compile(
     r"model_not_found|model[^.]{0,80}(does not exist|not found|is not available|not supported|is invalid)|"
     r"(invalid|unknown|no such) model|not a valid model|model identifier is invalid|on-demand throughput"
@@ -221,8 +216,8 @@ def _words(value: Any) -> Words:
         return Words(str(error)[:_QUOTED])
     text = error.get("message") or error.get("Message") or error.get("detail") or error.get("code") or ""
     codes = tuple(
-        str(code).lower()
-        for key in ("type", "code", "status")
+        code.rpartition("#")[2].lower()
+        for key in ("type", "code", "status", "__type")
         if isinstance(code := error.get(key), str) and code
     )
     status = error.get("code")

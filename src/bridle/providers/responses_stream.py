@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from msgspec import DecodeError, Struct, ValidationError, convert
+from msgspec import DecodeError, Struct, ValidationError
 from msgspec.json import Decoder as JsonDecoder
 
 from bridle.providers import refusals
-from bridle.providers.assembly import Assembly, unreadable, usage_of
+from bridle.providers.assembly import UNREADABLE, Assembly, reread, unreadable, usage_of
 from bridle.providers.vendors import Vendor
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.model import ModelEvent
@@ -213,11 +213,8 @@ def _read(data: bytes) -> _Event:
         if kind in _OURS:
             raise unreadable(error) from error
         return _Event("")
-    except (DecodeError, UnicodeError, RecursionError):
-        try:
-            return convert(decode_json(data), _Event)
-        except (DecodeError, UnicodeError, RecursionError) as error:
-            raise unreadable(error) from error
+    except UNREADABLE as error:
+        return reread(data, _Event, error)
 
 
 _OURS = frozenset(

@@ -10,9 +10,11 @@ from msgspec.structs import replace
 
 from bridle.providers import catalog
 from bridle.providers.facts import Model
+from bridle.types.block import text_of
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.model import (
     BlockClosed,
+    Completed,
     FellBack,
     ModelEvent,
     ModelRequest,
@@ -23,7 +25,8 @@ from bridle.types.model import (
 )
 
 _FIRST_DELAY = 0.5
-_LONGEST_DELAY = 32.0
+LONGEST_DELAY = 32.0
+"""Seconds between two tries, unless the service asks for more."""
 _LONGEST_PATIENCE = 600.0
 """A service that wants to be left alone for longer is not worth waiting for unasked."""
 _TROUBLES_BEFORE_FALLBACK = 3
@@ -56,29 +59,47 @@ class Retrying:
         provider: Provider,
         *,
         max_retries: int = 10,
+        longest_overload_delay: float = LONGEST_DELAY,
         fallbacks: tuple[str, ...] = (),
         find: Callable[[str], Model] = catalog.find,
         rng: Callable[[], float] = chance,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         whole_answers: bool = True,
+        patient: bool = False,
+        stops_on_overload: bool = False,
+        switches_when_declined: bool = True,
     ) -> None:
         self.provider = provider
         self._max_retries = max_retries
+        self._longest_overload_delay = longest_overload_delay
+        """Seconds; the pauses before an overloaded service is asked again grow up to this."""
         self._fallbacks = fallbacks
         self._find = find
         self._rng = rng
         self._sleep = sleep
         self._whole_answers = whole_answers
         """Whether a request whose stream keeps breaking may be sent without streaming."""
+        self._patient = patient
+        """Whether limits and overload are waited out for as long as they last."""
+        self._stops_on_overload = stops_on_overload
+        """Whether overload that stays ends the call, where no other model is left."""
+        self._switches_when_declined = switches_when_declined
+        """Whether a request that a model declines without a word goes to the next."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         tally = _Tally(self._after(request.model))
         while True:
             seen = _Seen()
+            taken: tuple[FellBack, ModelRequest] | None = None
             try:
                 async for event in self.provider.stream(request):
                     seen.note(event)
-                    yield event
+                    if type(event) is Completed and self._is_declined(event, seen):
+                        taken = self._next(
+                            request, tally, ProviderError(f"{request.model} declined to answer.")
+                        )
+                    if taken is None:
+                        yield event
             except ProviderError as error:
                 tally.count(error)
                 if tally.wants_another(error, seen) and (taken := self._next(request, tally, error)):
@@ -94,7 +115,10 @@ class Retrying:
                 if self._whole_answers and tally.breaks >= _BREAKS_BEFORE_WHOLE_ANSWER:
                     request = replace(request, stream=False)
             else:
-                return
+                if taken is None:
+                    return
+                fallen, request = taken
+                yield fallen
 
     async def warm_up(self, model: str) -> None:
         """Get ready for a first request to `model`, where its service has a connection to open."""
@@ -103,6 +127,10 @@ class Retrying:
 
     async def close(self) -> None:
         await self.provider.close()
+
+    def _is_declined(self, event: Completed, seen: "_Seen") -> bool:
+        refused = event.message["stop_reason"] == "refusal" and self._switches_when_declined
+        return refused and not seen.called and not text_of(event.message["content"]).strip()
 
     def _after(self, model: str) -> list[str]:
         """The fallbacks that are left when a call starts with `model`."""
@@ -141,13 +169,24 @@ class Retrying:
             ) from error
         passing = error.retryable or isinstance(error, StreamBroken)
         again = error.status == 401 and tally.refusals > 1
-        too_long = (error.retry_after or 0) > _LONGEST_PATIENCE
-        if not passing or again or too_long or tally.retries > self._max_retries:
+        if not passing or again:
+            raise error
+        if (
+            self._stops_on_overload
+            and tally.trouble == "overload"
+            and tally.in_row >= _TROUBLES_BEFORE_FALLBACK
+        ):
+            raise error
+        if self._patient and tally.trouble in ("overload", "limit"):
+            return
+        if (error.retry_after or 0) > _LONGEST_PATIENCE or tally.retries > self._max_retries:
             raise error
 
     def _delay(self, attempt: int, error: ProviderError) -> float:
-        exponential = _FIRST_DELAY * 2 ** min(attempt - 1, 10) * (1 + 0.25 * self._rng())
-        return max(min(exponential, _LONGEST_DELAY), error.retry_after or 0.0)
+        exponential = _FIRST_DELAY * 2 ** min(attempt - 1, 20) * (1 + 0.25 * self._rng())
+        overloaded = _trouble(error) == "overload"
+        longest = self._longest_overload_delay if overloaded else LONGEST_DELAY
+        return max(min(exponential, longest), error.retry_after or 0.0)
 
 
 class _Seen:

@@ -5,9 +5,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bridle.providers import bedrock, vendors, vertex
+from bridle.providers import vendors
 from bridle.providers.exchange import Place, base_of
 from bridle.providers.facts import Model
+from bridle.providers.user_command import CloudCommands
 from bridle.providers.vendors import Vendor
 from bridle.types.errors import ConfigError
 
@@ -36,21 +37,29 @@ def vendor_of(model: Model, name: str, env: Mapping[str, str]) -> Vendor:
     return vendors.altered(replace(row, **changes), access.quirks)
 
 
-def place_of(vendor: Vendor, env: Mapping[str, str]) -> Place:
-    """Where the service is for this environment."""
+def place_of(vendor: Vendor, env: Mapping[str, str], commands: CloudCommands | None = None) -> Place:
+    """Where the service is for this environment, with the commands that renew what opens it."""
     base, _ = base_of(vendor, env)
     if not base:
         base = _computed(vendor, env)
-    return Place(vendor, env, base.rstrip("/"))
+    return Place(vendor, env, base.rstrip("/"), commands=commands or CloudCommands())
 
 
 def _computed(vendor: Vendor, env: Mapping[str, str]) -> str:
-    """Addresses that are made of a region or a resource."""
+    """Addresses that are made of a region or a resource; each cloud is imported by those who use it."""
     match vendor.name:
         case "bedrock":
+            from bridle.providers import bedrock
+
             return bedrock.base_url(env)
         case "vertex":
+            from bridle.providers import vertex
+
             return vertex.base_url(env)
+        case "mantle" | "anthropic-aws":
+            from bridle.providers import aws_messages
+
+            return aws_messages.base_url(vendor.name, env)
         case "foundry" if env.get("ANTHROPIC_FOUNDRY_RESOURCE"):
             return f"https://{env['ANTHROPIC_FOUNDRY_RESOURCE']}.services.ai.azure.com/anthropic"
         case _:

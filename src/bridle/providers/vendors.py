@@ -65,6 +65,10 @@ class Vendor(Struct, frozen=True, kw_only=True):
     token_env: tuple[str, ...] = ()
     """Variables with a token for `Authorization`, which counts before the key."""
     key_needed: bool = True
+    unguarded_env: str = ""
+    """Set when a gateway in between opens the door, so that we need not."""
+    serves_anthropic: bool = False
+    """Whether it is a place for Anthropic's models, where `ANTHROPIC_CUSTOM_HEADERS` hold too."""
     headers: tuple[tuple[str, str], ...] = ()
     dialect_elsewhere: str = ""
     """Spoken instead when a variable names another address, where the newer dialect may be unknown."""
@@ -163,6 +167,8 @@ VENDORS: tuple[Vendor, ...] = (
         key_env=("ANTHROPIC_FOUNDRY_API_KEY",),
         key_header="x-api-key",
         token_env=("ANTHROPIC_FOUNDRY_AUTH_TOKEN",),
+        unguarded_env="CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
+        serves_anthropic=True,
     ),
     Vendor(
         name="bedrock",
@@ -170,12 +176,37 @@ VENDORS: tuple[Vendor, ...] = (
         dialect="bedrock",
         url_env=("ANTHROPIC_BEDROCK_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"),
         key_env=("AWS_BEARER_TOKEN_BEDROCK",),
+        unguarded_env="CLAUDE_CODE_SKIP_BEDROCK_AUTH",
+        serves_anthropic=True,
+    ),
+    Vendor(
+        name="mantle",
+        label="Amazon Bedrock Mantle",
+        dialect="aws-messages",
+        url_env=("ANTHROPIC_BEDROCK_MANTLE_BASE_URL",),
+        root="/anthropic",
+        key_env=("AWS_BEARER_TOKEN_BEDROCK",),
+        unguarded_env="CLAUDE_CODE_SKIP_MANTLE_AUTH",
+        serves_anthropic=True,
+    ),
+    Vendor(
+        name="anthropic-aws",
+        label="Claude Platform on AWS",
+        dialect="aws-messages",
+        url_env=("ANTHROPIC_AWS_BASE_URL",),
+        key_env=("ANTHROPIC_AWS_API_KEY",),
+        key_header="x-api-key",
+        unguarded_env="CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH",
+        serves_anthropic=True,
+        quirks=Quirks(experimental=True),
     ),
     Vendor(
         name="vertex",
         label="Google Vertex AI",
         dialect="vertex",
         url_env=("ANTHROPIC_VERTEX_BASE_URL",),
+        unguarded_env="CLAUDE_CODE_SKIP_VERTEX_AUTH",
+        serves_anthropic=True,
         small="gemini-2.5-flash",
     ),
     Vendor(

@@ -29,6 +29,16 @@ async def verify(place: Place, key: str) -> bool:
     return True
 
 
+async def organisation(place: Place, key: str) -> str | None:
+    """The id of the organisation that a key of Anthropic's service belongs to, None when it does not say.
+
+    Raises:
+        ProviderError: the service does not take the key, or cannot be reached.
+    """
+    headers, _ = await _fetch(place, key, "/models")
+    return headers.get("anthropic-organization-id")
+
+
 async def list_models(place: Place, key: str) -> tuple[str, ...]:
     """The ids of the models that the service has.
 
@@ -44,6 +54,14 @@ async def list_models(place: Place, key: str) -> tuple[str, ...]:
 
 
 async def _get(place: Place, key: str, path: str) -> Any:
+    _, body = await _fetch(place, key, path)
+    try:
+        return from_json(body)
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise ProviderError(refusals.no_service(place.vendor, place.base)) from error
+
+
+async def _fetch(place: Place, key: str, path: str) -> tuple[dict[str, str], bytes]:
     vendor = place.vendor
     if vendor.dialect == "anthropic":
         path = f"/v1{path}"
@@ -61,11 +79,8 @@ async def _get(place: Place, key: str, path: str) -> Any:
                 raise refusals.refusal(
                     response.status, response.headers, body, model="", vendor=vendor, base=place.base
                 )
+            return response.headers, body
     except HttpFault as fault:
         raise refusals.unreachable(fault, vendor=vendor, base=place.base) from fault
     finally:
         await client.close()
-    try:
-        return from_json(body)
-    except (DecodeError, UnicodeDecodeError) as error:
-        raise ProviderError(refusals.no_service(vendor, place.base)) from error

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from bridle.host.http.client import Request
 from bridle.providers import catalog
-from bridle.providers.anthropic_request import betas, encode
+from bridle.providers.anthropic_request import betas, cache_life, encode
 from bridle.providers.exchange import Place, Reading, SseReading
 from bridle.providers.facts import Model
 from bridle.providers.gemini import GeminiDialect, verb
@@ -52,13 +52,16 @@ class VertexDialect:
         headers = (("anthropic-beta", ",".join(wanted)),) if (wanted := betas(asked)) else ()
         action = "streamRawPredict" if asked.stream else "rawPredict"
         url = f"{root}/anthropic/models/{served_name(name)}:{action}"
-        return Request("POST", url, headers, encode(asked, served=served))
+        return Request("POST", url, headers, encode(asked, served=served, cache=cache_life(env, asked.model)))
 
     async def admitted(self, request: Request, place: Place) -> Request:
-        if place.env.get("CLAUDE_CODE_SKIP_VERTEX_AUTH"):
+        if place.env.get(place.vendor.unguarded_env):
             return request
         token = await self._tokens.find(place.env)
         return replace(request, headers=(*request.headers, ("authorization", f"Bearer {token}")))
+
+    async def renewed(self, place: Place) -> bool:
+        return await self._tokens.renewed(place.env, place.commands)
 
     def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
         if "claude" in asked.model:
@@ -68,8 +71,8 @@ class VertexDialect:
 
 def region_of(env: Mapping[str, str], name: str) -> str:
     """Where a model is asked: its own variable, then the one for all."""
-    own = f"VERTEX_REGION_{catalog.normal(name).upper().replace('-', '_')}"
-    return env.get(own) or env.get(_swapped(own)) or env.get("CLOUD_ML_REGION") or "global"
+    own = (env[variable] for variable in _variables(catalog.normal(name)) if env.get(variable))
+    return next(own, None) or env.get("CLOUD_ML_REGION") or "global"
 
 
 def served_name(name: str) -> str:
@@ -98,9 +101,10 @@ def _address(region: str) -> str:
             return f"https://{region}-aiplatform.googleapis.com/v1"
 
 
-def _swapped(variable: str) -> str:
-    """The variable in its other order: family and version change places in some of them."""
-    head, _, rest = variable.partition("CLAUDE_")
-    words = rest.split("_")
-    families = [word for word in words if not word.isdigit()]
-    return f"{head}CLAUDE_{'_'.join([word for word in words if word.isdigit()] + families)}"
+def _variables(name: str) -> tuple[str, ...]:
+    """Names of a model's own variable: in some the version comes first, and may end in a zero."""
+    head, *words = name.upper().split("-")
+    version = [word for word in words if word.isdigit()]
+    family = [word for word in words if not word.isdigit()]
+    forms = (words, [*version, *family], [*version, "0", *family])
+    return tuple("_".join(("VERTEX_REGION", head, *form)) for form in forms)

@@ -60,6 +60,7 @@ from bridle.sdk.hook_types import (
     HookContext,
     HookMatcher,
 )
+from bridle.sdk.memory_store import InMemorySessionStore
 from bridle.sdk.messages import (
     TERMINAL_TASK_STATUSES,
     AssistantMessage,
@@ -116,7 +117,9 @@ from bridle.sdk.sessions import (
     fork_session,
     get_session_info,
     get_session_messages,
+    get_subagent_messages,
     list_sessions,
+    list_subagents,
     project_key_for_directory,
     rename_session,
     tag_session,
@@ -165,6 +168,28 @@ from bridle.sdk.shapes import (
     ThinkingConfigEnabled,
     ToolsPreset,
 )
+from bridle.sdk.store_mirror import import_session_to_store
+from bridle.sdk.store_summary import fold_session_summary
+from bridle.sdk.store_types import (
+    SessionKey,
+    SessionListSubkeysKey,
+    SessionStore,
+    SessionStoreEntry,
+    SessionStoreFlushMode,
+    SessionStoreListEntry,
+    SessionSummaryEntry,
+)
+from bridle.sdk.stores import (
+    delete_session_via_store,
+    fork_session_via_store,
+    get_session_info_from_store,
+    get_session_messages_from_store,
+    get_subagent_messages_from_store,
+    list_sessions_from_store,
+    list_subagents_from_store,
+    rename_session_via_store,
+    tag_session_via_store,
+)
 from bridle.sdk.tools import (
     McpSdkServerConfig,
     SdkMcpTool,
@@ -172,6 +197,7 @@ from bridle.sdk.tools import (
     create_sdk_mcp_server,
     tool,
 )
+from bridle.sdk.transport import Transport
 from bridle.version import __version__
 
 ClaudeAgentOptions = Options
@@ -216,6 +242,7 @@ __all__ = [
     "HookJSONOutput",
     "HookMatcher",
     "HookSpecificOutput",
+    "InMemorySessionStore",
     "McpHttpServerConfig",
     "McpSSEServerConfig",
     "McpSdkServerConfig",
@@ -277,8 +304,15 @@ __all__ = [
     "ServerToolResultBlock",
     "ServerToolUseBlock",
     "SessionCronSummary",
+    "SessionKey",
+    "SessionListSubkeysKey",
     "SessionMessage",
     "SessionStartHookSpecificOutput",
+    "SessionStore",
+    "SessionStoreEntry",
+    "SessionStoreFlushMode",
+    "SessionStoreListEntry",
+    "SessionSummaryEntry",
     "SettingSource",
     "StopHookInput",
     "StopHookSpecificOutput",
@@ -316,6 +350,7 @@ __all__ = [
     "ToolResultBlock",
     "ToolUseBlock",
     "ToolsPreset",
+    "Transport",
     "UserMessage",
     "UserPromptExpansionHookSpecificOutput",
     "UserPromptSubmitHookInput",
@@ -324,13 +359,26 @@ __all__ = [
     "__version__",
     "create_sdk_mcp_server",
     "delete_session",
+    "delete_session_via_store",
+    "fold_session_summary",
     "fork_session",
+    "fork_session_via_store",
     "get_session_info",
+    "get_session_info_from_store",
     "get_session_messages",
+    "get_session_messages_from_store",
+    "get_subagent_messages",
+    "get_subagent_messages_from_store",
+    "import_session_to_store",
     "list_sessions",
+    "list_sessions_from_store",
+    "list_subagents",
+    "list_subagents_from_store",
     "project_key_for_directory",
     "query",
     "rename_session",
+    "rename_session_via_store",
     "tag_session",
+    "tag_session_via_store",
     "tool",
 ]

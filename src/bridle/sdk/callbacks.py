@@ -1,5 +1,6 @@
 """The functions of the program that a session calls."""
 
+import asyncio
 import warnings
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -118,3 +119,14 @@ def _whole(rule: str) -> str | None:
     """The tool that a rule allows outright."""
     name, bracket, rest = rule.strip().partition("(")
     return name if name and (not bracket or rest in (")", "*)")) else None
+
+
+async def try_to(work: Awaitable[None], *, seconds: float) -> Exception | None:
+    """Let code of the program do something within a time; what went wrong, if anything did."""
+    try:
+        async with asyncio.timeout(seconds):
+            await work
+    except Exception as error:
+        # The boundary to the program's own code: what breaks there is told, not the end.
+        return error
+    return None

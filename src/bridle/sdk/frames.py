@@ -12,6 +12,7 @@ from bridle.sdk.messages import (
     DeferredToolUse,
     HookEventMessage,
     Message,
+    MirrorErrorMessage,
     RateLimitEvent,
     RateLimitInfo,
     ResultMessage,
@@ -117,6 +118,8 @@ def _system(frame: Frame) -> SystemMessage:
         case "hook_started" | "hook_response":
             event = frame.get("hook_event") or frame.get("hook_name") or ""
             return HookEventMessage(subtype, frame, event, session_id, uuid)
+        case "mirror_error":
+            return MirrorErrorMessage(subtype, frame, frame["key"], frame["error"])
         case _:
             return SystemMessage(subtype, frame)
 

@@ -7,9 +7,11 @@ from typing import Any
 
 from bridle.cli.args import parse
 from bridle.cli.command_door import CommandDoor
-from bridle.cli.compose import Brought, Parts, assemble, open_session, place_of, set_up
+from bridle.cli.compose import Brought, Parts, assemble
+from bridle.cli.conversation import open_session, place_of
 from bridle.cli.host_front import HostFront
 from bridle.cli.live_settings import SessionSettings
+from bridle.cli.prepare import set_up
 from bridle.cli.setup import Setup
 from bridle.engine.serve import Inbox, Server
 from bridle.protocol.control import ControlRequest, ControlResponse
@@ -18,8 +20,10 @@ from bridle.protocol.result import start_failure
 from bridle.sdk.callbacks import Callbacks
 from bridle.sdk.errors import ClaudeSDKError, CLIConnectionError, ProcessError, ResultError
 from bridle.sdk.frames import Frame, message_of
-from bridle.sdk.messages import Message
+from bridle.sdk.messages import Message, ResultMessage
 from bridle.sdk.options import Options, flags, introduction, tool_servers, variables, working_folder
+from bridle.sdk.store_mirror import StoreMirror, bring_back, mirror_for
+from bridle.sdk.store_types import SessionKey
 from bridle.sdk.tool_servers import ToolServers
 from bridle.sessions.session import Session
 from bridle.sessions.store import Place
@@ -35,7 +39,9 @@ _LAST_WORDS = 5.0
 class LiveSession:
     """Opened by `open_live`; whoever opens it closes it."""
 
-    def __init__(self, options: Options, setup: Setup, session: Session) -> None:
+    def __init__(
+        self, options: Options, setup: Setup, session: Session, *, mirror: StoreMirror | None = None
+    ) -> None:
         self.info: dict[str, Any] | None = None
         """What the session said when the program introduced itself."""
         self.servers = ToolServers(tool_servers(options))
@@ -52,6 +58,9 @@ class LiveSession:
         self._serving: asyncio.Task[None] | None = None
         self._callbacks = Callbacks(options)
         self._answering: dict[str, asyncio.Task[None]] = {}
+        self._mirror = mirror
+        if mirror is not None:
+            mirror.failed = self._lose_copy
         self._front = HostFront(setup, session, self._hear)
 
     async def start(self) -> None:
@@ -80,6 +89,7 @@ class LiveSession:
         self._front.attach(self._inbox, server, settings)
         self._serving = asyncio.create_task(self._serve(server))
         self._spawn(settings.run())
+        self._spawn(self._front.summaries.run())
         self.info = await self.request(**introduction(self._options, self._callbacks.registered))
 
     def put(self, message: Mapping[str, Any]) -> None:
@@ -121,6 +131,8 @@ class LiveSession:
     async def messages(self) -> AsyncIterator[Message]:
         """What the session says, until it is over."""
         while (message := await self._messages.get()) is not None:
+            if self._mirror is not None and isinstance(message, ResultMessage):
+                await self._mirror.flush()
             yield message
         # Whoever asks again is told the same.
         self._messages.put_nowait(None)
@@ -149,6 +161,8 @@ class LiveSession:
             await self._front.finish()
         else:
             self._session.close()
+        if self._mirror is not None:
+            await self._mirror.close()
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(CLIConnectionError("The session is over."))
@@ -198,8 +212,14 @@ class LiveSession:
         self._answering[request_id] = task
         task.add_done_callback(lambda _: self._answering.pop(request_id, None))
 
+    def _lose_copy(self, key: SessionKey, error: str) -> None:
+        """Tell the program that its store has not taken some lines."""
+        told = {"type": "system", "subtype": "mirror_error", "key": key, "error": error}
+        self._tell({**told, "session_id": self._session.id, "uuid": new_uuid()})
+
     def _place(self) -> Place:
-        return place_of(self._setup, warn=self.warn)
+        follow = None if self._mirror is None else self._mirror.take
+        return place_of(self._setup, warn=self.warn, follow=follow)
 
     def _note_task(self, task: Task) -> None:
         if self._server is not None:
@@ -227,8 +247,13 @@ async def open_live(options: Options) -> LiveSession:
     cwd = working_folder(options)
     env = variables(options, os.environ, cwd)
     try:
+        if options.session_store is not None:
+            options = await bring_back(options, cwd, env)
         setup = set_up(parse(flags(options, cwd)), env, cwd=cwd)
-        live = LiveSession(options, setup, open_session(setup, warn=options.stderr or _drop))
+        mirror = mirror_for(options, setup.env)
+        follow = None if mirror is None else mirror.take
+        session = open_session(setup, warn=options.stderr or _drop, follow=follow)
+        live = LiveSession(options, setup, session, mirror=mirror)
     except SessionError as error:
         session_id = options.resume or options.session_id or new_uuid()
         raise result_error(start_failure(session_id, str(error))) from error

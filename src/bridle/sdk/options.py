@@ -166,7 +166,7 @@ def flags(options: Options, cwd: str) -> list[str]:
     }
     words += (f"--{name}={value}" for name, value in named.items() if value is not None)
     words += (f"--add-dir={os.fspath(folder)}" for folder in options.add_dirs)
-    words += (f"--plugin-dir={plugin['path']}" for plugin in options.plugins)
+    words += (_plugin_flag(plugin) for plugin in options.plugins)
     switches = {
         "continue": options.continue_conversation,
         "include-partial-messages": options.include_partial_messages,
@@ -236,11 +236,14 @@ def _refuse(options: Options) -> None:
         raise CLIConnectionError("Inside a process questions go to can_use_tool: give that instead.")
     if options.user is not None:
         raise CLIConnectionError("user cannot be honoured inside a process: start bridle as that user.")
-    if options.session_store is not None:
-        raise CLIConnectionError("session_store is not part of this version: transcripts are files.")
     for plugin in options.plugins:
         if plugin["type"] != "local":
             raise ValueError(f"Unsupported plugin type: {plugin['type']}")
+
+
+def _plugin_flag(plugin: Mapping[str, Any]) -> str:
+    name = "plugin-dir-no-mcp" if plugin.get("skip_mcp_discovery") else "plugin-dir"
+    return f"--{name}={plugin['path']}"
 
 
 def _with_skills(options: Options) -> tuple[list[str], list[str] | None]:

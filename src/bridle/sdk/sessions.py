@@ -5,7 +5,7 @@ import os
 from msgspec import Struct
 
 from bridle.host.paths import project_dir
-from bridle.sessions import keeping, listing
+from bridle.sessions import agent_transcripts, keeping, listing
 from bridle.sessions.identity import is_uuid
 from bridle.sessions.keeping import Spoken as SessionMessage
 from bridle.sessions.listing import SessionInfo as SDKSessionInfo
@@ -38,6 +38,24 @@ def get_session_messages(
     return keeping.messages(session_id, os.environ, directory=directory, limit=limit, offset=offset)
 
 
+def list_subagents(session_id: str, directory: str | None = None) -> list[str]:
+    """The agents of a conversation; none for one that is not there."""
+    return agent_transcripts.agent_ids(session_id, os.environ, directory=directory)
+
+
+def get_subagent_messages(
+    session_id: str,
+    agent_id: str,
+    directory: str | None = None,
+    limit: int | None = None,
+    offset: int = 0,
+) -> list[SessionMessage]:
+    """What was said to and by an agent of a conversation, oldest first."""
+    return agent_transcripts.agent_messages(
+        session_id, agent_id, os.environ, directory=directory, limit=limit, offset=offset
+    )
+
+
 def rename_session(session_id: str, title: str, directory: str | None = None) -> None:
     """Give a conversation a title.
 
@@ -48,7 +66,7 @@ def rename_session(session_id: str, title: str, directory: str | None = None) ->
     try:
         keeping.rename(session_id, title, os.environ, directory=directory)
     except SessionError as error:
-        raise _translated(error) from error
+        raise translated(error) from error
 
 
 def tag_session(session_id: str, tag: str | None, directory: str | None = None) -> None:
@@ -61,7 +79,7 @@ def tag_session(session_id: str, tag: str | None, directory: str | None = None) 
     try:
         keeping.tag(session_id, tag, os.environ, directory=directory)
     except SessionError as error:
-        raise _translated(error) from error
+        raise translated(error) from error
 
 
 def delete_session(session_id: str, directory: str | None = None) -> None:
@@ -74,7 +92,7 @@ def delete_session(session_id: str, directory: str | None = None) -> None:
     try:
         keeping.delete(session_id, os.environ, directory=directory)
     except SessionError as error:
-        raise _translated(error) from error
+        raise translated(error) from error
 
 
 def fork_session(
@@ -89,14 +107,14 @@ def fork_session(
         ValueError: an id is no UUID, or there is nothing to copy.
         FileNotFoundError: there is no such conversation.
     """
-    if up_to_message_id and not is_uuid(up_to_message_id):
-        raise ValueError(f"Invalid up_to_message_id: {up_to_message_id}")
+    if up_to_message_id:
+        require_uuid(up_to_message_id, "up_to_message_id")
     try:
         fresh = keeping.fork(
             session_id, os.environ, directory=directory, up_to=up_to_message_id or None, title=title
         )
     except SessionError as error:
-        raise _translated(error) from error
+        raise translated(error) from error
     return ForkSessionResult(fresh)
 
 
@@ -105,5 +123,12 @@ def project_key_for_directory(directory: str | os.PathLike[str] | None = None) -
     return os.path.basename(project_dir(os.fspath(directory or os.getcwd()), os.environ))
 
 
-def _translated(error: SessionError) -> Exception:
+def require_uuid(value: str, name: str = "session_id") -> None:
+    """Raise a ValueError for an id that cannot be one."""
+    if not is_uuid(value):
+        raise ValueError(f"Invalid {name}: {value}")
+
+
+def translated(error: SessionError) -> Exception:
+    """The error that the official SDK raises in the place of ours."""
     return FileNotFoundError(str(error)) if isinstance(error, keeping.Unknown) else ValueError(str(error))

@@ -139,6 +139,7 @@ def _session_tool(server: str, given: SdkMcpTool) -> Tool:
         check=check,
         max_result_chars=most if isinstance(most, int) else _MOST_CHARS,
         definition={"name": name, "description": given.description, "input_schema": schema},
+        server={"name": server, "source": "sdk"},
     )
 
 

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from bridle.types.errors import SessionError
 from bridle.types.ids import new_uuid
 
 LONGEST_TITLE = 200
+_Each = TypeVar("_Each")
 _NOT_COPIED = ("teamName", "agentName", "slug", "sourceToolAssistantUUID")
 
 
@@ -54,7 +55,7 @@ def tag(session_id: str, word: str | None, env: Mapping[str, str], *, directory:
         Unknown: there is no such conversation.
         SessionError: nothing visible is in the word, or the file cannot be written.
     """
-    plain = "" if word is None else _visible(word).strip()
+    plain = "" if word is None else visible(word)
     if word is not None and not plain:
         raise SessionError("tag must be non-empty (use None to clear)")
     _append(_find(session_id, env, directory), {"type": "tag", "tag": plain, "sessionId": session_id})
@@ -95,7 +96,25 @@ def fork(
         SessionError: it is empty, has no such entry, or the copy cannot be written.
     """
     path = _find(session_id, env, directory)
-    chain = _chain(path)
+    named = (title or "").strip() or f"{_title(path) or 'Forked session'} (fork)"
+    fresh, rows = forked(_chain(path), session_id, up_to=up_to, title=named)
+    place = os.path.join(os.path.dirname(path), f"{fresh}.jsonl")
+    try:
+        with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(b"".join(map(encode_line, rows)))
+    except OSError as error:
+        raise SessionError(f"The copy {place} cannot be written: {error.strerror}.") from error
+    return fresh
+
+
+def forked(
+    chain: list[dict[str, Any]], session_id: str, *, up_to: str | None, title: str
+) -> tuple[str, list[dict[str, Any]]]:
+    """The id and the rows of a copy.
+
+    Raises:
+        SessionError: there is nothing to copy, or no such entry.
+    """
     if up_to is not None:
         at = next((place for place, row in enumerate(chain) if row["uuid"] == up_to), None)
         if at is None:
@@ -105,15 +124,7 @@ def fork(
         raise SessionError(f"Session {session_id} has no messages to fork")
     fresh = new_uuid()
     rows = _copied(chain, session_id, fresh)
-    named = (title or "").strip() or f"{_title(path) or 'Forked session'} (fork)"
-    rows.append({"type": "custom-title", "sessionId": fresh, "customTitle": named})
-    place = os.path.join(os.path.dirname(path), f"{fresh}.jsonl")
-    try:
-        with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-            file.write(b"".join(map(encode_line, rows)))
-    except OSError as error:
-        raise SessionError(f"The copy {place} cannot be written: {error.strerror}.") from error
-    return fresh
+    return fresh, [*rows, {"type": "custom-title", "sessionId": fresh, "customTitle": title}]
 
 
 def messages(
@@ -126,14 +137,39 @@ def messages(
 ) -> list[Spoken]:
     """What was said, oldest first; nothing for a conversation that is not there."""
     path = locate(session_id, env, directory)
-    if path is None:
-        return []
+    return [] if path is None else spoken(_chain(path), limit=limit, offset=offset)
+
+
+def spoken(chain: list[dict[str, Any]], *, limit: int | None = None, offset: int = 0) -> list[Spoken]:
+    """What was said in rows of a conversation, without what nobody said."""
     found = [
         Spoken(type=row["type"], uuid=row["uuid"], session_id=row["sessionId"], message=row["message"])
-        for row in _chain(path)
+        for row in chain
         if row["type"] in ("user", "assistant") and not (row.get("isMeta") or row.get("teamName"))
     ]
-    return found[offset : offset + limit] if limit else found[offset:]
+    return page(found, limit=limit, offset=offset)
+
+
+def page(found: list[_Each], *, limit: int | None, offset: int) -> list[_Each]:
+    """A part of a list; no limit, or one that is not positive, means all the rest."""
+    start = max(0, offset)
+    return found[start : start + limit] if limit is not None and limit > 0 else found[start:]
+
+
+def visible(word: str) -> str:
+    """The word without characters that nobody can see, which filters would trip over."""
+    import unicodedata
+
+    for _ in range(10):
+        before = word
+        word = "".join(
+            each
+            for each in unicodedata.normalize("NFKC", word)
+            if unicodedata.category(each) not in ("Cf", "Co", "Cn")
+        )
+        if word == before:
+            break
+    return word.strip()
 
 
 def _find(session_id: str, env: Mapping[str, str], directory: str | None) -> str:
@@ -190,19 +226,3 @@ def _copied(chain: list[dict[str, Any]], session_id: str, fresh: str) -> list[di
 def _title(path: str) -> str | None:
     info = read_info(path)
     return None if info is None else info.custom_title or info.first_prompt
-
-
-def _visible(word: str) -> str:
-    """The word without characters that nobody can see, which filters would trip over."""
-    import unicodedata
-
-    for _ in range(10):
-        before = word
-        word = "".join(
-            each
-            for each in unicodedata.normalize("NFKC", word)
-            if unicodedata.category(each) not in ("Cf", "Co", "Cn")
-        )
-        if word == before:
-            break
-    return word

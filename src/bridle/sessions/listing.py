@@ -118,15 +118,25 @@ def first_prompt(head: bytes) -> str | None:
     for line in head.split(b"\n"):
         if b'"type":"user"' not in line and b'"type": "user"' not in line:
             continue
-        row = decode_line(line)
-        if row is None or row.get("type") != "user" or row.get("isMeta") or row.get("isCompactSummary"):
-            continue
-        for text in _texts(row):
-            if match := _COMMAND.search(text):
-                command = command or match[1]
-            elif not _NOT_ASKED.match(text):
-                return text if len(text) <= _LONGEST_PROMPT else f"{text[:_LONGEST_PROMPT].rstrip()}…"
+        asked, called = prompt_in(decode_line(line) or {})
+        if asked is not None:
+            return asked
+        command = command or called
     return command
+
+
+def prompt_in(row: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """What a person asks in a row, short enough for a list, and the first command that is called there."""
+    command = None
+    if row.get("type") != "user" or row.get("isMeta") or row.get("isCompactSummary"):
+        return None, None
+    for text in _texts(row):
+        if match := _COMMAND.search(text):
+            command = command or match[1]
+        elif not _NOT_ASKED.match(text):
+            short = text if len(text) <= _LONGEST_PROMPT else f"{text[:_LONGEST_PROMPT].rstrip()}…"
+            return short, command
+    return None, command
 
 
 def _texts(row: Mapping[str, Any]) -> Iterator[str]:
@@ -155,8 +165,11 @@ def _folders(
         projects = [os.path.realpath(directory)]
         if include_worktrees:
             projects += (each for each in worktrees(projects[0]) if each not in projects)
+        folders: dict[str, str] = {}
         for project in projects:
-            yield project_dir(project, env), project
+            # A variable may give all of them one folder.
+            folders.setdefault(project_dir(project, env), project)
+        yield from folders.items()
         return
     try:
         names = sorted(os.listdir(projects_dir(env)))

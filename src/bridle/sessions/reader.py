@@ -1,7 +1,7 @@
 """Reads a transcript back, whoever wrote it and however it ended."""
 
 import os.path
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -48,12 +48,17 @@ def load(path: str, *, sidechain: bool = False) -> Loaded:
     Raises:
         OSError: the file cannot be read.
     """
+    return gather(_read(path), path=path, sidechain=sidechain)
+
+
+def gather(lines: Iterable[dict[str, Any] | None], *, path: str, sidechain: bool = False) -> Loaded:
+    """The same of lines that are at hand, None for one that cannot be read; `path` is where they belong."""
     rows: list[dict[str, Any]] = []
     notes: dict[str, NoteEntry] = {}
     broken = 0
     went_back: tuple[int, Any] = (0, None)
     replacements: dict[str, str] = {}
-    for row in _read(path):
+    for row in lines:
         if row is None:
             broken += 1
         elif not isinstance(row.get("uuid"), str):

@@ -9,8 +9,10 @@ from bridle.sessions.conversation import MISSING_RESULT, blocks_of
 from bridle.sessions.cut import cut_at, without_leftovers
 from bridle.sessions.deferred import DEFERRED, recall_deferred
 from bridle.sessions.reader import Loaded, load, opening
+from bridle.sessions.scheduled import SCHEDULED, recall_scheduled
 from bridle.sessions.session import Session
 from bridle.sessions.shortening import shorten, shortened
+from bridle.sessions.skills_used import SKILLS, recall_skills
 from bridle.sessions.store import (
     INTERACTIVE,
     Place,
@@ -25,6 +27,7 @@ from bridle.types.block import result_block
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import SessionError
 from bridle.types.ledger import HELD, PINS, Ledger
+from bridle.types.workspace import IN_WORKTREE
 
 
 def resume(
@@ -183,6 +186,18 @@ def _recall(session: Session, loaded: Loaded) -> None:
         session.swap(pinned_items=_ids_in(held))
         if forked:
             session.note({**held, "sessionId": session.id})
+    match loaded.notes.get(IN_WORKTREE):
+        case {"worktreeSession": {"worktreePath": str() as path}} if not forked:
+            session.worktree = path
+        case _:
+            pass  # It is in none, or the tree is that of the conversation that this is a copy of.
+    if (scheduled := loaded.notes.get(SCHEDULED)) is not None and not forked:
+        # A copy has none: they would come twice.
+        recall_scheduled(session, scheduled)
+    if (skills := loaded.notes.get(SKILLS)) is not None:
+        recall_skills(session, skills)
+        if forked:
+            session.note({**skills, "sessionId": session.id})
 
 
 def _ids_in(note: Mapping[str, Any]) -> frozenset[str]:

@@ -2,17 +2,17 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
 from bridle.sessions.conversation import Conversation
 from bridle.sessions.cost import Cost, to_note
 from bridle.sessions.identity import timestamp
+from bridle.sessions.state import SessionState, StateChanges
 from bridle.sessions.transcript import NoTranscript, Writer
 from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock, text_of
-from bridle.types.denials import Denials
 from bridle.types.entry import (
     AssistantEntry,
     ConversationEntry,
@@ -23,51 +23,11 @@ from bridle.types.entry import (
 )
 from bridle.types.history import History
 from bridle.types.ids import new_uuid
-from bridle.types.ledger import Ledger
-from bridle.types.model import Thinking
-from bridle.types.permission import Mode, Rule
-from bridle.types.usage import Measured, ModelSpend, Usage
+from bridle.types.usage import ModelSpend, Usage
 from bridle.version import COMPATIBLE_WITH
 
 _MARKER = "[Request interrupted by user"
 _LONGEST_SHOWN = 200
-
-
-class SessionState(Struct, frozen=True):
-    """The settings that may change between two steps."""
-
-    model: str = ""
-    mode: Mode = "default"
-    rules: tuple[Rule, ...] = ()
-    denials: Denials = Denials()
-    thinking: Thinking | None = None
-    """How much the model may think, where somebody has said so; None for what is usual."""
-    measured: Measured | None = None
-    """How large the conversation was when a service last counted."""
-    ledger: Ledger = Ledger()
-    """Words of the user that outlive every compaction."""
-    pinned_items: frozenset[str] = frozenset()
-    """Calls whose results are never cleared."""
-    failed_compactions: int = 0
-    """In a row, without anybody asking for them."""
-    deferred: str | None = None
-    """The call that a hook put off to a later turn."""
-    pre_plan_mode: Mode | None = None
-    """What held before plan mode."""
-
-
-class StateChanges(TypedDict, total=False):
-    model: str
-    mode: Mode
-    pre_plan_mode: Mode | None
-    rules: tuple[Rule, ...]
-    denials: Denials
-    thinking: Thinking | None
-    measured: Measured | None
-    ledger: Ledger
-    pinned_items: frozenset[str]
-    failed_compactions: int
-    deferred: str | None
 
 
 class Session:
@@ -98,6 +58,10 @@ class Session:
         self.cwd = cwd
         self.git_branch = git_branch
         self.entrypoint = entrypoint
+        self.title: str | None = None
+        """The name that somebody gave it while this process was in it."""
+        self.worktree: str | None = None
+        """The work tree in which it was left before, where it goes on from disk."""
         self.entries: list[ConversationEntry] = []
         self.state = SessionState()
         self._cost = Cost()
@@ -300,6 +264,7 @@ class Session:
         """Go on with another conversation in its own file; model, mode and rules stay as they are."""
         self.close()
         self.id, self.git_branch, self._writer = other.id, other.git_branch, other._writer
+        self.title, self.worktree = other.title, other.worktree
         self.entries[:] = other.entries
         self._conversation.replace(other.entries)
         self._cost = self._saved_cost = other._cost
@@ -308,7 +273,10 @@ class Session:
             denials=theirs.denials,
             measured=theirs.measured,
             ledger=theirs.ledger,
+            pinned_items=theirs.pinned_items,
+            skills=theirs.skills,
             failed_compactions=0,
+            scheduled=theirs.scheduled,
             deferred=theirs.deferred,
         )
 
@@ -334,6 +302,8 @@ class Session:
 
     def note(self, entry: NoteEntry) -> None:
         """Write a line that is not part of the conversation."""
+        if entry["type"] == "custom-title":
+            self.title = entry["customTitle"]
         self._writer.append([entry])
 
     def record_cost(

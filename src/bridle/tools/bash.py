@@ -105,11 +105,14 @@ async def _run(
     place = _Place()
     try:
         shell = _launch(input, ctx, shells, bash, place)
+        shell.call_id = ctx.call_id if _may_use_background(ctx.env) else ""
         limit_ms = _limit_ms(input.timeout, ctx.env)
         try:
             ending = await shells.follow(
                 shell, timeout=limit_ms / 1000, on_output=lambda: _report_progress(shell, ctx)
             )
+            if ending == "moved":
+                return _go_on(input, ctx, shells, shell, limit_ms=None)
             if ending == "timeout" and _may_use_background(ctx.env) and may_outlive_its_limit(input.command):
                 return _go_on(input, ctx, shells, shell, limit_ms=limit_ms)
             if ending != "ended":
@@ -167,8 +170,9 @@ def _sandbox(input: BashInput, ctx: ToolContext) -> Sandbox | None:
 
 
 def _go_on(
-    input: BashInput, ctx: ToolContext, shells: BackgroundShells, shell: Shell, *, limit_ms: int
+    input: BashInput, ctx: ToolContext, shells: BackgroundShells, shell: Shell, *, limit_ms: int | None
 ) -> ToolOutput:
+    """Let a command go on as a job: its time is over, or without a limit the user wants it so."""
     task = shells.adopt(
         shell,
         command=input.command,
@@ -176,13 +180,20 @@ def _go_on(
         call_id=ctx.call_id,
     )
     so_far = newest_lines(tail(shell.output_file, _PROGRESS_CHARS), _PROGRESS_CHARS).rstrip()
-    text = (
-        f"The command timed out after {limit_ms / 1000:g} s and was moved to the background "
-        f"with ID: {task.id}. Its output goes to: {task.output_file}"
+    why = (
+        "The user moved the command"
+        if limit_ms is None
+        else f"The command timed out after {limit_ms / 1000:g} s and was moved"
     )
+    text = f"{why} to the background with ID: {task.id}. Its output goes to: {task.output_file}"
     return ToolOutput(
         content=f"{text}\n\nIts newest output:\n{so_far}" if so_far else text,
-        data=_data(so_far, backgroundTaskId=task.id, timedOutAfterMs=limit_ms),
+        data=_data(
+            so_far,
+            backgroundTaskId=task.id,
+            timedOutAfterMs=limit_ms,
+            backgroundedByUser=True if limit_ms is None else None,
+        ),
     )
 
 

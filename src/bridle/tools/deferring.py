@@ -40,6 +40,7 @@ class DeferringToolbox:
         self._searched = False
         """Whether the search tool is part of requests; it stays once it was."""
         self._offer: Sequence[Tool] | None = None
+        self._own_names: tuple[str, ...] = ()
         self._tools: dict[str, Tool] = {}
         self._definitions: tuple[ToolDefinition, ...] | None = None
         self._search = search_tool(self._findable, self.load, waiting)
@@ -103,11 +104,11 @@ class DeferringToolbox:
 
     def _look(self) -> None:
         """Take note of tools that came or went."""
-        offer = self._others()
-        if offer is self._offer:
+        offer, names = self._others(), self._own.names()
+        if offer is self._offer and names == self._own_names:
             return
-        self._offer, self._definitions = offer, None
-        own = set(self._own.names())
+        self._offer, self._own_names, self._definitions = offer, names, None
+        own = set(names)
         self._tools = {tool.name: tool for tool in offer if tool.name not in own}
         self._searched = self._searched or self._is_crowded()
         for name, tool in self._tools.items():

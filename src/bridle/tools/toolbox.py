@@ -42,32 +42,68 @@ class Deferral(Struct, frozen=True, kw_only=True):
 class BuiltinToolbox:
     """Built-in tools in the order of their names; each is imported when it is first asked for."""
 
-    def __init__(self, listings: Collection[Listing]) -> None:
-        self._listings = {listing.name: listing for listing in sorted(listings, key=lambda each: each.name)}
-        self._aliases = {alias: listing for listing in listings for alias in listing.aliases}
+    def __init__(
+        self, listings: Collection[Listing], *, absent: Callable[[], frozenset[str]] = frozenset
+    ) -> None:
+        self._every = sorted(listings, key=lambda each: each.name)
+        self._absent = absent
+        """Names of tools that there is no use for at the moment."""
+        self._left_out: frozenset[str] | None = None
+        self._listings: dict[str, Listing] = {}
+        self._aliases: dict[str, Listing] = {}
         self._tools: dict[str, Tool] = {}
         self._definitions: tuple[ToolDefinition, ...] | None = None
 
     def names(self) -> tuple[str, ...]:
+        self._look()
         return tuple(self._listings)
 
     def deferred(self) -> tuple[str, ...]:
         """The tools that are rarely used."""
+        self._look()
         return tuple(name for name, listing in self._listings.items() if listing.deferred)
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
+        self._look()
         if self._definitions is None:
             known = definitions.load()
             self._definitions = tuple(known[name] for name in self._listings)
         return self._definitions
 
     def find(self, name: str) -> Tool | None:
+        self._look()
         listing = self._listings.get(name) or self._aliases.get(name)
         if listing is None:
             return None
         if listing.name not in self._tools:
             self._tools[listing.name] = definitions.find_tool(listing)
         return self._tools[listing.name]
+
+    def _look(self) -> None:
+        absent = self._absent()
+        if absent == self._left_out:
+            return
+        self._left_out, self._definitions = absent, None
+        present = [listing for listing in self._every if listing.name not in absent]
+        self._listings = {listing.name: listing for listing in present}
+        self._aliases = {alias: listing for listing in present for alias in listing.aliases}
+
+
+class AliasedToolbox:
+    """A toolbox in which some names stand for other tools; a name that it leads to is taken as it stands."""
+
+    def __init__(self, own: Toolbox, aliases: Callable[[], Mapping[str, str]]) -> None:
+        self._own = own
+        self._aliases = aliases
+
+    def names(self) -> tuple[str, ...]:
+        return self._own.names()
+
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        return self._own.definitions()
+
+    def find(self, name: str) -> Tool | None:
+        return self._own.find(self._aliases().get(name, name))
 
 
 class JoinedToolbox:
@@ -90,9 +126,16 @@ class JoinedToolbox:
 
 
 def choose(
-    *, base: Collection[str] | None = None, removed: Collection[str] = (), with_person: bool = False
+    *,
+    base: Collection[str] | None = None,
+    removed: Collection[str] = (),
+    with_person: bool = False,
+    absent: Callable[[], frozenset[str]] = frozenset,
 ) -> BuiltinToolbox:
-    """The tools named in `base` (all when None) less those `removed`, `*` being every one."""
+    """The tools named in `base` (all when None) less those `removed`, `*` being every one.
+
+    Those that are `absent` come and go with what they need.
+    """
     chosen = [
         listing
         for listing in CATALOG
@@ -100,7 +143,7 @@ def choose(
         and (with_person or not listing.needs_person)
         and not {"*", listing.name, *listing.aliases} & set(removed)
     ]
-    return BuiltinToolbox(chosen)
+    return BuiltinToolbox(chosen, absent=absent)
 
 
 def _is_foreign(url: str) -> bool:

@@ -12,8 +12,9 @@ import msgspec
 from msgspec import Struct
 
 from bridle.host.files import read_bytes, write_atomic
+from bridle.host.web_address import WebAddress
 from bridle.tools import web_text, web_transfer
-from bridle.tools.web_addresses import Target, read_url, same_site
+from bridle.tools.web_addresses import read_url, same_site
 from bridle.types.errors import ToolError
 
 MOST_CHARACTERS = 100_000
@@ -86,7 +87,7 @@ def bound_cache(folder: str, limit: int = _CACHE_BYTES) -> None:
             os.unlink(path)
 
 
-async def _follow(target: Target, env: Mapping[str, str]) -> Fetched:
+async def _follow(target: WebAddress, env: Mapping[str, str]) -> Fetched:
     for _ in range(_MOST_REDIRECTS + 1):
         async with web_transfer.get(target, env) as response:
             location = response.header("location")
@@ -116,7 +117,7 @@ async def _read(response: web_transfer.Response) -> Page | Failed:
     )
 
 
-def _cache_path(folder: str, target: Target) -> str:
+def _cache_path(folder: str, target: WebAddress) -> str:
     return os.path.join(folder, hashlib.sha256(target.url.encode()).hexdigest() + ".json")
 
 

@@ -11,7 +11,8 @@ from urllib.parse import unquote
 
 import h11
 
-from bridle.tools.web_addresses import Proxy, Target, find_addresses, find_proxy, require_public_name
+from bridle.host.web_address import WebAddress
+from bridle.tools.web_addresses import Proxy, find_addresses, find_proxy, require_public_name
 from bridle.types.errors import ToolError
 from bridle.version import __version__
 
@@ -50,7 +51,7 @@ class Response:
 
 
 @asynccontextmanager
-async def get(target: Target, env: Mapping[str, str]) -> AsyncGenerator[Response, None]:
+async def get(target: WebAddress, env: Mapping[str, str]) -> AsyncGenerator[Response, None]:
     """Ask for a page and give its answer as long as the block runs.
 
     Raises:
@@ -75,7 +76,7 @@ async def get(target: Target, env: Mapping[str, str]) -> AsyncGenerator[Response
 
 
 async def _connect(
-    target: Target, env: Mapping[str, str]
+    target: WebAddress, env: Mapping[str, str]
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     addresses = await find_addresses(target, env)
     context = await _tls(env) if target.scheme == "https" else None
@@ -92,7 +93,7 @@ async def _connect(
 
 
 async def _connect_through(
-    proxy: Proxy, target: Target, env: Mapping[str, str]
+    proxy: Proxy, target: WebAddress, env: Mapping[str, str]
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     await require_public_name(target, env)
     async with asyncio.timeout(_CONNECT_SECONDS):
@@ -109,7 +110,7 @@ async def _connect_through(
 
 
 async def _tunnel(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: Target, proxy: Proxy
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: WebAddress, proxy: Proxy
 ) -> None:
     host = f"[{target.host}]" if ":" in target.host else target.host
     place = f"{host}:{target.port}"
@@ -125,7 +126,7 @@ async def _tunnel(
         )
 
 
-def _request(connection: h11.Connection, target: Target, proxy: Proxy | None) -> bytes:
+def _request(connection: h11.Connection, target: WebAddress, proxy: Proxy | None) -> bytes:
     headers = [
         ("Host", target.authority),
         ("User-Agent", _AGENT),

@@ -23,6 +23,8 @@ class Asks(Struct, frozen=True, kw_only=True, tag="asks"):
     effort: str | None = None
     agent: str | None = None
     """Run in an agent of its own of this type, instead of in the conversation."""
+    background: bool = False
+    """The agent works while the conversation goes on."""
 
 
 class Says(Struct, frozen=True, tag="says"):

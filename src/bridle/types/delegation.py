@@ -5,6 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from bridle.types.block import TextBlock
+from bridle.types.permission import Rule
 
 
 class Delegation(Struct, frozen=True, kw_only=True):
@@ -20,6 +21,8 @@ class Delegation(Struct, frozen=True, kw_only=True):
     """Whether the work goes on beside the conversation; None for what is usual."""
     name: str | None = None
     isolation: Literal["worktree"] | None = None
+    rules: tuple[Rule, ...] = ()
+    """What the work allows and denies besides what holds in the session."""
 
 
 class AgentCompleted(Struct, frozen=True, kw_only=True):

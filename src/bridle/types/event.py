@@ -176,9 +176,10 @@ class TaskStarted(Struct, frozen=True, tag="task_started"):
 
 
 class TaskProgressed(Struct, frozen=True, tag="task_progressed"):
-    """An agent has made one more call."""
+    """An agent has made one more call, or somebody has put into words what it does."""
 
     task: Task
+    summary: str | None = None
 
 
 class TaskEnded(Struct, frozen=True, tag="task_ended"):

@@ -138,6 +138,7 @@ class PermissionRequest(Moment, frozen=True, kw_only=True):
     tool: str = field(name="tool_name")
     input: Mapping[str, Any] = field(name="tool_input")
     suggestions: Sequence[Mapping[str, Any]] | None = field(default=None, name="permission_suggestions")
+    mcp_server: Mapping[str, Any] | None = None
 
 
 class PermissionDenied(Moment, frozen=True, kw_only=True):
@@ -148,6 +149,7 @@ class PermissionDenied(Moment, frozen=True, kw_only=True):
     input: Mapping[str, Any] = field(name="tool_input")
     call_id: str = field(name="tool_use_id")
     reason: str
+    mcp_server: Mapping[str, Any] | None = None
 
 
 class PostToolUse(Moment, frozen=True, kw_only=True):
@@ -159,6 +161,7 @@ class PostToolUse(Moment, frozen=True, kw_only=True):
     response: Any = field(name="tool_response")
     call_id: str = field(name="tool_use_id")
     duration_ms: int | None = None
+    mcp_server: Mapping[str, Any] | None = None
 
 
 class PostToolUseFailure(Moment, frozen=True, kw_only=True):
@@ -171,6 +174,7 @@ class PostToolUseFailure(Moment, frozen=True, kw_only=True):
     error: str
     is_interrupt: bool | None = None
     duration_ms: int | None = None
+    mcp_server: Mapping[str, Any] | None = None
 
 
 class PostToolBatch(Moment, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """What the user's own code may say at a moment of a session, and who asks it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
@@ -105,6 +105,13 @@ class HookOutcome(Struct, frozen=True, kw_only=True):
     runs: tuple[HookRun, ...] = ()
 
 
+class AgentStanding(Struct, frozen=True):
+    """What holds for an agent and may be another than what holds for the session."""
+
+    mode: str
+    effort: str | None
+
+
 class AskHost(Protocol):
     """Puts a `hook_callback` request to the host.
 
@@ -147,8 +154,15 @@ class Hooks(Protocol):
         """From now on events belong to this prompt."""
         ...
 
-    def for_agent(self, agent_id: str, agent_type: str, *, workspace: "Workspace | None" = None) -> "Hooks":
-        """The same hooks for an agent of the session, whose events carry its id, type and current folder."""
+    def for_agent(
+        self,
+        agent_id: str,
+        agent_type: str,
+        *,
+        workspace: "Workspace | None" = None,
+        standing: "Callable[[], AgentStanding] | None" = None,
+    ) -> "Hooks":
+        """The same hooks for an agent of the session, whose events carry what holds for it."""
         ...
 
     def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
@@ -188,8 +202,15 @@ class NoHooks:
     def begin_turn(self, prompt_id: str) -> None:
         """Nobody asks."""
 
-    def for_agent(self, agent_id: str, agent_type: str, *, workspace: "Workspace | None" = None) -> "NoHooks":
-        del agent_id, agent_type, workspace
+    def for_agent(
+        self,
+        agent_id: str,
+        agent_type: str,
+        *,
+        workspace: "Workspace | None" = None,
+        standing: "Callable[[], AgentStanding] | None" = None,
+    ) -> "NoHooks":
+        del agent_id, agent_type, workspace, standing
         return self
 
     def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:

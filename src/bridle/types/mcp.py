@@ -181,6 +181,26 @@ class Resource(Struct, frozen=True, kw_only=True):
     """`uri` is a pattern (RFC 6570) and not an address."""
 
 
+class SkillFile(Struct, frozen=True, kw_only=True):
+    """What a file of a skill must be."""
+
+    digest: str
+    """`sha256:` and 64 hexadecimal digits."""
+    size: int
+
+
+class ServedSkill(Struct, frozen=True, kw_only=True):
+    """A skill that a server has announced; nothing of it has been read."""
+
+    server: str
+    uri: str
+    """Of its SKILL.md."""
+    name: str
+    frontmatter: Mapping[str, Any]
+    files: Mapping[str, SkillFile] = {}
+    """Every file by its address; none where the server cannot say them beforehand."""
+
+
 class PromptArgument(Struct, frozen=True, kw_only=True):
     name: str
     description: str | None = None
@@ -212,12 +232,18 @@ class McpServers(Protocol):
 
     def prompts(self) -> tuple[Prompt, ...]: ...
 
+    def skills(self) -> tuple[ServedSkill, ...]: ...
+
     def instructions(self) -> Mapping[str, str]:
         """What each connected server wants the model to know about using it, by name and bounded."""
         ...
 
     async def settle(self) -> None:
         """Wait a short while until the servers that the first request should know are connected or failed."""
+        ...
+
+    async def listed(self) -> None:
+        """Wait a short while until it is known what prompts and resources the connected servers have."""
         ...
 
     async def ready(self, names: Sequence[str] | None, seconds: float) -> "tuple[ServerState, ...]":

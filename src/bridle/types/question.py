@@ -23,6 +23,8 @@ class PermissionQuestion(Struct, frozen=True, kw_only=True, tag="permission"):
     """What is thought of each simple command, when the call is a shell command."""
     agent_id: str | None = None
     """The agent that wants to make the call; None for the main thread."""
+    server: Mapping[str, str] | None = None
+    """The MCP server that the tool belongs to: `name` and `source`."""
 
 
 class ChoiceQuestion(Struct, frozen=True, kw_only=True, tag="choice"):

@@ -16,6 +16,10 @@ from bridle.types.workspace import Workspace
 if TYPE_CHECKING:
     from bridle.types.checkpoint import Changes
     from bridle.types.delegation import AgentReport, Delegation
+    from bridle.types.language import Languages
+    from bridle.types.message import Messages
+    from bridle.types.monitor import Monitors
+    from bridle.types.schedule import Schedules
     from bridle.types.skill import SkillUse
     from bridle.types.workspace import Visit
 
@@ -127,6 +131,18 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """For the tools of plan mode only."""
     worktrees: Worktrees | None = None
     """For the tools that enter and leave work trees only."""
+    schedules: "Schedules | None" = None
+    """For the tools that let prompts come later only."""
+    monitors: "Monitors | None" = None
+    """For the tool that watches something only."""
+    languages: "Languages | None" = None
+    """For the tool that asks language servers only."""
+    announce: Callable[[str], None] | None = None
+    """Tells the user something while they may look elsewhere."""
+    leave: Callable[[], None] | None = None
+    """Ends the session after this turn; None where it is not the tool's to end."""
+    pause: Callable[[float], Awaitable[float | None]] | None = None
+    """Waits so many seconds, or until something comes in: then after how many."""
     changes: "Changes | None" = None
     """Who wants to know before files change; nobody where nothing is to be put back."""
     delegate: Delegate | None = None
@@ -137,6 +153,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """Why hooks will not have an item of a task list like this."""
     agent_id: str | None = None
     """The agent that makes the call; None for the main thread."""
+    messages: "Messages | None" = None
+    """For the tools that write to other agents only; None where there are none."""
 
     @property
     def cwd(self) -> str:
@@ -177,6 +195,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Told to the model by name alone until it asks for more, where tools can be searched for."""
     search_hint: str = ""
     """Words to find it by besides its name and description."""
+    server: Mapping[str, str] | None = None
+    """The MCP server that serves it, as hooks and hosts are told: `name` and `source`."""
+    needs_person: bool = False
+    """Somebody must agree to each call, whatever rules and modes allow."""
 
 
 class Toolbox(Protocol):

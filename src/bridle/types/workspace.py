@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from bridle.types.task import Task, Tasks
 
+IN_WORKTREE = "worktree-state"
+"""The kind of line that says in which work tree a conversation is; the form is shared with other readers."""
 _MOST_FILES = 100
 _MOST_BYTES = 25 * 1024 * 1024
 

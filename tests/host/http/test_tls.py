@@ -128,6 +128,44 @@ async def test_without_a_client_certificate_such_a_service_cannot_be_asked(certi
         assert server.requests == []
 
 
+@pytest.mark.parametrize(("pinned", "again"), [("", 200), ("1", None)])
+async def test_a_renewed_client_certificate_is_read_after_a_fault_unless_a_variable_forbids(
+    certificates: Path, tmp_path: Path, pinned: str, again: int | None
+):
+    stranger = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=old -keyout shown.key -out shown.pem"
+    openssl(tmp_path, stranger)
+    env = {
+        "SSL_CERT_FILE": str(certificates / "ca.pem"),
+        "CLAUDE_CODE_CLIENT_CERT": str(tmp_path / "shown.pem"),
+        "CLAUDE_CODE_CLIENT_KEY": str(tmp_path / "shown.key"),
+        "CLAUDE_CODE_DISABLE_MTLS_RELOAD_ON_STALE_CONNECTION": pinned,
+    }
+    context = server_context(certificates, asks_for_client=True)
+    async with MessagesServer([step("a")], tls=context) as server:
+        client = HttpClient(env)
+        assert await asked(client, server.url) is None
+        # In the middle of a renewal the old certificate must do.
+        (tmp_path / "shown.pem").unlink()
+        assert await asked(client, server.url) is None
+        shutil.copy(certificates / "client.pem", tmp_path / "shown.pem")
+        shutil.copy(certificates / "client.key", tmp_path / "shown.key")
+        assert await asked(client, server.url) == again
+        await client.close()
+
+
+async def asked(client: HttpClient, url: str) -> int | None:
+    """The status of the answer, None when there is none."""
+    try:
+        async with (
+            asyncio.timeout(5),
+            client.send(Request("POST", f"{url}/v1/messages", (), b'{"model":"m"}')) as response,
+        ):
+            await response.read()
+            return response.status
+    except HttpFault:
+        return None
+
+
 @pytest.mark.parametrize(
     ("env", "named"),
     [

@@ -8,7 +8,7 @@ import pytest
 from bridle.host.sandbox.linux import Footing, find_footing
 from bridle.host.sandbox.policy import Policy
 from bridle.host.sandbox.room import close_room, open_room
-from tests.fakes.confined import FakePlace
+from tests.fakes.confined import FakePlace, Said
 
 _CALLS = """
 import ctypes, os
@@ -20,6 +20,29 @@ def tried(name, call, *arguments, **more):
         print(name, os.strerror(error.errno))
     else:
         print(name, "done")
+"""
+_BUSY = """
+import os, sys, time
+end = time.monotonic() + 1
+def make(name):
+    while time.monotonic() < end:
+        found = os.open(name, os.O_CREAT | os.O_WRONLY)
+        assert os.path.samestat(os.fstat(found), os.stat(name)), found
+        os.close(found)
+    print("made", flush=True)
+def leave():
+    while time.monotonic() < end:
+        if os.fork() == 0:
+            for _ in range(8):
+                os.fork() or os._exit(0)
+            os._exit(0)
+        os.wait()
+for work in (*(lambda n=n: make(n) for n in "abc"), leave, leave):
+    if os.fork() == 0:
+        work()
+        os._exit(0)
+for _ in range(5):
+    os.wait()
 """
 
 
@@ -254,3 +277,8 @@ async def test_what_this_machine_can_do_is_tried_for_real():
         assert isinstance(only_network, Footing) and not only_network.oversees
     finally:
         close_room(room)
+
+
+async def test_files_are_opened_rightly_while_orphans_come_to_their_ends(place: FakePlace):
+    """Ends of children must not disturb an answer: a call would then return 0 and have opened nothing."""
+    assert await place.python(_BUSY) == Said(0, "made\n" * 3)

@@ -1,5 +1,4 @@
 import asyncio
-import base64
 import json
 import os
 import sys
@@ -11,6 +10,7 @@ import pytest
 
 from bridle.mcp.auth.authorizers import Authorizers
 from bridle.mcp.auth.faults import LoginFailed
+from bridle.mcp.auth.grants import JWT_BEARER, TOKEN_EXCHANGE
 from bridle.mcp.auth.login import Account
 from bridle.mcp.auth.logins import Logins
 from bridle.mcp.auth.vault import FileVault
@@ -18,37 +18,9 @@ from bridle.mcp.auth.visit import Visit
 from bridle.mcp.auth.wire import Wire
 from bridle.mcp.auth.xaa import Provider, enterprise_login
 from bridle.types.mcp import HttpServer, OAuthSettings, Server
-from tests.fakes.mcp_http import Asked, FakeEndpoint, Reply
 from tests.fakes.mcp_session import connected
-from tests.fakes.oauth_server import FakeBrowser, FakeHouse
-
-
-def _jwt(**claims: Any) -> str:
-    part = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
-    return f"e30.{part}.x"
-
-
-class FakeProvider:
-    """The identity provider of an organisation."""
-
-    def __init__(self) -> None:
-        self.exchanged: list[Any] = []
-        self.status = 200
-        self.port = 0
-
-    @property
-    def issuer(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def answer(self, asked: Asked) -> Reply:
-        if asked.target.startswith("/.well-known/openid-configuration"):
-            found = {
-                "issuer": self.issuer,
-                "authorization_endpoint": f"{self.issuer}/authorize",
-                "token_endpoint": f"{self.issuer}/token",
-            }
-            return Reply(found)
-        return Reply(status=404)
+from tests.fakes.oauth_server import FakeBrowser, FakeHouse, FakeIdentityProvider, free_port, jwt
+from tests.fakes.program import Program
 
 
 def _server(house: FakeHouse) -> Server:
@@ -145,25 +117,97 @@ async def test_chain_that_does_not_fit_together_breaks(tmp_path: Path, knob: dic
     await wire.close()
 
 
-async def test_person_logs_in_at_the_provider_once(tmp_path: Path):
-    found = FakeProvider()
-    async with FakeEndpoint(found.answer) as endpoint, asyncio.timeout(20):
-        found.port = endpoint.port
-        wire, browser = Wire({}), FakeBrowser()
-        async with FakeHouse() as house:
-            account = Account.of(_server(house), _logins(tmp_path), _env(tmp_path))
-            provider = Provider(issuer=found.issuer, client_id="us")
-            visit = Visit(open_page=browser, patience=0.2)
-            with pytest.raises(LoginFailed, match="Nobody logged in"):
-                await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
+async def test_person_logs_in_at_the_provider_once_for_every_server_behind_it(tmp_path: Path):
+    logins, wire, browser = _logins(tmp_path), Wire({}), FakeBrowser()
+    port = free_port()
+    async with FakeIdentityProvider() as idp, FakeHouse() as house, FakeHouse() as barn, asyncio.timeout(30):
+        idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
+        provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
+        visit = Visit(open_page=browser, patience=5)
+        for each in (house, barn):
+            each.know("by-hand", "s3cret", "http://localhost/callback")
+            account = Account.of(_server(each), logins, _env(tmp_path))
+            login = await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
+            assert login is not None and login.access_token in each.access
         await wire.close()
-    assert browser.pages[0]["scope"] == "openid"
+    assert [page["scope"] for page in browser.pages] == ["openid"]
+    assert idp.grants() == ["authorization_code", TOKEN_EXCHANGE, TOKEN_EXCHANGE]
+    assert house.grants() == barn.grants() == [JWT_BEARER]
+
+
+async def test_proof_that_has_ended_is_asked_for_again(tmp_path: Path):
+    logins, wire, browser = _logins(tmp_path), Wire({}), FakeBrowser()
+    port = free_port()
+    async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(30):
+        idp.lasts = 1
+        idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
+        house.know("by-hand", "s3cret", "http://localhost/callback")
+        provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
+        account = Account.of(_server(house), logins, _env(tmp_path))
+        for _ in range(2):
+            visit = Visit(open_page=browser, patience=5)
+            await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
+        await wire.close()
+    assert len(browser.pages) == 2
+
+
+async def test_login_that_the_provider_refuses_is_said(tmp_path: Path):
+    wire, port = Wire({}), free_port()
+    async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(30):
+        idp.denies = True
+        idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
+        provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
+        account = Account.of(_server(house), _logins(tmp_path), _env(tmp_path))
+        visit = Visit(open_page=FakeBrowser(), patience=5)
+        with pytest.raises(LoginFailed, match="the login was refused"):
+            await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
+        await wire.close()
+
+
+async def test_nobody_who_logs_in_at_the_provider_is_not_waited_for_forever(tmp_path: Path):
+    async def ignore(url: str) -> None:
+        del url
+
+    wire, port = Wire({}), free_port()
+    async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(30):
+        idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
+        provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
+        account = Account.of(_server(house), _logins(tmp_path), _env(tmp_path))
+        visit = Visit(open_page=ignore, patience=0.2)
+        with pytest.raises(LoginFailed, match="Nobody logged in"):
+            await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
+        await wire.close()
+
+
+async def test_program_logs_in_by_the_provider_and_uses_the_server(tmp_path: Path):
+    port = free_port()
+    async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(60):
+        idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
+        house.know("by-hand", "s3cret", "http://localhost/callback")
+        program = Program(tmp_path, BRIDLE_CREDENTIALS="file", MCP_CLIENT_SECRET="s3cret")
+        settings = program.home / ".claude" / "settings.json"
+        settings.parent.mkdir(exist_ok=True)
+        xaa = {"issuer": idp.issuer, "clientId": "us", "callbackPort": port}
+        settings.write_text(json.dumps({"xaaIdp": xaa}))
+        entry = {"type": "http", "url": house.url, "oauth": {"clientId": "by-hand", "xaa": True}}
+        added = await program.run("mcp", "add-json", "house", json.dumps(entry))
+        assert added.code == 0, added.err
+        process = await program.start("mcp", "login", "house", "--no-browser")
+        assert process.stdout is not None
+        while not (line := (await process.stdout.readline()).decode().strip()).startswith("http"):
+            assert not process.stdout.at_eof()
+        await FakeBrowser()(line)
+        said = (await process.stdout.read()).decode()
+        assert await process.wait() == 0
+        listed = await program.run("mcp", "list")
+    assert "You are logged in to house." in said
+    assert listed.out.endswith("(HTTP) - ✓ Connected\n")
 
 
 def test_end_of_a_proof_is_read_from_it(tmp_path: Path):
     from bridle.mcp.auth.xaa import _expiry
 
-    assert _expiry(_jwt(exp=123)) == 123.0
+    assert _expiry(jwt(exp=123)) == 123.0
     assert _expiry("nonsense") is None
     logins = _logins(tmp_path)
     logins.save_id_token("i", "t", time.time() + 10)

@@ -114,6 +114,8 @@ sed y/abc/xyz/ a
 awk '{print $1}' a
 awk -F: -v x=1 'NR >= x || $2 ~ /a/ {print $1, length($0)}' a
 awk 'END {print NR}' a
+awk -F, 'NR>1 {s+=$3} END {print s}' a
+awk '$3 > 100 && NR < 5' a
 git status
 git status -sb
 git log --oneline -5
@@ -320,6 +322,11 @@ sed 'p # x\nw out' a
 awk 'BEGIN {system("x")}'
 awk '{print > "x"}' a
 awk '{print >> "x"}' a
+awk 'NR>1 {print > "x"}' a
+awk '1 {print $1 > 5}' a
+awk 'getline x < ARGV1' a
+awk 'NR>1 | getline' a
+awk '/a/ > 1 {print > $1}' a
 awk '{print | "x"}' a
 awk '{"x" | getline}' a
 awk '{getline < "x"}' a

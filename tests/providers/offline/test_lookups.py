@@ -141,6 +141,23 @@ async def test_a_command_in_backquotes_is_run(folder: Path):
     assert said == "It ended well:\n\n```\nahoy\n```"
 
 
+async def test_a_command_that_stands_alone_is_run(folder: Path):
+    desk = Desk(folder)
+
+    await desk.ask("run echo ahoy")
+
+    assert desk.commands() == ["echo ahoy"]
+
+
+@pytest.mark.parametrize("prompt", ["run a linter", "run ls and tell me what is there", "run your checks"])
+async def test_a_sentence_is_no_command(folder: Path, prompt: str):
+    desk = Desk(folder)
+
+    await desk.ask(prompt)
+
+    assert desk.commands() == []
+
+
 async def test_a_denied_command_names_the_rule_that_allows_it(folder: Path):
     desk = Desk(folder, refuse=lambda name, input: "Permission denied by nobody")
 

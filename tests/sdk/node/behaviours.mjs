@@ -1,11 +1,12 @@
 // Behaviours of bridle behind the npm SDK. Prints one line of JSON for each: {name, error?}.
 // The model's script is in test_node.py; each behaviour has a word in its prompts that no other has.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const { query, getSessionMessages, listSessions } = await import(pathToFileURL(process.argv[2]).href);
+const sdk = await import(pathToFileURL(process.argv[2]).href);
+const { query, createSdkMcpServer, getSessionMessages, listSessions, tool } = sdk;
 const cwd = process.argv[3];
 const base = { cwd, pathToClaudeCodeExecutable: process.argv[4], env: { ...process.env } };
 const made = (name) => join(cwd, name);
@@ -202,6 +203,142 @@ const behaviours = {
         if (message.type === "assistant") abortController.abort();
       }
     });
+  },
+
+  async name_of_a_tool_may_stand_for_another() {
+    await ask("romeo", { toolAliases: { Shell: "Bash" }, allowedTools: ["Bash"] });
+    assert.ok(existsSync(made("node-aliased")));
+  },
+
+  async plugins_may_come_with_the_introduction() {
+    const folder = made("garden");
+    mkdirSync(join(folder, ".claude-plugin"), { recursive: true });
+    mkdirSync(join(folder, "commands"));
+    writeFileSync(join(folder, ".claude-plugin", "plugin.json"), JSON.stringify({ name: "garden", version: "1.0.0" }));
+    writeFileSync(join(folder, "commands", "greet.md"), "Say hello.");
+    const plugins = [{ type: "local", path: folder }];
+    const messages = await ask("sierra", { plugins, pluginDelivery: "initialize" });
+    assert.deepEqual(messages[0].plugins.map((plugin) => plugin.name), ["garden"]);
+    assert.ok(messages[0].slash_commands.includes("garden:greet"));
+  },
+
+  async plan_mode_follows_the_workflow_of_the_program() {
+    const options = { permissionMode: "plan", planModeInstructions: "Interview the gardener." };
+    assert.equal(resultOf(await ask("tango", options)).result, "Interviewed.");
+  },
+
+  async next_prompt_is_suggested_where_asked() {
+    let next;
+    async function* prompts() {
+      yield userMessage("uniform one");
+      await new Promise((resolve) => (next = resolve));
+      yield userMessage("uniform two");
+      await new Promise((resolve) => (next = resolve));
+    }
+    const running = query({ prompt: prompts(), options: { ...base, promptSuggestions: true } });
+    let suggestion;
+    let results = 0;
+    for await (const message of running) {
+      if (message.type === "result" && ++results === 1) next();
+      if (message.type === "prompt_suggestion") {
+        suggestion = message.suggestion;
+        next();
+        break;
+      }
+    }
+    assert.equal(suggestion, "water the plants");
+    assert.equal(results, 2);
+  },
+
+  async server_inside_the_program_is_called_and_named_to_hooks_and_callback() {
+    const seen = [];
+    const add = tool("add", "Adds.", {}, async () => ({ content: [{ type: "text", text: "3" }] }));
+    const hook = async (input) => {
+      seen.push(input.mcp_server);
+      return {};
+    };
+    const options = {
+      mcpServers: { calc: createSdkMcpServer({ name: "calc", tools: [add] }) },
+      hooks: { PreToolUse: [{ matcher: "mcp__calc__add", hooks: [hook] }] },
+      canUseTool: async (name, input) => ({ behavior: "allow", updatedInput: input }),
+    };
+    const messages = await ask("victor", options);
+    const told = messages.find((message) => message.type === "user");
+    assert.equal(told.message.content[0].content[0].text, "3");
+    assert.deepEqual(seen, [{ name: "calc", source: "sdk" }]);
+  },
+
+  async agent_of_the_program_reports() {
+    const agents = { critic: { description: "Finds faults.", prompt: "You find faults." } };
+    const messages = await ask("whiskey", { agents });
+    assert.equal(resultOf(messages).result, "Noted.");
+    const inside = messages.filter((message) => message.parent_tool_use_id === "w1");
+    assert.ok(inside.length >= 1);
+  },
+
+  async files_go_back_to_a_prompt() {
+    writeFileSync(made("node-file"), "before");
+    let stop;
+    const done = new Promise((resolve) => (stop = resolve));
+    const uuid = "22222222-2222-4222-8222-222222222222";
+    async function* prompts() {
+      yield { ...userMessage("xray"), uuid };
+      await done;
+    }
+    const options = { ...base, enableFileCheckpointing: true, permissionMode: "acceptEdits" };
+    const running = query({ prompt: prompts(), options });
+    for await (const message of running) {
+      if (message.type !== "result") continue;
+      assert.equal(readFileSync(made("node-file"), "utf8"), "after");
+      const tried = await running.rewindFiles(uuid, { dryRun: true });
+      assert.equal(tried.canRewind, true);
+      await running.rewindFiles(uuid);
+      break;
+    }
+    stop();
+    assert.equal(readFileSync(made("node-file"), "utf8"), "before");
+  },
+
+  async context_usage_adds_up() {
+    let stop;
+    const done = new Promise((resolve) => (stop = resolve));
+    async function* prompts() {
+      yield userMessage("yankee");
+      await done;
+    }
+    const running = query({ prompt: prompts(), options: base });
+    for await (const message of running) {
+      if (message.type !== "result") continue;
+      const usage = await running.getContextUsage();
+      assert.ok(usage.totalTokens > 0 && usage.categories.length > 2);
+      break;
+    }
+    stop();
+  },
+
+  async command_that_is_waited_for_goes_on_in_the_background() {
+    let stop;
+    const done = new Promise((resolve) => (stop = resolve));
+    async function* prompts() {
+      yield userMessage("zulu");
+      await done;
+    }
+    const begun = new Promise((resolve) => {
+      const watcher = watch(cwd, (_, name) => {
+        if (name !== "node-begun") return;
+        watcher.close();
+        resolve();
+      });
+    });
+    const running = query({ prompt: prompts(), options: { ...base, allowedTools: ["Bash"] } });
+    const moved = begun.then(async () => [await running.backgroundTasks("other"), await running.backgroundTasks("z1")]);
+    for await (const message of running) {
+      if (message.type !== "result") continue;
+      assert.equal(message.result, "It goes on.");
+      break;
+    }
+    assert.deepEqual(await moved, [false, true]);
+    stop();
   },
 
   async tool_results_carry_structured_output() {

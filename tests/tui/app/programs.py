@@ -1,12 +1,15 @@
 """Small programs around the application, for tests in a real terminal."""
 
 import asyncio
+import signal
 from collections.abc import Sequence
 
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.colors import Depth
 from bridle.frontends.tui.dialogs.confirm import Confirm
 from bridle.frontends.tui.dialogs.menu import Choice
+from bridle.frontends.tui.early import early_rows
+from bridle.frontends.tui.first_frame import FirstFrame, paint_first_frame
 from bridle.frontends.tui.keymap import default_keymap
 from bridle.frontends.tui.keys import Answer, Focus, Key
 from bridle.frontends.tui.screen import Screen
@@ -80,3 +83,23 @@ async def _desk() -> int:
         app = App(terminal, screen, default_keymap())
         app.stand_on(Desk(app))
         return await app.run()
+
+
+def desk_later() -> int:
+    """Go on where the first frame was; there is somebody to type to only after a signal."""
+    frame = paint_first_frame()
+    assert frame is not None
+    return asyncio.run(_desk_later(frame))
+
+
+async def _desk_later(frame: FirstFrame) -> int:
+    terminal = Terminal(before=frame.before)
+    screen = Screen(terminal, make_theme("dark", depth=Depth.TRUE))
+    with terminal:
+        app = App(terminal, screen, default_keymap())
+        typed = frame.hand_over()
+        screen.adopt(early_rows(frame.rows[1], frame.columns), frame.cursor)
+        app.shows_early = True
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGUSR1, lambda: app.stand_on(Desk(app)))
+        return await app.run(typed=typed)

@@ -14,7 +14,7 @@ from tests.fakes.program import Program
 from tests.fakes.terminal import PtyProgram
 
 READY = "? for keys"
-_QUIET = {
+QUIET = {
     "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "0",
     "CLAUDE_CODE_ENABLE_AWAY_SUMMARY": "0",
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
@@ -57,7 +57,7 @@ async def bridle(
 ) -> AsyncGenerator[Terminal]:
     """Start the program in a folder of its own."""
     async with MessagesServer(script) as server:
-        program = Program(folder, server.url, **{**_QUIET, **env})
+        program = Program(folder, server.url, **{**QUIET, **env})
         config = program.home / ".claude"
         config.mkdir(exist_ok=True)
         if settings is not None:

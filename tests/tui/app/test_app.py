@@ -1,3 +1,6 @@
+import os
+import signal
+
 import pytest
 
 from tests.fakes.terminal import PtyProgram
@@ -42,3 +45,17 @@ async def test_letters_reach_the_input_when_no_question_is_open():
         await terminal.until_text("> hello")
         terminal.type(b"\x1b[200~ world\x1b[201~")
         await terminal.until_text("> hello world")
+
+
+async def test_what_is_typed_before_there_is_anybody_to_take_it_is_shown_and_then_taken():
+    async with PtyProgram.of_function("tests.tui.app.programs:desk_later", size=(60, 12)) as terminal:
+        await terminal.until_written(b"\x1b[?2004h")
+        terminal.type("early wrds")
+        await terminal.until_text("❯ early wrds")
+        terminal.type("\x7f\x7f\x7fords")
+        await terminal.until(lambda screen: "❯ early words" in screen.rows)
+        assert terminal.emulator.rows[:3] == ["─" * 60, "❯ early words", "─" * 60]
+        os.kill(terminal.process.pid, signal.SIGUSR1)
+        # The desk does not know the key that erases.
+        await terminal.until_text("> early wrdsords")
+        assert "❯" not in terminal.emulator.text

@@ -11,7 +11,7 @@ from bridle.frontends.tui.dialogs.permission import NO, EditOutside, PermissionD
 from bridle.frontends.tui.dialogs.plan import PlanDialog
 from bridle.frontends.tui.dialogs.questions import QuestionsDialog
 from bridle.frontends.tui.dialogs.subject import Subject
-from bridle.frontends.tui.keymap import KeyState, default_keymap
+from bridle.frontends.tui.keymap import USUAL, KeyState, default_keymap
 from bridle.frontends.tui.keys import Key, KeyReader
 from bridle.frontends.tui.text import text_of
 from bridle.frontends.tui.view import View
@@ -20,13 +20,12 @@ from bridle.types.question import (
     ChoiceQuestion,
     Chosen,
     ElicitationQuestion,
-    NetworkQuestion,
     PermissionQuestion,
     Permitted,
     Refused,
     Supplied,
 )
-from bridle.types.task import Task
+from tests.tui.app.dialogs import RULE, bash, every_dialog
 
 _SIZES = ((80, 24), (120, 40), (40, 20), (12, 8))
 
@@ -46,76 +45,14 @@ def _press(view: View[Any], keys: str | bytes) -> Any:
 
 
 def _shown(view: View[Any], width: int = 80, height: int = 24) -> str:
-    return "\n".join(text_of(row).rstrip() for row in view.render(width, height).lines)
-
-
-def _bash(command: str, **options: Any) -> PermissionDialog:
-    question = PermissionQuestion(
-        call_id="c", tool="Bash", input={"command": command}, reason="No rule covers this.", **options
-    )
-    dialog = PermissionDialog(Subject(question, "/proj"))
-    dialog.panel.arm()
-    return dialog
-
-
-_RULE = {
-    "type": "addRules",
-    "rules": [{"toolName": "Bash", "ruleContent": "npm test:*"}],
-    "behavior": "allow",
-    "destination": "localSettings",
-}
-
-
-def _every_dialog() -> list[tuple[str, View[Any]]]:
-    plan = PermissionQuestion(
-        call_id="p", tool="ExitPlanMode", input={"plan": "# Plan\n\n" + "- step\n" * 60}, reason="plan"
-    )
-    ask = ChoiceQuestion(
-        call_id="q",
-        questions=(
-            {
-                "question": "Which database do you want to use for this?",
-                "header": "Database",
-                "options": [
-                    {"label": "SQLite", "description": "a file", "preview": "CREATE TABLE a(b);"},
-                    {"label": "Postgres", "description": "a server"},
-                ],
-                "multiSelect": False,
-            },
-        ),
-    )
-    form = ElicitationQuestion(server="s", message="Who are you?", schema={"properties": {"name": {}}})
-    task = Task(id="b1", kind="local_bash", description="make", call_id="c", output_file="/o", started=0)
-    brought = [Brought(file="/proj/.claude/settings.json", line=3, key="hooks", value={"Stop": []})]
-    edit = PermissionQuestion(
-        call_id="e",
-        tool="Edit",
-        input={"file_path": "/proj/a.py", "old_string": "x = 1", "new_string": "x = 2"},
-        reason="edits are asked about",
-    )
-    return [
-        ("bash", _bash("rm -rf build && npm test", suggestions=(_RULE,))),
-        ("edit", PermissionDialog(Subject(edit, "/proj", "a\nx = 1\nb\n"))),
-        ("plan", PlanDialog(plan, may_bypass=False, used=0.4)),
-        ("questions", QuestionsDialog(ask)),
-        ("form", FormDialog(form)),
-        ("page", open_page(ElicitationQuestion(server="s", message="m", mode="url", url="https://e.org/x"))),
-        ("trust", consent.trust_folder("/proj", brought)),
-        ("bypass", consent.bypass_warning()),
-        ("server", consent.approve_server("db", {"command": "npx", "args": ["-y", "db"]}, changed=True)),
-        ("network", consent.reach_host(NetworkQuestion(host="example.org", port=443))),
-        ("cost", consent.cost_reached(5.5)),
-        ("imports", consent.import_outside(["/etc/x.md"], "/proj")),
-        ("leave", consent.leave_running([task])),
-        ("memory", consent.where_to_remember("use tabs", [("Project", "/proj/CLAUDE.md")])),
-    ]
+    return "\n".join(text_of(row).rstrip() for row in view.render(width, height, USUAL).lines)
 
 
 @pytest.mark.parametrize("size", _SIZES)
 def test_every_dialog_fits_every_window(size: tuple[int, int]):
     width, height = size
-    for name, dialog in _every_dialog():
-        frame = dialog.render(width, height)
+    for name, dialog in every_dialog():
+        frame = dialog.render(width, height, USUAL)
         assert all(cells.line_width(row) <= width for row in frame.lines), name
         if frame.cursor is not None:
             assert frame.cursor[0] < len(frame.lines), name
@@ -126,7 +63,7 @@ def test_a_permission_prompt_shows_what_would_run_and_every_choice():
         PartDecision("rm -rf build", "ask", "it removes files"),
         PartDecision("npm test", "allow", "rule"),
     )
-    dialog = _bash("rm -rf build && npm test", suggestions=(_RULE,), parts=parts)
+    dialog = bash("rm -rf build && npm test", suggestions=(RULE,), parts=parts)
     assert _shown(dialog) == "\n".join([
         "─ Run a command? " + "─" * 63,
         "rm -rf build && npm test",
@@ -136,40 +73,40 @@ def test_a_permission_prompt_shows_what_would_run_and_every_choice():
         "  2. Yes, and in this session allow Bash(npm test:*)",
         "  3. Yes, always allow: Bash(npm test:*)",
         "  4. Run another command",
-        "  5. No or say what to do instead",
+        "  5. No · or say what to do instead",
         "",
         "enter to choose · esc for no · ctrl+e why",
     ])  # fmt: skip
 
 
 def test_the_doubtful_part_of_a_command_is_marked():
-    dialog = _bash("ls; rm x", parts=(PartDecision("rm x", "ask", "it removes files"),))
+    dialog = bash("ls; rm x", parts=(PartDecision("rm x", "ask", "it removes files"),))
     row = dialog.render(80, 24).lines[1]
     marked = [span.text for span in row if span.style.color == "warning"]
     assert marked == ["rm x"]
 
 
 def test_hidden_characters_in_a_command_are_shown():
-    assert "\u200b" not in _shown(_bash("ls \u200b; rm x"))
-    assert "<U+200B>" in _shown(_bash("ls \u200b; rm x"))
-    assert "\x1b" not in _shown(_bash("echo \x1b[2J"))
-    assert "␛" in _shown(_bash("echo \x1b[2J"))
+    assert "\u200b" not in _shown(bash("ls \u200b; rm x"))
+    assert "<U+200B>" in _shown(bash("ls \u200b; rm x"))
+    assert "\x1b" not in _shown(bash("echo \x1b[2J"))
+    assert "␛" in _shown(bash("echo \x1b[2J"))
 
 
 def test_a_call_is_allowed_once():
-    assert _press(_bash("ls"), "\r") == Permitted()
-    assert _press(_bash("ls"), "y") == Permitted()
-    assert _press(_bash("ls"), "1") == Permitted()
+    assert _press(bash("ls"), "\r") == Permitted()
+    assert _press(bash("ls"), "y") == Permitted()
+    assert _press(bash("ls"), "1") == Permitted()
 
 
 def test_a_call_is_allowed_for_the_session():
-    assert _press(_bash("npm test", suggestions=(_RULE,)), "2") == Permitted(
-        updates=({**_RULE, "destination": "session"},)
+    assert _press(bash("npm test", suggestions=(RULE,)), "2") == Permitted(
+        updates=({**RULE, "destination": "session"},)
     )
 
 
 def test_a_rule_is_kept_where_the_user_says_and_as_they_write_it():
-    dialog = _bash("npm test", suggestions=(_RULE,))
+    dialog = bash("npm test", suggestions=(RULE,))
     assert _press(dialog, "3\t") is None
     assert "for everybody in this project" in _shown(dialog)
     answer = _press(dialog, b"\x01" + b"\x0b" + b"Bash(npm *)\r")
@@ -186,37 +123,37 @@ def test_a_rule_is_kept_where_the_user_says_and_as_they_write_it():
 
 
 def test_a_rule_that_cannot_be_read_is_not_kept():
-    dialog = _bash("npm test", suggestions=(_RULE,))
+    dialog = bash("npm test", suggestions=(RULE,))
     assert _press(dialog, b"3\x01\x0b" + b"Bash(\r") is None
     assert "not a rule that can be kept" in _shown(dialog)
 
 
 def test_a_call_is_refused_with_and_without_a_reason():
-    assert _press(_bash("ls"), b"\x1b") == Refused(message=NO, interrupt=True)
-    assert _press(_bash("ls"), "n") == Refused(message=NO, interrupt=True)
-    refused = _press(_bash("ls"), "3use find\r")
+    assert _press(bash("ls"), b"\x1b") == Refused(message=NO, interrupt=True)
+    assert _press(bash("ls"), "n") == Refused(message=NO, interrupt=True)
+    refused = _press(bash("ls"), "3use find\r")
     assert isinstance(refused, Refused)
     assert "use find" in refused.message and not refused.interrupt
 
 
 def test_the_command_can_be_changed_before_it_runs():
-    assert _press(_bash("ls"), "2 -l\r") == Permitted(input={"command": "ls -l"})
-    assert _press(_bash("ls"), b"\x07") == EditOutside()
+    assert _press(bash("ls"), "2 -l\r") == Permitted(input={"command": "ls -l"})
+    assert _press(bash("ls"), b"\x07") == EditOutside()
 
 
 def test_letters_typed_into_a_field_choose_nothing():
-    assert _press(_bash("ls"), "3yyyy1") is None
+    assert _press(bash("ls"), "3yyyy1") is None
 
 
 def test_a_paste_never_answers():
-    dialog = _bash("ls")
+    dialog = bash("ls")
     dialog.paste("y\r1\r")
     assert _press(dialog, "5") is None
 
 
 def test_the_reason_is_explained_on_demand():
     parts = (PartDecision("rm x", "ask", "it removes files"),)
-    dialog = _bash("rm x", parts=parts, reason_type="subcommandResults")
+    dialog = bash("rm x", parts=parts, reason_type="subcommandResults")
     assert _press(dialog, b"\x05") is None
     shown = _shown(dialog)
     assert "why: No rule covers this." in shown
@@ -224,7 +161,7 @@ def test_the_reason_is_explained_on_demand():
 
 
 def test_a_long_command_is_scrolled_and_never_cut():
-    dialog = _bash("\n".join(f"echo {number}" for number in range(100)))
+    dialog = bash("\n".join(f"echo {number}" for number in range(100)))
     assert "echo 99" not in _shown(dialog)
     for _ in range(20):
         _press(dialog, b"\x1b[6~")
@@ -251,6 +188,25 @@ def test_a_new_file_is_shown_in_full():
     assert "n.py · new file" in shown and "print(1)" in shown
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"cell_id": "a1", "new_source": "x = 2"}, "replaces the cell a1"),
+        ({"cell_id": "a1", "new_source": "x", "cell_type": "markdown"}, "which becomes markdown"),
+        ({"cell_id": "a1", "new_source": "", "edit_mode": "delete"}, "deletes the cell a1"),
+        ({"new_source": "x", "edit_mode": "insert"}, "adds a code cell at the start"),
+        ({"cell_id": "a1", "new_source": "x", "edit_mode": "insert"}, "adds a code cell after a1"),
+    ],
+)
+def test_what_happens_to_which_cell_of_a_notebook_is_shown(given: dict[str, str], said: str):
+    input = {"notebook_path": "/proj/n.ipynb", **given}
+    question = PermissionQuestion(
+        call_id="n", tool="NotebookEdit", input=input, reason="edits are asked about"
+    )
+    shown = _shown(PermissionDialog(Subject(question, "/proj")))
+    assert "n.ipynb" in shown and said in shown and given["new_source"] in shown
+
+
 def test_the_input_of_a_server_tool_is_shown():
     question = PermissionQuestion(
         call_id="m", tool="mcp__db__query", input={"sql": "DROP TABLE a", "limit": 3}, reason="mcp"
@@ -266,30 +222,17 @@ def _plan(**options: Any) -> PlanDialog:
 
 
 def test_a_plan_has_four_answers():
-    afresh = _press(_plan(used=0.42), "1")
-    assert afresh.afresh.plan == "# Do it" and afresh.afresh.mode == "acceptEdits"
-    assert isinstance(afresh.answer, Refused)
-    switch = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
-    assert _press(_plan(), "2").answer == Permitted(input={"plan": "# Do it"}, updates=(switch,))
-    assert _press(_plan(), "3").answer.updates == ({**switch, "mode": "default"},)
-    refused = _press(_plan(), "4 first the tests\r").answer
-    assert "first the tests" in refused.message
+    assert _press(_plan(used=0.42), "1").choice == "clear_and_start"
+    assert _press(_plan(), "2").choice == "accept_edits"
+    assert _press(_plan(), "3").choice == "ask_each"
+    refused = _press(_plan(), "4 first the tests\r")
+    assert (refused.choice, refused.said.strip()) == ("keep_planning", "first the tests")
+    assert _press(_plan(), "\x1b").choice == "keep_planning"
     assert "42% of the context is used" in _shown(_plan(used=0.42))
 
 
-def test_what_a_plan_wants_to_run_is_allowed_within_bounds():
-    wanted = [{"tool": "Bash", "prompt": "run tests " * 100}] * 50 + [{"tool": "Write", "prompt": "all"}, 7]
-    question = PermissionQuestion(
-        call_id="p", tool="ExitPlanMode", input={"plan": "# Do it", "allowedPrompts": wanted}, reason="plan"
-    )
-    reply = _press(PlanDialog(question, may_bypass=False), "2")
-    rules = reply.answer.updates[1]["rules"]
-    assert len(rules) == 20 and {rule["toolName"] for rule in rules} == {"Bash"}
-    assert all(len(rule["ruleContent"]) <= 220 for rule in rules)
-
-
 def test_a_plan_may_bypass_permissions_only_where_that_is_allowed():
-    assert _press(_plan(may_bypass=True), "2").answer.updates[0]["mode"] == "bypassPermissions"
+    assert "bypass permissions" in _shown(_plan(may_bypass=True))
     assert "bypass" not in _shown(_plan())
 
 

@@ -2,6 +2,7 @@ import json
 import stat
 from pathlib import Path
 
+import pytest
 from PIL import Image
 
 from tests.fakes.messages_server import step
@@ -42,6 +43,29 @@ async def test_a_server_of_the_project_is_started_only_with_approval(tmp_path: P
         terminal.type("3")
         await terminal.ready()
         assert not (terminal.program.project / "started").exists()
+
+
+@pytest.mark.parametrize(("keys", "is_read"), [("1", True), ("\x1b", False)])
+async def test_an_import_from_outside_the_project_is_asked_about_once(
+    tmp_path: Path, keys: str, is_read: bool
+):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "shared.md").write_text("Always use tabs.\n")
+    (tmp_path / "project" / "CLAUDE.md").write_text("@../shared.md\n")
+    async with bridle(tmp_path, [step("Hi.")]) as terminal:
+        await terminal.until_text("Imports from outside project")
+        await terminal.until_text(_ARMED)
+        assert "shared.md" in "".join(terminal.emulator.rows)
+        terminal.type(keys)
+        await terminal.ready()
+        await terminal.say("hello there")
+        await terminal.until_text("Hi.")
+        assert ("Always use tabs." in json.dumps(terminal.asked[0])) is is_read
+    async with bridle(tmp_path, [step("Hi again.")]) as terminal:
+        await terminal.ready()
+        await terminal.say("hello there")
+        await terminal.until_text("Hi again.")
+        assert ("Always use tabs." in json.dumps(terminal.asked[0])) is is_read
 
 
 async def test_a_prompt_is_written_in_another_editor(tmp_path: Path):

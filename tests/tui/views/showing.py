@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.frontends.tui.colors import Depth
-from bridle.frontends.tui.keymap import KeyState, Waiting, default_keymap
+from bridle.frontends.tui.keymap import USUAL, Keymap, KeyState, Waiting
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.screen import Screen
 from bridle.frontends.tui.theme import make_theme
@@ -22,11 +22,11 @@ _SCREENS = Path(__file__).parent / "screens"
 class Showing:
     """A view on a screen."""
 
-    def __init__(self, view: View[Any], width: int = 80, height: int = 24) -> None:
+    def __init__(self, view: View[Any], width: int = 80, height: int = 24, *, keymap: Keymap = USUAL) -> None:
         self.view = view
         self.width, self.height = width, height
         self.closed: Closed[Any] | None = None
-        self._keys = KeyState(default_keymap())
+        self._keys = KeyState(keymap)
 
     def press(self, *names: str) -> "Showing":
         """Press keys by their names, one after the other."""
@@ -44,7 +44,7 @@ class Showing:
         return self.press(*("space" if letter == " " else letter for letter in text))
 
     def frame(self) -> Frame:
-        return self.view.render(self.width, self.height)
+        return self.view.render(self.width, self.height, self._keys.keymap)
 
     @property
     def emulator(self) -> Emulator:

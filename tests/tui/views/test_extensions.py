@@ -4,7 +4,8 @@ from typing import Any
 
 from bridle.config.sources import Layer
 from bridle.frontends.tui.views.actions import EditFile, RunCommand
-from bridle.frontends.tui.views.agents import agents_view
+from bridle.frontends.tui.views.agents import AgentRow, ToggleAgent, agents_view
+from bridle.frontends.tui.views.config import SetSetting
 from bridle.frontends.tui.views.hooks import HookRow, hook_rows, hooks_view
 from bridle.frontends.tui.views.mcp import LogIn, LogOut, ReconnectServer, ServerRow, ToggleServer, mcp_view
 from bridle.frontends.tui.views.memory import Memory, MemoryRow, SetAutoMemory, memory_view
@@ -80,6 +81,7 @@ _AGENTS = (
     ),
     AgentDefinition(name="general", description="Does anything.", prompt="You work."),
 )
+_AGENT_ROWS = tuple(AgentRow(agent=agent, tokens=40, prompt_tokens=900) for agent in _AGENTS)
 _HOOKS = (
     HookRow(
         event="PreToolUse",
@@ -136,7 +138,7 @@ _PLUGINS = Plugins(
 
 def test_screens():
     assert_screens("mcp", mcp_view(_SERVERS))
-    assert_screens("agents", agents_view(_AGENTS))
+    assert_screens("agents", agents_view(_AGENT_ROWS))
     assert_screens("hooks", hooks_view(_HOOKS))
     assert_screens("memory", memory_view(_MEMORY))
     assert_screens("skills", skills_view(_SKILLS))
@@ -183,12 +185,19 @@ def test_the_state_of_servers_changes_while_the_view_is_open():
 
 def test_an_agent_in_a_file_can_be_edited_and_a_built_in_one_not():
     asked: list[Any] = []
-    Showing(agents_view(_AGENTS, do=asked.append)).press("e", "down", "e")
+    Showing(agents_view(_AGENT_ROWS, do=asked.append)).press("e", "down", "e")
     assert asked == [EditFile("/proj/.claude/agents/reviewer.md")]
 
 
+def test_an_agent_is_turned_off_and_on_again_by_key():
+    asked: list[Any] = []
+    off = AgentRow(agent=_AGENTS[0], off=True)
+    Showing(agents_view([off, _AGENT_ROWS[1]], do=asked.append)).press("space", "down", "space")
+    assert asked == [ToggleAgent(_AGENTS[0].name, True), ToggleAgent(_AGENTS[1].name, False)]
+
+
 def test_an_agent_shows_its_tools_and_prompt():
-    text = Showing(agents_view(_AGENTS)).press("enter").text
+    text = Showing(agents_view(_AGENT_ROWS)).press("enter").text
     assert "Read, Grep" in text
     assert "You review." in text
 
@@ -206,6 +215,13 @@ def test_hooks_are_reached_over_event_and_matcher():
     shown.press("escape", "escape", "escape")
     assert shown.selected.startswith("PreToolUse")
     assert shown.press("escape").value is None
+
+
+def test_all_hooks_are_turned_off_and_on_again_by_key():
+    off = Showing(hooks_view(_HOOKS)).press("space")
+    on = Showing(hooks_view(_HOOKS, disabled=True)).press("space")
+    assert off.value == SetSetting("disableAllHooks", True)
+    assert on.value == SetSetting("disableAllHooks", None)
 
 
 def test_a_hook_that_does_not_count_says_why():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bridle.frontends.tui.keymap import default_keymap
 from bridle.frontends.tui.render.diff import FileChange
 from bridle.frontends.tui.render.pictures import Category
-from bridle.frontends.tui.views.agents import agents_view
+from bridle.frontends.tui.views.agents import AgentRow, agents_view
 from bridle.frontends.tui.views.config import Config, Said, SettingRow, config_view
 from bridle.frontends.tui.views.context import ContextItem, ContextUse, context_view
 from bridle.frontends.tui.views.copying import copy_view, export_view
@@ -37,7 +37,6 @@ from bridle.frontends.tui.views.rewind import RewindPoint, RewindView
 from bridle.frontends.tui.views.sandbox import SandboxFacts, sandbox_view
 from bridle.frontends.tui.views.skills import SkillRow, skills_view
 from bridle.frontends.tui.views.status import StatusFacts
-from bridle.frontends.tui.views.statusline import StatusLine, statusline_view
 from bridle.frontends.tui.views.styles import StyleRow, styles_view
 from bridle.frontends.tui.views.tasks import tasks_view
 from bridle.frontends.tui.views.transcript import TranscriptView
@@ -153,7 +152,7 @@ def _diff(t: str) -> Any:
 
 _VIEWS: dict[str, Callable[[str], Any]] = {
     "agents": lambda t: agents_view(
-        [AgentDefinition(name=t, description=t, prompt=t, file=t, tools=(t,), model=t)]
+        [AgentRow(agent=AgentDefinition(name=t, description=t, prompt=t, file=t, tools=(t,), model=t))]
     ),
     "config": _config,
     "context": lambda t: context_view(
@@ -190,7 +189,6 @@ _VIEWS: dict[str, Callable[[str], Any]] = {
         SandboxFacts(mode="auto", problems=(t,), locked=t, limits=((t, (t,)),))
     ),
     "skills": lambda t: skills_view([SkillRow(name=t, description=t, source=t, file=t)]),
-    "statusline": lambda t: statusline_view(StatusLine(command=t, output=t, file=t)),
     "styles": lambda t: styles_view([StyleRow(name=t, description=t, source=t, text=t)], current=t),
     "tasks": _tasks,
     "transcript": _transcript,

@@ -15,7 +15,6 @@ from bridle.frontends.tui.views.permissions import AddFolder, AddRule, RemoveRul
 from bridle.frontends.tui.views.pins import AddPin, RemovePin
 from bridle.frontends.tui.views.resume import Resume
 from bridle.frontends.tui.views.sandbox import SetLeaving, SetSandbox
-from bridle.frontends.tui.views.statusline import DescribeStatusLine
 from bridle.frontends.tui.views.styles import ChooseStyle
 from bridle.frontends.tui.views.tasks import StopTask
 from bridle.frontends.tui.views.theme import ChooseTheme
@@ -47,7 +46,6 @@ _DONE: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (SetSandbox("off"), ("/sandbox off",)),
     (SetSandbox("auto"), ("/sandbox on", "/config --local sandbox.autoAllowBashIfSandboxed=true")),
     (SetLeaving(False), ("/config --local sandbox.allowUnsandboxedCommands=false",)),
-    (DescribeStatusLine("the branch"), ("/statusline the branch",)),
     (None, ()),
 )
 

@@ -3,12 +3,6 @@ from typing import Any
 from bridle.frontends.tui.views.goal import Goal, SetGoal, goal_view
 from bridle.frontends.tui.views.pins import AddPin, RemovePin, pins_view
 from bridle.frontends.tui.views.sandbox import SandboxFacts, SetLeaving, SetSandbox, sandbox_view
-from bridle.frontends.tui.views.statusline import (
-    DescribeStatusLine,
-    SetStatusLine,
-    StatusLine,
-    statusline_view,
-)
 from bridle.types.ledger import Ledger, Pin
 from tests.tui.views.showing import Showing, assert_screens
 
@@ -18,14 +12,12 @@ _SANDBOX = SandboxFacts(
     problems=("socat is missing: commands have no network",),
     limits=(("may write", ("/proj/app", "/tmp")), ("may reach", ())),
 )
-_LINE = StatusLine(command="~/line.sh", output="\x1b[32mmain\x1b[0m 12%\n", file="~/.claude/settings.json")
 _GOAL = Goal(condition="all tests pass", turns=3, seconds=125, last="2 tests fail")
 
 
 def test_screens():
     assert_screens("pins", pins_view(_LEDGER))
     assert_screens("sandbox", sandbox_view(_SANDBOX))
-    assert_screens("statusline", statusline_view(_LINE))
     assert_screens("goal", goal_view(_GOAL))
 
 
@@ -67,28 +59,25 @@ def test_a_locked_sandbox_stays():
     assert asked == []
 
 
-def test_the_status_line_is_described_typed_or_given_up():
-    asked: list[Any] = []
-    shown = Showing(statusline_view(_LINE, do=asked.append))
-    assert "main 12%" in shown.text
-    shown.press("down", "enter").type(" -v").press("enter", "down", "enter", "y")
-    assert asked == [SetStatusLine("~/line.sh -v"), SetStatusLine("")]
-    wish = Showing(statusline_view(StatusLine())).press("enter").type("the branch").press("enter")
-    assert wish.value == DescribeStatusLine("the branch")
+def test_a_goal_is_set_and_the_work_towards_it_begins():
+    shown = Showing(goal_view(Goal())).press("enter").type("it works").press("enter")
+    assert shown.value == SetGoal("it works")
 
 
-def test_a_status_line_that_failed_says_why():
-    assert "exit code 1" in Showing(statusline_view(StatusLine(command="x", problem="exit code 1"))).text
-
-
-def test_a_goal_is_set_changed_and_ended():
+def test_a_goal_is_looked_at_and_ended():
     asked: list[Any] = []
     view = goal_view(Goal(), do=asked.append)
-    shown = Showing(view).press("enter").type("it works").press("enter")
+    shown = Showing(view)
     view.show(_GOAL)
     assert "2 tests fail" in shown.text
     shown.press("down", "enter", "y")
-    assert asked == [SetGoal("it works"), SetGoal("")]
+    assert asked == [SetGoal("")]
+
+
+def test_a_sandbox_that_was_chosen_for_the_next_start_says_so():
+    facts = SandboxFacts(mode="auto", now="off")
+    assert "This session began with: no boundary." in Showing(sandbox_view(facts)).text
+    assert "This session" not in Showing(sandbox_view(SandboxFacts(mode="off", now="off"))).text
 
 
 def test_a_goal_needs_words():

@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from bridle.frontends.tui.text import text_of
 from bridle.frontends.tui.views.field import Signal
+from bridle.frontends.tui.views.list_pane import Command, ListPane
 from bridle.frontends.tui.views.picker import Item, Picker
+from bridle.frontends.tui.views.sheet import Sheet
 from tests.tui.render.strategies import assert_sound, nasty_text
-from tests.tui.views.showing import key_named
+from tests.tui.views.showing import Showing, key_named
 
 _FRUIT = ("apple", "apricot", "banana", "cherry", "fig", "grape")
 
@@ -142,12 +144,15 @@ def test_pasted_text_goes_into_the_filter_on_one_line():
 
 
 def test_ten_thousand_items_are_filtered_before_anybody_notices():
-    picker = Picker(
-        [Item(value=n, label=f"session {n} about topic {n % 97}") for n in range(10_000)], typing=True
-    )
-    began = time.process_time()
-    _press_all(picker, "topic42")
-    assert time.process_time() - began < 7 * 0.1
+    items = [Item(value=n, label=f"session {n} about topic {n % 97}") for n in range(10_000)]
+
+    def seconds() -> float:
+        picker = Picker(items, typing=True)
+        began = time.process_time()
+        _press_all(picker, "topic42")
+        return time.process_time() - began
+
+    assert min(seconds() for _ in range(3)) < 7 * 0.1
 
 
 def _press_all(picker: Picker[int], text: str) -> None:
@@ -170,3 +175,18 @@ def test_any_text_fits_any_window(rows: list[tuple[str, str, str]], width: int, 
     lines, _ = picker.rows(width, height)
     assert_sound(lines, width)
     assert len(lines) <= height
+
+
+def test_while_the_filter_is_typed_keys_that_go_into_it_are_not_offered():
+    asked: list[str] = []
+    commands = (
+        Command(key="t", words="sort", act=lambda _, __: None),
+        Command(key="space", words="mark", act=lambda _, __: None),
+        Command(key="backspace", words="reset", act=lambda _, __: asked.append("reset")),
+        Command(key="ctrl+r", words="rename", act=lambda _, __: None),
+    )
+    shown = Showing(Sheet("Things", [("", ListPane([Item(value=1, label="one")], commands=commands))]))
+    assert "t sort · space mark · backspace reset · ctrl+r rename" in shown.text
+    assert "ctrl+r rename" in shown.press("/", "o").text
+    assert not any(word in shown.text for word in ("sort", "mark", "reset"))
+    assert "/ n" in shown.press("backspace", "n").text and asked == []

@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 from bridle.frontends.tui.render.unified import read_unified
@@ -5,6 +6,7 @@ from bridle.frontends.tui.views.actions import EditFile
 from bridle.frontends.tui.views.diff import DiffSource, diff_view
 from bridle.frontends.tui.views.doctor import CheckAgain, CheckRow, FixCheck, doctor_view
 from bridle.frontends.tui.views.tasks import StopTask, tasks_view
+from bridle.frontends.tui.views.untracked import read_untracked
 from bridle.types.task import Task
 from tests.tui.views.showing import Showing, assert_screens
 
@@ -187,3 +189,18 @@ def test_a_healthy_installation_says_so():
     shown = Showing(view)
     view.show(_CHECKS[:1])
     assert "all is well" in shown.text
+
+
+def test_files_that_git_does_not_know_are_changes_that_add_them(tmp_path: Path):
+    (tmp_path / "new.py").write_text("one\ntwo\n")
+    (tmp_path / "photo.png").write_bytes(b"\x89PNG\r\n\x00\xff")
+    (tmp_path / "large.txt").write_text("x" * 300_000)
+    (tmp_path / "link").symlink_to("/etc/hostname")
+    found = read_untracked(str(tmp_path), ["new.py", "photo.png", "large.txt", "link", "gone"])
+    assert [(each.path, each.kind, each.added) for each in found] == [
+        ("new.py", "new", 2),
+        ("photo.png", "binary", 0),
+        ("large.txt", "new", 0),
+        ("link", "new", 0),
+        ("gone", "new", 0),
+    ]

@@ -17,7 +17,8 @@ from bridle.host.paths import config_home, projects_dir
 from bridle.host.ripgrep import find_ripgrep
 from bridle.permissions.layers import rules_of
 from bridle.permissions.lint import lint
-from bridle.providers import catalog, vendors
+from bridle.providers.connect import check_vendor
+from bridle.providers.offers import Choice, offer, way_to_key
 from bridle.tools.catalog import CATALOG
 from bridle.types.errors import ConfigError
 from bridle.types.mcp import ServerState
@@ -29,7 +30,6 @@ Health = Literal["ok", "warning", "fault"]
 _LARGE_INSTRUCTIONS = 40_000
 _LITTLE_SPACE = 500 * 1024 * 1024
 _MOST_SHOWN = 20
-_CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 
 
 class Check(Struct, frozen=True, kw_only=True):
@@ -102,32 +102,21 @@ def _programs(scene: Scene) -> Iterator[Check]:
 
 
 def _login(scene: Scene) -> Iterator[Check]:
-    env = scene.env
+    config = scene.config
+    choice = Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=scene.env)
     try:
-        model = catalog.find(scene.model, scene.config.raw.get("bridleModels"))
+        line = offer(scene.model, choice)
+        check_vendor(line.model, scene.env, choice.own)
     except ConfigError as error:
-        yield _fault("Model", str(error), "mend bridleModels in the settings")
+        yield _fault("Model", str(error), "choose another model, or mend bridleModels in the settings")
         return
-    if model.dialect == "offline":
-        yield _ok("Model", "the offline model needs no key")
-        return
-    if model.vendor != "anthropic":
-        vendor = vendors.find(model.vendor)
-        names = () if vendor is None else vendor.key_env
-        needed = vendor is not None and vendor.key_needed
-        if needed and not any(env.get(name) for name in names):
-            yield _fault("Model", f"{scene.model} needs a key", f"set {' or '.join(names)}")
-            return
-        yield _ok("Model", f"{scene.model} of {model.vendor}")
-        return
-    known = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", *_CLOUDS)
-    source = next((name for name in known if env.get(name)), None)
-    if source is None and not scene.config.settings.api_key_helper:
-        yield _fault(
-            "Model", f"there is no key for {scene.model}", "set ANTHROPIC_API_KEY, or use --model offline"
-        )
-        return
-    yield _ok("Model", f"{scene.model}, key from {source or 'apiKeyHelper'}")
+    if line.key_source is not None:
+        yield _ok("Model", f"{scene.model}, key from {line.key_source}")
+    elif line.key == "not needed":
+        yield _ok("Model", f"{scene.model} needs no key")
+    else:
+        remedy = f"{way_to_key(line.service)}; --model offline needs none"
+        yield _fault("Model", f"there is no key for {scene.model}", remedy)
 
 
 def _settings(scene: Scene) -> Iterator[Check]:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from bridle.commands.context import CommandContext
 from bridle.commands.facts.window import memory_files
 from bridle.host.paths import config_home
-from bridle.providers import catalog, vendors
+from bridle.providers.offers import Choice, offer, way_to_key
 from bridle.version import __version__
 
 
@@ -25,21 +25,12 @@ def status_facts(context: CommandContext) -> tuple[Fact, ...]:
 
 def login_of(context: CommandContext) -> str:
     """Where the key for the model in use comes from, without the key."""
-    env, model = context.env, context.session.state.model
-    known = catalog.find(model, context.settings.config().raw.get("bridleModels"))
-    if known.dialect == "offline":
-        return "none needed"
-    if known.vendor != "anthropic":
-        vendor = vendors.find(known.vendor)
-        names = () if vendor is None else vendor.key_env
-        found = next((name for name in names if env.get(name)), None)
-        return found or f"no key for {known.vendor}"
-    for name in ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"):
-        if env.get(name):
-            return name
-    if context.settings.config().settings.api_key_helper:
-        return "apiKeyHelper"
-    return "no key: set ANTHROPIC_API_KEY"
+    config = context.settings.config()
+    choice = Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=context.env)
+    line = offer(context.session.state.model, choice)
+    if line.key_source is not None:
+        return line.key_source
+    return "none needed" if line.key == "not needed" else f"no key: {way_to_key(line.service)}"
 
 
 def _facts(context: CommandContext) -> Iterator[Fact]:

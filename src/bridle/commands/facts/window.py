@@ -1,15 +1,18 @@
 """What fills the window of a session, from the real parts of its next request."""
 
+import os.path
 from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
 
 from bridle.context.briefing import SessionBriefing
+from bridle.context.memory import INDEX, load_memory
 from bridle.context.report import dropped
 from bridle.context.tokens import estimate, tokens_now, units_of
 from bridle.engine.runtime import Runtime
 from bridle.sessions.session import Session
+from bridle.types.command import Commands
 
 _USUAL_RATIO = 0.25
 
@@ -74,10 +77,11 @@ def context_breakdown(
     )
     own, foreign = _tools(runtime, ratio)
     files = tuple(Item(name=file.path, tokens=estimate(file.text, ratio), note=file.kind) for file in memory)
+    told = tuple(_scaled(item, ratio / _USUAL_RATIO) for item in skills)
     fixed = sum(item.tokens for item in (*system, *own, *foreign))
     total = tokens_now(session.history, measured, fixed=round(fixed / ratio))
     # Files and skills stand in the first message once the conversation has begun.
-    inside = sum(item.tokens for item in (*files, *skills)) if session.entries else 0
+    inside = sum(item.tokens for item in (*files, *told)) if session.entries else 0
     said = total - fixed - inside
     if said <= 0:
         # A count that does not even cover prompt and tools says nothing about the rest.
@@ -88,7 +92,7 @@ def context_breakdown(
         _category("system_tools", "System tools", own),
         _category("mcp_tools", "MCP tools", foreign),
         _category("memory_files", "Memory files", files),
-        _category("skills", "Skills", tuple(skills)),
+        _category("skills", "Skills", told),
         Category(id="messages", name="Messages", tokens=said, items=_messages(session, ratio)),
     )
     used = sum(category.tokens for category in categories)
@@ -106,7 +110,25 @@ def context_breakdown(
 def memory_files(runtime: Runtime) -> tuple[MemoryFile, ...]:
     """The instruction files that the conversation begins with."""
     files = runtime.briefing.files if isinstance(runtime.briefing, SessionBriefing) else ()
-    return tuple(MemoryFile(path=file.path, kind=file.kind, text=file.text) for file in files)
+    own = tuple(MemoryFile(path=file.path, kind=file.kind, text=file.text) for file in files)
+    return (*own, *_index_of(runtime.memory))
+
+
+def _index_of(folder: str | None) -> tuple[MemoryFile, ...]:
+    """The index of what was remembered, where there is one."""
+    text = "" if folder is None else load_memory(folder).text
+    return (MemoryFile(path=os.path.join(folder or "", INDEX), kind="AutoMem", text=text),) if text else ()
+
+
+def skill_items(commands: Commands | None) -> list[Item]:
+    """What the model is told of skills and the like, each with what its mention costs."""
+    known = () if commands is None else commands.all()
+    return [Item(name=each.name, tokens=each.tokens, note=each.source) for each in known if each.tokens]
+
+
+def _scaled(item: Item, factor: float) -> Item:
+    """An item whose tokens were estimated before the service had counted anything."""
+    return Item(name=item.name, tokens=round(item.tokens * factor), note=item.note)
 
 
 def _category(id: str, name: str, items: tuple[Item, ...]) -> Category:

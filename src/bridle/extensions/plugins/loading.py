@@ -2,31 +2,28 @@
 
 import os
 import os.path
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from bridle.config.approvals import digest
 from bridle.config.load import Config
 from bridle.extensions.places import Kind, Root
-from bridle.extensions.plugins.components import Components, HookFile, approval, discover
+from bridle.extensions.plugins.components import Components, HookFile, approval
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
-from bridle.extensions.plugins.manifest import Manifest, Reading, read_manifest
+from bridle.extensions.plugins.manifest import Manifest, read_manifest
 from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, PluginId, data_dir, parse_id
 from bridle.extensions.plugins.options import Options, read_options
 from bridle.extensions.plugins.presence import among_skills
+from bridle.extensions.plugins.remembered import KnownPlugin, examine, read_index, write_index
+from bridle.extensions.plugins.seeds import seeded_plugin
 from bridle.extensions.plugins.state import Edit, Installed, Record, is_for, read_installed, read_known
 from bridle.extensions.plugins.variables import fill, fill_hooks
 from bridle.extensions.plugins.versions import satisfies
-from bridle.host.files import make_folders, read_bytes, write_atomic
+from bridle.host.files import make_folders
 from bridle.host.paths import bridle_dir
 from bridle.types.errors import ConfigError, UsageError
-
-_FORMAT = 1
-_LARGEST_INDEX = 64 * 1024 * 1024
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
@@ -66,6 +63,11 @@ class Loaded(Struct, frozen=True, kw_only=True):
                 raw["env"] = {**self.variables(), **(own if isinstance(own, dict) else {})}
             yield f"plugin:{self.plugin.name}:{name}", raw
 
+    def channels(self) -> tuple[str, ...] | None:
+        """The full names of its servers that may push messages; None for all."""
+        named = self.manifest.channels
+        return None if named is None else tuple(f"plugin:{self.plugin.name}:{each}" for each in named)
+
     def language_servers(self) -> dict[str, Any]:
         return fill(
             self.components.lsp_servers, root=self.folder, data=self.data, options=self.options.values
@@ -100,12 +102,23 @@ class Plugins(Struct, frozen=True, kw_only=True):
         """Folders for the PATH."""
         return tuple(each.components.programs for each in self.loaded if each.components.programs)
 
-    def settings(self) -> dict[str, Any]:
-        """What plugins set, the first of equal keys."""
-        found: dict[str, Any] = {}
+    def agents(self) -> tuple[str, ...]:
+        """Names of the agent that a plugin wants the session to be, the likeliest first."""
         for each in self.loaded:
-            found = {**each.components.settings, **found}
-        return found
+            named = each.components.settings.get("agent")
+            if isinstance(named, str) and named:
+                return f"{each.plugin.name}:{named}", named
+        return ()
+
+    def agent_rows(self) -> tuple[str, Mapping[str, str]] | None:
+        """The command that writes the rows of agents, with what it finds in its environment."""
+        for each in self.loaded:
+            match each.components.settings.get("subagentStatusLine"):
+                case {"type": "command", "command": str() as command} if command.strip():
+                    return command, each.variables()
+                case _:
+                    continue
+        return None
 
 
 class Wish(Struct, frozen=True, kw_only=True):
@@ -138,24 +151,12 @@ def load_plugins(wish: Wish) -> Plugins:
     return loading.finish()
 
 
-class _Known(Struct, array_like=True):
-    stamps: dict[str, tuple[int, int] | None]
-    manifest: Manifest | None
-    components: Components
-    faults: tuple[PluginFault, ...]
-
-
-class _Stored(Struct, array_like=True):
-    format: int
-    folders: dict[str, _Known]
-
-
 class _Loading:
     def __init__(self, wish: Wish) -> None:
         self._wish = wish
         self._file = os.path.join(bridle_dir(wish.env), "index", "plugins.index")
-        self._known = _read_index(self._file)
-        self._used: dict[str, _Known] = {}
+        self._known = read_index(self._file)
+        self._used: dict[str, KnownPlugin] = {}
         self._loaded: dict[str, Loaded] = {}
         self._faults: list[PluginFault] = []
         self._switches, self._fixed = switches(wish.config)
@@ -191,12 +192,29 @@ class _Loading:
                 self._complain(name, "blocked-by-policy", blocked[plugin.marketplace], record.install_path)
             else:
                 self._add_installed(plugin, record)
-        self._tell_missing(installed)
+        self._tell_missing(installed, self._add_seeded(installed))
+
+    def _add_seeded(self, installed: Installed) -> set[str]:
+        """Plugins that settings turn on and that an image brings along; which those are."""
+        found: set[str] = set()
+        for name, enabled in self._switches.items():
+            plugin = _id_or_none(name)
+            if not enabled or plugin is None or plugin.marketplace == SKILLS_DIR:
+                continue
+            if any(is_for(record, self._wish.cwd) for record in installed.plugins.get(name, ())):
+                continue
+            folder = seeded_plugin(self._wish.env, plugin)
+            if folder is not None:
+                found.add(name)
+                self._add_installed(
+                    plugin, Record(scope="user", install_path=folder, version=os.path.basename(folder))
+                )
+        return found
 
     def finish(self) -> Plugins:
         loaded = self._with_dependencies()
         if self._used != self._known:
-            _write_index(self._file, self._used)
+            write_index(self._file, self._used)
         return Plugins(loaded=tuple(loaded.values()), faults=tuple(self._faults))
 
     def _record(self, records: Sequence[Record]) -> Record | None:
@@ -225,7 +243,7 @@ class _Loading:
             return
         self._add(plugin, folder, known, scope=record.scope, shared=False)
 
-    def _add(self, plugin: PluginId, folder: str, known: _Known, *, scope: str, shared: bool) -> None:
+    def _add(self, plugin: PluginId, folder: str, known: KnownPlugin, *, scope: str, shared: bool) -> None:
         assert known.manifest is not None
         # Of two with the same name only one can have its names; what a flag names comes first.
         if (other := self._loaded.get(plugin.name)) is not None:
@@ -273,11 +291,11 @@ class _Loading:
             message = f"its folder for data cannot be made: {error.strerror}"
             self._complain(str(plugin), "component-load-failed", message, data)
 
-    def _read(self, folder: str, entry: Mapping[str, Any] | None, fallback: str | None) -> _Known:
+    def _read(self, folder: str, entry: Mapping[str, Any] | None, fallback: str | None) -> KnownPlugin:
         key = f"{folder}\0{digest(entry) if entry else ''}"
         known = self._known.get(key)
-        if known is None or any(_stamp(path) != stamp for path, stamp in known.stamps.items()):
-            known = _examine(folder, read_manifest(folder, entry=entry, fallback=fallback))
+        if known is None or known.is_stale():
+            known = examine(folder, read_manifest(folder, entry=entry, fallback=fallback))
         self._used[key] = known
         self._faults += known.faults
         return known
@@ -299,9 +317,9 @@ class _Loading:
                 found[name] = str(error)
         return found
 
-    def _tell_missing(self, installed: Installed) -> None:
+    def _tell_missing(self, installed: Installed, seeded: Collection[str]) -> None:
         for name, enabled in self._switches.items():
-            if not enabled or name.endswith(f"@{SKILLS_DIR}"):
+            if not enabled or name.endswith(f"@{SKILLS_DIR}") or name in seeded:
                 continue
             records = installed.plugins.get(name, ())
             if any(is_for(record, self._wish.cwd) for record in records):
@@ -341,6 +359,13 @@ def switches(config: Config) -> tuple[dict[str, bool], dict[str, bool]]:
     return _truths(merged) | fixed, fixed
 
 
+def _id_or_none(name: str) -> PluginId | None:
+    try:
+        return parse_id(name)
+    except UsageError:
+        return None
+
+
 def _truths(value: Any) -> dict[str, bool]:
     return (
         {key: each for key, each in value.items() if isinstance(each, bool)}
@@ -373,41 +398,3 @@ def _unsatisfied(each: Loaded, loaded: Mapping[str, Loaded]) -> str | None:
         if version and not satisfies(version, dependency.version):
             return f"it needs {dependency.name} {dependency.version}, and there is {version}"
     return None
-
-
-def _examine(folder: str, reading: Reading) -> _Known:
-    if reading.manifest is None:
-        return _Known({}, None, Components(), reading.faults)
-    components = discover(folder, reading.manifest)
-    return _Known(
-        {path: _stamp(path) for path in components.looked_at},
-        reading.manifest,
-        replace(components, looked_at=()),
-        (*reading.faults, *components.faults),
-    )
-
-
-def _stamp(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns
-
-
-def _read_index(file: str) -> dict[str, _Known]:
-    try:
-        stored = msgspec.msgpack.decode(read_bytes(file, _LARGEST_INDEX), type=_Stored)
-    except (OSError, msgspec.DecodeError):
-        return {}  # An index that is missing or broken is made anew.
-    # What was broken is looked at again: it has no stamps that would tell when it was mended.
-    known = {key: each for key, each in stored.folders.items() if each.manifest is not None}
-    return known if stored.format == _FORMAT else {}
-
-
-def _write_index(file: str, folders: dict[str, _Known]) -> None:
-    try:
-        make_folders(os.path.dirname(file), private=True)
-        write_atomic(file, msgspec.msgpack.encode(_Stored(_FORMAT, folders)), mode=0o600)
-    except OSError:
-        pass  # Without an index the plugins are read again at the next start.

@@ -53,6 +53,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     default_enabled: bool = True
     options: Mapping[str, OptionField] = {}
     dependencies: tuple[Dependency, ...] = ()
+    channels: tuple[str, ...] | None = None
+    """Which of its MCP servers may push messages; None for all."""
     written: bool = True
     """False where the plugin has no manifest of its own."""
 
@@ -117,6 +119,7 @@ def _checked(values: dict[str, Any], label: str, file: str, *, written: bool) ->
         default_enabled=values.get("defaultEnabled") is not False,
         options=_options(values.get("userConfig"), complain),
         dependencies=_dependencies(values.get("dependencies"), complain),
+        channels=_channels(values.get("channels"), complain),
         written=written,
     )
     return Reading(manifest=manifest, faults=tuple(faults))
@@ -155,6 +158,21 @@ def _options(value: Any, complain: Any) -> dict[str, OptionField]:
         except msgspec.ValidationError as error:
             complain(f"userConfig.{key}", f"is left out: {error}")
     return found
+
+
+def _channels(listed: Any, complain: Any) -> tuple[str, ...] | None:
+    if listed is None:
+        return None
+    servers: list[str] = []
+    for each in listed if isinstance(listed, list) else [listed]:
+        match each:
+            case {"server": str() as server} if server:
+                servers.append(server)
+            case _:
+                complain(
+                    "channels", 'must be a list of objects such as {"server": "name"}; others are left out'
+                )
+    return tuple(servers)
 
 
 def _dependencies(value: Any, complain: Any) -> tuple[Dependency, ...]:

@@ -14,6 +14,7 @@ from bridle.extensions.plugins.fetching import LARGEST_LIST, download, fetch
 from bridle.extensions.plugins.marketplace import Marketplace, interpret, read_marketplace
 from bridle.extensions.plugins.names import plugins_dir
 from bridle.extensions.plugins.policy import check_command_source, check_marketplace
+from bridle.extensions.plugins.seeds import seeded_marketplaces
 from bridle.extensions.plugins.sources import Source, read_source, written
 from bridle.extensions.plugins.state import Known, change_known, read_known
 from bridle.host.files import make_folders, read_bytes, write_atomic
@@ -49,9 +50,10 @@ async def update(around: Around, name: str) -> Renewed:
     """Fetch a marketplace again; when that fails, the copy of last time stays.
 
     Raises:
-        UsageError: there is no marketplace of that name.
+        UsageError: there is no marketplace of that name, or it is not ours to change.
         ConfigError: it is not let in any more, or there is no copy either.
     """
+    _check_seeded(around, name)
     known = await _known(around, name)
     source = read_source(known.source, of="marketplace")
     _check(around, source)
@@ -71,8 +73,9 @@ def forget(around: Around, name: str) -> None:
     """Remove a marketplace and its copy; its plugins are the caller's.
 
     Raises:
-        UsageError: there is no marketplace of that name.
+        UsageError: there is no marketplace of that name, or it is not ours to change.
     """
+    _check_seeded(around, name)
     known = read_known(around.env).get(name)
     if known is None:
         raise _unknown(around, name)
@@ -129,6 +132,29 @@ async def _known(around: Around, name: str) -> Known:
     if found.name != name:
         raise ConfigError(f"the settings call a marketplace {name!r} that calls itself {found.name!r}")
     return read_known(around.env)[name]
+
+
+def keep_current(around: Around, name: str, *, on: bool) -> None:
+    """Let a marketplace and its plugins be brought up to date without being asked, or not any more.
+
+    Raises:
+        UsageError: there is no marketplace of that name, or it is not ours to change.
+        ConfigError: the file of the marketplaces does not parse.
+        OSError: it cannot be written.
+    """
+    _check_seeded(around, name)
+    known = read_known(around.env).get(name)
+    if known is None:
+        raise _unknown(around, name)
+    change_known(around.env, name, msgspec.structs.replace(known, auto_update=on))
+
+
+def updates_itself(around: Around, name: str, known: Known) -> bool:
+    """Whether the user, or the settings that named a marketplace, want it kept up to date."""
+    declared = (around.settings.extra_known_marketplaces or {}).get(name)
+    if declared is not None and declared.auto_update is not None:
+        return declared.auto_update
+    return known.auto_update is True
 
 
 class _Obtained(Struct, frozen=True, kw_only=True):
@@ -224,6 +250,12 @@ def _discard(env: Mapping[str, str], location: str) -> None:
         os.unlink(place)
     else:
         remove_tree(place)
+
+
+def _check_seeded(around: Around, name: str) -> None:
+    if name in (seeded := seeded_marketplaces(around.env)):
+        place = seeded[name]["installLocation"]
+        raise UsageError(f"{name} comes from {place} (CLAUDE_CODE_PLUGIN_SEED_DIR) and is changed only there")
 
 
 def _check(around: Around, source: Source) -> None:

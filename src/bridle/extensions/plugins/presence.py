@@ -16,6 +16,11 @@ def is_any_installed(config: Config, env: Mapping[str, str]) -> bool:
     )
 
 
+def has_marketplaces(env: Mapping[str, str]) -> bool:
+    """Whether any marketplace was added; nothing is read."""
+    return os.path.exists(os.path.join(plugins_dir(env), "known_marketplaces.json"))
+
+
 def among_skills(
     config: Config, env: Mapping[str, str], *, cwd: str, trusted: bool, extra: Sequence[str] = ()
 ) -> Iterator[str]:

@@ -12,7 +12,7 @@ from bridle.extensions.plugins.components import Components, discover
 from bridle.extensions.plugins.loading import Plugins, switches
 from bridle.extensions.plugins.manifest import Manifest, read_manifest
 from bridle.extensions.plugins.marketplace import Marketplace, Offer
-from bridle.extensions.plugins.marketplaces import load
+from bridle.extensions.plugins.marketplaces import load, updates_itself
 from bridle.extensions.plugins.names import PluginId, parse_id
 from bridle.extensions.plugins.sources import read_source
 from bridle.extensions.plugins.state import Record, is_for, read_installed, read_known
@@ -37,6 +37,7 @@ class PluginReport(Struct, frozen=True, kw_only=True):
     project: str = ""
     installed_at: str = ""
     last_updated: str = ""
+    favourite: bool = False
     brings: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -49,6 +50,7 @@ class MarketplaceReport(Struct, frozen=True, kw_only=True):
     updated: str = ""
     location: str = ""
     problem: str = ""
+    auto_update: bool = False
 
 
 def installed_plugins(around: Around, config: Config, loaded: Plugins) -> tuple[PluginReport, ...]:
@@ -98,9 +100,35 @@ def known_marketplaces(around: Around) -> tuple[MarketplaceReport, ...]:
                 updated=known.last_updated,
                 location=known.install_location,
                 problem=problem,
+                auto_update=updates_itself(around, name, known),
             )
         )
     return tuple(rows)
+
+
+def plugin_named(text: str, around: Around, *, installed: bool) -> PluginId:
+    """The plugin that somebody means; without a marketplace, the only one that has the name.
+
+    Raises:
+        UsageError: there is none, or there are several.
+    """
+    if "@" in text:
+        return parse_id(text)
+    if installed:
+        known = read_installed(around.env).plugins
+        names = [name for name, records in known.items() if any(is_for(each, around.cwd) for each in records)]
+    else:
+        names = [each.id for each in offered_plugins(around)]
+    found = [name for name in names if name.partition("@")[0] == text]
+    if len(found) == 1:
+        return parse_id(found[0])
+    if found:
+        raise UsageError(f"{text!r} could be {' or '.join(found)}: name the marketplace too")
+    known_names = ", ".join(read_known(around.env)) or "none"
+    place = "installed" if installed else f"offered by a known marketplace (known: {known_names})"
+    raise UsageError(
+        f"no plugin {text!r} is {place}: see bridle plugin list{'' if installed else ' --available'}"
+    )
 
 
 def is_changed(record: Record) -> bool:

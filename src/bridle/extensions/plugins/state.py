@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from bridle.config import edit
 from bridle.extensions.plugins.names import PluginId, Scope, is_name, parse_id, plugins_dir
-from bridle.host.files import make_folders, read_bytes
+from bridle.extensions.plugins.seeds import read_object, seeded_marketplaces
+from bridle.host.files import make_folders
 from bridle.host.lock import FileLock
-from bridle.types.errors import ConfigError, UsageError
+from bridle.types.errors import UsageError
 
-_LARGEST = 16 * 1024 * 1024
 _PENDING = "bridlePending"
 
 
@@ -99,7 +99,7 @@ def read_installed(env: Mapping[str, str]) -> Installed:
     Raises:
         ConfigError: the file does not parse.
     """
-    return _installed(_read(installed_file(env)))
+    return _installed(read_object(installed_file(env)))
 
 
 Change = Callable[[Installed], Mapping[str, Sequence[Record]]]
@@ -147,13 +147,13 @@ def settle(env: Mapping[str, str]) -> None:
 
 
 def read_known(env: Mapping[str, str]) -> dict[str, Known]:
-    """The marketplaces that were added, by name.
+    """The marketplaces that were added, by name, and before them those of the folders that an image brings.
 
     Raises:
         ConfigError: the file does not parse.
     """
     found: dict[str, Known] = {}
-    for name, value in _read(known_file(env)).items():
+    for name, value in {**read_object(known_file(env)), **seeded_marketplaces(env)}.items():
         try:
             known = msgspec.convert(value, Known)
         except msgspec.ValidationError:
@@ -178,15 +178,6 @@ def change_known(env: Mapping[str, str], name: str, known: Known | None) -> None
         return {**values, name: {**_object(values.get(name)), **msgspec.to_builtins(known)}}
 
     edit.update(known_file(env), changed)
-
-
-def _read(file: str) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(read_bytes(file, _LARGEST), type=dict[str, Any])
-    except FileNotFoundError:
-        return {}
-    except (OSError, msgspec.DecodeError, RecursionError) as error:
-        raise ConfigError(f"{file} cannot be read: mend or remove it ({error}).") from error
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Follows the agents of a turn, from what happens in them to a picture of how far they are."""
+"""Follows the agents of a session, from what happens in them to a picture of how far they are."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,24 +10,32 @@ from bridle.frontends.tui.render.tools.catalog import look_of
 from bridle.types.event import AssistantSaid, FromAgent, ToolFinished, ToolStarted, TurnFinished
 
 _MOST_STEPS = 200
+_AGENT = ("Agent", "Task")
 
 
 class Agents:
-    """Every agent that a call of the conversation has started, by that call."""
+    """Every agent at work, by the call that started it; agents of agents hang below them."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._known: dict[str, AgentProgress] = {}
         self._began: dict[str, float] = {}
+        self._parents: dict[str, str] = {}
+        """The call of the agent that made a call for another one."""
+        self._beside: set[str] = set()
+        """Calls that are settled while their agents go on."""
 
-    def take(self, event: FromAgent, *, cwd: str) -> AgentProgress:
-        """How far the agent is after this."""
-        began = self._began.setdefault(event.call_id, self._clock())
-        known = self._known.get(event.call_id) or AgentProgress(
-            name=event.agent_type, description=event.description
+    def take(self, event: FromAgent, *, cwd: str) -> tuple[str, AgentProgress]:
+        """The call of the main thread that this happened below, and how far its agent is."""
+        call_id = event.call_id
+        self._began.setdefault(call_id, self._clock())
+        known = self._known.get(call_id) or AgentProgress(
+            id=event.agent_id, name=event.agent_type, description=event.description
         )
         match event.event:
-            case ToolStarted(tool=tool, input=input):
+            case ToolStarted(call_id=inner, tool=tool, input=input):
+                if tool in _AGENT:
+                    self._parents[inner] = call_id
                 step = AgentStep(tool=tool, subject=_subject(tool, input, cwd), state="running")
                 steps = (*known.steps, step)[-_MOST_STEPS:]
                 known = msgspec.structs.replace(known, steps=steps, calls=known.calls + 1)
@@ -40,14 +48,45 @@ class Agents:
                 known = msgspec.structs.replace(known, state="failed" if outcome.is_error else "done")
             case _:
                 pass
-        known = msgspec.structs.replace(known, seconds=self._clock() - began)
-        self._known[event.call_id] = known
-        return known
+        self._known[call_id] = known
+        root = self._root(call_id)
+        return root, self._picture(root)
+
+    def running_beside(self) -> list[AgentProgress]:
+        """Agents that go on although nobody waits for them."""
+        return [self._picture(call_id) for call_id in self._known if call_id in self._beside]
+
+    def settle(self, call_id: str, *, goes_on: bool) -> None:
+        """The call is settled; its agent may go on beside the conversation."""
+        if goes_on:
+            self._beside.add(call_id)
+            self._began.setdefault(call_id, self._clock())
+        elif call_id not in self._beside:
+            self.forget(call_id)
 
     def forget(self, call_id: str) -> None:
-        """The call is settled."""
+        """The agent is done, and those below it are."""
+        for child in [each for each, parent in self._parents.items() if parent == call_id]:
+            del self._parents[child]
+            self.forget(child)
+        self._beside.discard(call_id)
         self._known.pop(call_id, None)
         self._began.pop(call_id, None)
+
+    def _root(self, call_id: str) -> str:
+        while (parent := self._parents.get(call_id)) is not None:
+            call_id = parent
+        return call_id
+
+    def _picture(self, call_id: str) -> AgentProgress:
+        known = self._known.get(call_id) or AgentProgress(name="agent")
+        seconds = self._clock() - self._began.get(call_id, self._clock())
+        below = tuple(
+            self._picture(child)
+            for child, parent in self._parents.items()
+            if parent == call_id and child in self._known
+        )
+        return msgspec.structs.replace(known, seconds=seconds, agents=below)
 
 
 def _subject(tool: str, input: Mapping[str, Any], cwd: str) -> str:

@@ -3,53 +3,25 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from bridle.frontends.tui.cells import cut, line_width
+from bridle.frontends.tui.early import early_frame
+from bridle.frontends.tui.ground import Ground
 from bridle.frontends.tui.keymap import CHORD_SECONDS, Keymap, KeyState, Waiting
 from bridle.frontends.tui.keys import Answer, Focus, Input, Key, Paste
+from bridle.frontends.tui.pace import Pace
+from bridle.frontends.tui.picture import Picture
 from bridle.frontends.tui.plain_screen import PlainScreen
 from bridle.frontends.tui.screen import Screen, Size
 from bridle.frontends.tui.terminal import Terminal
 from bridle.frontends.tui.text import Line
-from bridle.frontends.tui.view import Closed, Frame, View
+from bridle.frontends.tui.view import Closed, View
 
 T = TypeVar("T")
 
 GUARD_SECONDS = 0.4
 """How long nobody may have typed before a question takes keys."""
-_FRAME_SECONDS = 1 / 30
 _LEAVE_SECONDS = 1.0
-_LEAST_ABOVE = 3
-"""Rows of what goes on that stay visible above a view, where there is room."""
-
-
-class Ground(Protocol):
-    """What is shown when no view is open, and above those that do not cover the window."""
-
-    @property
-    def contexts(self) -> tuple[str, ...]: ...
-
-    @property
-    def refresh(self) -> float | None:
-        """Seconds after which to draw again although nothing has happened."""
-        ...
-
-    def above(self, width: int, height: int, /) -> Sequence[Line]:
-        """What goes on."""
-        ...
-
-    def below(self, width: int, height: int, /) -> Frame:
-        """Where the user types."""
-        ...
-
-    def press(self, key: Key, action: str | None, /) -> None: ...
-
-    def paste(self, text: str, /) -> None: ...
-
-    def notice(self, given: Answer | Focus, /) -> None:
-        """News of the terminal."""
-        ...
 
 
 class _Opened:
@@ -64,7 +36,7 @@ class _Opened:
 
 
 class App:
-    """Draws at most thirty times a second, and at once after a key."""
+    """One thing at a time gets the keys: the view that is open, or the conversation below it."""
 
     def __init__(
         self,
@@ -80,15 +52,16 @@ class App:
         self._ground: Ground | None = None
         self._early: list[Key | Paste] = []
         """What was typed before there was anybody to take it."""
+        self.shows_early = False
+        """Whether that is shown, in the rows of a first frame that were taken over."""
         self.is_focused = True
         self._clock = clock
         self._opened: list[_Opened] = []
         self._armed_at = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._timer: asyncio.TimerHandle | None = None
         self._chord_timer: asyncio.TimerHandle | None = None
-        self._due = 0.0
-        self._drawn = 0.0
+        self._pace = Pace(self._draw, clock=clock)
+        self._picture = Picture(screen)
         self._waits = False
         self._interrupted = float("-inf")
         self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -113,25 +86,27 @@ class App:
     def stand_on(self, ground: Ground) -> None:
         """Show this when no view is open; what was typed before goes to it."""
         self._ground = ground
-        early, self._early = self._early, []
+        early, self._early, self.shows_early = self._early, [], False
         for given in early:
             self.on_input(given)
         self.redraw(at_once=True)
 
-    async def run(self) -> int:
-        """Listen and draw until somebody calls `end`; returns the exit code.
+    async def run(self, *, typed: bytes = b"") -> int:
+        """Listen and draw until somebody calls `end`; returns the exit code. `typed` is what came before.
 
         Raises:
             Exception: whatever went wrong in the program itself, once the terminal is in order again.
         """
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._crash)
-        self.terminal.listen(self)
+        self.terminal.listen(self, typed=typed)
         self.redraw()
         try:
             return await self.ended
         finally:
-            self._cancel_timers()
+            self._pace.stop()
+            self._stop_chord()
+            self._picture.uncover()
             for opened in list(self._opened):
                 self._close(opened, None)
             for task in list(self._tasks):
@@ -178,20 +153,27 @@ class App:
     def write(self, lines: Sequence[Line]) -> None:
         """Add finished lines above everything that changes."""
         if lines:
-            self.screen.write(lines)
+            self._picture.write(lines)
             self.redraw()
 
     def redraw(self, *, at_once: bool = False) -> None:
         """Draw soon: what happens meanwhile is drawn with it."""
-        now = self._clock()
-        due = now if at_once else max(now, self._drawn + _FRAME_SECONDS)
-        if self._timer is not None:
-            if self._due <= due:
-                return
-            self._timer.cancel()
-        self._due = due
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(max(due - now, 0.0), self._draw)
+        self._pace.redraw(at_once=at_once)
+
+    @property
+    def is_covering(self) -> bool:
+        """Whether the conversation has a window to itself."""
+        return self._picture.backlog is not None
+
+    def cover(self, lines: Sequence[Line]) -> None:
+        """Give the conversation a window to itself, with what was said so far; not where lines are said."""
+        self._picture.cover(lines)
+        self.redraw(at_once=True)
+
+    def uncover(self) -> None:
+        """Go back to the terminal's own scrollback."""
+        self._picture.uncover()
+        self.redraw(at_once=True)
 
     def change_keys(self, keymap: Keymap) -> None:
         """Use other keys from now on."""
@@ -237,11 +219,7 @@ class App:
             return
         opened = self._first_armed()
         if opened is None:
-            if (
-                self.ground is not None
-                and (action := self._action(key, self.ground.contexts)) is not Waiting.MORE
-            ):
-                self.ground.press(key, action)
+            self._press_ground(key)
             return
         action = self._action(key, opened.view.contexts)
         if action is Waiting.MORE:
@@ -257,8 +235,21 @@ class App:
     def _press_ground(self, key: Key) -> None:
         if self._ground is None:
             self._keep_early(key)
-        elif (action := self._action(key, self._ground.contexts)) is not Waiting.MORE:
+            return
+        action = self._action(key, self._ground.contexts)
+        if action is not Waiting.MORE and not self._scroll(key, action):
             self._ground.press(key, action)
+
+    def _scroll(self, key: Key, meant: str | None) -> bool:
+        """Look at what is finished, in a window of its own; any other key leads back to the end."""
+        if (backlog := self._picture.backlog) is None:
+            return False
+        is_free = meant is None and not key.text
+        action = self.keys.keymap.find((str(key),), ("Scroll",)) if is_free else None
+        if isinstance(action, str) and backlog.scroll(action):
+            return True
+        backlog.follow()
+        return False
 
     def _keep_early(self, given: Key | Paste) -> None:
         if isinstance(given, Key) and given.ctrl and given.name in ("c", "d"):
@@ -276,14 +267,17 @@ class App:
             self._keep_early(given)
 
     def _action(self, key: Key, contexts: Sequence[str]) -> str | Waiting | None:
-        if self._chord_timer is not None:
-            self._chord_timer.cancel()
-            self._chord_timer = None
+        self._stop_chord()
         action = self.keys.press(key, contexts)
         if self.keys.pending:
             loop = asyncio.get_running_loop()
             self._chord_timer = loop.call_later(CHORD_SECONDS, self._give_up_chord)
         return action
+
+    def _stop_chord(self) -> None:
+        if self._chord_timer is not None:
+            self._chord_timer.cancel()
+            self._chord_timer = None
 
     def _give_up_chord(self) -> None:
         self._chord_timer = None
@@ -331,50 +325,21 @@ class App:
             if was_shown:
                 self._show_first()
 
-    def _draw(self) -> None:
-        self._timer = None
+    def _draw(self) -> float | None:
+        """Draw what is there; returns the seconds after which it looks different by itself."""
         if not self.terminal.is_open or self.terminal.is_lent or self.ended.done():
-            return
+            return None
         if self.terminal.is_clogged:
             self._draw_later()
-            return
-        self._drawn = self._clock()
-        size = self.screen.size
-        width, height = max(size.columns, 1), max(size.lines, 1)
+            return None
+        if isinstance(self.screen, Screen) and (wait := self.screen.unsettled):
+            return wait
+        self._pace.drawn()
         view = self._opened[0].view if self._opened else None
-        if view is not None and view.is_full and isinstance(self.screen, Screen):
-            frame = view.render(width, height)
-            self.screen.enter_full()
-            self.screen.show_full(_fitted(frame.lines, width), frame.cursor)
-        else:
-            if isinstance(self.screen, Screen):
-                self.screen.leave_full()
-            self._draw_inline(view, width, height)
-        refresh = self._refresh(view)
-        if refresh is not None and self._timer is None:
-            self._due = self._clock() + refresh
-            self._timer = asyncio.get_running_loop().call_later(refresh, self._draw)
-
-    def _draw_inline(self, view: View[Any] | None, width: int, height: int) -> None:
-        ground = self._ground
-        if view is not None:
-            frame = view.render(width, height)
-        elif ground is not None:
-            frame = ground.below(width, height)
-        else:
-            return  # What the first frame drew stays until there is something to draw.
-        lines = _fitted(frame.lines, width)
-        room = height - len(lines)
-        above: list[Line] = []
-        if ground is not None and room >= min(_LEAST_ABOVE, height):
-            shown = _fitted(ground.above(width, room), width)
-            above = shown[max(len(shown) - room, 0) :]
-        cursor = None if frame.cursor is None else (frame.cursor[0] + len(above), frame.cursor[1])
-        self.screen.show([*above, *lines], cursor)
-
-    def _refresh(self, view: View[Any] | None) -> float | None:
-        waits = [each for each in (view.refresh if view else None, self._ground_refresh(view)) if each]
-        return min(waits, default=None)
+        early = early_frame(self._early, max(self.size.columns, 1)) if self.shows_early else None
+        self._picture.draw(view, self._ground, early, self.keys.keymap)
+        waits = (None if view is None else view.refresh, self._ground_refresh(view))
+        return min((each for each in waits if each), default=None)
 
     def _ground_refresh(self, view: View[Any] | None) -> float | None:
         if self._ground is None or self.is_plain or (view is not None and view.is_full):
@@ -407,14 +372,3 @@ class App:
     def _fail(self, error: BaseException) -> None:
         if not self.ended.done():
             self.ended.set_exception(error)
-
-    def _cancel_timers(self) -> None:
-        for timer in (self._timer, self._chord_timer):
-            if timer is not None:
-                timer.cancel()
-        self._timer = self._chord_timer = None
-
-
-def _fitted(lines: Sequence[Line], width: int) -> list[Line]:
-    """Rows that fit, whatever a view made of the width."""
-    return [each if line_width(each) <= width else cut(each, width) for each in lines]

@@ -87,31 +87,32 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "down": "select:next",
         "j": "select:next",
         "ctrl+n": "select:next",
-        "space": "select:accept",
         "enter": "select:accept",
+        "space": "select:accept",
         "/": "settings:search",
         "r": "settings:retry",
     },
     "Confirmation": {
-        "y": "confirm:yes",
-        "n": "confirm:no",
         "enter": "confirm:yes",
         "escape": "confirm:no",
+        "y": "confirm:yes",
+        "n": "confirm:no",
         "up": "confirm:previous",
         "down": "confirm:next",
         "tab": "confirm:nextField",
         "space": "confirm:toggle",
         "shift+tab": "confirm:cycleMode",
         "ctrl+e": "confirm:toggleExplanation",
+        "ctrl+g": "chat:externalEditor",
         "ctrl+d": "permission:toggleDebug",
     },
     "Tabs": {"tab": "tabs:next", "right": "tabs:next", "shift+tab": "tabs:previous", "left": "tabs:previous"},
     "Help": {"escape": "help:dismiss", "q": "help:dismiss"},
     "Transcript": {
         "ctrl+e": "transcript:toggleShowAll",
-        "ctrl+c": "transcript:exit",
-        "escape": "transcript:exit",
         "q": "transcript:exit",
+        "escape": "transcript:exit",
+        "ctrl+c": "transcript:exit",
     },
     "HistorySearch": {
         "ctrl+r": "historySearch:next",
@@ -208,6 +209,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "shift+end": "selection:extendLineEnd",
     },
 }
+"""Where several keys do the same, the first one is named in hints."""
 
 RESERVED = {
     "ctrl+c": "it interrupts, and leaves when pressed twice",

@@ -122,6 +122,17 @@ def truncate_start(text: str, cells: int, *, ellipsis: str = "…") -> str:
     return truncate_text(ellipsis, cells, ellipsis="") + "".join(reversed(kept))
 
 
+def truncate_path(path: str, cells: int, *, ellipsis: str = "…") -> str:
+    """The path if it fits, otherwise its start, an ellipsis and the name of the file."""
+    if width(path) <= cells:
+        return path
+    start, slash, name = path.rstrip("/").rpartition("/")
+    room = cells - width(f"{ellipsis}{slash}{name}")
+    if room <= 0:
+        return truncate_start(path, cells, ellipsis=ellipsis)
+    return f"{truncate_text(start, room, ellipsis='')}{ellipsis}{slash}{name}"
+
+
 def pad(line: Line, cells: int, style: Style = PLAIN) -> Line:
     """The line filled up with spaces to so many cells; a longer line is returned as it is."""
     missing = cells - line_width(line)

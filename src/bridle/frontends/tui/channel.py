@@ -103,10 +103,13 @@ class TerminalChannel:
         self._redraw = redraw
         self._observers = observers
         self._says_duration = says_duration
-        self._agents = Agents(clock)
+        self.agents = Agents(clock)
+        """Who is at work."""
         self._denied: set[str] = set()
         """Calls that were turned away."""
         self.desk: Desk | None = None
+        self.on_agents: Callable[[], None] = lambda: None
+        """Called when something about agents may have changed."""
         self.todos: Sequence[Any] = ()
         """What the model has set out to do."""
 
@@ -167,8 +170,9 @@ class TerminalChannel:
                 work.retry(event)
             case ModelSwitched(original=original, fallback=fallback, reason=reason):
                 self._notice(f"{fallback} goes on in place of {original}: {reason}", "notice")
-            case FromAgent(call_id=call_id):
-                live.follow_agent(call_id, self._agents.take(event, cwd=live.cwd))
+            case FromAgent():
+                live.follow_agent(*self.agents.take(event, cwd=live.cwd))
+                self.on_agents()
             case TaskStarted() | TaskEnded() | CompactionStarted() | CompactionFinished():
                 self._show_side_work(event)
             case Noticed(text=text, level=level):
@@ -242,7 +246,9 @@ class TerminalChannel:
         content = result.get("content") or ""
         state = self._state(call_id, text_of(content), failed=result.get("is_error") is True)
         self._live.finish_call(call_id, state, content=content, data=event.data, seconds=event.seconds)
-        self._agents.forget(call_id)
+        goes_on = isinstance(event.data, dict) and event.data.get("status") == "async_launched"
+        self.agents.settle(call_id, goes_on=goes_on)
+        self.on_agents()
         if event.tool == "TodoWrite" and isinstance(event.data, dict):
             todos = event.data.get("newTodos")
             self.todos = todos if isinstance(todos, list) else ()
@@ -263,6 +269,7 @@ class TerminalChannel:
             case TaskStarted():
                 pass  # The call that started it says so.
             case TaskEnded(task=task):
+                self.agents.forget(task.call_id)
                 self._live.say([messages.task_line(task, width, now=task.ended or task.started)])
                 self._notifier.tell(f"{task.description or task.command} {task.status}")
             case CompactionStarted():

@@ -1,55 +1,46 @@
 """The conversation at the terminal: what goes on above, where the user writes below."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from msgspec import Struct
 
-from bridle.frontends.tui.app import GUARD_SECONDS, App
+from bridle.frontends.tui.agent_rows import AgentRows
+from bridle.frontends.tui.app import App
 from bridle.frontends.tui.cells import truncate
 from bridle.frontends.tui.channel import TerminalChannel
-from bridle.frontends.tui.dialogs.consent import cost_reached, leave_running, where_to_remember
+from bridle.frontends.tui.chores import Chores
 from bridle.frontends.tui.editor import Draft
 from bridle.frontends.tui.editor_view import Look
-from bridle.frontends.tui.external_editor import edit_outside
+from bridle.frontends.tui.idle import Idle
 from bridle.frontends.tui.input_area import InputArea
 from bridle.frontends.tui.input_look import edge_of, hint_of, prompt_look, vim_mode
 from bridle.frontends.tui.keys import Answer, Focus, Key
 from bridle.frontends.tui.live import Live
+from bridle.frontends.tui.modes import next_mode
 from bridle.frontends.tui.notify import Notifier
-from bridle.frontends.tui.pictures import dropped_image, from_clipboard
+from bridle.frontends.tui.own_shell import OwnShell
+from bridle.frontends.tui.pictures import dropped_image
 from bridle.frontends.tui.questioner import Questioner
+from bridle.frontends.tui.queue import PromptQueue
 from bridle.frontends.tui.render import messages
 from bridle.frontends.tui.render.layout import MUTED, one_line
-from bridle.frontends.tui.render.status import Status, mode_line, todo_panel
+from bridle.frontends.tui.render.status import Status, mode_line
 from bridle.frontends.tui.shortcuts import shortcut_rows
+from bridle.frontends.tui.side_rows import agent_rows, todo_rows
 from bridle.frontends.tui.status import StatusCommand, footer
-from bridle.frontends.tui.submission import (
-    LEAVING,
-    Talk,
-    command_name,
-    memory_files,
-    prompt_of,
-    remember,
-    run_shell,
-)
+from bridle.frontends.tui.submission import LEAVING, Talk, command_name
 from bridle.frontends.tui.text import Line, Span, text_of
+from bridle.frontends.tui.twice import Twice
 from bridle.frontends.tui.view import Frame
 from bridle.frontends.tui.work import Work
 from bridle.types.command import Leaves, Says
 from bridle.types.errors import BridleError
 from bridle.types.event import ConversationReset, PromptMoved, PromptSuggested
-from bridle.types.hook import Notification
-from bridle.types.ids import new_uuid
 from bridle.types.model import Thinking
-from bridle.types.permission import Mode
 from bridle.types.turn import Outcome
 
-_TWICE_SECONDS = 1.5
-_IDLE_SECONDS = 60.0
 _COST_STEP_USD = 5.0
-_CYCLE: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "auto", "bypassPermissions")
 _INVITATION = 'ask for anything, "/" for commands'
 _MOST_TITLE = 60
 
@@ -65,6 +56,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     questioner: Questioner
     status: Callable[[], Status]
     status_command: StatusCommand | None = None
+    agent_rows: AgentRows | None = None
+    """A command that writes the rows of agents in the background, where there is one."""
     on_answer: Callable[[Answer], None] = lambda _: None
     """Told what the terminal says about itself."""
     transcript: Callable[[], Awaitable[None]]
@@ -79,15 +72,13 @@ class Chat:
         self._talk = talk
         self._parts = parts
         self._live, self._work, self.input = parts.live, parts.work, parts.input
-        self._queue: dict[str, Draft] = {}
-        self._shown: dict[str, str] = {}
-        self._running: asyncio.Task[None] | None = None
-        """A shell command of the user."""
-        self._again: tuple[str, float] = ("", 0.0)
-        """The key that counts double when it is pressed once more, and until when."""
+        self._queue = PromptQueue(talk.server, parts.input)
+        self._chores = Chores(app, talk, parts.input, parts.live, self.tell)
+        self._shell = OwnShell(app, talk, parts.live, parts.questioner.own_calls)
+        self._twice = Twice(app.redraw)
         self._shows_todos = True
         self._shows_keys = False
-        self._idle: asyncio.TimerHandle | None = None
+        self._idle = Idle(self._notify_idle)
         self._acknowledged_usd = 0.0
         self._title = ""
         self._suggestion = ""
@@ -95,7 +86,7 @@ class Chat:
 
     @property
     def is_busy(self) -> bool:
-        return self._work.is_busy or self._running is not None
+        return self._work.is_busy or self._shell.is_running
 
     @property
     def contexts(self) -> tuple[str, ...]:
@@ -105,22 +96,18 @@ class Chat:
     def refresh(self) -> float | None:
         if self._work.is_busy:
             return self._work.refresh
-        return 1.0 if self._running is not None else None
+        is_shown = self._shell.is_running or self._parts.channel.agents.running_beside()
+        return 1.0 if is_shown else None
 
     def above(self, width: int, height: int, /) -> list[Line]:
         rows = self._live.rows(width, frame=self._work.frame)
         if self._app.is_plain:
             return rows
-        key = self._app.label("chat:cancel") or "esc"
         # While a question is open, it is the user who is waited for.
-        work = [] if self._app.has_view else self._work.rows(width, interrupt_key=key)
-        todos = self._todo_rows(width, height)
-        queue = (
-            messages.queued_prompts([one.shown for one in self._queue.values()], width)
-            if self.is_busy
-            else []
-        )
-        tail = [*work, *todos, *queue]
+        work = [] if self._app.has_view else self._work.rows(width, interrupt_key=self._cancel_key)
+        todos = todo_rows(self._parts.channel.todos, width, height) if self._shows_todos else []
+        queue = messages.queued_prompts(self._queue.texts, width) if self.is_busy else []
+        tail = [*work, *self._agents(width, height), *todos, *queue]
         return [*rows, *([()] if rows and tail else []), *tail, ()]
 
     def below(self, width: int, height: int, /) -> Frame:
@@ -137,8 +124,8 @@ class Chat:
 
     def press(self, key: Key, action: str | None, /) -> None:
         self._parts.notifier.note_key()
-        self._wait_for_user()
-        again, self._again = self._take_again(), ("", 0.0)
+        self._idle.stop()
+        again = self._twice.take()
         if self.input.wants_vim(key):
             self.input.press_vim(key)
             return
@@ -174,7 +161,7 @@ class Chat:
         elif text.startswith("!") and text[1:].strip():
             self._start_shell(text[1:].strip())
         elif text.startswith("#") and text[1:].strip() and not text.startswith("##"):
-            self._app.spawn(self._remember(text[1:].strip()))
+            self._app.spawn(self._chores.remember(text[1:].strip()))
         elif (name := command_name(text)) is not None:
             self._command(name, draft)
         else:
@@ -186,30 +173,27 @@ class Chat:
 
     def leave(self) -> None:
         """End the program; work in the background is asked about first."""
-        self._app.spawn(self._leave())
+        self._app.spawn(self._chores.leave())
 
     def tell(self, text: str, level: messages.Level = "notice") -> None:
         """Say something that is neither of the model nor of the user."""
         self._live.say(messages.notice(text, self._width(), level=level))
 
     def moved(self, event: PromptMoved, /) -> None:
-        if event.state in ("started", "cancelled", "completed"):
-            self._queue.pop(event.prompt_uuid, None)
-        if event.state == "completed":
-            self._shown.pop(event.prompt_uuid, None)
+        self._queue.moved(event)
 
     def shown_prompt(self, uuid: str | None, /) -> str | None:
-        return None if uuid is None else self._shown.get(uuid)
+        return self._queue.shown(uuid)
 
     def finished(self, outcome: Outcome, /) -> None:
         if self._parts.status_command is not None:
             self._parts.status_command.refresh()
         if not self._queue and outcome.reason not in ("command", "aborted_streaming", "aborted_tools"):
             self._parts.notifier.tell("bridle waits for you")
-            self._idle = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._notify_idle)
+            self._idle.begin()
         if outcome.total_cost_usd >= self._acknowledged_usd + _COST_STEP_USD:
             self._acknowledged_usd = outcome.total_cost_usd
-            self._app.spawn(self._mention_cost(outcome.total_cost_usd))
+            self._app.spawn(self._chores.mention_cost(outcome.total_cost_usd, self._stop))
 
     def renamed(self, title: str, /) -> None:
         self._title = title
@@ -220,6 +204,7 @@ class Chat:
 
     def reset(self, event: ConversationReset, /) -> None:
         self._acknowledged_usd = 0.0
+        self.input.history.session = event.session_id
         self._parts.channel.todos = ()
         words = {"clear": "a new conversation", "rewind": "gone back in the conversation"}
         title = words.get(event.trigger, "another conversation")
@@ -253,15 +238,17 @@ class Chat:
             case "chat:thinkingToggle":
                 self._toggle_thinking()
             case "chat:externalEditor":
-                self._app.spawn(self._edit_outside())
+                self._app.spawn(self._chores.edit_outside())
             case "chat:imagePaste":
-                self._app.spawn(self._paste_image())
+                self._app.spawn(self._chores.paste_image())
             case "chat:killAgents":
-                self._app.spawn(self._stop_jobs())
+                self._app.spawn(self._chores.stop_jobs())
             case str() if action.startswith("command:"):
                 self.run_command("/" + action.removeprefix("command:"))
+            case "task:background":
+                self._chores.let_go()
             case "history:previous" if self._queue and self.input.is_on_first_row:
-                self._unqueue()
+                self._queue.take_back()
             case _:
                 return False
         return True
@@ -270,12 +257,9 @@ class Chat:
         if action == "chat:clearInput":
             self._app.screen.redraw()
         before = self.input.editor.text
-        if action == "task:background":
-            self.tell("Only a call that asks for it itself runs in the background.", "info")
-            return
         draft = self.input.press(key, action)
         if "@" in self.input.editor.text and "@" not in before:
-            self._app.spawn(self._refresh_files())
+            self._app.spawn(self._chores.refresh_files())
         if draft is not None:
             self.submit(draft)
 
@@ -290,56 +274,31 @@ class Chat:
     def _cancel(self, again: str) -> None:
         if self.is_busy:
             self._stop()
-        elif again != "escape":
-            self._expect("escape")
+        elif again != "chat:cancel":
+            self._twice.expect("chat:cancel")
         elif not self.input.editor.is_empty:
             self.input.clear()
         else:
             self.run_command("/rewind")
 
     def _stop(self) -> None:
-        if self._running is not None:
-            self._running.cancel()
+        self._shell.cancel()
         if self._queue:
-            self._unqueue()
+            self._queue.take_back()
         self._talk.server.interrupt()
 
     def _leave_if_again(self, again: str, key: str) -> None:
         if again == key:
             self.leave()
         else:
-            self._expect(key)
-
-    def _expect(self, key: str) -> None:
-        loop = asyncio.get_running_loop()
-        self._again = (key, loop.time() + _TWICE_SECONDS)
-        loop.call_later(_TWICE_SECONDS, self._app.redraw)
-
-    def _take_again(self) -> str:
-        key, until = self._again
-        return key if asyncio.get_running_loop().time() < until else ""
-
-    def _unqueue(self) -> None:
-        """Put what waits back into the box."""
-        waiting = list(self._queue.items())
-        for uuid, _ in waiting:
-            self._talk.server.withdraw(uuid)
-        self._queue.clear()
-        editor = self.input.editor
-        for _, draft in waiting:
-            editor.attachments.restore(draft.attachments)
-        texts = [draft.shown for _, draft in waiting]
-        editor.set("\n".join([*texts, editor.text] if editor.text else texts))
-        self.input.refresh()
+            self._twice.expect(key)
 
     def _send(self, draft: Draft) -> None:
-        uuid = new_uuid()
         self._suggestion = ""
-        self._queue[uuid], self._shown[uuid] = draft, draft.shown
         if not self._title:
             self.renamed(one_line(draft.shown)[:_MOST_TITLE])
             self._title = ""
-        self._talk.server.submit(prompt_of(draft, uuid))
+        self._queue.send(draft)
 
     def _command(self, name: str, draft: Draft) -> None:
         commands = self._talk.commands
@@ -373,94 +332,17 @@ class Chat:
                 pass
 
     def _start_shell(self, command: str) -> None:
-        if self._running is not None:
-            self.tell("One command at a time: wait for the other, or stop it with esc.", "warning")
-            return
-
-        async def run() -> None:
-            try:
-                await run_shell(
-                    command, self._talk, self._live, self._parts.questioner.own_calls, width=self._width()
-                )
-            finally:
-                self._running = None
-                self._app.redraw()
-
-        self._running = self._app.spawn(run())
-
-    async def _remember(self, note: str) -> None:
-        files = memory_files(self._talk.session.cwd, self._talk.env)
-        dialog = where_to_remember(note, files)
-        picked = await self._app.open(dialog, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)
-        if picked is None or not picked.value:
-            return
-        try:
-            await asyncio.to_thread(remember, note, picked.value)
-        except OSError as error:
-            self.tell(f"{picked.value} cannot be written: {error.strerror}", "error")
-            return
-        self._live.say(messages.memory_prompt(note, self._width()))
-        self._live.say(messages.notice(f"kept in {picked.value}", self._width()), close=True)
-
-    async def _leave(self) -> None:
-        jobs = [task for task in self._talk.server.runtime.workspace.jobs() if task.status == "running"]
-        if jobs:
-            dialog = leave_running(jobs)
-            picked = await self._app.open(dialog, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)
-            if picked is None or picked.value != "leave":
-                return
-        self._app.end(0)
-
-    async def _mention_cost(self, usd: float) -> None:
-        dialog = cost_reached(usd)
-        picked = await self._app.open(dialog, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)
-        if picked is not None and picked.value == "stop":
-            self._stop()
+        if not self._shell.start(command):
+            self.tell(
+                f"One command at a time: wait for the other, or stop it with {self._cancel_key}.", "warning"
+            )
 
     async def _open_transcript(self) -> None:
         await self._parts.transcript()
 
-    async def _edit_outside(self) -> None:
-        editor = self.input.editor
-        try:
-            text = await edit_outside(editor.text, env=self._talk.env, lent=self._app.terminal.lent())
-        except BridleError as error:
-            self.tell(str(error), "warning")
-            return
-        editor.set(text)
-        self.input.refresh()
-        self._app.redraw(at_once=True)
-
-    async def _paste_image(self) -> None:
-        try:
-            kind, data = await from_clipboard(self._talk.env)
-        except BridleError as error:
-            self.tell(str(error), "warning")
-            return
-        self.input.editor.add_image(kind, data)
-        self._app.redraw(at_once=True)
-
-    async def _refresh_files(self) -> None:
-        try:
-            await self.input.refresh_files()
-        except OSError as error:
-            self.tell(f"The files of this folder cannot be listed: {error.strerror}", "warning")
-        self._app.redraw()
-
-    async def _stop_jobs(self) -> None:
-        workspace = self._talk.server.runtime.workspace
-        running = [task for task in workspace.jobs() if task.status == "running"]
-        for task in running:
-            await workspace.tasks.stop(task.id)
-        if not running:
-            self.tell("Nothing runs in the background.")
-
     def _cycle_mode(self) -> None:
         session = self._talk.session
-        offered: list[Mode] = [mode for mode in _CYCLE if mode in self._talk.server.runtime.modes]
-        now = session.state.mode
-        after: Mode = offered[(offered.index(now) + 1) % len(offered)] if now in offered else "default"
-        session.swap(mode=after)
+        session.swap(mode=next_mode(session.state.mode, self._talk.server.runtime.modes))
         if self._parts.status_command is not None:
             self._parts.status_command.refresh()
 
@@ -471,30 +353,29 @@ class Chat:
         session.swap(thinking=None if is_off else Thinking("disabled"))
         self.tell(f"Thinking is {'on' if is_off else 'off'} from the next prompt on.")
 
-    def _wait_for_user(self) -> None:
-        if self._idle is not None:
-            self._idle.cancel()
-            self._idle = None
-
     def _notify_idle(self) -> None:
-        self._idle = None
         message = "bridle waits for your next prompt."
+        from bridle.types.hook import Notification
+
         self._talk.server.runtime.hooks.notify(Notification(message=message, kind="idle_prompt"))
 
-    def _todo_rows(self, width: int, height: int) -> list[Line]:
-        todos: Sequence[Any] = self._parts.channel.todos
-        left = [each for each in todos if isinstance(each, dict) and each.get("status") != "completed"]
-        if not self._shows_todos or not left or height < 8:
-            return []
-        return todo_panel(todos, width, most=min(8, height // 3))
+    def _agents(self, width: int, height: int) -> list[Line]:
+        written = self._parts.agent_rows
+        return agent_rows(
+            self._parts.channel.agents.running_beside(),
+            width,
+            height,
+            frame=self._work.frame,
+            bodies=None if written is None else written.bodies,
+        )
 
     def _look(self) -> Look:
         is_new = not self._talk.session.entries and not self._work.is_busy
         return prompt_look(self.input, self._suggestion or (_INVITATION if is_new else ""))
 
     def _foot(self, width: int) -> list[Line]:
-        command, again = self._parts.status_command, self._take_again()
-        hint = hint_of(self.input, again=again, pending=self._app.keys.pending)
+        command, again = self._parts.status_command, self._twice.waiting
+        hint = hint_of(self.input, again=again, cancel=self._cancel_key, pending=self._app.keys.pending)
         rows = [] if command is None else command.rows(width)
         if rows:
             mode = mode_line(self._talk.session.state.mode)
@@ -504,6 +385,11 @@ class Chat:
         # What the next key would do matters more than how the session stands.
         is_urgent = bool(again) and text_of(hint) not in text_of(shown)
         return [truncate(hint, width) if is_urgent else shown]
+
+    @property
+    def _cancel_key(self) -> str:
+        """The key that stops what runs; ctrl+c does it, too, and cannot be bound to anything else."""
+        return self._app.label("chat:cancel") or "ctrl+c"
 
     def _cwd(self) -> str:
         return self._talk.server.runtime.workspace.cwd

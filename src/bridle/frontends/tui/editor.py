@@ -11,6 +11,8 @@ from bridle.frontends.tui.kill_ring import KillRing
 from bridle.frontends.tui.sanitize import clean
 
 MOST_CHARACTERS = 1_000_000
+_MOST_PASTED = 10_000_000
+"""A paste that is folded takes no room in the input."""
 _MOST_UNDO = 300
 
 
@@ -70,7 +72,7 @@ class Editor:
     def paste(self, text: str) -> None:
         """Put pasted text at the cursor, as a placeholder when it is long; control characters are dropped."""
         self._change("")
-        folded = self.attachments.fold(clean(text, tab=4)[:MOST_CHARACTERS])
+        folded = self.attachments.fold(clean(text[:_MOST_PASTED], tab=4))
         self._replace(self.cursor, self.cursor, folded[: MOST_CHARACTERS - len(self.text)])
 
     def add_image(self, media_type: str, data: bytes) -> None:

@@ -4,7 +4,6 @@ import asyncio
 import os
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
@@ -25,6 +24,8 @@ async def edit_outside(
         BridleError: there is no editor, it failed, or what it wrote cannot be read.
     """
     command = editor_command(env)
+    import tempfile  # It brings much along, and few starts need it.
+
     with tempfile.TemporaryDirectory(prefix="bridle-prompt-") as folder:
         path = os.path.join(folder, f"prompt{suffix}")
         with open(path, "w", encoding="utf-8", newline="") as file:

@@ -38,7 +38,9 @@ class History:
         """`home` is the folder of the configuration."""
         self._path = os.path.join(home, "history.jsonl")
         self._pastes = os.path.join(home, "paste-cache")
-        self._project, self._session, self._clock = project, session, clock
+        self._project, self._clock = project, clock
+        self.session = session
+        """The conversation that prompts are added for."""
         self._read: list[Remembered] | None = None
         self._own: list[Remembered] = []
 
@@ -65,7 +67,7 @@ class History:
                 "pastedContents": pasted,
                 "timestamp": int(self._clock() * 1000),
                 "project": self._project,
-                "sessionId": self._session,
+                "sessionId": self.session,
             })  # fmt: skip
         except OSError:
             # A full disk or a read-only home must not stop the conversation.

@@ -1,6 +1,7 @@
 """Where the user writes: the prompt with its completions, its past, and its modes."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,8 +21,10 @@ from bridle.frontends.tui.render.layout import MUTED, one_line, style
 from bridle.frontends.tui.render.menu import completion_menu
 from bridle.frontends.tui.text import Line, Span
 from bridle.frontends.tui.view import Frame
-from bridle.frontends.tui.vim import Vim
 from bridle.types.command import Command
+
+if TYPE_CHECKING:
+    from bridle.frontends.tui.vim import Vim
 
 _MENU_ROWS = 8
 _SEARCH_ROWS = 4
@@ -45,7 +48,8 @@ class InputArea:
         self, around: Surroundings, history: History, *, vim: bool = False, readline: bool = False
     ) -> None:
         self.editor = Editor(readline_words=readline)
-        self.vim = Vim(self.editor) if vim else None
+        self.vim: Vim | None = None
+        self.use_vim(on=vim)
         self.history = history
         self._around = around
         self._browsing: Browsing | None = None
@@ -81,8 +85,12 @@ class InputArea:
 
     def use_vim(self, *, on: bool) -> None:
         """Read keys as vim does, or not."""
-        if on != (self.vim is not None):
-            self.vim = Vim(self.editor) if on else None
+        if on == (self.vim is not None):
+            return
+        # Those who do not use it need not wait for it.
+        from bridle.frontends.tui.vim import Vim
+
+        self.vim = Vim(self.editor) if on else None
 
     def press(self, key: Key, action: str | None) -> Draft | None:
         """Edit as a key asks; returns the prompt when it is to be sent."""

@@ -1,9 +1,8 @@
 """How the input looks in each of its modes, and what is hinted at below it."""
 
-from collections.abc import Sequence
-
 from bridle.frontends.tui.editor_view import Look
 from bridle.frontends.tui.input_area import InputArea
+from bridle.frontends.tui.keymap import Chord, display
 from bridle.frontends.tui.render.layout import MUTED, style
 from bridle.frontends.tui.text import PLAIN, Line, Span
 
@@ -28,15 +27,18 @@ def edge_of(input: InputArea, mode: str) -> str:
     return _COLORS.get(input.mode) or ("border" if mode == "default" else f"mode.{mode}")
 
 
-def hint_of(input: InputArea, *, again: str, pending: Sequence[str]) -> Line:
-    """What is worth knowing about the next key; `again` is the one that counts double."""
-    if again == "escape":
+def hint_of(input: InputArea, *, again: str, cancel: str, pending: Chord) -> Line:
+    """What is worth knowing about the next key.
+
+    `again` is the action or key that counts double, `cancel` the key that cancels.
+    """
+    if again == "chat:cancel":
         what = "go back" if input.editor.is_empty else "clear"
-        return (Span(f"esc again to {what}", style("warning")),)
+        return (Span(f"{cancel} again to {what}", style("warning")),)
     if again:
         return (Span(f"{again} again to leave", style("warning")),)
     if pending:
-        return (Span(f"{' '.join(pending)} …", MUTED),)
+        return (Span(f"{display(pending)} …", MUTED),)
     if input.editor.has_stash:
         return (Span("a draft is stashed", MUTED),)
     if (words := _WORDS.get(input.mode)) is not None:

@@ -147,3 +147,7 @@ def _parse_key(text: str) -> str:
 def _parts(key: str) -> list[str]:
     """`ctrl++` is ctrl and plus."""
     return [part for part in re.split(r"(?<=[^+])\+", key) if part]
+
+
+USUAL = default_keymap()
+"""The keys of somebody who has changed none."""

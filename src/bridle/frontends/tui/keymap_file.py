@@ -1,13 +1,14 @@
 """Reads `keybindings.json`, in which users change what keys do."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from bridle.config.problem import Problem
 from bridle.frontends.tui.bindings import ACTIONS, CONTEXTS, DEFAULTS, RESERVED
-from bridle.frontends.tui.keymap import Chord, Keymap, default_keymap, display, parse_chord
+from bridle.frontends.tui.keymap import USUAL, Chord, Keymap, display, parse_chord
 from bridle.host.files import read_bytes
 
 _LARGEST = 1 << 20
@@ -19,7 +20,7 @@ class KeymapFile:
     def __init__(self, path: str) -> None:
         self.path = path
         self._stamp: tuple[int, int] | None = None
-        self.keymap: Keymap = default_keymap()
+        self.keymap: Keymap = USUAL
         self.problems: Sequence[Problem] = ()
         self.refresh()
 
@@ -38,9 +39,9 @@ def load_keymap(path: str) -> tuple[Keymap, Sequence[Problem]]:
     try:
         text = read_bytes(path, _LARGEST).decode("utf-8-sig")
     except FileNotFoundError:
-        return default_keymap(), ()
+        return USUAL, ()
     except (OSError, UnicodeDecodeError) as error:
-        return default_keymap(), (
+        return USUAL, (
             Problem(
                 file=path,
                 line=1,
@@ -48,15 +49,21 @@ def load_keymap(path: str) -> tuple[Keymap, Sequence[Problem]]:
                 message=f"the file cannot be read ({error}); mend or remove it.",
             ),
         )
+    # Most have no such file.
+    import json
+
     try:
         data = json.loads(text, object_pairs_hook=_Pairs)
     except json.JSONDecodeError as error:
-        return default_keymap(), (_broken(path, error),)
+        broken = Problem(file=path, line=error.lineno, broken=True, message=f"not valid JSON: {error.msg}.")
+        return USUAL, (broken,)
     return _Reading(path, text).read(data)
 
 
 def template() -> str:
     """A file that binds every key to what it does anyway: a start for changes."""
+    import json
+
     blocks = [
         {
             "context": context,
@@ -84,10 +91,15 @@ class _Reading:
         blocks = data.get("bindings") if isinstance(data, _Pairs) else None
         if not isinstance(blocks, list) or isinstance(blocks, _Pairs):
             self._report('needs a list "bindings".')
-            return default_keymap(), self._problems
-        tables = {context: dict(table) for context, table in default_keymap().bindings.items()}
+            return USUAL, self._problems
+        own: dict[str, dict[Chord, str | None]] = {context: {} for context in CONTEXTS}
         for block in blocks:
-            self._read_block(block, tables)
+            self._read_block(block, own)
+        # The user's own come first, and are the ones that hints name.
+        tables = {
+            context: {**own[context], **{chord: usual[chord] for chord in usual if chord not in own[context]}}
+            for context, usual in USUAL.bindings.items()
+        }
         for context, table in tables.items():
             self._check_chords(context, table)
         return Keymap(tables), self._problems
@@ -137,17 +149,13 @@ class _Reading:
 
     def _find(self, word: str, *, anywhere: bool = False) -> None:
         """Go to where this word stands next, for the line of the next report."""
-        found = self._text.find(json.dumps(word, ensure_ascii=False), 0 if anywhere else self._at)
+        found = self._text.find(msgspec.json.encode(word).decode(), 0 if anywhere else self._at)
         if found >= 0:
             self._at = found + 1
 
     def _report(self, message: str) -> None:
         line = self._text.count("\n", 0, self._at) + 1
         self._problems.append(Problem(file=self._path, line=line, message=message))
-
-
-def _broken(path: str, error: json.JSONDecodeError) -> Problem:
-    return Problem(file=path, line=error.lineno, broken=True, message=f"not valid JSON: {error.msg}.")
 
 
 def _hidden(table: Mapping[Chord, str | None]) -> Iterator[Chord]:

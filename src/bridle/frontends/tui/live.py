@@ -23,7 +23,7 @@ class _Text:
     """An answer that arrives."""
 
     def __init__(self, width: int) -> None:
-        self.stream = MarkdownStream(width)
+        self.stream = MarkdownStream(width, whole_code=True)
         self.ready: list[Line] = []
         self.is_begun = False
         """Some of it is written."""

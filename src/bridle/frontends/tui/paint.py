@@ -1,5 +1,6 @@
 """Writes styled text with as few escape sequences as possible."""
 
+from bridle.frontends.tui.cells import isolate
 from bridle.frontends.tui.text import PLAIN, Line, Style
 from bridle.frontends.tui.theme import Theme
 
@@ -19,10 +20,12 @@ class Brush:
     def paint(self, line: Line) -> str:
         """The line as bytes for the terminal; the last style stays on."""
         parts: list[str] = []
+        # Terminals that reorder right-to-left text would move what stands beside it, such as a prompt.
+        is_alone = len(line) < 2
         for span in line:
             if span.style != self._style:
                 parts.append(self.switch(span.style))
-            parts.append(span.text)
+            parts.append(span.text if is_alone else isolate(span.text))
         return "".join(parts)
 
     def switch(self, style: Style) -> str:

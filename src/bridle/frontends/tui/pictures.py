@@ -2,9 +2,7 @@
 
 import asyncio
 import os
-import shlex
 from collections.abc import Mapping
-from urllib.parse import unquote
 
 from bridle.types.errors import BridleError
 
@@ -71,9 +69,13 @@ def _path(text: str) -> str | None:
     if not text or "\n" in text or len(text) > 4_000:
         return None
     if text.startswith("file://"):
+        from urllib.parse import unquote
+
         text = unquote(text.removeprefix("file://"))
     elif text[0] in "'\"" or "\\ " in text:
         try:
+            import shlex
+
             (text,) = shlex.split(text)
         except ValueError:
             return None

@@ -1,21 +1,13 @@
 """Puts the questions of the engine to the person at the terminal, one at a time."""
 
 import asyncio
-import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bridle.frontends.tui.app import GUARD_SECONDS, App
-from bridle.frontends.tui.dialogs.consent import reach_host
-from bridle.frontends.tui.dialogs.elicitation import FormDialog, open_page
-from bridle.frontends.tui.dialogs.permission import EditOutside, PermissionDialog
-from bridle.frontends.tui.dialogs.plan import PlanDialog, StartAfresh
-from bridle.frontends.tui.dialogs.questions import QuestionsDialog
-from bridle.frontends.tui.dialogs.subject import read_subject
-from bridle.frontends.tui.external_editor import edit_outside
 from bridle.frontends.tui.notify import Notifier
 from bridle.types.errors import BridleError
 from bridle.types.permission import Mode
@@ -30,6 +22,11 @@ from bridle.types.question import (
     Refused,
     Supplied,
 )
+
+if TYPE_CHECKING:
+    from bridle.engine.planning import PlanAnswer
+
+# A start asks nothing: each dialog is imported with the first question of its kind.
 
 _GONE = "The question was taken away before it was answered."
 _URGENT, _USUAL = 2, 1
@@ -47,7 +44,7 @@ class Questioner:
         env: Mapping[str, str],
         modes: Callable[[], Sequence[Mode]],
         context_share: Callable[[], float | None],
-        start_afresh: Callable[[StartAfresh], None],
+        start_afresh: Callable[["PlanAnswer"], Awaitable[None]],
         tell: Callable[[str], None],
     ) -> None:
         self._app = app
@@ -83,12 +80,14 @@ class Questioner:
             self._waiting -= 1
 
     async def _permission(self, question: PermissionQuestion) -> Answer:
+        from bridle.frontends.tui.dialogs.permission import EditOutside, PermissionDialog
+        from bridle.frontends.tui.dialogs.subject import read_subject
+
         self._notifier.tell(f"Your approval is needed for {question.tool}")
         asked = question
         while True:
             subject = await asyncio.to_thread(read_subject, question, self._cwd())
-            key = self._app.label("confirm:toggleExplanation") or "ctrl+e"
-            dialog = PermissionDialog(subject, explain_key=key, waiting=self._waiting - 1)
+            dialog = PermissionDialog(subject, waiting=self._waiting - 1)
             reply = await self._app.open(
                 dialog, priority=_URGENT, guard=GUARD_SECONDS, on_armed=dialog.panel.arm
             )
@@ -104,6 +103,8 @@ class Questioner:
 
     async def _edited(self, question: PermissionQuestion) -> PermissionQuestion:
         """The question about the input as the user changed it."""
+        import json
+
         text = json.dumps(dict(question.input), indent=2, ensure_ascii=False)
         try:
             given = json.loads(await self._edit(text, suffix=".json"))
@@ -116,9 +117,13 @@ class Questioner:
         return msgspec.structs.replace(question, input=given, parts=())
 
     async def _plan(self, question: PermissionQuestion) -> Answer:
+        from bridle.engine.planning import answer_plan
+        from bridle.frontends.tui.dialogs.plan import PlanDialog
+
         self._notifier.tell("A plan waits for your approval")
         while True:
-            may_bypass = "bypassPermissions" in self._modes()
+            modes = self._modes()
+            may_bypass = "bypassPermissions" in modes
             dialog = PlanDialog(question, may_bypass=may_bypass, used=self._context_share())
             reply = await self._app.open(
                 dialog, priority=_URGENT, guard=GUARD_SECONDS, on_armed=dialog.panel.arm
@@ -126,9 +131,10 @@ class Questioner:
             if reply is None:
                 return Refused(message=_GONE, interrupt=True)
             if not reply.edits:
-                if reply.afresh is not None:
-                    self._start_afresh(reply.afresh)
-                return reply.answer
+                chosen = answer_plan(question, reply.choice, feedback=reply.said, modes=modes)
+                if chosen.next_prompt is not None:
+                    await self._start_afresh(chosen)
+                return chosen.answer
             try:
                 plan = await self._edit(dialog.plan, suffix=".md")
             except BridleError as error:
@@ -138,12 +144,16 @@ class Questioner:
                 question = msgspec.structs.replace(question, input=given)
 
     async def _choice(self, question: ChoiceQuestion) -> Answer:
+        from bridle.frontends.tui.dialogs.questions import QuestionsDialog
+
         self._notifier.tell("A question waits for you")
         dialog = QuestionsDialog(question)
         reply = await self._app.open(dialog, priority=_USUAL, guard=GUARD_SECONDS, on_armed=dialog.arm)
         return Refused(message=_GONE) if reply is None else reply
 
     async def _network(self, question: NetworkQuestion) -> Answer:
+        from bridle.frontends.tui.dialogs.consent import reach_host
+
         self._notifier.tell(f"A command wants to reach {question.host}")
         dialog = reach_host(question)
         reply = await self._app.open(dialog, priority=_URGENT, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)
@@ -160,6 +170,8 @@ class Questioner:
                 return Refused(message=said or f"The user does not want {question.host} to be reached.")
 
     async def _elicitation(self, question: ElicitationQuestion) -> Answer:
+        from bridle.frontends.tui.dialogs.elicitation import FormDialog, open_page
+
         self._notifier.tell(f"{question.server} asks you something")
         if question.mode == "form":
             form = FormDialog(question)
@@ -173,6 +185,8 @@ class Questioner:
         return Supplied(action="accept")
 
     async def _edit(self, text: str, *, suffix: str) -> str:
+        from bridle.frontends.tui.external_editor import edit_outside
+
         return await edit_outside(text, env=self._env, lent=self._app.terminal.lent(), suffix=suffix)
 
     async def _browse(self, url: str) -> None:

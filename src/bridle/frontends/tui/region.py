@@ -85,6 +85,15 @@ class Region:
             return
         self._row, self._column = 0, 0
 
+    def keep(self, lines: Sequence[Line]) -> int:
+        """Release the first rows as far as they are these finished lines; returns how many."""
+        count = min(_common(self.rows, lines), len(self.rows) - 1)
+        fitting = (line_width(row) <= self.columns and not _is_doubtful(row) for row in self.rows[:count])
+        count = next((at for at, fits in enumerate(fitting) if not fits), count)
+        if count:
+            self.release(count)
+        return count
+
     def release(self, count: int) -> None:
         """Let the first rows stay where they are: they no longer belong to the region."""
         self._start = None

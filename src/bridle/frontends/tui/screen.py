@@ -1,6 +1,7 @@
 """Shows finished lines once and a changing region below them, with as few bytes as possible."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from bridle.frontends.tui.capabilities import Capabilities
@@ -16,6 +17,8 @@ _HIDE = "\x1b[?25l"
 _SHOW = "\x1b[?25h"
 _HOLD = "\x1b[?2026h"
 _RELEASE = "\x1b[?2026l"
+_SETTLE_SECONDS = 0.3
+"""tmux breaks rows anew at once and tells of it up to a quarter of a second later."""
 
 
 class Size(Protocol):
@@ -44,8 +47,10 @@ class Output(Protocol):
 class Screen:
     """Native scrollback above, a live region below; `full` shows a view on the alternate screen instead."""
 
-    def __init__(self, output: Output, theme: Theme) -> None:
+    def __init__(self, output: Output, theme: Theme, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._output = output
+        self._clock = clock
+        self._resized = float("-inf")
         self._brush = Brush(theme)
         size = output.size
         self._columns, self._height = size.columns, size.lines
@@ -64,6 +69,17 @@ class Screen:
     def size(self) -> Size:
         """The window as it is now: lay rows out for this before showing them."""
         return self._output.size
+
+    @property
+    def unsettled(self) -> float:
+        """For how many seconds to draw nothing: the window may be of another size than we were told.
+
+        What is drawn for the wrong width lands on the wrong rows, and finished lines could be lost.
+        """
+        size = self._output.size
+        if self._full is not None or (size.columns, size.lines) != (self._columns, self._height):
+            return 0.0
+        return max(self._resized + _SETTLE_SECONDS - self._clock(), 0.0)
 
     @property
     def is_full(self) -> bool:
@@ -191,13 +207,19 @@ class Screen:
         reflows = self._output.capabilities.reflows
         self._region.clear(size.columns, height=size.lines, reflows=reflows)
         self._columns, self._height = size.columns, size.lines
+        if reflows:
+            self._resized = self._clock()
 
     def _draw_finished(self) -> int:
         if not self._finished:
             return 0
         lines, self._finished = self._finished, []
-        self._region.insert(lines, self._height)
-        return len(lines) + 1
+        # Rows that were shown while they were open stay where they are; with rows out of sight above them
+        # it is not known where the finished ones begin.
+        kept = 0 if self._first else self._region.keep(lines)
+        if kept < len(lines):
+            self._region.insert(lines[kept:], self._height)
+        return len(lines) - kept + 1
 
     def _place_cursor(self) -> None:
         if self._cursor is not None:

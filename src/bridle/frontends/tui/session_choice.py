@@ -24,14 +24,20 @@ from bridle.sessions.listing import SessionInfo, list_sessions
 from bridle.types.errors import SessionError
 
 
-async def pick_session(app: App, *, cwd: str, env: Mapping[str, str], current: str = "") -> str | None:
-    """The conversation that the user chooses; None when they choose none."""
+async def pick_session(app: App, *, cwd: str, env: Mapping[str, str], current: str = "") -> Resume | None:
+    """The conversation that the user chooses, and how to go on with it; None when they choose none."""
     picking = _Picking(app, cwd, env)
     sessions = await picking.load("here")
-    around = Around(cwd=cwd, now=time.time(), branch=git.current_branch(cwd), current=current)
+    around = Around(
+        cwd=cwd,
+        now=time.time(),
+        branch=git.current_branch(cwd),
+        worktrees=tuple(await asyncio.to_thread(git.worktrees, cwd)),
+        current=current,
+    )
     picking.view = view = ResumeView(sessions, around, preview=picking.preview, do=picking.do)
     chosen: Any = await app.open(view)
-    return chosen.session_id if isinstance(chosen, Resume) else None
+    return chosen if isinstance(chosen, Resume) else None
 
 
 class _Picking:

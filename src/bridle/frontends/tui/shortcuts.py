@@ -9,7 +9,7 @@ _PREFIXES = (("/", "commands"), ("@", "files"), ("!", "shell"), ("#", "remember"
 _ACTIONS = (
     ("chat:submit", "send"),
     ("chat:newline", "new line"),
-    ("chat:cancel", "interrupt; twice: clear or go back"),
+    ("chat:cancel", "stop, twice to clear"),
     ("chat:cycleMode", "next mode"),
     ("app:toggleTranscript", "transcript"),
     ("app:toggleTodos", "todos"),

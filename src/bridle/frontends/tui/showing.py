@@ -1,22 +1,29 @@
 """Opens the views that commands ask for, and does what is chosen in them."""
 
 import asyncio
+import os.path
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridle.frontends.tui import notices
 from bridle.frontends.tui.app import App
-from bridle.frontends.tui.external_editor import edit_outside
 from bridle.sessions.session import Session
 from bridle.types.command import CommandResult, Resets, Says, Shows
-from bridle.types.errors import BridleError
+from bridle.types.errors import BridleError, SessionError
 
 if TYPE_CHECKING:
     from bridle.commands.context import CommandContext
-    from bridle.frontends.tui.views.named import Named
+    from bridle.frontends.tui.views.around import Named
+    from bridle.frontends.tui.views.resume import Resume
+    from bridle.frontends.tui.views.tasks import OpenAgent
+    from bridle.types.checkpoint import Rewound
 
 # The views and all they show are imported with the first one that is opened: a start needs none of them.
+
+
+_FOLLOW_SECONDS = 1.0
 
 
 class Showing:
@@ -31,6 +38,7 @@ class Showing:
         context: "Callable[[], CommandContext]",
         keys_file: str = "",
         use_theme: Callable[[str], None] = lambda _: None,
+        use_layout: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._app = app
         self._session = session
@@ -38,8 +46,11 @@ class Showing:
         self._context = context
         self._keys_file = keys_file
         self._use_theme = use_theme
+        self._use_layout = use_layout
         self.put_prompt: Callable[[str], None] = lambda _: None
         """Puts text into the input."""
+        self.tell: Callable[[str], None] = lambda _: None
+        """Says what went wrong while a view was open."""
 
     async def show(self, wanted: Shows) -> CommandResult:
         """Open a view; returns what follows from how it was left."""
@@ -49,11 +60,16 @@ class Showing:
             chosen = await pick_session(
                 self._app, cwd=self._session.cwd, env=self._env, current=self._session.id
             )
-            return Says() if chosen is None else Resets(session_id=chosen, trigger="resume")
+            return Says() if chosen is None else await self._resume(chosen)
         if wanted.view == "theme" and wanted.arguments:
             self._use_theme(wanted.arguments)
             return Says(wanted.text)
-        from bridle.frontends.tui.views.named import Around, named_view
+        if wanted.view == "tui":
+            self._use_layout(wanted.arguments)
+            return Says(wanted.text)
+        from bridle.frontends.tui.views.around import Around
+        from bridle.frontends.tui.views.named import named_view
+        from bridle.frontends.tui.views.tasks import OpenAgent
 
         opened: list[Named] = []
         around = Around(
@@ -67,7 +83,14 @@ class Showing:
         if named is None or self._app.is_plain:
             return Says(wanted.text)
         opened.append(named)
-        chosen = await self._app.open(named.view)
+        following = self._app.spawn(self._follow(named))
+        try:
+            chosen = await self._app.open(named.view)
+        finally:
+            following.cancel()
+        if isinstance(chosen, OpenAgent):
+            await self._agent(chosen)
+            return await self.show(wanted)
         return Says() if chosen is None else await self._do(chosen)
 
     async def transcript(self) -> None:
@@ -81,14 +104,69 @@ class Showing:
         elif chosen is not None:
             await self._do(chosen)
 
+    async def _agent(self, wanted: "OpenAgent") -> None:
+        """Show the conversation of an agent, as it goes on while it is looked at."""
+        from bridle.frontends.tui.views.passages import passages_of
+        from bridle.frontends.tui.views.transcript import ToScrollback, TranscriptView
+
+        messages = await asyncio.to_thread(self._agent_messages, wanted.id)
+        view = TranscriptView(passages_of(messages), title=wanted.title)
+
+        async def follow() -> None:
+            seen = len(messages)
+            while True:
+                await asyncio.sleep(_FOLLOW_SECONDS)
+                now = await asyncio.to_thread(self._agent_messages, wanted.id)
+                if len(now) != seen:
+                    seen = len(now)
+                    view.show(passages_of(now))
+                    self._app.redraw()
+
+        following = self._app.spawn(follow())
+        try:
+            chosen: Any = await self._app.open(view)
+        finally:
+            following.cancel()
+        if isinstance(chosen, ToScrollback):
+            self._app.write(chosen.lines)
+        elif chosen is not None:
+            await self._do(chosen)
+
+    def _agent_messages(self, agent_id: str) -> Sequence[Mapping[str, Any]]:
+        """What an agent and its task have said so far; nothing where it has said nothing yet."""
+        from bridle.sessions.conversation import fold
+        from bridle.sessions.reader import load
+
+        runtime = self._context().runtime
+        for folder in (runtime.storage, *runtime.earlier):
+            try:
+                loaded = load(os.path.join(folder, "subagents", f"agent-{agent_id}.jsonl"), sidechain=True)
+            except OSError:
+                continue
+            return fold(loaded.entries).messages
+        return ()
+
+    async def _follow(self, named: "Named") -> None:
+        """Keep a view of things that change by themselves up to date while it is open."""
+        while (pause := named.view.refresh) is not None:
+            await asyncio.sleep(pause)
+            await named.renew()
+
     def _start(self, wish: Any, opened: "list[Named]") -> None:
         """Do something while the view stays open, then show it as it is now."""
 
         async def work() -> None:
-            await self._do(wish)
+            for named in opened:
+                if isinstance(wish, Measure) and isinstance(named.view, RewindView):
+                    named.view.measured(wish.uuid, await self._measure(wish.uuid))
+            result = await self._do(wish)
+            if isinstance(result, Says) and result.is_error:
+                self.tell(result.text)
             for named in opened:
                 await named.renew()
             self._app.redraw()
+
+        from bridle.frontends.tui.views.rewind import Measure, RewindView
 
         self._app.spawn(work())
 
@@ -96,9 +174,14 @@ class Showing:
         """What was chosen, as the command that does it or as something only a terminal can do."""
         from bridle.frontends.tui.views import actions
         from bridle.frontends.tui.views.doing import commands_for
+        from bridle.frontends.tui.views.mcp import LogIn, LogOut
         from bridle.frontends.tui.views.rewind import Rewind
 
         match wish:
+            case LogIn(name=name):
+                return await self._log("login", name)
+            case LogOut(name=name):
+                return await self._log("logout", name)
             case Rewind():
                 try:
                     return await self._rewind(wish)
@@ -135,6 +218,45 @@ class Showing:
             said.append(result.text)
         return Says("\n".join(text for text in said if text))
 
+    async def _resume(self, chosen: "Resume") -> CommandResult:
+        """Go on with a conversation, or with a copy of it; what belongs elsewhere is gone on with there."""
+        if chosen.command:
+            self._app.terminal.write(notices.copy(chosen.command, self._env))
+            return Says(
+                f"It belongs to another folder. Go on there (the line is copied):\n\n    {chosen.command}"
+            )
+        if not chosen.fork:
+            return Resets(session_id=chosen.session_id, trigger="resume")
+        from bridle.sessions import keeping
+
+        try:
+            copy = await asyncio.to_thread(keeping.fork, chosen.session_id, self._env)
+        except (SessionError, OSError) as error:
+            return Says(f"The conversation cannot be copied: {error}", is_error=True)
+        return Resets(session_id=copy, trigger="branch")
+
+    async def _measure(self, uuid: str) -> "Rewound | None":
+        """What going back to a prompt would change in files; None when nothing was kept for it."""
+        from bridle.commands.histories import preview_rewind
+
+        try:
+            return await preview_rewind(uuid, self._context())
+        except SessionError:
+            return None
+
+    async def _log(self, deed: str, server: str) -> CommandResult:
+        """Log in to a server or out of it, where addresses can be read and pasted, then connect anew."""
+        import subprocess
+
+        argv = [sys.executable, "-m", "bridle", "mcp", deed, server]
+        with self._app.terminal.lent():
+            done = await asyncio.to_thread(
+                subprocess.run, argv, env=dict(self._env), cwd=self._session.cwd, check=False
+            )
+        if done.returncode:
+            return Says(f"The {deed} at {server} did not work.", is_error=True)
+        return await self._run_all((f"/mcp reconnect {server}",))
+
     async def _rewind(self, wish: Any) -> CommandResult:
         from bridle.commands.histories import rewind_points, rewind_to
 
@@ -152,6 +274,8 @@ class Showing:
                 return Says(await rewind_to(wish.uuid, "summary-after", context, focus=wish.instructions))
 
     async def _edit(self, text: str) -> CommandResult:
+        from bridle.frontends.tui.external_editor import edit_outside
+
         try:
             await edit_outside(text, env=self._env, lent=self._app.terminal.lent())
         except BridleError as error:

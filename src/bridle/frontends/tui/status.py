@@ -1,24 +1,18 @@
 """The row below the input: the built-in one, or what a command of the user makes of the session."""
 
 import asyncio
-import contextlib
-import os
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-import msgspec
 
 from bridle.config.schema import StatusLine
 from bridle.frontends.tui import cells
 from bridle.frontends.tui.ansi import from_ansi
 from bridle.frontends.tui.render.layout import MUTED
 from bridle.frontends.tui.render.status import Status, status_line
+from bridle.frontends.tui.row_command import RowFault, ask_for_rows
 from bridle.frontends.tui.text import Line, Span, line
 
 _DEBOUNCE = 0.3
-_SECONDS = 5.0
-_MOST_BYTES = 16_000
 _MOST_ROWS = 3
 
 
@@ -66,30 +60,10 @@ class StatusCommand:
 
     async def _say(self) -> Sequence[Line]:
         try:
-            process = await asyncio.create_subprocess_exec(
-                "/bin/sh",
-                "-c",
-                self._wanted.command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                cwd=self._cwd(),
-                env=dict(self._env()),
-                start_new_session=True,
-            )
-        except OSError as error:
-            return [line(f"status line: {error.strerror}", MUTED)]
-        try:
-            async with asyncio.timeout(_SECONDS):
-                said, _ = await process.communicate(msgspec.json.encode(self._facts()))
-        except TimeoutError:
-            return [line(f"status line: no answer within {_SECONDS:g} s", MUTED)]
-        finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-        return from_ansi(said[:_MOST_BYTES].decode("utf-8", "replace").rstrip("\n"))[:_MOST_ROWS]
+            said = await ask_for_rows(self._wanted.command, self._facts(), env=self._env(), cwd=self._cwd())
+        except RowFault as fault:
+            return [line(f"status line: {fault}", MUTED)]
+        return from_ansi(said)[:_MOST_ROWS]
 
 
 def footer(status: Status, width: int, *, left: Line = (), right: Line = ()) -> Line:

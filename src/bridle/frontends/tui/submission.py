@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.engine.call import PutOff
-from bridle.engine.dispatch import Call, dispatch
 from bridle.engine.serve import Server
 from bridle.engine.turn import Turn
 from bridle.frontends.tui.attachments import Attachment, PastedImage
@@ -18,7 +16,6 @@ from bridle.frontends.tui.complete.trigger import mode_of
 from bridle.frontends.tui.editor import Draft
 from bridle.frontends.tui.live import Live
 from bridle.frontends.tui.render import messages
-from bridle.host.files import read_bytes, write_atomic
 from bridle.host.paths import config_home
 from bridle.sessions.session import Session
 from bridle.tools.text_files import ImageKind
@@ -30,7 +27,6 @@ from bridle.types.turn import Prompt
 
 _IMAGE = re.compile(r"\[Image #(\d+)\]")
 _COMMAND = re.compile(r"/([\w.:-]+)(?=\s|$)")
-_LARGEST_NOTES = 1 << 20
 _KINDS: Mapping[str, ImageKind] = {
     "image/png": "png",
     "image/jpeg": "jpeg",
@@ -71,6 +67,9 @@ async def run_shell(command: str, talk: Talk, live: Live, own_calls: set[str], *
 
     A denial beats the user's wish; what would only be asked about is approved by having been typed.
     """
+    # The gate and all that it weighs: the first prompt must not wait for it.
+    from bridle.engine.dispatch import Call, dispatch
+
     call_id = f"shell_{new_uuid()}"
     live.say(messages.shell_prompt(command, width))
     call = Call(id=call_id, name="Bash", input={"command": command})
@@ -103,27 +102,17 @@ async def run_shell(command: str, talk: Talk, live: Live, own_calls: set[str], *
 
 
 def memory_files(cwd: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Instruction files that a note may go to: what each is for, and its path."""
+    """Files that a note may go to: what each is for, and its path."""
+    # A start needs nothing of it.
+    from bridle.context.memory import quick_places
+
+    places = quick_places(cwd, env, config_home(env))
     return [
-        ("This project, for everybody", os.path.join(cwd, "CLAUDE.md")),
-        ("This project, for me", os.path.join(cwd, "CLAUDE.local.md")),
-        ("All my projects", os.path.join(config_home(env), "CLAUDE.md")),
+        ("This project, for everybody", places["project"]),
+        ("This project, for me", places["local"]),
+        ("All my projects", places["user"]),
+        ("What is remembered of this project", places["memory"]),
     ]
-
-
-def remember(note: str, path: str) -> None:
-    """Add a note to an instruction file.
-
-    Raises:
-        OSError: the file cannot be read or written.
-    """
-    try:
-        before = read_bytes(path, _LARGEST_NOTES).decode("utf-8", "surrogateescape")
-    except FileNotFoundError:
-        before = ""
-    gap = "" if not before or before.endswith("\n") else "\n"
-    item = "- " + note.strip().replace("\n", "\n  ")
-    write_atomic(path, f"{before}{gap}{item}\n".encode("utf-8", "surrogateescape"))
 
 
 async def _alone() -> bool:

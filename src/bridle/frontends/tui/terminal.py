@@ -2,7 +2,6 @@
 
 import asyncio
 import atexit
-import errno
 import os
 import select
 import signal
@@ -16,6 +15,7 @@ from typing import Any, Protocol, Self
 from bridle.frontends.tui.capabilities import Capabilities, guess, learn, questions
 from bridle.frontends.tui.guard import Guard
 from bridle.frontends.tui.keys import Answer, Input, KeyReader
+from bridle.frontends.tui.outlet import Outlet
 from bridle.frontends.tui.raw import Attributes, enter_raw, leave_raw
 
 PASTE = ("\x1b[?2004h", "\x1b[?2004l")
@@ -32,8 +32,6 @@ _ALWAYS = "\x1b[0m\x1b[?25h\x1b[?7h"
 _DEADLY = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 _ESCAPE_SECONDS = 0.05
 _ANSWER_SECONDS = 0.1
-_FLUSH_SECONDS = 1.0
-_CLOGGED = 64 * 1024
 _READ = 64 * 1024
 
 
@@ -76,9 +74,7 @@ class Terminal:
         self._guarded = guarded
         self._guard: Guard | None = None
         self._modes: list[Mode] = []
-        self._pending = bytearray()
-        self._drained: asyncio.Future[None] | None = None
-        self._own_fd: int | None = None
+        self._outlet = Outlet(fd_out, lost=self._lost)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listener: Listener | None = None
         self._reader = KeyReader(
@@ -103,7 +99,7 @@ class Terminal:
     @property
     def is_clogged(self) -> bool:
         """Whether the terminal does not keep up: the next frame had better wait for `drained`."""
-        return len(self._pending) > _CLOGGED
+        return self._outlet.is_clogged
 
     def open(self, *, ask: bool = True) -> None:
         """Take the terminal over.
@@ -118,7 +114,7 @@ class Terminal:
             raise OSError(*error.args) from error
         self.is_open = True
         atexit.register(self.close)
-        self._own_fd = self._reopen()
+        self._outlet.open()
         if self._guarded:
             self._guard = self._start_guard()
         self._catch_signals()
@@ -137,14 +133,11 @@ class Terminal:
         self._stop_listening()
         if not self.is_lent:
             self._leave()
-        self._wake_drained()
         self._release_signals()
         if self._guard is not None:
             self._guard.close()
             self._guard = None
-        if self._own_fd is not None:
-            os.close(self._own_fd)
-            self._own_fd = None
+        self._outlet.close()
 
     def __enter__(self) -> Self:
         self.open()
@@ -159,6 +152,7 @@ class Terminal:
         """Hand everything that comes to the listener from now on; `typed` is what came before."""
         self._loop = asyncio.get_running_loop()
         self._listener = listener
+        self._outlet.follow(self._loop)
         self._loop.add_reader(self._fd_in, self._read)
         self._loop.add_signal_handler(signal.SIGWINCH, listener.on_resize)
         if typed:
@@ -170,21 +164,12 @@ class Terminal:
             return
         data = text.encode("utf-8", "replace")
         self.bytes_written += len(data)
-        if self._pending:
-            self._pending += data
-            return
-        left = self._send(data)
-        if left:
-            self._pending += left
-            if self._loop is not None and self._own_fd is not None:
-                self._loop.add_writer(self._own_fd, self._send_rest)
+        self._outlet.write(data)
 
     async def drained(self) -> None:
         """Wait until the terminal has taken everything."""
-        if self._pending and self.is_open:
-            if self._drained is None:
-                self._drained = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._drained)
+        if self.is_open:
+            await self._outlet.drained()
 
     def turn_on(self, *modes: Mode) -> None:
         """Turn modes on that are turned off when the terminal is left."""
@@ -291,39 +276,10 @@ class Terminal:
             if not now.keyboard:
                 self.turn_on(OTHER_KEYS)
 
-    def _send(self, data: bytes | memoryview) -> bytes | memoryview:
-        """Write what can be written now; returns the rest."""
-        view = memoryview(data)
-        fd = self._fd_out if self._own_fd is None else self._own_fd
-        while view:
-            try:
-                view = view[os.write(fd, view) :]
-            except (BlockingIOError, InterruptedError):
-                return bytes(view)
-            except OSError as error:
-                if error.errno not in (errno.EIO, errno.ENXIO, errno.EPIPE, errno.EBADF):
-                    raise
-                self._lost()
-                return b""
-        return b""
-
-    def _send_rest(self) -> None:
-        left = self._send(bytes(self._pending))
-        self._pending[:] = left
-        if not left:
-            if self._loop is not None and self._own_fd is not None:
-                self._loop.remove_writer(self._own_fd)
-            self._wake_drained()
-
-    def _wake_drained(self) -> None:
-        if self._drained is not None and not self._drained.done():
-            self._drained.set_result(None)
-        self._drained = None
-
     def _lost(self) -> None:
         """The terminal is gone: there is nothing left to restore, only to end."""
         listener = self._listener
-        self._pending.clear()
+        self._outlet.forget()
         self._modes.clear()
         self.close()
         if listener is not None:
@@ -334,7 +290,7 @@ class Terminal:
         last = self.parting() + self._off()
         self._modes = []
         try:
-            self._flush(last.encode())
+            self._outlet.flush(last.encode())
             self._swallow_answers()
             if self._before is not None:
                 _as_if_in_foreground(lambda before: leave_raw(self._fd_in, before), self._before)
@@ -346,19 +302,6 @@ class Terminal:
         return "".join(off for _, off in reversed(self._modes)) + (
             "" if self.capabilities.is_dumb else _ALWAYS
         )
-
-    def _flush(self, last: bytes) -> None:
-        data = memoryview(bytes(self._pending) + last)
-        self._pending.clear()
-        fd = self._fd_out if self._own_fd is None else self._own_fd
-        deadline = time.monotonic() + _FLUSH_SECONDS
-        while data:
-            try:
-                data = data[os.write(fd, data) :]
-            except BlockingIOError:
-                left = deadline - time.monotonic()
-                if left <= 0 or not select.select([], [fd], [], left)[1]:
-                    return
 
     def _swallow_answers(self) -> None:
         """Answers that are still on their way would be typed into the shell."""
@@ -373,14 +316,6 @@ class Terminal:
                 isinstance(each, Answer) and each.kind == "attributes" for each in self._reader.feed(data)
             ):
                 return
-
-    def _reopen(self) -> int | None:
-        """The terminal once more, so that only our own writes do not block."""
-        try:
-            flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
-            return os.open(os.ttyname(self._fd_out), flags)
-        except OSError:
-            return None
 
     def _start_guard(self) -> Guard | None:
         try:
@@ -421,10 +356,9 @@ class Terminal:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.remove_reader(self._fd_in)
             self._loop.remove_signal_handler(signal.SIGWINCH)
-            if self._own_fd is not None:
-                self._loop.remove_writer(self._own_fd)
             if self._timer is not None:
                 self._timer.cancel()
+        self._outlet.leave()
         self._loop = self._listener = None
 
 

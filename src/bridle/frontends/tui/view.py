@@ -14,6 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
+from bridle.frontends.tui.keymap import Keymap
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.region import Cursor
 from bridle.frontends.tui.text import Line
@@ -56,8 +57,11 @@ class View(Protocol[T]):
         """Seconds after which to render again although nothing was pressed."""
         ...
 
-    def render(self, width: int, height: int, /) -> Frame:
-        """The rows to show; `height` is all there is, and an inline view should leave most of it alone."""
+    def render(self, width: int, height: int, keys: Keymap, /) -> Frame:
+        """The rows to show, with hints that name these keys.
+
+        `height` is all there is, and an inline view should leave most of it alone.
+        """
         ...
 
     def press(self, key: Key, action: str | None, /) -> Closed[T] | None:

@@ -37,6 +37,8 @@ class Origin(Struct, frozen=True):
 class Proxy(Struct, frozen=True):
     origin: Origin
     authorization: str | None = None
+    url: str = ""
+    """The address as it was given, with user and password."""
 
 
 def split_url(url: str) -> tuple[Origin, str]:
@@ -66,11 +68,12 @@ def proxy_for(origin: Origin, env: Mapping[str, str]) -> Proxy | None:
     given = (env.get(name) or env.get(name.upper()) or "").strip()
     if not given or _skips_proxy(origin, env.get("no_proxy") or env.get("NO_PROXY") or ""):
         return None
-    match = _URL.fullmatch(given if "://" in given else f"http://{given}")
+    given = given if "://" in given else f"http://{given}"
+    match = _URL.fullmatch(given)
     if match is None:
         raise ConfigError(f"{name.upper()} must be an http or https URL such as http://proxy.example:3128.")
     user = match["user"]
-    return Proxy(_origin(match), None if user is None else _basic(user))
+    return Proxy(_origin(match), None if user is None else _basic(user), given)
 
 
 def _origin(match: re.Match[str]) -> Origin:

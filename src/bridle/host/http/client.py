@@ -22,6 +22,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 _KEPT_PER_ORIGIN = 8
 _USUAL = Limits()
+_ON = ("1", "true", "yes", "on")
 
 
 class Request(Struct, frozen=True):
@@ -43,6 +44,8 @@ class HttpClient:
         self._idle: dict[Origin, list[Connection]] = {}
         self._warming: dict[Origin, asyncio.Event] = {}
         self._context: ssl.SSLContext | None = None
+        self._is_stale = False
+        """The client certificate may have been renewed since."""
         self._closed = False
 
     @asynccontextmanager
@@ -60,6 +63,7 @@ class HttpClient:
             try:
                 response = await connection.exchange(request.method, head, request.body, limits)
             except Unanswered:
+                self._distrust_certificate()
                 # The host may drop a kept connection while the request is on its way.
                 if not connection.used:
                     raise
@@ -126,6 +130,7 @@ class HttpClient:
             text = f"{origin.url} did not accept a connection within {limits.connect:g} s."
             raise HttpFault(text, "connect") from error
         except OSError as error:
+            self._distrust_certificate()
             raise _connect_fault(origin, error) from error
 
     async def _dial(self, origin: Origin) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -171,11 +176,23 @@ class HttpClient:
             ) from error
 
     def _tls(self) -> "ssl.SSLContext":
-        if self._context is None:
+        if self._context is None or self._is_stale:
             from bridle.host.http.tls import client_context  # Plain http does without.
 
-            self._context = client_context(self._env)
+            try:
+                self._context = client_context(self._env)
+            except ConfigError:
+                if self._context is None:
+                    raise
+                return self._context  # The files are just being replaced, so the old ones must do.
+            self._is_stale = False
         return self._context
+
+    def _distrust_certificate(self) -> None:
+        """After a fault: read a client certificate anew for the next connection, it may have been renewed."""
+        pinned = self._env.get("CLAUDE_CODE_DISABLE_MTLS_RELOAD_ON_STALE_CONNECTION", "").lower() in _ON
+        if self._env.get("CLAUDE_CODE_CLIENT_CERT") and not pinned:
+            self._is_stale = True
 
 
 async def _connect(
@@ -188,8 +205,11 @@ async def _connect(
         except OSError:
             continue  # The error of the last address is the one reported.
     name = origin.host if context is not None else None
+    last = addresses[-1]
+    # A race between one runner costs time, and drops its socket when it is cancelled at the finish.
+    races = None if ":" in last or last.replace(".", "").isdecimal() else 0.25
     return await asyncio.open_connection(
-        addresses[-1], origin.port, ssl=context, server_hostname=name, happy_eyeballs_delay=0.25
+        last, origin.port, ssl=context, server_hostname=name, happy_eyeballs_delay=races
     )
 
 

@@ -62,6 +62,18 @@ class Response:
         """
         return b"".join([chunk async for chunk in self._chunks])
 
+    async def beginning(self, most: int) -> bytes:
+        """Enough of the body to say what is wrong: what comes until there are more than `most` bytes."""
+        parts: list[bytes] = []
+        size = 0
+        with suppress(HttpFault):
+            async for chunk in self._chunks:
+                parts.append(chunk)
+                size += len(chunk)
+                if size > most:
+                    break
+        return b"".join(parts)
+
     async def finish(self, *, within: float) -> None:
         """Read to the end what little may be left, so that the connection can be used again."""
         with suppress(TimeoutError, HttpFault):

@@ -1,11 +1,14 @@
 """The boundary of a session as its tools see it."""
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from bridle.host.sandbox.authority import VARIABLES
 from bridle.host.sandbox.domains import read_rules
 from bridle.host.sandbox.exclusions import is_excluded
+from bridle.host.sandbox.masking.vault import Vault
 from bridle.host.sandbox.policy import Policy
 from bridle.host.sandbox.proxy import Proxy
 from bridle.types.errors import ToolError
@@ -49,6 +52,8 @@ class Confinement:
         excluded: tuple[str, ...] = (),
         may_be_left: bool = True,
         ignored: Mapping[str, Sequence[str]] | None = None,
+        vault: Vault | None = None,
+        roots_file: str | None = None,
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self._policy = policy
@@ -59,6 +64,9 @@ class Confinement:
         self._excluded = excluded
         self._may_be_left = may_be_left
         self._ignored = ignored or {}
+        self._vault = vault
+        self._roots_file = roots_file
+        """Certificates that commands are to believe, when the proxy looks into what they send."""
         self._on_close = on_close
 
     @property
@@ -120,8 +128,9 @@ class Confinement:
         return output
 
     def _environment(self, env: Mapping[str, str], ports: tuple[int, int] | None) -> dict[str, str]:
-        kept = {name: value for name, value in env.items() if name not in self._policy.hidden_variables}
-        kept |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), self._temporary)
+        shown = env if self._vault is None else self._vault.environment(env)
+        kept = {name: value for name, value in shown.items() if name not in self._policy.hidden_variables}
+        kept |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), self._temporary_for(env.get("BRIDLE_AGENT_ID", "")))
         kept["SANDBOX_RUNTIME"] = "1"
         if ports is None:
             return kept
@@ -130,7 +139,17 @@ class Confinement:
         kept |= dict.fromkeys(("ALL_PROXY", "all_proxy"), socks)
         kept |= dict.fromkeys(("NO_PROXY", "no_proxy"), self._direct_hosts())
         kept["NODE_USE_ENV_PROXY"] = "1"
+        if self._roots_file is not None:
+            kept |= dict.fromkeys(VARIABLES, self._roots_file)
         return kept
+
+    def _temporary_for(self, agent_id: str) -> str:
+        """Where a command keeps what it needs for a while: agents have a folder of their own there."""
+        if not agent_id.isalnum():
+            return self._temporary
+        folder = os.path.join(self._temporary, agent_id)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return folder
 
     def _direct_hosts(self) -> str:
         """The command's own machine, except for what the user opened on the real one."""

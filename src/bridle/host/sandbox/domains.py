@@ -3,7 +3,7 @@
 import ipaddress
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -73,8 +73,20 @@ class Rules(Struct, frozen=True, kw_only=True):
 def read_rules(network: Network) -> Rules:
     """The rules as settings write them."""
     return Rules(
-        allowed=tuple(_parse(network.allowed)), denied=tuple(_parse(network.denied)), strict=network.strict
+        allowed=tuple(parse_rules(network.allowed)),
+        denied=tuple(parse_rules(network.denied)),
+        strict=network.strict,
     )
+
+
+def parse_rules(texts: Iterable[str]) -> Iterator[Rule]:
+    """Each text as a rule; an address may be written with or without brackets."""
+    for text in texts:
+        host, port = text.strip(), None
+        if found := re.fullmatch(r"(?:https?://)?(\[[^\]]+\]|[^:/]+)(?::(\d{1,5}))?/?", host):
+            host, port = found[1], int(found[2]) if found[2] else None
+        if host:
+            yield Rule(plain_host(host), port)
 
 
 def plain_host(host: str) -> str:
@@ -112,12 +124,3 @@ def _plain(address: Address) -> Address:
     if address.sixtofour is not None:
         return address.sixtofour
     return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _TRANSLATED else address
-
-
-def _parse(texts: Iterable[str]) -> Iterable[Rule]:
-    for text in texts:
-        host, port = text.strip(), None
-        if found := re.fullmatch(r"(?:https?://)?(\[[^\]]+\]|[^:/]+)(?::(\d{1,5}))?/?", host):
-            host, port = found[1], int(found[2]) if found[2] else None
-        if host:
-            yield Rule(plain_host(host), port)

@@ -17,6 +17,7 @@ from bridle.host.sandbox.bubblewrap import bubblewrap_argv
 from bridle.host.sandbox.calls import is_known
 from bridle.host.sandbox.door import Door
 from bridle.host.sandbox.guards import deep_in
+from bridle.host.sandbox.masking.copies import NOTHING, Copies, Covers
 from bridle.host.sandbox.plan import HTTP_PORT, SOCKS_PORT, Plan, Stage, draw, make_spec, standing
 from bridle.host.sandbox.policy import Policy, own_files
 from bridle.host.sandbox.proxy import Proxy
@@ -27,7 +28,13 @@ from bridle.types.errors import ToolError
 Way = Literal["bubblewrap", "direct", "landlock"]
 
 _STAGES: dict[Way, Stage] = {"bubblewrap": "inner", "direct": "whole", "landlock": "landlock"}
-_START = "import marshal,sys;exec(marshal.load(open(sys.argv.pop(1),'rb')),{'__name__':'__main__'})"
+_START = """
+import marshal, sys
+for name, code in marshal.load(open(sys.argv.pop(1), "rb")):
+    module = sys.modules[name] = type(sys)(name)
+    exec(code, module.__dict__)
+module.main()
+"""
 _TRIAL_SECONDS = 10
 _SEARCH_LASTS = 10.0
 _LONGEST_COMPLAINT = 300
@@ -48,8 +55,10 @@ class LinuxWalls:
         bubblewrap: str | None = None,
         python: str = sys.executable,
         oversees: bool = True,
+        copies: Copies | None = None,
     ) -> None:
         self.way: Way = way
+        self._copies = copies
         self._oversees = oversees
         self.ports: tuple[int, int] | None = (
             (HTTP_PORT, SOCKS_PORT) if proxy is not None and way != "landlock" else None
@@ -75,7 +84,14 @@ class LinuxWalls:
         Raises:
             ToolError: something protected cannot be held.
         """
-        plan = _draw(self._policy, self._roots(), self._room, self._python, deep=self._search.deep)
+        plan = _draw(
+            self._policy,
+            self._roots(),
+            self._room,
+            self._python,
+            deep=self._search.deep,
+            covers=self._covers(),
+        )
         token = os.urandom(16).hex()
         self._door.expect(token)
         if self._policy.filesystem:
@@ -90,6 +106,12 @@ class LinuxWalls:
     async def close(self) -> None:
         await self._door.close()
         self._stand_ins.remove()
+
+    def _covers(self) -> Covers:
+        if self._copies is None:
+            return NOTHING
+        # Where nothing can be mounted, nothing can take the place of a file.
+        return self._copies.all_hidden() if self.way == "landlock" else self._copies.cover()
 
     def _hold(self, plan: Plan) -> None:
         if self.way == "landlock":
@@ -196,8 +218,9 @@ def _draw(
     python: str,
     *,
     deep: Callable[[str], tuple[str, ...]] = deep_in,
+    covers: Covers = NOTHING,
 ) -> Plan:
-    return draw(policy, roots=roots, own=(*own_files(), python), room=room, deep=deep)
+    return draw(policy, roots=roots, own=(*own_files(), python), room=room, deep=deep, covers=covers)
 
 
 def _try(policy: Policy, footing: Footing, room: Room, bubblewrap: str | None, python: str) -> str | None:

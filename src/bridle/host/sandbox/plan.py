@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bridle.host.sandbox.calls import call_filter, overseen_calls
 from bridle.host.sandbox.guards import Guard, deep_in, guards_in, worktrees_in
+from bridle.host.sandbox.masking.copies import NOTHING, Covers
 from bridle.host.sandbox.policy import (
     FILES,
     FILES_WHEN_PRESENT,
@@ -64,10 +65,12 @@ def draw(
     roots: Iterable[str],
     own: Iterable[str],
     room: Room,
+    covers: Covers = NOTHING,
     deep: Callable[[str], tuple[str, ...]] = deep_in,
 ) -> Plan:
     """Find everything that a policy speaks of; `own` are our own files, which nobody may change."""
-    hidden = tuple(path for path in real(policy.unreadable) if os.path.lexists(path) and path != "/")
+    unreadable = (*real(policy.unreadable), *covers.hidden)
+    hidden = tuple(path for path in dict.fromkeys(unreadable) if os.path.lexists(path) and path != "/")
     again = real(policy.readable_again)
     never = (*real(policy.never_writable), room.folder)
     wanted = (root for root in real((*roots, *policy.writable)) if os.path.exists(root))
@@ -83,10 +86,11 @@ def draw(
     closed = tuple(guard.path for _, found in guards for guard in found)
     allowed = tuple(path for root in open_to_all if (path := _unless_guarded(root, open_to_all, closed)))
     worktrees = tuple(path for root, _ in guards if (path := worktrees_in(root)))
+    shown = tuple((path, copy) for path, copy in covers.shown if path not in hidden)
     return Plan(
         roots=(*allowed, *worktrees, room.temporary),
         guards=tuple((root, found) for root, found in guards if root in allowed),
-        layers=_layers(allowed, worktrees, guards, hidden=hidden, again=again, room=room),
+        layers=_layers(allowed, worktrees, guards, hidden=hidden, again=again, shown=shown, room=room),
         hidden=hidden,
         readable_again=again,
     )
@@ -148,6 +152,7 @@ def _layers(
     *,
     hidden: tuple[str, ...],
     again: tuple[str, ...],
+    shown: tuple[tuple[str, str], ...],
     room: Room,
 ) -> tuple[Layer, ...]:
     layers = [Layer("writable", path, path) for path in (*roots, *worktrees, room.temporary)]
@@ -160,6 +165,9 @@ def _layers(
     for path in hidden:
         folder = os.path.isdir(path)
         layers.append(Layer("hidden" if folder else "fixed", path, path if folder else room.dark_file))
+    covered = {path for path, _ in shown}
+    layers = [layer for layer in layers if layer.path not in covered]
+    layers += (Layer("fixed", path, copy) for path, copy in shown)
     opened = {layer.path for layer in layers}
     layers += (Layer("fixed", path, path) for path in again if path not in opened and os.path.exists(path))
     if is_within_any(room.folder, (*roots, *hidden)):

@@ -8,19 +8,19 @@ from typing import Any
 
 from msgspec import Struct
 
+from bridle.host.http.address import Origin
 from bridle.host.http.address import Proxy as Upstream
 from bridle.host.sandbox.domains import plain_host, read_rules
+from bridle.host.sandbox.incoming import Streams
+from bridle.host.sandbox.interception import Interceptor, Place, Plain, join, refuse
 from bridle.host.sandbox.policy import Network
 from bridle.host.sandbox.upstream import authorization, connect, tunnel, upstream_for
 from bridle.types.question import Answer, NetworkQuestion, Permitted
 
 _LARGEST_HEAD = 64 * 1024
 _PATIENCE = 30.0
-_CHUNK = 64 * 1024
 _MOST_REFUSALS = 20
 _HOP_BY_HOP = (b"proxy-", b"connection:", b"keep-alive:", b"host:", b"upgrade:")
-
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Visit:
@@ -76,6 +76,11 @@ class Gate:
                 return Reached(await connect(upstream, self._env), upstream)
             return Reached(await tunnel(upstream, name, port, self._env))
 
+    def place(self, host: str, port: int) -> Place:
+        """A host as credentials are meant for it; an answer to a question opens it and lists it not."""
+        name = plain_host(host)
+        return Place(name, port, self._rules.judge(name, port) == "allow")
+
     def take_refusals(self) -> tuple[str, ...]:
         """The hosts that were refused since this was last asked."""
         refused = tuple(self._refused)
@@ -123,8 +128,9 @@ class Gate:
 class Proxy:
     """Serves connections of confined commands until it is closed."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, interceptor: Interceptor | None = None) -> None:
         self.gate = gate
+        self._interceptor = interceptor
         self._running: set[asyncio.Task[None]] = set()
 
     def serve(
@@ -166,7 +172,7 @@ class Proxy:
         reader, writer = await asyncio.open_connection(sock=connection, limit=_LARGEST_HEAD)
         try:
             if instead is not None:
-                await _join((reader, writer), await asyncio.open_connection("127.0.0.1", instead))
+                await join((reader, writer), await asyncio.open_connection("127.0.0.1", instead))
                 return
             async with asyncio.timeout(_PATIENCE):
                 first = await reader.readexactly(1)
@@ -183,34 +189,59 @@ class Proxy:
         reader, writer = client
         async with asyncio.timeout(_PATIENCE):
             head = first + await reader.readuntil(b"\r\n\r\n")
-        request, *fields = head[:-4].split(b"\r\n")
-        method, target, _ = request.split(b" ", 2)
+        method, target, _ = head.split(b"\r\n", 1)[0].split(b" ", 2)
         tunnel = method.upper() == b"CONNECT"
         host, port, path = _target(target.decode("latin-1"), tunnel=tunnel)
         try:
             reached = await self.gate.connect(host, port, visit=visit, scheme="https" if tunnel else "http")
         except OSError:
-            await _answer(writer, "502 Bad Gateway", f"{host}:{port} cannot be reached.")
+            await refuse(writer, "502 Bad Gateway", f"{host}:{port} cannot be reached.")
             return
         if reached is None:
-            await _answer(writer, "403 Forbidden", f"The sandbox does not let commands reach {host}:{port}.")
+            await refuse(writer, "403 Forbidden", f"The sandbox does not let commands reach {host}:{port}.")
             return
+        place = self.gate.place(host, port)
         if tunnel:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            await self._join(client, reached.streams, place)
         else:
-            authority = host if port == 80 else f"{host}:{port}"
-            whole = "" if reached.upstream is None else f"http://{authority}"
-            kept = [field for field in fields if not field.lower().startswith(_HOP_BY_HOP)]
-            own = () if reached.upstream is None else authorization(reached.upstream)
-            lines = (
-                b"%s %s HTTP/1.1" % (method, f"{whole}{path}".encode("latin-1")),
-                b"Host: " + authority.encode("latin-1"),
-                *kept,
-                *(line.encode("latin-1") for line in own),
-                b"Connection: close",
-            )
-            reached.streams[1].write(b"\r\n".join(lines) + b"\r\n\r\n")
-        await _join(client, reached.streams)
+            await self._forward(client, reached, place, head=head, path=path)
+
+    async def _forward(
+        self, client: Streams, reached: Reached, place: Place, *, head: bytes, path: str
+    ) -> None:
+        """Pass on a request over plain HTTP, as a host wants it or as the proxy of the house does."""
+        authority = Origin("http", place.host, place.port).authority
+        prefix = "" if reached.upstream is None else f"http://{authority}"
+        own = () if reached.upstream is None else authorization(reached.upstream)
+        if self._interceptor is not None and self._interceptor.looks_into_plain(place):
+            try:
+                await self._interceptor.forward(
+                    client, reached.streams, place, first=head, plain=Plain(path, prefix, own)
+                )
+            finally:
+                reached.streams[1].close()
+            return
+        request, *fields = head[:-4].split(b"\r\n")
+        kept = [field for field in fields if not field.lower().startswith(_HOP_BY_HOP)]
+        lines = (
+            b"%s %s HTTP/1.1" % (request.split(b" ", 1)[0], f"{prefix}{path}".encode("latin-1")),
+            b"Host: " + authority.encode("latin-1"),
+            *kept,
+            *(f"{name}: {value}".encode("latin-1") for name, value in own),
+            b"Connection: close",
+        )
+        reached.streams[1].write(b"\r\n".join(lines) + b"\r\n\r\n")
+        await join(client, reached.streams)
+
+    async def _join(self, client: Streams, server: Streams, place: Place) -> None:
+        if self._interceptor is None:
+            await join(client, server)
+            return
+        try:
+            await self._interceptor.tunnel(client, server, place)
+        finally:
+            server[1].close()
 
     async def _socks(self, client: Streams, visit: Visit) -> None:
         reader, writer = client
@@ -230,7 +261,7 @@ class Proxy:
             return
         writer.write(_socks_reply(2 if reached is None else 0))
         if reached is not None:
-            await _join(client, reached.streams)
+            await self._join(client, reached.streams, self.gate.place(host, port))
 
 
 async def _first_that_answers(addresses: Sequence[str], port: int) -> Streams:
@@ -292,27 +323,3 @@ async def _socks_host(kind: int, reader: asyncio.StreamReader) -> str:
 
 def _socks_reply(code: int) -> bytes:
     return bytes((5, code, 0, 1, 0, 0, 0, 0, 0, 0))
-
-
-async def _answer(writer: asyncio.StreamWriter, status: str, text: str) -> None:
-    body = f"{text}\n".encode("latin-1", "replace")
-    fields = ("Content-Type: text/plain", f"Content-Length: {len(body)}", "Connection: close")
-    head = "\r\n".join((f"HTTP/1.1 {status}", *fields, "", ""))
-    writer.write(head.encode() + body)
-    await writer.drain()
-
-
-async def _join(one: Streams, other: Streams) -> None:
-    """Pass bytes both ways until both sides have said all."""
-    try:
-        await asyncio.gather(_pass(one[0], other[1]), _pass(other[0], one[1]))
-    finally:
-        other[1].close()
-
-
-async def _pass(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-    while chunk := await source.read(_CHUNK):
-        sink.write(chunk)
-        await sink.drain()
-    if sink.can_write_eof():
-        sink.write_eof()

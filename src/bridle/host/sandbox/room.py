@@ -4,11 +4,17 @@ import marshal
 import os
 import os.path
 from collections.abc import Mapping
+from types import CodeType
 
 from msgspec import Struct
 
 _LONGEST_BASE = 60
 """Names of sockets are short."""
+
+_PACKAGE = "bridle.host.sandbox.inside"
+_LAUNCHER = ("kernel", "mounts", "rights", "launch")
+_OVERSEER = ("names", "requests", "spots", "openings", "makings", "overseer")
+"""Modules in the order in which they need each other."""
 
 
 class Room(Struct, frozen=True, kw_only=True):
@@ -46,18 +52,23 @@ def open_room(env: Mapping[str, str]) -> Room:
     )
     os.mkdir(room.temporary, 0o700)
     os.mkdir(room.void_folder, 0o555)
-    for path, name in ((room.launcher, "launch.py"), (room.overseer, "overseer.py")):
+    for path, names in ((room.launcher, _LAUNCHER), (room.overseer, _OVERSEER)):
         with open(path, "xb") as file:
-            file.write(_compiled(name))
+            file.write(_bundle(names))
     for path, mode in ((room.void_file, 0o444), (room.dark_file, 0o000)):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, mode))
     return room
 
 
-def _compiled(name: str) -> bytes:
-    path = os.path.join(os.path.dirname(__file__), name)
+def _bundle(names: tuple[str, ...]) -> bytes:
+    """Modules with their code, for programs that have no way to ours."""
+    return marshal.dumps([(f"{_PACKAGE}.{name}", _compiled(name)) for name in names])
+
+
+def _compiled(name: str) -> CodeType:
+    path = os.path.join(os.path.dirname(__file__), "inside", f"{name}.py")
     with open(path, encoding="utf-8") as file:
-        return marshal.dumps(compile(file.read(), path, "exec", dont_inherit=True))
+        return compile(file.read(), path, "exec", dont_inherit=True)
 
 
 def close_room(room: Room) -> None:

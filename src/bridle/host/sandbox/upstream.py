@@ -5,9 +5,8 @@ from collections.abc import Mapping
 
 from bridle.host.http.address import Origin, Proxy, proxy_for
 from bridle.host.http.tls import client_context
+from bridle.host.sandbox.incoming import Streams
 from bridle.types.errors import ConfigError
-
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 _LARGEST_HEAD = 64 * 1024
 
@@ -55,7 +54,13 @@ async def tunnel(proxy: Proxy, host: str, port: int, env: Mapping[str, str]) -> 
     """
     reader, writer = await connect(proxy, env)
     authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    lines = [f"CONNECT {authority} HTTP/1.1", f"Host: {authority}", *authorization(proxy), "", ""]
+    lines = [
+        f"CONNECT {authority} HTTP/1.1",
+        f"Host: {authority}",
+        *(f"{name}: {value}" for name, value in authorization(proxy)),
+        "",
+        "",
+    ]
     try:
         writer.write("\r\n".join(lines).encode("latin-1"))
         head = await reader.readuntil(b"\r\n\r\n")
@@ -71,6 +76,6 @@ async def tunnel(proxy: Proxy, host: str, port: int, env: Mapping[str, str]) -> 
     return reader, writer
 
 
-def authorization(proxy: Proxy) -> tuple[str, ...]:
+def authorization(proxy: Proxy) -> tuple[tuple[str, str], ...]:
     """The header that the proxy wants, if any."""
-    return () if proxy.authorization is None else (f"Proxy-Authorization: {proxy.authorization}",)
+    return () if proxy.authorization is None else (("Proxy-Authorization", proxy.authorization),)

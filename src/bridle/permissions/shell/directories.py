@@ -3,7 +3,10 @@
 import os.path
 from collections.abc import Collection
 
-from bridle.permissions.shell.simple import Places, Simple
+from msgspec import Struct
+
+from bridle.permissions.shell.simple import At, Places, Simple
+from bridle.permissions.shell.values import begun
 from bridle.permissions.shell.words import Word
 from bridle.permissions.shell.wrappers import hides_name, unwrapped
 
@@ -12,16 +15,34 @@ _LOSES = frozenset({"popd", "eval", "source", "."})
 _THROUGH = frozenset({"command", "builtin", "time"})
 
 
-def join(one: Places, other: Places) -> Places:
-    """The directories of both."""
-    if one is None or other is None:
-        return None
-    both = one | other
-    return both if len(both) <= _MOST else None
+def join(one: At, other: At) -> At:
+    """What holds whichever of the two it is."""
+    certain = one.certain & other.certain
+    if one.places is None or other.places is None:
+        return At(None, certain)
+    both = one.places | other.places
+    return At(both if len(both) <= _MOST else None, certain)
 
 
-def follow(simple: Simple, at: Places, home: str, functions: Collection[str]) -> tuple[Places, Places]:
-    """Where the shell is after a simple command that went well, and after one that did not."""
+class Outcome(Struct, frozen=True):
+    """How things stand afterwards: when it went well and when it did not."""
+
+    well: At
+    ill: At
+
+    @property
+    def either(self) -> At:
+        return join(self.well, self.ill)
+
+
+def follow(simple: Simple, at: At, home: str, functions: Collection[str]) -> tuple[At, At]:
+    """How things stand after a simple command that went well, and after one that did not."""
+    well, ill = _places(simple, at.places, home, functions)
+    certain = at.certain | begun(simple)
+    return At(well, certain), At(ill, certain)
+
+
+def _places(simple: Simple, at: Places, home: str, functions: Collection[str]) -> tuple[Places, Places]:
     words, wrappers = unwrapped(simple.words)
     if not words or simple.kind not in ("command", "declaration"):
         return at, at

@@ -10,6 +10,7 @@ from bridle.permissions.shell.words import Word
 from bridle.permissions.shell.wrappers import MOST, behind, inner_commands
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=", re.ASCII)
+_BLANKS = re.compile(r"[ \t]+")
 _FIRST, _INNERMOST = 6, 20
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 
@@ -108,4 +109,4 @@ def _text(words: tuple[Word, ...]) -> str:
 
 
 def _squeezed(text: str) -> str:
-    return re.sub(r"[ \t]+", " ", text).strip(" \t")
+    return _BLANKS.sub(" ", text).strip(" \t")

@@ -177,6 +177,8 @@ def git(words: tuple[Word, ...], *, here: str) -> Verdict:
         parsed = parse(use, behind)
     except Refused as reason:
         return Verdict(f"git {name}: {reason}")
+    if name == "diff" and any(word.doubt is not None and not word.tame for word in parsed.operands):
+        return Verdict("git diff: outside the repository it compares any two files")
     if problem := _problem(name, use, parsed):
         return Verdict(f"git {name}: {problem}")
     # Most operands are revisions or files of the repository; these lead elsewhere.
@@ -239,7 +241,7 @@ def _config(words: tuple[Word, ...]) -> Verdict:
     reads = not parsed.options.isdisjoint(
         {"--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l"}
     )
-    if reads or operands[:1] in (["get"], ["list"]) or len(operands) == 1:
+    if reads or operands[:1] in (["get"], ["list"]) or (len(operands) == 1 and "." in operands[0]):
         return Verdict("git config only reads", True, (), True)
     return Verdict("git config with a value changes the configuration")
 

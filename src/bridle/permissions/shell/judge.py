@@ -6,16 +6,20 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
+from bridle.permissions.shell.arithmetic import computed_names
 from bridle.permissions.shell.directories import destination, resolve
 from bridle.permissions.shell.file_commands import Touched, touched
 from bridle.permissions.shell.forms import allow_forms, deny_forms
 from bridle.permissions.shell.mentions import mentioned
 from bridle.permissions.shell.options import Verdict
-from bridle.permissions.shell.programs import FIND_ACTS
+from bridle.permissions.shell.outputs import printed
+from bridle.permissions.shell.programs import FIND_ACTS, TEXT_ONLY
 from bridle.permissions.shell.read_only import judge_command, program
 from bridle.permissions.shell.removals import Ground, critical
 from bridle.permissions.shell.simple import Places, Redirection, Simple
-from bridle.permissions.shell.variables import is_harmless, is_harmless_as, may_be_set, may_be_shown
+from bridle.permissions.shell.taint import is_own
+from bridle.permissions.shell.values import Values, begun
+from bridle.permissions.shell.variables import is_harmless, is_harmless_as, may_be_set
 from bridle.permissions.shell.words import Word
 from bridle.permissions.shell.wrappers import OPAQUE, hides_name, unwrapped
 from bridle.permissions.shell.writers import written
@@ -25,9 +29,13 @@ _FREE_OUTPUT = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _FREE_INPUT = frozenset({"/dev/null", "/dev/stdin", "/dev/zero", "/dev/urandom", "/dev/random"})
 _NETWORK = re.compile(r"/+dev/+(?:tcp|udp)/")
 _NUMBERS_ONLY = re.compile(r"\(\([\d\s+*/%()<>=!&|^~?:;-]*\)\)")
-_PLAIN_NUMBERS = re.compile(r"(?:\d+|\$[?#])\s-(?:eq|ne|lt|le|gt|ge)\s(?:\d+|\$[?#])(?=\s)")
+_OPERAND = r"""(?:\d+|"?(\$\([^()]*\))"?|"?\$[?#]"?|"?\$\{#\w+\}"?|"?\$(\w+)"?|"?\$\{(\w+)\}"?)"""
+_PLAIN_NUMBERS = re.compile(rf"(?<=\s){_OPERAND}\s-(?:eq|ne|lt|le|gt|ge)\s{_OPERAND}(?=\s)", re.ASCII)
 _COMPUTES = re.compile(r"[\s(!]-(?:eq|ne|lt|le|gt|ge|v|R)\s")
 _NEVER_HARMLESS_BEHIND = frozenset({"xargs", "nohup", "noglob"})
+_EVALUATES = re.compile(r"\$\(\(|\$\[|\$\{[^}$]*[\[@!]|\$\{\w+:\s*[$A-Za-z_(]", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_MAKERS = frozenset({"mkdir", "touch"})
 _FD_ACTS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 
 
@@ -38,6 +46,8 @@ class Scene(Struct, frozen=True):
     home: str
     functions: frozenset[str] = frozenset()
     variables: frozenset[str] = frozenset()
+    tainted: frozenset[str] = frozenset()
+    values: Values = Values()
 
 
 class _Paths(Struct):
@@ -56,7 +66,7 @@ def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
     """Judge one simple command; `every` is it and all that it may run."""
     paths = _Paths([], [], [])
     for each in simple.redirections:
-        _redirect(each, simple.places, scene, paths)
+        _redirect(each, simple, scene, paths)
     paths.redirects, paths.redirects_unclear = tuple(paths.writes), paths.unclear is not None
     words, wrappers = unwrapped(simple.words)
     verdict = _documents(simple, scene) or _verdict(simple, words, wrappers, scene)
@@ -79,7 +89,7 @@ def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
         globs=tuple(dict.fromkeys(paths.globs)),
         redirects=tuple(dict.fromkeys(paths.redirects)),
         mentions=tuple(dict.fromkeys(paths.mentions)),
-        unclear=paths.unclear or _unknown_name(words),
+        unclear=paths.unclear or _unknown_name(words) or _computed(simple, scene),
         redirects_unclear=paths.redirects_unclear,
         critical=next((reason for each in every if (reason := critical(each, ground))), None),
         blocks_prefix=_blocks_prefix(words),
@@ -94,7 +104,7 @@ def _documents(simple: Simple, scene: Scene) -> Verdict | None:
             continue
         if not word.inert:
             return Verdict(f"filling in {each.raw} may set a variable or run something")
-        if unknown := next((name for name in word.names if not _known(name, scene)), None):
+        if unknown := next((name for name in word.names if not _known(name, simple, scene)), None):
             return Verdict(f"it is not known what ${unknown} holds")
     return None
 
@@ -104,14 +114,14 @@ def _verdict(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], 
         case "redirection":
             return Verdict("it only opens files", True)
         case "assignment":
-            return _assigned(simple)
+            return _assigned(simple, scene)
         case "declaration":
             return _declared(simple)
         case "arithmetic":
-            return Verdict("it computes", _NUMBERS_ONLY.fullmatch(simple.text) is not None)
+            return Verdict("it computes", _counts(simple, scene))
         case "condition":
             # What is compared as a number is computed, and that may run a command in a subscript.
-            computes = _COMPUTES.search(_PLAIN_NUMBERS.sub("", simple.text)) is not None
+            computes = _COMPUTES.search(_compared(simple, scene)) is not None
             return Verdict("it computes" if computes else "it compares", not computes)
         case "command" | "test":
             return _commanded(simple, words, wrappers, scene)
@@ -119,7 +129,8 @@ def _verdict(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], 
 
 def _commanded(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: Scene) -> Verdict:
     name = words[0].value
-    if behind := wrappers & _NEVER_HARMLESS_BEHIND:
+    behind = wrappers & _NEVER_HARMLESS_BEHIND
+    if behind and (wrappers != frozenset({"xargs"}) or name not in TEXT_ONLY):
         return Verdict(f"{min(behind)} makes more of it than can be seen")
     if name in scene.functions or wrappers & scene.functions:
         return Verdict(f"{name} is defined in the command itself")
@@ -128,27 +139,67 @@ def _commanded(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str]
         fine = is_harmless_as(each.name, each.value.value) or (each.name == "IFS" and name == "read")
         if not fine or not each.value.inert or not each.plain:
             return Verdict(f"setting {each.name} may change what {name} does")
-    unknown = next((shown for word in words for shown in word.names if not _known(shown, scene)), None)
+    unknown = next(
+        (shown for word in words for shown in word.names if not _known(shown, simple, scene)), None
+    )
     if unknown is not None:
         return Verdict(f"it is not known what ${unknown} holds")
+    if any(scene.values.scatters(word) for word in words):
+        return Verdict("a variable without quotes comes to patterns of file names")
     if name in ("cd", "pushd"):
         target = destination(words, scene.home)
         known = target is not None and (simple.places is not None or target.startswith("/"))
         return Verdict("it changes the directory" if known else "it cannot be told where it leads", known)
     start = os.path.normpath(scene.start)
-    return judge_command(words, here=start if simple.places == frozenset({start}) else None)
+    return _filled_in(simple, words, scene, here=start if simple.places == frozenset({start}) else None)
 
 
-def _known(name: str, scene: Scene) -> bool:
-    return name in scene.variables or may_be_shown(name)
+def _filled_in(simple: Simple, words: tuple[Word, ...], scene: Scene, *, here: str | None) -> Verdict:
+    """The verdict on a command for every value of its variables, each as if it had been written there."""
+    reads: dict[Word, None] = {}
+    verdict = Verdict("its words may vanish")
+    reads_here = False
+    for filled in scene.values.fillings(words[1:], simple):
+        verdict = judge_command((words[0], *filled), here=here)
+        if not verdict.harmless:
+            return verdict
+        reads |= dict.fromkeys(verdict.reads)
+        reads_here = reads_here or verdict.here
+    return Verdict(verdict.why, verdict.harmless, tuple(reads), reads_here)
 
 
-def _assigned(simple: Simple) -> Verdict:
+def _known(name: str, simple: Simple, scene: Scene) -> bool:
+    """Whether a variable holds nothing from outside that should not be shown."""
+    return name not in scene.tainted and is_own(name, simple.certain, scene.variables)
+
+
+def _counts(simple: Simple, scene: Scene) -> bool:
+    """Whether arithmetic works on numbers alone."""
+    if _NUMBERS_ONLY.fullmatch(simple.text):
+        return True
+    names = computed_names(simple.text)
+    return names is not None and scene.values.counts(names - begun(simple), simple)
+
+
+def _compared(simple: Simple, scene: Scene) -> str:
+    """A condition without its comparisons of numbers."""
+
+    def without(found: re.Match[str]) -> str:
+        shown = [name for name in found.groups() if name]
+        names = [name for name in shown if not name.startswith("$(") or printed(name) != "numbers"]
+        return "" if scene.values.counts(names, simple) else found[0]
+
+    return _PLAIN_NUMBERS.sub(without, simple.text)
+
+
+def _assigned(simple: Simple, scene: Scene) -> Verdict:
     for each in simple.assignments:
         if not each.plain or not may_be_set(each.name):
             return Verdict(f"setting {each.name} may change what follows")
-        if not each.value.inert or each.value.doubt == "a substitution":
-            return Verdict(f"{each.name} is set to what another command prints")
+        if is_harmless(each.name) and not each.value.literal:
+            return Verdict(f"{each.name} may be one that others know, and what it is set to is not known")
+        if not scene.values.is_inert(each.value, simple):
+            return Verdict(f"setting {each.name} may set another variable or run something")
     return Verdict("it sets a variable that means nothing to others", True)
 
 
@@ -175,22 +226,27 @@ def _follow_reads(verdict: Verdict, places: Places, scene: Scene, paths: _Paths)
         if found is None:
             return Verdict(f"it cannot be told where {word.raw} leads")
         paths.reads += found
-        if word.glob is not None:
-            paths.globs += absolute(word.value, places) or ()
+        paths.globs += _patterns(word, places)
     return verdict
+
+
+def _patterns(word: Word, places: Places) -> list[str]:
+    pattern = word.pattern or (word.value if word.glob is not None else None)
+    return (absolute(pattern, places) or []) if pattern else []
 
 
 def _read(word: Word, places: Places, scene: Scene) -> list[str] | None:
     if word.doubt is not None:
         return None
-    if word.glob is None:
+    known = word.glob if word.pattern is None else word.pattern.partition("*")[0]
+    if known is None:
         return _certain(word.value, places, scene)
     if any(
         step.startswith(".") and fnmatchcase("..", step)
-        for step in word.value[word.glob.rfind("/") + 1 :].split("/")
+        for step in (word.pattern or word.value)[known.rfind("/") + 1 :].split("/")
     ):
         return None
-    return _certain(os.path.dirname(word.glob) or ("/" if word.glob.startswith("/") else "."), places, scene)
+    return _certain(os.path.dirname(known) or ("/" if known.startswith("/") else "."), places, scene)
 
 
 def _certain(path: str, places: Places, scene: Scene) -> list[str] | None:
@@ -214,8 +270,8 @@ def absolute(path: str, places: Places) -> list[str] | None:
     return None if places is None else [resolve(place, path) for place in sorted(places)]
 
 
-def _redirect(each: Redirection, places: Places, scene: Scene, paths: _Paths) -> None:
-    target = each.target
+def _redirect(each: Redirection, simple: Simple, scene: Scene, paths: _Paths) -> None:
+    target, places = each.target, simple.places
     if target is None or each.operator == "<<<":
         return
     if target.literal:
@@ -227,6 +283,9 @@ def _redirect(each: Redirection, places: Places, scene: Scene, paths: _Paths) ->
             or target.value in _FREE_OUTPUT & _FREE_INPUT
         ):
             return
+    if each.operator == "<" and target.pieces:
+        _input(each, target, simple, scene, paths)
+        return
     if not target.literal or _NETWORK.match(target.value):
         paths.unclear = paths.unclear or f"it cannot be told where {each.raw} leads"
         return
@@ -240,6 +299,18 @@ def _redirect(each: Redirection, places: Places, scene: Scene, paths: _Paths) ->
         paths.writes += found
 
 
+def _input(each: Redirection, target: Word, simple: Simple, scene: Scene, paths: _Paths) -> None:
+    """Note what an input from a file that variables name may read."""
+    for filled in scene.values.fillings((target,), simple):
+        word = filled[0] if filled else target
+        found = None if _NETWORK.match(word.value) else _read(word, simple.places, scene)
+        if found is None:
+            paths.unclear = paths.unclear or f"it cannot be told where {each.raw} leads"
+            return
+        paths.reads += found
+        paths.globs += _patterns(word, simple.places)
+
+
 def _file_command(
     simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: Scene, paths: _Paths
 ) -> bool:
@@ -247,17 +318,29 @@ def _file_command(
     name = program(words[0])
     if not name or name in scene.functions:
         return False
-    effects = touched(name, words[1:]) or written(name, words[1:])
-    if effects is None:
-        return False
-    found = None if effects.unclear or "xargs" in wrappers else _resolved(effects, simple.places, scene)
-    if found is None:
-        paths.unclear = paths.unclear or effects.unclear or "it cannot be told which files it touches"
-        return False
-    paths.reads += found[0]
-    paths.writes += found[1]
     plain = all(is_harmless(each.name) and each.value.inert for each in simple.assignments)
-    return effects.simple and plain and not wrappers & _NEVER_HARMLESS_BEHIND
+    is_simple = plain and not wrappers & _NEVER_HARMLESS_BEHIND
+    for filled in _made(name, words[1:], simple, scene):
+        effects = touched(name, filled) or written(name, filled)
+        if effects is None:
+            return False
+        found = None if effects.unclear or "xargs" in wrappers else _resolved(effects, simple.places, scene)
+        if found is None:
+            paths.unclear = paths.unclear or effects.unclear or "it cannot be told which files it touches"
+            return False
+        paths.reads += found[0]
+        paths.writes += found[1]
+        is_simple = is_simple and effects.simple
+    return is_simple
+
+
+def _made(name: str, words: tuple[Word, ...], simple: Simple, scene: Scene) -> list[tuple[Word, ...]]:
+    """The words of a command that makes files and nothing else, for every value of their variables."""
+    if name not in _MAKERS:
+        return [words]
+    fillings = list(scene.values.fillings(words, simple))
+    known = all(word.literal and word.pattern is None for filled in fillings for word in filled)
+    return fillings if known else [words]
 
 
 def _resolved(effects: Touched, places: Places, scene: Scene) -> tuple[list[str], list[str]] | None:
@@ -277,6 +360,16 @@ def _unknown_name(words: tuple[Word, ...]) -> str | None:
     if not words or (words[0].literal and not hides_name(words)):
         return None
     return f"it cannot be told which program {words[0].raw} runs"
+
+
+def _computed(simple: Simple, scene: Scene) -> str | None:
+    """Why filling in a word may run what the command line put into a variable; no rule was meant for that."""
+    for word in simple.words if scene.variables else ():
+        if word.inert or not _EVALUATES.search(word.raw) or scene.values.is_inert(word, simple):
+            continue
+        if not scene.variables.isdisjoint(_NAME.findall(word.raw)):
+            return f"it cannot be told what filling in {word.raw} runs"
+    return None
 
 
 def _blocks_prefix(words: tuple[Word, ...]) -> bool:

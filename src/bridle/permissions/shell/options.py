@@ -119,7 +119,7 @@ def parse(use: Use, words: tuple[Word, ...]) -> Parsed:
                 raise Refused(f"{value} lacks its value")
             given = words[index]
             index += 1
-            _check_value(use, given)
+            _check_value(use, given, name)
         if given is not None:
             values.append((name, given))
     return Parsed(tuple(operands), frozenset(options), tuple(values))
@@ -141,7 +141,9 @@ def _check_certain_enough(use: Use, word: Word) -> None:
         raise Refused(f"{word.doubt} in {word.raw}")
 
 
-def _check_value(use: Use, word: Word) -> None:
+def _check_value(use: Use, word: Word, option: str) -> None:
+    if use.safe and option not in use.files.split() and word.inert and not word.splits and word.glob is None:
+        return
     if not word.literal:
         raise Refused(f"{word.doubt or 'a pattern'} in {word.raw}")
     if not use.safe and _LIKE_OPTION.match(word.value):

@@ -1,7 +1,7 @@
 """What simple commands are put together from: words, assignments, redirections, here-documents."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_MOST_WORDS = 600
+_MOST_REDIRECTIONS = 200
 _NO_WORDS = frozenset({"comment", ";", "&", "\n", ";;", ";&", ";;&", "&&", "||"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:(\[)|\+?=)", re.ASCII)
 _BLANKS = re.compile(r"(?:[ \t\n]|\\\n)+")
@@ -56,15 +58,22 @@ class Gathering:
     def gather(self, node: "Node | None", redirects: Iterable["Node"]) -> Pieces:
         """The pieces of a simple command and of the redirections around it."""
         pieces = Pieces()
-        for before, child in pairwise(node.children if node else ()):
+        children = self._some(node.children if node else (), _MOST_WORDS)
+        for before, child in pairwise(children):
             # A command ends where its line does, also where the grammar reads on.
             if not _SAME_LINE.fullmatch(self.text, before.end_byte, child.start_byte):
                 self.doubt("a command goes on where its line ends")
-        for child in node.children if node else ():
+        for child in children:
             self._piece(child, pieces)
-        for redirect in redirects:
+        for redirect in self._some(tuple(redirects), _MOST_REDIRECTIONS):
             self._redirect(redirect, pieces)
         return pieces
+
+    def _some(self, nodes: Sequence["Node"], most: int) -> Sequence["Node"]:
+        """The first nodes: a command with far more of them is not judged any more, only searched."""
+        if len(nodes) > most:
+            self.doubt(f"a command has more than {most} words or redirections")
+        return nodes[:most]
 
     def word(self, node: "Node") -> Word:
         """The word at a node."""

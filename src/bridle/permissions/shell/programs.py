@@ -38,7 +38,12 @@ _SED = Use(
     safe=False,
     banned="in-place file follow-symlinks",
 )
+_SED_FLAGS = frozenset({"-n", "-E", "-r", "-s", "-u", "-z", "-nE", "-nr"})
+_NEGATIVE = re.compile(r"-\d")
+_NEGATIVE_END = re.compile(r"\d+,-\d")
 _AWK = Use("F:v:", "", "pattern", safe=False)
+_AWK_CONDITION = re.compile(r"""[^{}"/'`@\n;]*""")
+_COMPARISONS = str.maketrans("<>", "==")
 _AWK_ACTS = re.compile(
     r"(?<!\|)\|(?!\|)|\|\|\||>(?!=)|@|\b(?:system|getline|close|fflush|ENVIRON|ARGV|ARGC|SYMTAB|FUNCTAB|PROCINFO"
     r"|extension|load|include|namespace)\b"
@@ -70,6 +75,9 @@ _PS = Use(
 )
 _PS_WORDS = re.compile(r"[auxwfljvhrTSc]+|\d+(?:,\d+)*")
 _READ = Use("rsn:N:d:p:t:u:", "", "text", safe=False)
+_XARGS_OPTION = re.compile(r"-(?:[0rtx]+|[nLP]\d+|I(?:\{\}|%|@)|([nLPI]))")
+TEXT_ONLY = frozenset({"echo", "basename", "dirname"})
+"""Programs that do nothing but print, whatever words they are given."""
 _PRINTF_STORES = re.compile(r"%[-+ #0-9.*'hlLjztq]*n")
 _SET = re.compile(r"[-+](?:[euxfvnhC]+|[eux]*o)")
 _SET_NAMES = frozenset({"pipefail", "errexit", "nounset", "xtrace", "noglob", "noclobber", "posix"})
@@ -120,6 +128,8 @@ def find(words: Words) -> Verdict:
 
 def sed(words: Words) -> Verdict:
     """`sed` with a script that only prints."""
+    if _stops_sed(words):
+        return Verdict("sed stops at a number below zero", True)
     try:
         parsed = parse(_SED, words)
     except Refused as reason:
@@ -137,14 +147,19 @@ def awk(words: Words) -> Verdict:
     """`awk` with a program that opens nothing and runs nothing.
 
     Pipes and redirections are refused wherever their characters stand, in strings and patterns too: to tell
-    the two from an operator takes awk's own parser."""
+    the two from an operator takes awk's own parser. Only before the first action, string or pattern nothing
+    but a comparison can be meant."""
     try:
         parsed = parse(_AWK, words)
     except Refused as reason:
         return Verdict(f"awk: {reason}")
     if not parsed.operands or not parsed.operands[0].literal:
         return Verdict("awk: the program is not known")
-    if _AWK_ACTS.search(parsed.operands[0].value):
+    program = parsed.operands[0].value
+    condition = _AWK_CONDITION.match(program)
+    if condition is not None and "getline" not in condition[0]:
+        program = condition[0].translate(_COMPARISONS) + program[condition.end() :]
+    if _AWK_ACTS.search(program):
         return Verdict("awk: the program may open a file or run a command")
     files = tuple(word for word in parsed.operands[1:] if not re.match(r"[A-Za-z_]\w*=", word.value))
     return Verdict("awk only prints", True, files)
@@ -208,7 +223,7 @@ def test(words: Words) -> Verdict:
     while rest and rest[0].literal and rest[0].value == "!":
         rest = rest[1:]
     uncertain = [word for word in rest if not word.literal]
-    if any(word.splits or not word.inert or word.glob is not None for word in uncertain):
+    if any(word.splits or not word.inert or (word.glob and not word.single) for word in uncertain):
         return Verdict("test: an operand may become several")
     values = [word.value for word in rest]
     if any(value in ("-v", "-R") for value in values):
@@ -218,10 +233,10 @@ def test(words: Words) -> Verdict:
             return Verdict("test only looks", True)
         case [True, _] if values[0] in _UNARY:
             reads = tuple(rest[1:]) if values[0] in _FILE_TESTS else ()
-            return Verdict("test only looks", True, tuple(word for word in reads if word.literal))
+            return Verdict("test only looks", True, tuple(word for word in reads if word.doubt is None))
         case [_, True, _] if values[1] in _BINARY:
             reads = (rest[0], rest[2]) if values[1] in _COMPARING else ()
-            return Verdict("test only looks", True, tuple(word for word in reads if word.literal))
+            return Verdict("test only looks", True, tuple(word for word in reads if word.doubt is None))
         case _ if uncertain:
             return Verdict("test: the expression is not known")
         case _:
@@ -278,6 +293,30 @@ def strings(words: Words) -> Verdict:
     return look("strings", PLAIN["strings"], words)
 
 
+def bare_time(words: Words) -> Verdict:
+    """`time` before a subshell, whose commands stand for themselves."""
+    return Verdict("time only measures", all(word.literal and word.value == "-p" for word in words))
+
+
+def xargs(words: Words) -> Verdict:
+    """`xargs` before a command to which whatever it is given is only text."""
+    if not all(word.literal for word in words):
+        return Verdict("xargs: a word of it is not known")
+    index = 0
+    while index < len(words) and words[index].value.startswith("-"):
+        found = _XARGS_OPTION.fullmatch(words[index].value)
+        if found is None:
+            return Verdict(f"xargs: {words[index].value} is not on the list of harmless options")
+        index += 2 if found[1] else 1
+    rest = words[index:]
+    replaces = any(word.value == "-I" for word in words[:index])
+    if replaces and not any(word.value in ("{}", "%", "@") for word in words[:index]):
+        return Verdict("xargs may put its input into the name of the command")
+    if not rest or rest[0].value not in TEXT_ONLY:
+        return Verdict("xargs makes more of it than can be seen")
+    return look("xargs", PLAIN.get(rest[0].value, Use("neE", "", "text")), rest[1:])
+
+
 PROGRAMS: dict[str, Callable[[Words], Verdict]] = {
     "find": find,
     "sed": sed,
@@ -294,8 +333,21 @@ PROGRAMS: dict[str, Callable[[Words], Verdict]] = {
     "set": set_options,
     "command": command,
     "strings": strings,
+    "xargs": xargs,
+    "time": bare_time,
     **dict.fromkeys(("echo", ":", "true", "false", "exit", "return", "break", "continue"), text),
 }
+
+
+def _stops_sed(words: Words) -> bool:
+    """Whether a script begins with a number below zero, which is neither an option nor an address."""
+    rest = [word for word in words if word.value not in _SED_FLAGS]
+    if not rest or not rest[0].tame:
+        return False
+    if _NEGATIVE.match(rest[0].value):
+        return True
+    files = all(word.literal and not word.value.startswith("-") for word in rest[1:])
+    return files and _NEGATIVE_END.match(rest[0].value) is not None
 
 
 def _begins_expression(word: Word) -> bool:

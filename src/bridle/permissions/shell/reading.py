@@ -6,14 +6,17 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.permissions.shell.flat import flat
 from bridle.permissions.shell.forms import every_command
 from bridle.permissions.shell.judge import Scene, judge
 from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.salvage import pieces
 from bridle.permissions.shell.scripts import inner_scripts
-from bridle.permissions.shell.simple import Places, Simple
+from bridle.permissions.shell.simple import At, Places, Simple
+from bridle.permissions.shell.taint import tainted
 from bridle.permissions.shell.tree import TOO_DEEP, TOO_MANY, parse
-from bridle.permissions.shell.walk import Walk, flat
+from bridle.permissions.shell.values import known_values
+from bridle.permissions.shell.walk import Walk
 from bridle.permissions.shell.wrappers import unwrapped
 from bridle.types.shell import Part, Reading
 
@@ -98,11 +101,13 @@ def _walk(command: str, at: Places, start: str, home: str) -> _Found:
     if tree.fault in (TOO_DEEP, TOO_MANY):
         return _Found(flat(tree), tree.fault, Scene(start, home))
     walk = Walk(tree)
-    walk.run(at)
+    walk.run(At(at))
     fault = walk.fault
     if any(_misplaced(each) for each in walk.simples):
         fault = fault or "a reserved word stands where a command is expected"
-    scene = Scene(start, home, frozenset(walk.functions), frozenset(walk.variables))
+    values = known_values(walk.simples, walk.loops, walk.functions)
+    foreign = tainted(walk.simples, walk.loops, walk.variables)
+    scene = Scene(start, home, frozenset(walk.functions), frozenset(walk.variables), foreign, values)
     return _Found(walk.simples, fault, scene, frozenset(walk.visited))
 
 

@@ -12,6 +12,14 @@ Places = frozenset[str] | None
 Kind = Literal["command", "declaration", "test", "condition", "arithmetic", "assignment", "redirection"]
 
 
+class At(Struct, frozen=True):
+    """How things stand when a command is reached."""
+
+    places: Places
+    certain: frozenset[str] = frozenset()
+    """The variables that the command line is certain to have set itself."""
+
+
 class Assignment(Struct, frozen=True):
     """`NAME=value` before a command or alone."""
 
@@ -20,6 +28,15 @@ class Assignment(Struct, frozen=True):
     raw: str
     plain: bool = True
     """Not an element or an array."""
+
+
+class Loop(Struct, frozen=True):
+    """The variable of a loop and the words that it goes through."""
+
+    name: str
+    words: tuple[Word, ...] | None
+    """None when they do not show."""
+    certain: frozenset[str]
 
 
 class Redirection(Struct, frozen=True):
@@ -42,4 +59,5 @@ class Simple(Struct, frozen=True, kw_only=True):
     assignments: tuple[Assignment, ...] = ()
     redirections: tuple[Redirection, ...] = ()
     places: Places
+    certain: frozenset[str] = frozenset()
     kind: Kind = "command"

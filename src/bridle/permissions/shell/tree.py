@@ -23,12 +23,17 @@ _COMPUTES = frozenset({"arithmetic_expansion", "compound_statement"})
 _UNSURE_IN_ARITHMETIC = re.compile(r"""['"\\`\n]|(?:^|[\s(])#""")
 _DEEPEST = 100
 _MOST_COMMANDS = 50
+_MOST_ASSIGNMENTS = 150
 TOO_DEEP = "the command is nested too deeply"
 TOO_MANY = f"the command has more than {_MOST_COMMANDS} parts"
 
 
 _PLAIN = bytes(byte if byte < 0x80 else ord("%") for byte in range(256))
 """Bytes beyond ASCII mean nothing to the shell, and some of them crash the grammar's scanner."""
+
+
+_LONE_DASH = re.compile(rb"(?<=[ \t])-(?=[ \t]*<<)")
+"""A dash alone before a here-document, which the grammar loses; only places are taken from what it sees."""
 
 
 class Tree(Struct, frozen=True):
@@ -44,7 +49,8 @@ def parse(text: str, home: str) -> Tree:
     """Parse a command line whose characters are bytes."""
     from tree_sitter import Parser
 
-    root = Parser(_language()).parse(text.encode("latin-1").translate(_PLAIN)).root_node
+    plain = _LONE_DASH.sub(b"_", text.encode("latin-1").translate(_PLAIN))
+    root = Parser(_language()).parse(plain).root_node
     ends: dict[int, int] = {}
     fault = _survey(root, text, ends)
     return Tree(root, Source(text, ends, home), fault)
@@ -70,7 +76,7 @@ def _language() -> "Language":
 def _survey(root: "Node", text: str, ends: dict[int, int]) -> str | None:
     """Note where expansions end; say what is wrong with the tree."""
     fault: str | None = None
-    covered = commands = 0
+    covered = commands = assignments = 0
     # A node, its depth, and whether its characters were already accounted for by one above it.
     waiting: list[tuple[Node, int, bool]] = [(root, 0, False)]
     while waiting:
@@ -81,6 +87,7 @@ def _survey(root: "Node", text: str, ends: dict[int, int]) -> str | None:
         elif (node.is_error and not _opens_both_ways(node)) or node.is_missing:
             fault = fault or "the command does not parse"
         commands += kind == "command"
+        assignments += kind == "variable_assignment"
         if kind in _EXPANSIONS:
             ends[_first_visible(text, start)] = end
         elif kind == "comment" and not _is_comment(text, start, end):
@@ -98,7 +105,8 @@ def _survey(root: "Node", text: str, ends: dict[int, int]) -> str | None:
         waiting.extend((child, depth + 1, inside) for child in reversed(children))
     if not _GAP.fullmatch(text, covered):
         fault = fault or "the end of the command belongs to nothing"
-    return TOO_MANY if commands > _MOST_COMMANDS and fault != TOO_DEEP else fault
+    many = commands > _MOST_COMMANDS or assignments > _MOST_ASSIGNMENTS
+    return TOO_MANY if many and fault != TOO_DEEP else fault
 
 
 def _is_descriptor(text: str, start: int, end: int) -> bool:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from bridle.permissions.shell.directories import follow, join
+from bridle.permissions.shell.directories import Outcome, follow, join
+from bridle.permissions.shell.flat import TAKES_REDIRECTS, squeezed
 from bridle.permissions.shell.pieces import REDIRECTS, Gathering, Pieces
-from bridle.permissions.shell.simple import Assignment, Kind, Places, Simple
+from bridle.permissions.shell.simple import Assignment, At, Kind, Loop, Simple
 from bridle.permissions.shell.tree import Tree, descendants, parse
+from bridle.permissions.shell.values import begun
 from bridle.permissions.shell.variables import may_be_set
 from bridle.permissions.shell.words import Word, is_inert
 
@@ -24,7 +24,6 @@ _SIMPLE: dict[str, Kind] = {
     "variable_assignment": "assignment",
     "variable_assignments": "assignment",
 }
-_TAKES_REDIRECTS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 _EXPRESSIONS = frozenset({"test_command", "variable_assignment"})
 _BODIES = frozenset({"do_group", "compound_statement"})
 _CLAUSES = frozenset({"elif_clause", "else_clause"})
@@ -32,17 +31,7 @@ _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _UNSEEN = re.compile(r"\$\(|`|[<>]\(|\$\[")
 _CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|popd|eval|source)\b|(?:^|[\s;&|({])\.\s")
 _DEEPEST_BACKQUOTES = 8
-
-
-class Outcome(Struct, frozen=True):
-    """Where the shell may be afterwards: when it went well and when it did not."""
-
-    well: Places
-    ill: Places
-
-    @property
-    def either(self) -> Places:
-        return join(self.well, self.ill)
+_NOWHERE = At(None)
 
 
 class Walk:
@@ -59,27 +48,29 @@ class Walk:
         self.functions: set[str] = set()
         self.variables: set[str] = set()
         """Names that the command line sets itself."""
+        self.loops: list[Loop] = []
         self.visited: set[str] = set()
         """Directories that it leads to."""
-        self._waiting: list[tuple[str, Places]] = []
+        self._waiting: list[tuple[str, At]] = []
         """What stands between backquotes and where it runs; read afterwards, so depth does not add up."""
 
     @property
     def fault(self) -> str | None:
         return self.gathering.fault
 
-    def run(self, at: Places) -> None:
+    def run(self, at: At) -> None:
         """Visit the whole command line."""
         self.sequence(self.root.children, at)
         for text, place in self._waiting:
             walk = Walk(parse(text, self.source.home), depth=self.depth + 1)
             walk.functions, walk.variables, walk.visited = self.functions, self.variables, self.visited
+            walk.loops = self.loops
             walk.run(place)
             self.simples += walk.simples
             if walk.fault:
                 self.gathering.doubt(walk.fault)
 
-    def sequence(self, nodes: Iterable["Node"], at: Places) -> Outcome:
+    def sequence(self, nodes: Iterable["Node"], at: At) -> Outcome:
         """Visit statements that run one after the other."""
         outcome = Outcome(at, at)
         listed = list(nodes)
@@ -92,7 +83,7 @@ class Walk:
                 outcome = Outcome(here, here)
         return outcome
 
-    def visit(self, node: "Node", at: Places) -> Outcome:
+    def visit(self, node: "Node", at: At) -> Outcome:
         """Visit one statement."""
         if node.type in _SIMPLE:
             return self._simple(node, (), at)
@@ -125,9 +116,9 @@ class Walk:
                 return self._function(node, at)
             case _:
                 self.gathering.doubt("the command has a form that is not known")
-                return self.sequence(node.children, None)
+                return self.sequence(node.children, _NOWHERE)
 
-    def _list(self, node: "Node", at: Places) -> Outcome:
+    def _list(self, node: "Node", at: At) -> Outcome:
         # Lists lean to the left, as deep as they are long.
         chain: list[tuple[str, Node]] = []
         current = node
@@ -146,44 +137,63 @@ class Walk:
                 outcome = self.visit(right, outcome.either)
         return outcome
 
-    def _if(self, node: "Node", at: Places) -> Outcome:
+    def _if(self, node: "Node", at: At) -> Outcome:
         condition = self.sequence(_between(node, ("if", "elif"), "then"), at)
         body = [child for child in _after(node, "then") if child.type not in _CLAUSES]
-        places = join(self.sequence(body, condition.well).either, condition.ill)
-        for clause in (child for child in node.children if child.type in _CLAUSES):
-            places = join(places, self.visit(clause, condition.ill).either)
-        return Outcome(places, places)
+        after = self.sequence(body, condition.well).either
+        clauses = [child for child in node.children if child.type in _CLAUSES]
+        if not any(clause.type == "else_clause" for clause in clauses):
+            after = join(after, condition.ill)
+        for clause in clauses:
+            after = join(after, self.visit(clause, condition.ill).either)
+        return Outcome(after, after)
 
-    def _loop(self, node: "Node", at: Places) -> Outcome:
+    def _loop(self, node: "Node", at: At) -> Outcome:
         if _CHANGES_DIRECTORY.search(self.text, node.start_byte, node.end_byte):
-            at = None
+            at = At(None, at.certain)
+        inside = after = at
         if node.type == "while_statement":
-            self.sequence(_between(node, ("while", "until"), "do_group"), at)
+            condition = self.sequence(_between(node, ("while", "until"), "do_group"), at)
+            inside = after = At(at.places, condition.either.certain)
         elif node.type == "for_statement":
-            self._variable(node, at)
-            for value in node.children_by_field_name("value"):
-                self._value(value, at)
+            words = [self._value(value, at) for value in node.children_by_field_name("value")]
+            inside = self._variable(node, words, at)
+            after = inside if any(word.doubt is None for word in words) else at
         else:
             closing = next((child for child in node.children if child.type == "))"), node)
-            self._arithmetic(node, node.children[0].end_byte, closing.end_byte, at)
+            head = self._arithmetic(node, node.children[0].end_byte, closing.end_byte, at)
+            inside = after = head.well
         for child in node.children:
             if child.type in _BODIES:
-                self.visit(child, at)
-        return Outcome(at, at)
+                self.visit(child, inside)
+        return Outcome(after, after)
 
-    def _variable(self, node: "Node", at: Places) -> None:
+    def _variable(self, node: "Node", words: list[Word], at: At) -> At:
         """A loop sets its variable, which may be one that matters."""
         variable = node.child_by_field_name("variable")
-        if variable is not None:
-            name = self.source.written(variable.start_byte, variable.end_byte)
-            self.variables.add(name)
-            if not may_be_set(name):
-                setting = Assignment(name, Word(name, name, "a loop"), name, plain=False)
-                self._emit(Simple(text=f"for {name}", assignments=(setting,), places=at, kind="assignment"))
+        if variable is None:
+            return at
+        name = self.source.written(variable.start_byte, variable.end_byte)
+        self.variables.add(name)
+        # `select` may set it to nothing, and a loop without a list goes through what the shell was given.
+        shown = words and node.children[0].type == "for"
+        self.loops.append(Loop(name, tuple(words) if shown else None, at.certain))
+        if not may_be_set(name):
+            setting = Assignment(name, Word(name, name, "a loop"), name, plain=False)
+            self._emit(
+                Simple(
+                    text=f"for {name}",
+                    assignments=(setting,),
+                    places=at.places,
+                    certain=at.certain,
+                    kind="assignment",
+                )
+            )
+        return At(at.places, at.certain | {name})
 
-    def _case(self, node: "Node", at: Places) -> Outcome:
+    def _case(self, node: "Node", at: At) -> Outcome:
         if _CHANGES_DIRECTORY.search(self.text, node.start_byte, node.end_byte):
-            at = None
+            at = At(None, at.certain)
         for value in node.children_by_field_name("value"):
             self._value(value, at)
         for item in (child for child in node.children if child.type == "case_item"):
@@ -192,32 +202,34 @@ class Walk:
             self.sequence(_after(item, ")"), at)
         return Outcome(at, at)
 
-    def _value(self, node: "Node", at: Places) -> None:
+    def _value(self, node: "Node", at: At) -> Word:
         """A word that a loop or a choice is about."""
         word = self.gathering.word(node)
         self._inside(node, at)
         if not word.inert:
-            self._emit(Simple(text=_squeezed(word.raw), places=at, kind="arithmetic"))
+            self._compute(squeezed(word.raw), at)
+        return word
 
-    def _function(self, node: "Node", at: Places) -> Outcome:
+    def _function(self, node: "Node", at: At) -> Outcome:
         name = node.child_by_field_name("name")
         if name is not None:
             self.functions.add(self.gathering.word(name).value)
         for child in node.children:
             if child.type in REDIRECTS:
-                self._alone([child], None, compound=True)
+                self._alone([child], _NOWHERE, compound=True)
             elif child.is_named and child != name:
-                self.visit(child, None)
+                self.visit(child, _NOWHERE)
         return Outcome(at, at)
 
-    def _arithmetic(self, node: "Node", start: int, end: int, at: Places) -> Outcome:
+    def _arithmetic(self, node: "Node", start: int, end: int, at: At) -> Outcome:
         for child in node.children:
             if child.type not in _BODIES:
                 self._unverified(child, at)
-        self._emit(Simple(text=_squeezed(self.source.written(start, end)), places=at, kind="arithmetic"))
+        simple = self._compute(squeezed(self.source.written(start, end)), at)
+        at = At(at.places, at.certain | begun(simple))
         return Outcome(at, at)
 
-    def _redirected(self, node: "Node", at: Places) -> Outcome:
+    def _redirected(self, node: "Node", at: At) -> Outcome:
         redirects = [child for child in node.children if child.type in REDIRECTS]
         body = node.child_by_field_name("body")
         negated = False
@@ -225,7 +237,7 @@ class Walk:
             body, negated = body.children[-1], not negated
         if body is None:
             outcome = self._alone(redirects, at, compound=False)
-        elif body.type in _TAKES_REDIRECTS:
+        elif body.type in TAKES_REDIRECTS:
             outcome = self._simple(body, redirects, at)
         else:
             outcome = self.visit(body, at)
@@ -236,7 +248,7 @@ class Walk:
                 outcome = self._continuation(redirect, outcome, at)
         return outcome
 
-    def _continuation(self, redirect: "Node", outcome: Outcome, at: Places) -> Outcome:
+    def _continuation(self, redirect: "Node", outcome: Outcome, at: At) -> Outcome:
         """What stands on the line behind `<<END`: the grammar hangs it below the here-document."""
         for child in redirect.children:
             if child.type == "pipeline":
@@ -249,7 +261,7 @@ class Walk:
         either = join(outcome.either, after.either)
         return Outcome(either, either)
 
-    def _simple(self, node: "Node", redirects: Iterable["Node"], at: Places) -> Outcome:
+    def _simple(self, node: "Node", redirects: Iterable["Node"], at: At) -> Outcome:
         kind = _SIMPLE[node.type]
         if node.type in _EXPRESSIONS:
             pieces = self.gathering.gather(None, redirects)
@@ -269,19 +281,20 @@ class Walk:
         written = [(node.start_byte, node.end_byte), *_outside(node, pieces.behind)]
         simple = self._emit(
             Simple(
-                text=_squeezed(" ".join(self.source.written(start, end) for start, end in written)),
+                text=squeezed(" ".join(self.source.written(start, end) for start, end in written)),
                 words=tuple(pieces.words),
                 assignments=tuple(pieces.assignments),
                 redirections=tuple(pieces.redirections),
-                places=at,
+                places=at.places,
+                certain=at.certain,
                 kind="redirection" if kind == "command" and not pieces.words else kind,
             )
         )
         well, ill = follow(simple, at, self.source.home, self.functions)
-        self.visited |= well or frozenset()
+        self.visited |= well.places or frozenset()
         return Outcome(well, ill)
 
-    def _alone(self, redirects: Iterable["Node"], at: Places, *, compound: bool) -> Outcome:
+    def _alone(self, redirects: Iterable["Node"], at: At, *, compound: bool) -> Outcome:
         """Redirections of a compound command, or of nothing."""
         pieces = self.gathering.gather(None, redirects)
         if compound and pieces.words:
@@ -289,29 +302,30 @@ class Walk:
         self._substitutions(pieces, at)
         self._emit(
             Simple(
-                text=_squeezed(" ".join(self.source.written(start, end) for start, end in pieces.behind)),
+                text=squeezed(" ".join(self.source.written(start, end) for start, end in pieces.behind)),
                 words=tuple(pieces.words),
                 redirections=tuple(pieces.redirections),
-                places=at,
+                places=at.places,
+                certain=at.certain,
                 kind="command" if pieces.words else "redirection",
             )
         )
         return Outcome(at, at)
 
-    def _substitutions(self, pieces: Pieces, at: Places) -> None:
+    def _substitutions(self, pieces: Pieces, at: At) -> None:
         for inner in pieces.inner:
             if isinstance(inner, int):
                 self._backquoted(inner, at)
             else:
                 self._inside(inner, at)
 
-    def _unverified(self, node: "Node", at: Places) -> None:
+    def _unverified(self, node: "Node", at: At) -> None:
         """Visit the substitutions of text that is not read word by word: the grammar must know them all."""
         self._inside(node, at)
         for child in descendants(node):
             written = self.source.written(child.start_byte, child.end_byte).strip()
             if child.type in ("expansion", "arithmetic_expansion") and not is_inert(written):
-                self._emit(Simple(text=written, places=at, kind="arithmetic"))
+                self._compute(written, at)
         position = node.start_byte
         while found := _UNSEEN.search(self.text, position, node.end_byte):
             position = self.source.ends.get(found.start(), -1)
@@ -319,7 +333,7 @@ class Walk:
                 self.gathering.doubt("a substitution cannot be followed")
                 return
 
-    def _inside(self, node: "Node", at: Places) -> None:
+    def _inside(self, node: "Node", at: At) -> None:
         """Visit the substitutions below a node, which run in shells of their own."""
         waiting = [node]
         while waiting:
@@ -332,7 +346,7 @@ class Walk:
             else:
                 self.sequence(current.children, at)
 
-    def _backquoted(self, start: int, at: Places) -> int:
+    def _backquoted(self, start: int, at: At) -> int:
         """Keep what stands between backquotes, to be read as a command line; returns the place behind."""
         end = start + 1
         while end < len(self.text) and self.text[end] != "`":
@@ -343,6 +357,9 @@ class Walk:
         self._waiting.append((re.sub(r"\\([\\`$])", r"\1", self.text[start + 1 : end]), at))
         return end + 1
 
+    def _compute(self, text: str, at: At) -> Simple:
+        return self._emit(Simple(text=text, places=at.places, certain=at.certain, kind="arithmetic"))
+
     def _emit(self, simple: Simple) -> Simple:
         if simple.text:
             self.simples.append(simple)
@@ -350,24 +367,6 @@ class Walk:
         if simple.words and simple.words[0].value == "read":
             self.variables.update(word.value for word in simple.words[1:])
         return simple
-
-
-def flat(tree: Tree) -> list[Simple]:
-    """Every simple command of a tree too large to follow, in no known directory."""
-    gathering = Gathering(tree.source)
-    simples: dict[str, Simple] = {}
-    for node in descendants(tree.root):
-        if node.type in _TAKES_REDIRECTS:
-            text = _squeezed(tree.source.written(node.start_byte, node.end_byte))
-            if text not in simples:
-                words = [gathering.word(child) for child in node.children if child.is_named]
-                kind = "command" if words else "redirection"
-                simples[text] = Simple(text=text, words=tuple(words), places=None, kind=kind)
-    return list(simples.values())
-
-
-def _squeezed(text: str) -> str:
-    return re.sub(r"(?:[ \t]|\\\n)+", " ", text).strip(" \t\n")
 
 
 def _outside(node: "Node", spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -15,8 +15,9 @@ _SUBSTITUTION = re.compile(r"\$\(|`|[<>]\(|\$\[")
 _IN_QUOTES = re.compile(r"""[^"\\$`]+""")
 _NUMBERS_ONLY = re.compile(r"\$(?:\(\(|\[)[\d\s+*/%()<>=!&|^~?:-]*(?:\)\)|\])")
 _NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)", re.ASCII)
+_MOST_PIECES = 40
 _NUMERIC = frozenset({"$?", "$#", "$$"})
-_QUOTED = "\0"
+QUOTED = "\0"
 _EXPANDED = "\1"
 _ANSI = {
     "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
@@ -29,6 +30,16 @@ _ANSI_ESCAPE = re.compile(
 
 class Disagreement(ValueError):
     """The grammar and the words do not agree on where something ends."""
+
+
+class Piece(Struct, frozen=True):
+    """A stretch of a word: as it stands, or to be filled in from variables."""
+
+    text: str
+    skeleton: str
+    """The same with everything that has no special meaning made unreadable."""
+    expanded: bool = False
+    quoted: bool = True
 
 
 class Word(Struct, frozen=True):
@@ -51,6 +62,14 @@ class Word(Struct, frozen=True):
     """The variables it shows."""
     stream: bool = False
     """It is the output or input of another command, `<(…)` or `>(…)`."""
+    pieces: tuple[Piece, ...] = ()
+    """What it is put together from, where variables are to be filled in."""
+    pattern: str | None = None
+    """As a file name, what it may be: a number in it stands for any."""
+    single: bool = False
+    """It is one of the names that its pattern stands for."""
+    tame: bool = False
+    """Its variables hold nothing but numbers and object names of git."""
 
     @property
     def literal(self) -> bool:
@@ -100,7 +119,22 @@ def read_value(source: Source, start: int, end: int) -> Word:
     if scan.at != end:
         raise Disagreement("a value does not end where it seems to")
     word = scan.word(start)
-    return Word(word.raw, word.value, word.doubt, None, False, word.inert, word.dashless, word.names)
+    pieces = tuple(Piece(each.text, QUOTED * len(each.text), each.expanded) for each in word.pieces)
+    return Word(
+        word.raw, word.value, word.doubt, None, False, word.inert, word.dashless, word.names, pieces=pieces
+    )
+
+
+def put_together(raw: str, value: str, skeleton: str) -> Word:
+    """The word that a value comes to of which the skeleton shows what is special."""
+    special = _first_special(skeleton)
+    dashless = skeleton[:1] not in ("", "*", "?", "[") and not value.startswith("-")
+    return Word(raw, value, None, None if special is None else value[:special], dashless=dashless)
+
+
+def has_quoted_special(value: str, skeleton: str) -> bool:
+    """Whether a character would be special in a pattern if it did not stand in quotes."""
+    return any(letter in "*?[" and mark != letter for letter, mark in zip(value, skeleton, strict=True))
 
 
 def is_inert(expansion: str) -> bool:
@@ -131,6 +165,8 @@ class _Scan:
         self.hollow = False
         self.numeric = False
         self.names: list[str] = []
+        self.expanded: dict[int, bool] = {}
+        """Which of the values are expansions, and whether they stand in quotes."""
 
     def run(self, limit: int) -> None:
         text = self.text
@@ -167,12 +203,12 @@ class _Scan:
     def _escape(self) -> None:
         following = self.text[self.at + 1 : self.at + 2]
         if following != "\n":
-            self._add(following or "\\", _QUOTED)
+            self._add(following or "\\", QUOTED)
         self.at = min(self.at + 2, len(self.text))
 
     def _quote(self, end: int) -> None:
         content = self.text[self.at + 1 : end]
-        self._add(content, _QUOTED * len(content))
+        self._add(content, QUOTED * len(content))
         self.hollow = self.hollow or not content
         self.at = end + 1
 
@@ -188,12 +224,12 @@ class _Scan:
                 following = text[self.at + 1 : self.at + 2]
                 kept = following if following in ('"', "\\", "$", "`") else f"\\{following}"
                 if following != "\n":
-                    self._add(kept, _QUOTED * len(kept))
+                    self._add(kept, QUOTED * len(kept))
                 self.at += 2
             elif letter in "$`":
                 self._expansion(quoted=True)
             elif found := _IN_QUOTES.match(text, self.at):
-                self._add(found[0], _QUOTED * len(found[0]))
+                self._add(found[0], QUOTED * len(found[0]))
                 self.at = found.end()
         raise Disagreement("a quotation mark is not closed")
 
@@ -206,7 +242,7 @@ class _Scan:
         content, nul, _ = _ANSI_ESCAPE.sub(_unescape, self.text[self.at + 2 : end]).partition("\0")
         if nul:
             self.doubt = self.doubt or "a character without a meaning"
-        self._add(content, _QUOTED * len(content))
+        self._add(content, QUOTED * len(content))
         self.at = end + 1
 
     def _expansion(self, *, quoted: bool) -> None:
@@ -215,7 +251,7 @@ class _Scan:
             end, what, inert = found.end(), "a variable", True
             self.numeric = self.numeric or (not any(self.value[:1]) and found[0] in _NUMERIC)
         elif text[start] == "$" and text[start + 1 : start + 2] not in ("(", "{", "["):
-            self._add("$", _QUOTED)
+            self._add("$", QUOTED)
             self.at += 1
             return
         else:
@@ -223,6 +259,7 @@ class _Scan:
             if end <= start:
                 raise Disagreement("an expansion cannot be followed")
             what, inert = self._inner(start, end)
+        self.expanded[len(self.value)] = quoted
         self._add(text[start:end], _EXPANDED * (end - start))
         self.doubt = self.doubt or what
         written = text[start:end]
@@ -259,10 +296,13 @@ class _Scan:
     def word(self, start: int) -> Word:
         value, skeleton = "".join(self.value), "".join(self.skeleton)
         doubt, glob = self.doubt, None
+        splits = self.splits
         if _has_braces(skeleton):
-            doubt = doubt or "braces"
+            doubt, splits = doubt or "braces", True
         if (special := _first_special(skeleton)) is not None:
             glob = value[:special]
+            if has_quoted_special(value, skeleton):
+                doubt = doubt or "a pattern that is quoted in part"
         if skeleton.startswith("~"):
             known = (skeleton == "~" or skeleton.startswith("~/")) and not self.hollow
             if not known or not self.source.home:
@@ -275,11 +315,24 @@ class _Scan:
             readable(value),
             doubt,
             None if glob is None else readable(glob),
-            self.splits,
+            splits,
             self.inert,
-            not self.splits and self._certain_start(value, skeleton),
+            not splits and self._certain_start(value, skeleton),
             tuple(self.names),
             skeleton.startswith(_EXPANDED) and self._is_stream(start),
+            self._pieces(start, value, skeleton) if self.expanded else (),
+        )
+
+    def _pieces(self, start: int, value: str, skeleton: str) -> tuple[Piece, ...]:
+        if len(self.value) > _MOST_PIECES or not value.isascii():
+            return ()
+        if skeleton.startswith("~") or _has_braces(skeleton):
+            return ()
+        if '$"' in self.text[start : self.at]:
+            return ()
+        return tuple(
+            Piece(value, skeleton, index in self.expanded, self.expanded.get(index, True))
+            for index, (value, skeleton) in enumerate(zip(self.value, self.skeleton, strict=True))
         )
 
     def _is_stream(self, start: int) -> bool:

@@ -167,6 +167,8 @@ def hides_name(words: tuple[Word, ...]) -> bool:
     """Whether a transparent wrapper is followed by something that bash fills in where a name could stand."""
     if not words or words[0].value not in TRANSPARENT:
         return False
+    if words[0].value == "command" and len(words) > 1 and words[1].raw in ("-v", "-V"):
+        return False
     first = next((word for word in words[1:] if not word.literal or not word.value.startswith("-")), None)
     return first is not None and not first.literal
 

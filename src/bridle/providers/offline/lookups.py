@@ -19,6 +19,8 @@ _MOST_LISTED = 25
 _FULL_LISTING = 100
 _MOST_LINES = 40
 _LONGEST_LINE = 120
+_NOT_PROGRAMS = r"(?:the|a|an|all|any|every|it|this|that|these|my|your|our|some|another)\b"
+"""Words that show a sentence where a bare command could stand."""
 
 
 def lookup(conversation: Conversation) -> Procedure | None:
@@ -28,8 +30,14 @@ def lookup(conversation: Conversation) -> Procedure | None:
 
 
 def run_command(conversation: Conversation) -> Procedure | None:
-    found = re.match(r"(?:please )?(?:run|execute)\b[^`]*`([^`\n]+)`", conversation.prompt, re.IGNORECASE)
-    return _run(conversation, found[1]) if found else None
+    prompt = conversation.prompt.strip()
+    found = re.match(r"(?:please )?(?:run|execute)\b[^`]*`([^`\n]+)`", prompt, re.IGNORECASE)
+    found = found or re.fullmatch(
+        rf"(?:please )?(?:run|execute) ((?!{_NOT_PROGRAMS})[\w./-]+( [^`\n]+)?)", prompt
+    )
+    if found is None or ("`" not in prompt and re.search(r" (and|then|to|so|for) ", prompt)):
+        return None
+    return _run(conversation, found[1])
 
 
 def count_lines(conversation: Conversation) -> Procedure | None:

@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from bridle.frontends.tui.dialogs.menu import Choice, Menu
 from bridle.frontends.tui.dialogs.panel import Body, Panel
+from bridle.frontends.tui.key_names import REFUSE, Hint, sentences
+from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.view import Closed, Frame
 
@@ -32,7 +34,7 @@ class Confirm:
         cancel: str,
         color: str = "permission",
         start: int = 0,
-        hint: str = "esc to leave it",
+        hint: str = "to leave it",
     ) -> None:
         self.panel = Panel(title, body, Menu(choices), color=color)
         self.panel.menu.at = start
@@ -43,8 +45,9 @@ class Confirm:
     def contexts(self) -> tuple[str, ...]:
         return () if self.panel.menu.is_typing else ("Confirmation",)
 
-    def render(self, width: int, height: int, /) -> Frame:
-        return self.panel.render(width, height, ("enter to choose", self._hint))
+    def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
+        hints: list[Hint] = [("enter", "to choose"), (REFUSE, self._hint)]
+        return self.panel.render(width, height, sentences(hints, keys, self.contexts))
 
     def press(self, key: Key, action: str | None, /) -> Closed[Picked] | None:
         if self.panel.scroll(key):

@@ -39,7 +39,7 @@ def trust_folder(root: str, brought: Sequence[Brought]) -> Confirm:
         Choice(value="trust", label="Yes, I trust this folder"),
         Choice(value="leave", label="No, leave"),
     )
-    return Confirm("Do you trust this folder?", body, choices, cancel="leave", start=1, hint="esc to leave")
+    return Confirm("Do you trust this folder?", body, choices, cancel="leave", start=1, hint="to leave")
 
 
 def bypass_warning() -> Confirm:
@@ -53,9 +53,7 @@ def bypass_warning() -> Confirm:
         return paragraph(said, width)
 
     choices = (Choice(value="leave", label="No, leave"), Choice(value="accept", label="Yes, I answer for it"))
-    return Confirm(
-        "Bypass all permissions?", body, choices, cancel="leave", color="error", hint="esc to leave"
-    )
+    return Confirm("Bypass all permissions?", body, choices, cancel="leave", color="error", hint="to leave")
 
 
 def approve_server(name: str, definition: Mapping[str, Any], *, changed: bool) -> Confirm:
@@ -87,7 +85,7 @@ def reach_host(question: NetworkQuestion) -> Confirm:
         Choice(value="always", label="Yes, always in this project"),
         Choice(value="no", label="No", field="and say why"),
     )
-    return Confirm(f"Reach {one_line(question.host)}?", body, choices, cancel="no", hint="esc for no")
+    return Confirm(f"Reach {one_line(question.host)}?", body, choices, cancel="no", hint="for no")
 
 
 def cost_reached(usd: float) -> Confirm:
@@ -98,7 +96,7 @@ def cost_reached(usd: float) -> Confirm:
         return paragraph(said, width)
 
     choices = (Choice(value="on", label="Go on"), Choice(value="stop", label="Stop here"))
-    return Confirm("A note on cost", body, choices, cancel="on", color="warning", hint="esc to go on")
+    return Confirm("A note on cost", body, choices, cancel="on", color="warning", hint="to go on")
 
 
 def import_outside(files: Sequence[str], cwd: str) -> Confirm:
@@ -123,7 +121,7 @@ def leave_running(tasks: Sequence[Task]) -> Confirm:
         return [*rows, *(row for name in named for row in paragraph(f"• {name}", width, _BOLD))]
 
     choices = (Choice(value="stay", label="Stay"), Choice(value="leave", label="Stop it and leave"))
-    return Confirm("Leave?", body, choices, cancel="stay", color="warning", hint="esc to stay")
+    return Confirm("Leave?", body, choices, cancel="stay", color="warning", hint="to stay")
 
 
 def where_to_remember(note: str, files: Sequence[tuple[str, str]]) -> Confirm:

@@ -6,8 +6,10 @@ from typing import Any
 from bridle.frontends.tui import cells
 from bridle.frontends.tui.dialogs.confirm import Confirm
 from bridle.frontends.tui.dialogs.menu import Choice
+from bridle.frontends.tui.dialogs.panel import heading
 from bridle.frontends.tui.editor import Editor
 from bridle.frontends.tui.editor_view import Look, render
+from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.region import Cursor
 from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, style, wrap
@@ -87,9 +89,10 @@ class FormDialog:
     def contexts(self) -> tuple[str, ...]:
         return ()
 
-    def render(self, width: int, height: int, /) -> Frame:
+    def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
+        del keys  # A form is typed in, where keys have their first meaning.
         del height
-        rows = _heading(self._question, width)
+        rows = [*heading(f"{self._question.server} asks", width), *_message(self._question, width)]
         cursor: Cursor | None = None
         for index, field in enumerate(self._fields):
             is_current = index == self._at
@@ -175,7 +178,7 @@ def open_page(question: ElicitationQuestion) -> Confirm:
 
     def body(width: int) -> list[Line]:
         address = paragraph(reveal(question.url or ""), width, style("link", underline=True))
-        return [*_heading(question, width), (), *address]
+        return [*_message(question, width), *address]
 
     choices = (
         Choice(value="accept", label="Open it in the browser"),
@@ -186,13 +189,8 @@ def open_page(question: ElicitationQuestion) -> Confirm:
     )
 
 
-def _heading(question: ElicitationQuestion, width: int) -> list[Line]:
-    who = f"The server {one_line(question.server)} asks:"
-    return [
-        *paragraph(who, width, style("permission", bold=True)),
-        *paragraph(question.message[:4_000], width),
-        (),
-    ]
+def _message(question: ElicitationQuestion, width: int) -> list[Line]:
+    return [*paragraph(question.message[:4_000], width), ()]
 
 
 def _shown(field: Field, width: int, *, is_current: bool) -> tuple[list[Line], Cursor | None]:

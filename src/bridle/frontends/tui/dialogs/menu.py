@@ -76,7 +76,7 @@ class Menu:
             self._fields[self.at].press(key)
         elif key.name.isdecimal() and key.text:
             return self._pick_number(int(key.name))
-        elif self.several and name == "space":
+        elif self.several and (name == "space" or action == "confirm:toggle"):
             self._tick()
         return None
 
@@ -106,7 +106,7 @@ class Menu:
                 if is_current:
                     cursor = (len(rows) + place[0], margin + place[1])
             else:
-                note: Line = (Span(f" {one_line(choice.note)}", MUTED),) if choice.note else ()
+                note: Line = (Span(f" · {one_line(choice.note)}", MUTED),) if choice.note else ()
                 block = wrap((*label, *note), max(width - margin, 1))
             rows += [(*(lead if at == 0 else (Span(" " * margin),)), *row) for at, row in enumerate(block)]
         return [cells.cut(row, width) for row in rows], cursor

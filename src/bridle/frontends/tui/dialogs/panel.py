@@ -5,13 +5,17 @@ from collections.abc import Callable, Sequence
 from bridle.frontends.tui import cells
 from bridle.frontends.tui.dialogs.menu import Menu
 from bridle.frontends.tui.keys import Key
-from bridle.frontends.tui.render.layout import MUTED, one_line, style, wrap
+from bridle.frontends.tui.region import Cursor
+from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, style, wrap
 from bridle.frontends.tui.text import Line, Span
 from bridle.frontends.tui.view import Frame
 
 _LEAST_BODY = 3
 _LEFT_ABOVE = 4
 """Rows of the window that stay with what goes on."""
+_TALL = 30
+"""Windows with fewer rows are left to the question."""
+_MARK = "❯"
 _SCROLLS = {"pageup": -1, "pagedown": 1, "shift+up": -1, "shift+down": 1}
 
 Body = Callable[[int], Sequence[Line]]
@@ -42,23 +46,20 @@ class Panel:
         self._first = max(self._first + by * max(self._page - 1, 1), 0)
         return True
 
-    def render(self, width: int, height: int, hints: Sequence[str]) -> Frame:
-        """The rows of the question."""
+    def render(self, width: int, height: int, hints: Sequence[str], notes: Sequence[Line] = ()) -> Frame:
+        """The rows of the question; notes belong to the current choice and are never scrolled away."""
         menu, cursor = self.menu.render(width, dim=not self.armed)
-        foot = self._foot(width, hints)
-        spare = height - 2 - len(menu) - len(foot)
-        body = self._window(
-            list(self.body(width)), max(spare - _LEFT_ABOVE, min(spare, _LEAST_BODY), 1), width
-        )
-        above = [self._rule(width), *body, ()]
+        foot = [*notes, *self._foot(width, hints)]
+        title = heading(self.title, width, self.color)
+        spare = height - 1 - len(title) - len(menu) - len(foot)
+        left = _LEFT_ABOVE if height >= _TALL else 0
+        body = self._window(list(self.body(width)), max(spare - left, min(spare, _LEAST_BODY), 1), width)
+        above = [*title, *body, ()]
         place = None if cursor is None or not self.armed else (cursor[0] + len(above), cursor[1])
-        return Frame([*above, *menu, *foot], place)
-
-    def _rule(self, width: int) -> Line:
-        title = cells.truncate_text(f" {one_line(self.title)} ", max(width - 2, 1))
-        look = style(self.color)
-        rest = max(width - 1 - cells.width(title), 0)
-        return (Span("─", look), Span(title, style(self.color, bold=True)), Span("─" * rest, look))
+        rows = [*above, *menu, *foot]
+        if len(rows) <= height:
+            return Frame(rows, place)
+        return _around(rows, place, height, current=len(above) + _current_row(menu))
 
     def _window(self, body: list[Line], room: int, width: int) -> list[Line]:
         if len(body) <= room:
@@ -67,9 +68,39 @@ class Panel:
         self._page = max(room - 1, 1)
         self._first = min(self._first, len(body) - self._page)
         last = self._first + self._page
-        where = f"lines {self._first + 1}–{last} of {len(body)} · pgup pgdn to see the rest"
+        where = f"lines {self._first + 1}–{last} of {len(body)} · pgup pgdn for more"
         return [*body[self._first : last], cells.truncate((Span(where, style("warning")),), width)]
 
     def _foot(self, width: int, hints: Sequence[str]) -> list[Line]:
-        text = " · ".join(hints) if self.armed else "one moment…"
-        return [(), *wrap((Span(text, MUTED),), max(width, 1))]
+        return [(), *_packed(hints if self.armed else ("one moment…",), width)]
+
+
+def _current_row(menu: Sequence[Line]) -> int:
+    return next((at for at, row in enumerate(menu) if row and row[0].text.startswith(_MARK)), 0)
+
+
+def _around(rows: Sequence[Line], place: Cursor | None, height: int, *, current: int) -> Frame:
+    """The rows around the current choice, in a window that is too low for all of them."""
+    first = max(min(current - height // 2, len(rows) - height), 0)
+    shown = None if place is None else (place[0] - first, place[1])
+    return Frame(rows[first : first + height], shown)
+
+
+def _packed(hints: Sequence[str], width: int) -> list[Line]:
+    """Hints on as few rows as hold them; none is torn apart unless it is longer than a row."""
+    rows: list[str] = []
+    for hint in hints:
+        if rows and cells.width(f"{rows[-1]} · {hint}") <= width:
+            rows[-1] += f" · {hint}"
+        else:
+            rows.append(hint)
+    return [piece for text in rows for piece in wrap((Span(text, MUTED),), max(width, 1))]
+
+
+def heading(title: str, width: int, color: str = "permission") -> list[Line]:
+    """How a question begins: a line with the title in it, or below it where it would be cut."""
+    look, shown = style(color), f" {one_line(title)} "
+    rest = width - 1 - cells.width(shown)
+    if rest >= 1:
+        return [(Span("─", look), Span(shown, style(color, bold=True)), Span("─" * rest, look))]
+    return [(Span("─" * width, look),), *paragraph(title, width, style(color, bold=True))]

@@ -8,6 +8,8 @@ from msgspec import Struct
 from bridle.frontends.tui.dialogs.menu import Choice, Menu
 from bridle.frontends.tui.dialogs.panel import Panel
 from bridle.frontends.tui.dialogs.subject import Subject
+from bridle.frontends.tui.key_names import EDIT, EXPLAIN, REFUSE, Bound, Hint, sentences
+from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.render.layout import MUTED, count, one_line, paragraph, style
 from bridle.frontends.tui.sanitize import reveal
@@ -29,6 +31,7 @@ _PLACES: Mapping[Destination, str] = {
     "session": "in this session",
 }
 _DESTINATIONS = tuple(_PLACES)
+_NEXT_FIELD = Bound(("confirm:nextField",), always="tab")
 
 
 class EditOutside(Struct, frozen=True):
@@ -44,11 +47,10 @@ class PermissionDialog:
     is_full = False
     refresh = None
 
-    def __init__(self, subject: Subject, *, explain_key: str = "ctrl+e", waiting: int = 0) -> None:
+    def __init__(self, subject: Subject, *, waiting: int = 0) -> None:
         """`waiting` is how many more questions there are."""
         self._subject = subject
         self._question = subject.question
-        self._explain_key = explain_key
         self._explains = self._shows_raw = False
         self._to: Destination = "localSettings"
         self._problem = ""
@@ -59,15 +61,16 @@ class PermissionDialog:
     def contexts(self) -> tuple[str, ...]:
         return () if self.panel.menu.is_typing else ("Confirmation",)
 
-    def render(self, width: int, height: int, /) -> Frame:
-        hints = [
-            "enter to choose",
-            "esc for no",
-            f"{self._explain_key} {'less' if self._explains else 'why'}",
+    def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
+        hints: list[Hint] = [
+            ("enter", "to choose"),
+            (REFUSE, "for no"),
+            (EXPLAIN, "less" if self._explains else "why"),
         ]
         if self.panel.menu.current.value == "always":
-            hints.insert(1, "tab for where it is kept")
-        return self.panel.render(width, height, hints)
+            hints.insert(1, (_NEXT_FIELD, "for where it is kept"))
+        said = sentences(hints, keys, self.contexts)
+        return self.panel.render(width, height, said, self._notes(width))
 
     def press(self, key: Key, action: str | None, /) -> Closed[Reply] | None:
         self._problem = ""
@@ -78,11 +81,11 @@ class PermissionDialog:
             return Closed(Refused(message=NO, interrupt=True))
         if action == "confirm:yes" and name != "enter":
             return self._reply(menu.choices[0], "")
-        if action == "confirm:toggleExplanation" or name == "ctrl+e":
+        if action in EXPLAIN.actions or (menu.is_typing and name == "ctrl+e"):
             self._explains = not self._explains
         elif action == "permission:toggleDebug":
             self._shows_raw = not self._shows_raw
-        elif name == "ctrl+g":
+        elif action in EDIT.actions or (menu.is_typing and name == "ctrl+g"):
             return Closed(EditOutside())
         elif name == "tab" or action == "confirm:nextField":
             self._next_place()
@@ -186,6 +189,11 @@ class PermissionDialog:
             rows += [(), *self._explanation(width)]
         else:
             rows += paragraph(f"asked because {_as_clause(self._question.reason)}", width, MUTED)
+        return rows
+
+    def _notes(self, width: int) -> list[Line]:
+        """Where a rule is kept, and what is wrong with it."""
+        rows: list[Line] = []
         if self.panel.menu.current.value == "always":
             rows += [(), *paragraph(f"kept {_PLACES[self._to]}", width, style("info"))]
         if self._problem:

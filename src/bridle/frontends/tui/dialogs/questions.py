@@ -5,6 +5,8 @@ from typing import Any
 
 from bridle.frontends.tui.dialogs.menu import Choice, Menu
 from bridle.frontends.tui.dialogs.panel import Panel
+from bridle.frontends.tui.key_names import REFUSE, Bound, Hint, sentences
+from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, prefixed, style
 from bridle.frontends.tui.text import Line, Span, Style
@@ -13,6 +15,7 @@ from bridle.types.question import ChoiceQuestion, Chosen, Refused
 
 _DECLINED = "they want to talk about it first"
 _BAR = "│ "
+_TICK = Bound(("confirm:toggle",), always="space")
 
 
 class QuestionsDialog:
@@ -43,11 +46,12 @@ class QuestionsDialog:
     def contexts(self) -> tuple[str, ...]:
         return () if self.panel.menu.is_typing else ("Confirmation",)
 
-    def render(self, width: int, height: int, /) -> Frame:
-        hints = ["space to tick" if self.panel.menu.several else "enter to choose", "esc to answer none"]
+    def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
+        choose: Hint = (_TICK, "to tick") if self.panel.menu.several else ("enter", "to choose")
+        hints: list[Hint] = [choose, (REFUSE, "to answer none")]
         if len(self._asked) > 1:
-            hints.insert(1, "← → other questions")
-        return self.panel.render(width, height, hints)
+            hints.insert(1, ("← →", "other questions"))
+        return self.panel.render(width, height, sentences(hints, keys, self.contexts))
 
     def press(self, key: Key, action: str | None, /) -> Closed[Chosen | Refused] | None:
         name, menu = str(key), self.panel.menu

@@ -61,7 +61,8 @@ class Subject(Struct, frozen=True):
             case "Edit" | "Write" | "MultiEdit":
                 return self._change(width)
             case "NotebookEdit":
-                return [*self._path(width), (), *_code(str(given.get("new_source", "")), width)]
+                deed = paragraph(_cell_deed(given), width, style("warning"))
+                return [*self._path(width), *deed, (), *_code(str(given.get("new_source", "")), width)]
             case "WebFetch":
                 return [
                     *paragraph(reveal(str(given.get("url", ""))), width, style("link", underline=True)),
@@ -149,6 +150,19 @@ def _split(spans: Sequence[Span]) -> list[Line]:
             if text:
                 lines[-1].append(Span(text, span.style))
     return [tuple(line) for line in lines]
+
+
+def _cell_deed(given: Mapping[str, Any]) -> str:
+    """What happens to which cell of a notebook."""
+    cell = reveal(one_line(str(given.get("cell_id") or "")))
+    kind = reveal(one_line(str(given.get("cell_type") or "")))
+    match given.get("edit_mode"):
+        case "delete":
+            return f"deletes the cell {cell}"
+        case "insert":
+            return f"adds a {kind or 'code'} cell {f'after {cell}' if cell else 'at the start'}"
+        case _:
+            return f"replaces the cell {cell}" + (f", which becomes {kind}" if kind else "")
 
 
 def _code(text: str, width: int, *, path: str = "") -> list[Line]:

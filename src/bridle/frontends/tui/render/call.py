@@ -36,6 +36,7 @@ class AgentStep(Struct, frozen=True, kw_only=True):
 class AgentProgress(Struct, frozen=True, kw_only=True):
     """How far an agent is; agents of its own hang below it."""
 
+    id: str = ""
     name: str
     description: str = ""
     state: State = "running"

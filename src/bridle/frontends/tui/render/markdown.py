@@ -6,7 +6,7 @@ from typing import Any
 from bridle.frontends.tui.render.blocks import code_label, code_rows, render_blocks
 from bridle.frontends.tui.render.code import MOST_LINES, code_line, lexer_for
 from bridle.frontends.tui.render.layout import TAB, fit, paragraph
-from bridle.frontends.tui.render.lexing import LineLexer
+from bridle.frontends.tui.render.lexing import LineLexer, Piece
 from bridle.frontends.tui.render.sections import (
     FenceClosed,
     FenceLine,
@@ -33,8 +33,10 @@ def render_markdown(text: str, width: int) -> list[Line]:
 class MarkdownStream:
     """Takes text in pieces of any size and gives the lines that no later piece can change."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, *, whole_code: bool = False) -> None:
+        """`whole_code` leaves long lines of code to the terminal to break, so that they are copied whole."""
         self._width = max(1, width)
+        self._whole_code = whole_code
         self._sections = Sections()
         self._rest: list[str] = []
         """Pieces of the line that has not ended yet."""
@@ -85,15 +87,16 @@ class MarkdownStream:
         for part in parts:
             match part:
                 case Section():
-                    lines += self._section(part)
+                    lines += fit(self._section(part), self._width)
                 case FenceOpened():
-                    lines += [*self._gap("code", spaced=True), *code_label(part.language)]
+                    label = fit(code_label(part.language), self._width)
+                    lines += [*self._gap("code", spaced=True), *label]
                     self._lexer, self._fenced, self._last = lexer_for(part.language), 0, "code"
                 case FenceLine():
                     lines += self._code_line(part.text)
                 case FenceClosed():
                     self._lexer = None
-        return fit(lines, self._width)
+        return lines
 
     def _section(self, section: Section) -> list[Line]:
         rows = render_blocks(section.lines, self._width, references=self._references, number=section.number)
@@ -113,9 +116,10 @@ class MarkdownStream:
     def _code_line(self, text: str) -> list[Line]:
         assert self._lexer is not None
         self._fenced += 1
-        if self._fenced > MOST_LINES:
-            return code_rows(code_line([(None, text)]), self._width)
-        return code_rows(code_line(self._lexer.pieces(text), known=self._lexer.knows), self._width)
+        is_plain = self._fenced > MOST_LINES
+        pieces: list[Piece] = [(None, text)] if is_plain else self._lexer.pieces(text)
+        line = code_line(pieces, known=self._lexer.knows and not is_plain)
+        return [line] if self._whole_code else code_rows(line, self._width)
 
     def _open_lines(self) -> list[Line]:
         rest = clean("".join(self._rest)[-_MOST_OPEN:], tab=TAB)

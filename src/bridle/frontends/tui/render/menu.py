@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from itertools import groupby
 
+from msgspec.structs import replace
+
 from bridle.frontends.tui import cells
 from bridle.frontends.tui.complete.completion import Completion
 from bridle.frontends.tui.render.layout import MUTED, fit, one_line, row, style
@@ -18,8 +20,11 @@ def completion_menu(items: Sequence[Completion], selected: int, width: int, *, r
     rows = max(1, rows)
     first = min(max(0, selected - rows // 2), max(0, len(items) - rows))
     shown = items[first : first + rows]
-    longest = max(cells.width(row(each.label)) for each in shown)
-    column = min(longest, max(10, int(width * _LABEL_SHARE))) if any(each.detail for each in shown) else width
+    column = width
+    if any(each.detail for each in shown):
+        most = max(10, int(width * _LABEL_SHARE))
+        shown = [_shortened(each, most) for each in shown]
+        column = min(max(cells.width(row(each.label)) for each in shown), most)
     return fit(
         (
             _item(each, width, column=column, is_selected=first + at == selected)
@@ -27,6 +32,13 @@ def completion_menu(items: Sequence[Completion], selected: int, width: int, *, r
         ),
         width,
     )
+
+
+def _shortened(item: Completion, most: int) -> Completion:
+    """What a command takes is left out where there is no room to read it."""
+    if item.kind != "command" or cells.width(row(item.label)) <= most:
+        return item
+    return replace(item, label=item.label.partition(" ")[0])
 
 
 def _item(item: Completion, width: int, *, column: int, is_selected: bool) -> Line:

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
+from bridle.frontends.tui.render.call import tokens
 from bridle.frontends.tui.render.layout import paragraph, style
 from bridle.frontends.tui.text import Line, Span
 from bridle.frontends.tui.views.actions import EditFile
@@ -23,8 +26,22 @@ _SOURCES: dict[AgentSource, str] = {
 }
 
 
-def agents_view(agents: Sequence[AgentDefinition], *, do: Do = nothing) -> Sheet[Sequence[AgentDefinition]]:
-    """Every agent by where it comes from; those in files can be edited."""
+class AgentRow(Struct, frozen=True, kw_only=True):
+    agent: AgentDefinition
+    tokens: int = 0
+    """What its mention costs in every request."""
+    prompt_tokens: int = 0
+    off: bool = False
+    """A rule keeps it from being started."""
+
+
+class ToggleAgent(Struct, frozen=True):
+    name: str
+    enabled: bool
+
+
+def agents_view(agents: Sequence[AgentRow], *, do: Do = nothing) -> Sheet[Sequence[AgentRow]]:
+    """Every agent by source, with its cost; space turns one off, those in files can be edited."""
     pane = ListPane(
         _items(agents),
         details=_details,
@@ -34,30 +51,42 @@ def agents_view(agents: Sequence[AgentDefinition], *, do: Do = nothing) -> Sheet
             Command(
                 key="e",
                 words="edit",
-                when=lambda agent: agent.file is not None,
-                act=lambda agent, _: EditFile(agent.file) if agent and agent.file else None,
+                when=lambda row: row.agent.file is not None,
+                act=lambda row, _: EditFile(row.agent.file) if row and row.agent.file else None,
+            ),
+            Command(
+                key="space",
+                words="on or off",
+                act=lambda row, _: ToggleAgent(row.agent.name, row.off) if row else None,
             ),
         ),
     )
     return Sheet("Agents", [("", pane)], update=lambda now: pane.replace(_items(now)))
 
 
-def _items(agents: Sequence[AgentDefinition]) -> list[Item[AgentDefinition]]:
+def _items(agents: Sequence[AgentRow]) -> list[Item[AgentRow]]:
     order = list(_SOURCES)
     return [
         Item(
-            value=agent,
-            label=agent.name,
-            facts=(agent.model or "", f"{agent.memory} memory" if agent.memory else ""),
-            detail=agent.description,
-            group=_SOURCES[agent.source],
-            sign=Span("●", style(f"agent.{agent.color}" if agent.color else "muted")),
+            value=row,
+            label=row.agent.name,
+            facts=(
+                "off" if row.off else row.agent.model or "",
+                f"{row.agent.memory} memory" if row.agent.memory else "",
+                tokens(row.tokens) if row.tokens else "",
+            ),
+            detail=row.agent.description,
+            group=_SOURCES[row.agent.source],
+            sign=Span(
+                "–" if row.off else "●", style(f"agent.{row.agent.color}" if row.agent.color else "muted")
+            ),
         )
-        for agent in sorted(agents, key=lambda each: (order.index(each.source), each.name))
+        for row in sorted(agents, key=lambda each: (order.index(each.agent.source), each.agent.name))
     ]
 
 
-def _details(agent: AgentDefinition, width: int) -> list[Line]:
+def _details(row: AgentRow, width: int) -> list[Line]:
+    agent = row.agent
     rows = [heading(agent.name), *paragraph(agent.description, width), ()]
     for name, value in (
         ("tools", "all" if agent.tools is None else ", ".join(agent.tools) or "none"),
@@ -70,6 +99,8 @@ def _details(agent: AgentDefinition, width: int) -> list[Line]:
         ("memory", agent.memory or ""),
         ("isolation", agent.isolation or ""),
         ("file", agent.file or ""),
+        ("mention", tokens(row.tokens) if row.tokens else ""),
+        ("used", tokens(row.prompt_tokens) if row.prompt_tokens else ""),
     ):
         rows += pair(name, value, width, column=11) if value else []
     return [*rows, (), heading("prompt"), *paragraph(agent.prompt, width)]

@@ -61,7 +61,6 @@ def doctor_view(checks: Sequence[CheckRow], *, do: Do = nothing) -> Sheet[Sequen
             ),
             Command(
                 key="settings:retry",
-                label="r",
                 words="check again",
                 act=lambda _, __: CheckAgain(),
                 alone=True,

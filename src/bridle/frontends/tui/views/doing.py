@@ -5,15 +5,18 @@ from typing import Any
 
 import msgspec
 
+from bridle.frontends.tui.views.agents import ToggleAgent
 from bridle.frontends.tui.views.config import SetSetting
 from bridle.frontends.tui.views.goal import SetGoal
+from bridle.frontends.tui.views.items import DropItem, HoldItem, StubItem
 from bridle.frontends.tui.views.mcp import ReconnectServer, ToggleServer
 from bridle.frontends.tui.views.memory import SetAutoMemory
 from bridle.frontends.tui.views.model import ChooseEffort, ChooseModel
-from bridle.frontends.tui.views.permissions import AddFolder, AddRule, RemoveRule
+from bridle.frontends.tui.views.permissions import AddFolder, AddRule, RemoveFolder, RemoveRule
 from bridle.frontends.tui.views.pins import AddPin, RemovePin
 from bridle.frontends.tui.views.plugins import (
     AddMarketplace,
+    FavorPlugin,
     InstallPlugin,
     RemoveMarketplace,
     RemovePlugin,
@@ -23,9 +26,9 @@ from bridle.frontends.tui.views.plugins import (
 )
 from bridle.frontends.tui.views.resume import Resume
 from bridle.frontends.tui.views.sandbox import SetLeaving, SetSandbox
-from bridle.frontends.tui.views.statusline import DescribeStatusLine
+from bridle.frontends.tui.views.skills import SetVisibility
 from bridle.frontends.tui.views.styles import ChooseStyle
-from bridle.frontends.tui.views.tasks import StopTask
+from bridle.frontends.tui.views.tasks import StopAllTasks, StopTask
 from bridle.frontends.tui.views.theme import ChooseTheme
 
 _SCOPES = {
@@ -43,8 +46,11 @@ def commands_for(wanted: Any) -> tuple[str, ...]:
             return (f"/permissions {effect} {text} {_SCOPES[destination]}",)
         case RemoveRule(text=text):
             return (f"/permissions remove {text}",)
-        case AddFolder(path=path):
-            return (f"/add-dir {path}",)
+        case AddFolder(path, destination):
+            scope = _SCOPES[destination]
+            return (f"/add-dir {path}" if scope == "session" else f"/add-dir --{scope} {path}",)
+        case RemoveFolder(path=path):
+            return (f"/remove-dir {path}",)
         case SetSetting(key, value):
             return (f"/config {shlex.quote(f'{key}={_value(value)}')}",)
         case ChooseModel():
@@ -63,6 +69,8 @@ def commands_for(wanted: Any) -> tuple[str, ...]:
             return (f"/mcp {'enable' if enabled else 'disable'} {name}",)
         case StopTask(id):
             return (f"/tasks stop {id}",)
+        case StopAllTasks():
+            return ("/tasks stop all",)
         case Resume(command=""):
             return (f"/resume {wanted.session_id}",)
         case _:
@@ -75,6 +83,12 @@ def _commands_for_panel(wanted: Any) -> tuple[str, ...]:
             return (f"/pin add {text}",)
         case RemovePin(id):
             return (f"/pin remove {id}",)
+        case StubItem(id):
+            return (f"/items stub {id}",)
+        case DropItem(id):
+            return (f"/items drop {id}",)
+        case HoldItem(id, on):
+            return (f"/items {'hold' if on else 'release'} {id}",)
         case SetGoal(condition):
             return (f"/goal {condition or 'clear'}",)
         case SetAutoMemory(on):
@@ -85,8 +99,6 @@ def _commands_for_panel(wanted: Any) -> tuple[str, ...]:
             return (f"/sandbox {'off' if mode == 'off' else 'on'}", *ask)
         case SetLeaving(allowed):
             return (f"/config --local sandbox.allowUnsandboxedCommands={'true' if allowed else 'false'}",)
-        case DescribeStatusLine(wish):
-            return (f"/statusline {wish}",)
         case _:
             return _commands_for_plugins(wanted)
 
@@ -99,6 +111,12 @@ def _commands_for_plugins(wanted: Any) -> tuple[str, ...]:
             return (f"/plugin uninstall {id}",)
         case UpdatePlugin(id):
             return (f"/plugin update {id}",)
+        case FavorPlugin(id, favorite):
+            return (f"/plugin favourite {id} {'on' if favorite else 'off'}",)
+        case SetVisibility(name, visibility):
+            return (f"/skills {name} {visibility}",)
+        case ToggleAgent(name, enabled):
+            return (f"/agents {name} {'on' if enabled else 'off'}",)
         case TogglePlugin(id, enabled):
             return (f"/plugin {'enable' if enabled else 'disable'} {id}",)
         case AddMarketplace(source):

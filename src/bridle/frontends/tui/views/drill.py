@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from bridle.frontends.tui import cells
+from bridle.frontends.tui.key_names import CLOSING, Hint
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.region import Cursor
 from bridle.frontends.tui.render.layout import MUTED, one_line
 from bridle.frontends.tui.text import Line, Span
 from bridle.frontends.tui.view import Closed
-from bridle.frontends.tui.views.page import Hint
 from bridle.frontends.tui.views.pane import Pane
 
-_BACK = frozenset({"escape", "left", "backspace", "diff:back"})
+_BACK = frozenset({"escape", "left", "backspace", "diff:back", *CLOSING})
 
 
 class Drill:

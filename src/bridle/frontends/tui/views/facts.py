@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from bridle.commands.facts.causes import Cause, LimitUse
 from bridle.commands.facts.doctor import Check, Health
 from bridle.commands.facts.rules import FolderRow as Folder
 from bridle.commands.facts.rules import RuleRow as Rule
@@ -21,7 +22,7 @@ from bridle.frontends.tui.views.doctor import CheckRow, State
 from bridle.frontends.tui.views.model import ModelRow
 from bridle.frontends.tui.views.permissions import DenialRow, FolderRow, Permissions, RuleRow
 from bridle.frontends.tui.views.status import StatusFacts
-from bridle.frontends.tui.views.usage import DayUse, ModelUse
+from bridle.frontends.tui.views.usage import DayUse, Limit, ModelUse, Share
 from bridle.types.turn import Denial
 
 _STATES: Mapping[Health, State] = {"ok": "good", "warning": "doubtful", "fault": "bad"}
@@ -64,6 +65,16 @@ def day_uses(days: Sequence[DayCost]) -> tuple[DayUse, ...]:
     """The days, from the first on which anything was used."""
     first = next((at for at, day in enumerate(days) if day.tokens), len(days))
     return tuple(DayUse(day=day.day, tokens=day.tokens, usd=day.usd) for day in days[first:])
+
+
+def shares(causes: Sequence[Cause]) -> tuple[Share, ...]:
+    """What was spent for what."""
+    return tuple(Share(group=each.group, name=each.name, tokens=each.tokens, usd=each.usd) for each in causes)
+
+
+def limits(uses: Sequence[LimitUse]) -> tuple[Limit, ...]:
+    """The budgets, with how much of each is gone."""
+    return tuple(Limit(name=each.name, used=each.used) for each in uses)
 
 
 def check_rows(checks: Sequence[Check]) -> tuple[CheckRow, ...]:
@@ -126,7 +137,7 @@ def permission_list(
             )
             for rule in rules
         ),
-        folders=tuple(FolderRow(path=each.path, source="" if each.start else "added") for each in folders),
+        folders=tuple(FolderRow(path=each.path, source="" if each.start else "session") for each in folders),
         denials=tuple(
             DenialRow(tool=each.tool_name, subject=_subject(each), reason="", when="last turn")
             for each in denials

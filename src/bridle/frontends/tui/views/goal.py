@@ -43,6 +43,7 @@ def goal_view(goal: Goal, *, do: Do = nothing) -> Sheet[Goal]:
                 ask="Work until …",
                 initial=lambda _: shown.condition,
                 check=lambda _, text: "" if text else "type a condition",
+                closes=True,
                 act=lambda _, given: SetGoal(given.text),
             ),
             Command(key="enter", words="end it", confirm="End this goal?", act=lambda _, __: SetGoal("")),

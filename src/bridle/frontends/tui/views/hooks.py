@@ -8,6 +8,7 @@ from msgspec import Struct
 from bridle.frontends.tui.render.layout import count, one_line, paragraph, style
 from bridle.frontends.tui.text import Line, Span
 from bridle.frontends.tui.views.actions import EditFile
+from bridle.frontends.tui.views.config import SetSetting
 from bridle.frontends.tui.views.drill import Drill
 from bridle.frontends.tui.views.list_pane import Command, Given, ListPane
 from bridle.frontends.tui.views.page import heading, pair
@@ -39,16 +40,16 @@ def hook_rows(table: Table) -> tuple[HookRow, ...]:
     return tuple(_row(entry, table.policy.objection(entry) or "") for entry in table.entries)
 
 
-def hooks_view(rows: Sequence[HookRow], *, do: Do = nothing) -> Sheet[None]:
-    """Events first; enter leads to their matchers and on to the hooks."""
+def hooks_view(rows: Sequence[HookRow], *, disabled: bool = False, do: Do = nothing) -> Sheet[None]:
+    """Events first; enter leads to their matchers and on to the hooks; space turns all off or on again."""
     drill = Drill()
-    drill.push("", _events(rows, drill, do))
+    drill.push("", _events(rows, drill, do, disabled=disabled))
     idle = sum(bool(row.objection) for row in rows)
     aside = count(len(rows), "hook") + (f", {idle} idle" if idle else "")
     return Sheet("Hooks", [("", drill)], aside=aside)
 
 
-def _events(rows: Sequence[HookRow], drill: Drill, do: Do) -> ListPane[str]:
+def _events(rows: Sequence[HookRow], drill: Drill, do: Do, *, disabled: bool) -> ListPane[str]:
     names = list(dict.fromkeys((*(row.event for row in rows), *EVENTS)))
 
     def enter(event: str | None, _: Given) -> None:
@@ -66,8 +67,17 @@ def _events(rows: Sequence[HookRow], drill: Drill, do: Do) -> ListPane[str]:
         for name in names
     ]
     has_hooks = {row.event for row in rows}
+    switch: Command[str] = Command(
+        key="space",
+        words="all on" if disabled else "all off",
+        closes=True,
+        alone=True,
+        act=lambda _, __: SetSetting("disableAllHooks", None if disabled else True),
+    )
     return ListPane(
         items,
+        do=do,
+        commands=(switch,),
         accept=(Command(key="enter", words="matchers", act=enter, when=lambda name: name in has_hooks),),
     )
 

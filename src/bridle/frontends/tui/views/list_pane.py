@@ -6,13 +6,13 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from bridle.frontends.tui import cells
+from bridle.frontends.tui.key_names import ACCEPT, CLOSING, Bound, Hint
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.region import Cursor
 from bridle.frontends.tui.render.layout import fit, one_line, style
 from bridle.frontends.tui.text import Line, Span
 from bridle.frontends.tui.view import Closed
 from bridle.frontends.tui.views.field import Field, Signal
-from bridle.frontends.tui.views.page import Hint
 from bridle.frontends.tui.views.pane import Do, Lines, nothing
 from bridle.frontends.tui.views.picker import Item, Picker
 from bridle.frontends.tui.views.scroll import Scroll
@@ -117,15 +117,15 @@ class ListPane(Generic[T]):
     @property
     def hints(self) -> Sequence[Hint]:
         if self._asking is not None:
-            return [("y", "yes"), ("n", "no")] if self._asking.is_confirming else [("enter", "go on")]
+            return [("y", "yes"), ("n", "no")] if self._asking.is_confirming else [(ACCEPT, "go on")]
         found: list[Hint] = []
         if self._open is not None:
             found.append(("↑↓", "scroll"))
         elif (accept := self._acceptance()) is not None:
-            found.append(("enter", accept.words))
+            found.append((ACCEPT, accept.words))
         elif self._details is not None and self.picker.current is not None:
-            found.append(("enter", "details"))
-        found += [(each.label or each.key, each.words) for each in self._commands if self._applies(each)]
+            found.append((ACCEPT, "details"))
+        found += [(_key_of(each), each.words) for each in self._commands if self._applies(each)]
         if not self.picker.is_filtering and not self._open and len(self.picker.items) >= _SHORT:
             found.append(("/", "search"))
         return found
@@ -192,7 +192,7 @@ class ListPane(Generic[T]):
         return fit(joined, width), cursor
 
     def _press_open(self, scroll: Scroll, key: Key, action: str | None) -> Closed[Any] | bool:
-        if str(key) in ("escape", "left", "backspace", "q", "ctrl+c"):
+        if action in CLOSING or str(key) in ("escape", "left", "backspace", "q", "ctrl+c"):
             self._open = None
             return True
         return scroll.press(key, action)
@@ -207,14 +207,14 @@ class ListPane(Generic[T]):
         return next((each for each in self._accept if self._applies(each)), None)
 
     def _command(self, key: Key, action: str | None) -> Command[T] | None:
-        if self.picker.is_filtering and key.text:
-            return None
         for each in self._commands:
             if each.key in (str(key), action) and self._applies(each):
                 return each
         return None
 
     def _applies(self, command: Command[T]) -> bool:
+        if self.picker.is_filtering and _is_typed(command.key):
+            return False
         current = self.picker.current
         return command.alone or (current is not None and command.when(current))
 
@@ -285,3 +285,12 @@ class ListPane(Generic[T]):
     def _choices(self, command: Command[T]) -> Picker[str] | None:
         offered = command.choices(self._subject(command))
         return Picker([Item(value=value, label=name) for value, name in offered]) if offered else None
+
+
+def _is_typed(key: str) -> bool:
+    """Whether a key would go into the filter instead."""
+    return ":" in key or key in ("space", "backspace") or len(key.removeprefix("shift+")) == 1
+
+
+def _key_of(command: Command[Any]) -> str | Bound:
+    return Bound((command.key,)) if ":" in command.key else command.label or command.key

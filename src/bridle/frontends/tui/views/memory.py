@@ -80,6 +80,7 @@ def _items(data: Memory) -> Sequence[Item[_Row]]:
             label=row.name,
             facts=(tokens(row.tokens) if row.exists else "not there yet",),
             detail=f"{row.path} (imported by {row.imported_by})" if row.imported_by else row.path,
+            is_path=not row.imported_by,
             group=row.group,
         )
         for row in data.files
@@ -92,6 +93,7 @@ def _items(data: Memory) -> Sequence[Item[_Row]]:
                 label="take notes by itself",
                 facts=("on" if data.automatic else "off",),
                 detail=data.folder,
+                is_path=True,
                 group="Automatic memory",
                 sign=sign,
             )

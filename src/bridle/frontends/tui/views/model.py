@@ -6,6 +6,8 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.frontends.tui import cells
+from bridle.frontends.tui.key_names import ACCEPT, CLOSE, Bound, Hint, spoken
+from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, style
 from bridle.frontends.tui.text import Line, Span
@@ -83,21 +85,24 @@ class ModelView:
     def contexts(self) -> tuple[str, ...]:
         return () if self._list.is_filtering else ("ModelPicker", "Select")
 
-    def render(self, width: int, height: int) -> Frame:
+    def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
         about = self._about(width)
         rows, cursor = self._list.rows(width, max(1, room(height, full=False) - len(about)))
-        effort = [("←→", "effort")] if self._efforts else []
-        hints = [("enter", "use and save"), *effort, ("s", "this session only"), ("esc", "cancel")]
+        effort: list[Hint] = [(_EFFORT, "effort")] if self._efforts else []
+        hints: list[Hint] = [(ACCEPT, "use and save"), (CLOSE, "cancel")]
+        if not self._list.is_filtering:
+            hints[1:1] = [*effort, (_SESSION, "this session only")]
+        named = spoken(hints, keys, self.contexts)
         return page(
-            "Model", [*rows, *about], width=width, height=height, hints=hints, cursor=cursor, full=False
+            "Model", [*rows, *about], width=width, height=height, hints=named, cursor=cursor, full=False
         )
 
     def press(self, key: Key, action: str | None) -> Closed[Any] | None:
         if not self._list.is_filtering:
-            if action == "modelPicker:thisSessionOnly" or str(key) == "s":
+            if action in _SESSION.actions:
                 return self._chosen(session_only=True)
-            if str(key) in ("left", "right") or action in _STEPS:
-                self._change_effort(_STEPS.get(action or "", 1 if str(key) == "right" else -1))
+            if action in _STEPS:
+                self._change_effort(_STEPS[action])
                 return None
         match self._list.press(key, action):
             case Signal.ACCEPTED:
@@ -134,7 +139,7 @@ class ModelView:
         if row.description:
             lines += paragraph(row.description, width, MUTED)[:2]
         if row.efforts:
-            lines.append(cells.truncate(self._effort_line(row.efforts), width))
+            lines += cells.wrap(self._effort_line(row.efforts), width)
         return lines
 
     def _effort_line(self, efforts: Sequence[str]) -> Line:
@@ -150,6 +155,8 @@ class ModelView:
         return tuple(spans)
 
 
+_SESSION = Bound(("modelPicker:thisSessionOnly",))
+_EFFORT = (Bound(("modelPicker:decreaseEffort",)), Bound(("modelPicker:increaseEffort",)))
 _STEPS = {"modelPicker:decreaseEffort": -1, "modelPicker:increaseEffort": 1}
 
 

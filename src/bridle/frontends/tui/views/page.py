@@ -8,7 +8,7 @@ from bridle.frontends.tui.render.layout import MUTED, fit, one_line, style
 from bridle.frontends.tui.text import Line, Span
 from bridle.frontends.tui.view import Frame
 
-Hint = tuple[str, str]
+Named = tuple[str, str]
 """A key and what it does."""
 
 _LOW = 12
@@ -36,7 +36,7 @@ def page(
     *,
     width: int,
     height: int,
-    hints: Sequence[Hint],
+    hints: Sequence[Named],
     aside: str = "",
     tabs: Line | None = None,
     full: bool = True,
@@ -48,7 +48,7 @@ def page(
         return Frame(fit(body[:space], width), None if cursor is None or cursor[0] >= space else cursor)
     is_low = height < _LOW
     above: list[Line] = [_title(title, aside, width), *([tabs] if tabs is not None else [])]
-    above += [] if is_low else [()]
+    above += [] if is_low else [() if _has_room(title, aside, width) else (Span(one_line(aside), MUTED),)]
     shown = list(body[:space])
     shown += [()] * (space - len(shown)) if full else []
     keys = help_lines(hints, width, most=2 if full and height >= _HIGH else 1)
@@ -58,7 +58,7 @@ def page(
     return Frame(fit(rows, width), place)
 
 
-def help_lines(hints: Sequence[Hint], width: int, *, most: int = 1) -> list[Line]:
+def help_lines(hints: Sequence[Named], width: int, *, most: int = 1) -> list[Line]:
     """The keys and what they do on a few rows; what does not fit is left out, the last one never."""
     kept = list(hints)
     while len(kept) > 1 and len(_hint_rows(kept, width)) > most:
@@ -73,7 +73,12 @@ def tab_line(names: Sequence[str], selected: int, width: int) -> Line:
     while first < selected and sum(map(cells.width, labels[first : selected + 1])) > width:
         first += 1
     spans: list[Span] = []
+    used = 0
     for index, label in enumerate(labels[first:], first):
+        used += cells.width(label)
+        if used + (index + 1 < len(labels)) > width and index > selected:
+            spans.append(Span("…", MUTED))
+            break
         look = style("inverse", "border.focus", bold=True) if index == selected else MUTED
         spans.append(Span(label, look))
     return cells.cut(tuple(spans), width)
@@ -95,14 +100,19 @@ def pair(name: str, value: str, width: int, *, column: int = 16) -> list[Line]:
 
 
 def _title(title: str, aside: str, width: int) -> Line:
+    """The title, and beside it how things stand; where there is no room that goes into the row below."""
     name = Span(cells.truncate_text(one_line(title), width), style("accent", bold=True))
-    gap = width - cells.width(name.text) - cells.width(aside) - 1
-    if not aside or gap < 1:
+    if not aside or not _has_room(title, aside, width):
         return (name,)
-    return (name, Span(" " * (gap + 1)), Span(one_line(aside), MUTED))
+    gap = width - cells.width(name.text) - cells.width(aside)
+    return (name, Span(" " * gap), Span(one_line(aside), MUTED))
 
 
-def _hint_rows(hints: Sequence[Hint], width: int) -> list[Line]:
+def _has_room(title: str, aside: str, width: int) -> bool:
+    return cells.width(one_line(title)) + cells.width(one_line(aside)) + 2 <= width
+
+
+def _hint_rows(hints: Sequence[Named], width: int) -> list[Line]:
     rows: list[list[Span]] = [[]]
     used = 0
     for key, words in hints:

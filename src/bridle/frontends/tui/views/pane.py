@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from bridle.frontends.tui.key_names import Hint
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.region import Cursor
 from bridle.frontends.tui.text import Line
 from bridle.frontends.tui.view import Closed
-from bridle.frontends.tui.views.page import Hint
 from bridle.frontends.tui.views.scroll import Scroll
 
 Lines = Callable[[int], list[Line]]

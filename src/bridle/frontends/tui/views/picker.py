@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from bridle.frontends.tui import cells
+from bridle.frontends.tui.key_names import CLOSING
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.region import Cursor
 from bridle.frontends.tui.render.layout import MUTED, fit, one_line
@@ -33,6 +34,8 @@ class Item(Struct, Generic[T], frozen=True, kw_only=True):
     """Short columns behind the label; in a narrow window the last ones are left out."""
     detail: str = ""
     """A description that takes the room that is left."""
+    is_path: bool = False
+    """The description is a path: where it is cut, the name at its end stays."""
     group: str = ""
     words: str = ""
     """More text in which the filter looks."""
@@ -125,7 +128,7 @@ class Picker(Generic[T]):
             return Signal.USED
         if self._multiple and (name == "tab" or (name == "space" and not self.query)):
             return self._toggle()
-        if name in ("escape", "ctrl+c"):
+        if name in ("escape", "ctrl+c") or action in CLOSING:
             return self._leave()
         if self._filter is None:
             if name != "/" and action != "settings:search":
@@ -192,7 +195,11 @@ class Picker(Generic[T]):
 
     def _column_of(self, item: Item[T]) -> Column:
         return Column(
-            label=one_line(item.label[:_LONGEST_LABEL]), facts=item.facts, detail=item.detail, sign=item.sign
+            label=one_line(item.label[:_LONGEST_LABEL]),
+            facts=item.facts,
+            detail=item.detail,
+            is_path=item.is_path,
+            sign=item.sign,
         )
 
     def _row(self, index: int, columns: Sequence[int], width: int) -> Line:

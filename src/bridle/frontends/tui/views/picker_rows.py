@@ -22,6 +22,8 @@ class Column(Struct, frozen=True, kw_only=True):
     label: str
     facts: tuple[str, ...]
     detail: str
+    is_path: bool
+    """The description is a path, whose end says most."""
     sign: Span | None
 
 
@@ -67,7 +69,8 @@ def item_row(
             spans += (Span(" " * _GAP), *cells.pad(shown, size))
     left = width - cells.line_width(tuple(spans)) - _GAP
     if row.detail and left >= 8:
-        spans.append(Span(" " * _GAP + cells.truncate_text(one_line(row.detail[:500]), left), MUTED))
+        cut = cells.truncate_path if row.is_path else cells.truncate_text
+        spans.append(Span(" " * _GAP + cut(one_line(row.detail[:500]), left), MUTED))
     return _trimmed(cells.cut(tuple(spans), width))
 
 

@@ -194,14 +194,12 @@ def _details(row: PluginRow, width: int) -> list[Line]:
 _INSTALLED: tuple[Command[PluginRow], ...] = (
     Command(
         key="plugin:toggle",
-        label="space",
         words="on or off",
         when=lambda row: not row.managed,
         act=lambda row, _: TogglePlugin(row.id, not row.enabled) if row else None,
     ),
     Command(
         key="plugin:favorite",
-        label="f",
         words="favourite",
         act=lambda row, _: FavorPlugin(row.id, not row.favorite) if row else None,
     ),
@@ -217,7 +215,6 @@ _INSTALLED: tuple[Command[PluginRow], ...] = (
 _OFFERED: tuple[Command[PluginRow], ...] = (
     Command(
         key="plugin:install",
-        label="i",
         words="install",
         when=lambda row: not row.installed,
         choices=lambda _: _SCOPES,

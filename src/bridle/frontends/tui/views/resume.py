@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from bridle.frontends.tui.key_names import CLOSE, spoken
+from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.render.call import short_path, size
 from bridle.frontends.tui.render.layout import one_line, paragraph
@@ -119,9 +121,9 @@ class ResumeView:
         self._scope = scope or self._scope
         self._refill()
 
-    def render(self, width: int, height: int) -> Frame:
+    def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
         if self._reading is not None:
-            return self._reading.render(width, height)
+            return self._reading.render(width, height, keys)
         tags = self._tags()
         body, cursor = self._list.body(width, room(height, tabs=bool(tags)))
         aside = f"on {self._around.branch} · " if self._is_branch_only else ""
@@ -130,7 +132,9 @@ class ResumeView:
             body,
             width=width,
             height=height,
-            hints=[*self._list.hints, ("esc", "back" if self._list.is_busy else "close")],
+            hints=spoken(
+                [*self._list.hints, (CLOSE, "back" if self._list.is_busy else "close")], keys, self.contexts
+            ),
             aside=aside + _SCOPES[self._scope],
             tabs=tab_line(["all", *tags], tags.index(self._tag) + 1 if self._tag else 0, width)
             if tags

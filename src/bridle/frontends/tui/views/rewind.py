@@ -6,6 +6,8 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from bridle.frontends.tui import cells
+from bridle.frontends.tui.key_names import ACCEPT, CLOSE, Hint, spoken
+from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.region import Cursor
 from bridle.frontends.tui.render.layout import MUTED, count, one_line, paragraph, style
@@ -23,7 +25,7 @@ What = Literal["both", "conversation", "code", "summarise_from", "summarise_up_t
 _MOST_FILES = 5
 _OFFERS: tuple[tuple[What, str], ...] = (
     ("both", "restore the files and the conversation"),
-    ("conversation", "restore the conversation, leave the files"),
+    ("conversation", "restore the conversation alone"),
     ("code", "restore the files, leave the conversation"),
     ("summarise_from", "sum up everything from here on"),
     ("summarise_up_to", "sum up everything up to here"),
@@ -99,17 +101,31 @@ class RewindView:
             self._choices.replace(self._offers(point))
         self._points.replace([self._item(each.value) for each in self._points.items])
 
-    def render(self, width: int, height: int) -> Frame:
+    def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
         point = self._points.current
         if self._choices is None or point is None:
             rows, cursor = self._points.rows(width, max(1, room(height) - 2))
             about = self._about(point, width)[:1] if point else []
             body: list[Line] = [*rows, (), *about]
-            hints = [("enter", "go back to this prompt"), ("/", "search"), ("esc", "close")]
-            return page("Rewind", body, width=width, height=height, hints=hints, cursor=cursor)
+            hints: list[Hint] = [(ACCEPT, "go back to this prompt"), ("/", "search"), (CLOSE, "close")]
+            return page(
+                "Rewind",
+                body,
+                width=width,
+                height=height,
+                hints=spoken(hints, keys, self.contexts),
+                cursor=cursor,
+            )
         body, cursor = self._chosen(point, self._choices, width, room(height))
-        hints = [("enter", "do it"), ("esc", "back")]
-        return page("Rewind", body, width=width, height=height, hints=hints, cursor=cursor)
+        hints = [(ACCEPT, "do it"), (CLOSE, "back")]
+        return page(
+            "Rewind",
+            body,
+            width=width,
+            height=height,
+            hints=spoken(hints, keys, self.contexts),
+            cursor=cursor,
+        )
 
     def press(self, key: Key, action: str | None) -> Closed[Any] | None:
         point = self._points.current

@@ -23,6 +23,9 @@ _MODES: tuple[tuple[Mode, str, str], ...] = (
 
 class SandboxFacts(Struct, frozen=True, kw_only=True):
     mode: Mode
+    """What the settings say."""
+    now: Mode | None = None
+    """What holds in this session, where that is another."""
     available: bool = True
     problems: tuple[str, ...] = ()
     """What is missing for it on this machine."""
@@ -113,6 +116,11 @@ def _tick(*, on: bool) -> Span:
 
 def _intro(facts: SandboxFacts, width: int) -> list[Line]:
     rows: list[Line] = []
+    if facts.now is not None and facts.now != facts.mode:
+        label = next(label for mode, label, _ in _MODES if mode == facts.now)
+        rows += paragraph(
+            f"This session began with: {label}. The choice holds from the next start on.", width
+        )
     if facts.locked:
         rows += paragraph(facts.locked, width, style("warning"))
     for problem in facts.problems:

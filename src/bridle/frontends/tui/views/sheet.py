@@ -3,15 +3,18 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
+from bridle.frontends.tui.key_names import CLOSE, CLOSING, Bound, Hint, spoken
+from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.view import Closed, Frame
-from bridle.frontends.tui.views.page import Hint, page, room, tab_line
+from bridle.frontends.tui.views.page import page, room, tab_line
 from bridle.frontends.tui.views.pane import Pane
 
 D = TypeVar("D")
 
-_CLOSING = frozenset({"escape", "ctrl+c"})
+_CLOSING = frozenset({"escape", "ctrl+c", *CLOSING})
 _NEXT = frozenset({"tab", "right", "tabs:next", "diff:nextSource"})
+_NEXT_TAB = Bound(("tabs:next", "diff:nextSource"), always="tab")
 _PREVIOUS = frozenset({"shift+tab", "left", "tabs:previous", "diff:previousSource"})
 
 
@@ -67,7 +70,7 @@ class Sheet(Generic[D]):
     def refresh(self) -> float | None:
         return self._refresh
 
-    def render(self, width: int, height: int) -> Frame:
+    def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
         space = room(height, tabs=self._has_tabs, full=self._full)
         body, cursor = self.pane.body(width, space)
         names = [name for name, _ in self._panes]
@@ -76,7 +79,7 @@ class Sheet(Generic[D]):
             body,
             width=width,
             height=height,
-            hints=self._hints(),
+            hints=spoken(self._hints(), keys, self.contexts),
             aside=self.aside,
             tabs=tab_line(names, self.selected, width) if self._has_tabs else None,
             full=self._full,
@@ -105,10 +108,10 @@ class Sheet(Generic[D]):
             self.selected = (self.selected + 1) % len(self._panes)
         elif self._has_tabs and (name in _PREVIOUS or action in _PREVIOUS):
             self.selected = (self.selected - 1) % len(self._panes)
-        elif name in _CLOSING or (name == "q" and self.pane.contexts):
+        elif name in _CLOSING or action in _CLOSING or (name == "q" and self.pane.contexts):
             return Closed(None)
         return None
 
     def _hints(self) -> Sequence[Hint]:
-        tabs: list[Hint] = [("tab", "next tab")] if self._has_tabs else []
-        return (*self.pane.hints, *tabs, ("esc", "back" if self.pane.is_busy else "close"))
+        tabs: list[Hint] = [(_NEXT_TAB, "next tab")] if self._has_tabs else []
+        return (*self.pane.hints, *tabs, (CLOSE, "back" if self.pane.is_busy else "close"))

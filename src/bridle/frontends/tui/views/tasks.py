@@ -30,6 +30,17 @@ class StopTask(Struct, frozen=True):
     id: str
 
 
+class StopAllTasks(Struct, frozen=True):
+    """End everything that runs in the background."""
+
+
+class OpenAgent(Struct, frozen=True):
+    """Show the conversation of an agent."""
+
+    id: str
+    title: str
+
+
 def tasks_view(
     tasks: Sequence[Task],
     *,
@@ -55,6 +66,21 @@ def tasks_view(
                 confirm="Stop it and all that it started?",
                 when=lambda id: known[id].status == "running",
                 act=lambda id, _: StopTask(id) if id else None,
+            ),
+            Command(
+                key="t",
+                words="its conversation",
+                closes=True,
+                when=lambda id: known[id].kind == "local_agent",
+                act=lambda id, _: OpenAgent(id, known[id].description) if id else None,
+            ),
+            Command(
+                key="shift+s",
+                label="S",
+                words="stop all",
+                confirm="Stop everything that runs in the background?",
+                when=lambda _: any(each.status == "running" for each in known.values()),
+                act=lambda _, __: StopAllTasks(),
             ),
             Command(
                 key="e",

@@ -5,6 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from bridle.frontends.tui.key_names import ACCEPT, CLOSE, Bound, Hint, spoken
+from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.palettes import NAMES
 from bridle.frontends.tui.render.diff import change_between, render_hunks
@@ -22,6 +24,7 @@ _NAMES = {
     "dark-ansi": "dark, with the terminal's own colours",
     "light-ansi": "light, with the terminal's own colours",
 }
+_SYNTAX = Bound(("theme:toggleSyntaxHighlighting",))
 _OLD = 'def greet(name):\n    print("hi " + name)\n'
 _NEW = 'def greet(name: str) -> None:\n    print(f"hello {name}")\n'
 
@@ -64,20 +67,21 @@ class ThemeView:
     def contexts(self) -> tuple[str, ...]:
         return () if self._list.is_filtering else ("ThemePicker", "Select")
 
-    def render(self, width: int, height: int) -> Frame:
+    def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
         sample = render_hunks(change_between("sample.py" if self._syntax else "sample", _OLD, _NEW), width)
         space = room(height, full=False)
         rows, cursor = self._list.rows(width, max(3, space - len(sample) - 1))
-        hints = [
-            ("enter", "use"),
-            ("ctrl+t", "code colours off" if self._syntax else "code colours on"),
-            ("esc", "cancel"),
+        hints: list[Hint] = [
+            (ACCEPT, "use"),
+            (_SYNTAX, "code colours off" if self._syntax else "code colours on"),
+            (CLOSE, "cancel"),
         ]
         body = [*rows, (), *sample]
-        return page("Theme", body, width=width, height=height, hints=hints, cursor=cursor, full=False)
+        named = spoken(hints, keys, self.contexts)
+        return page("Theme", body, width=width, height=height, hints=named, cursor=cursor, full=False)
 
     def press(self, key: Key, action: str | None) -> Closed[Any] | None:
-        if action == "theme:toggleSyntaxHighlighting" or str(key) == "ctrl+t":
+        if action in _SYNTAX.actions or (self._list.is_filtering and str(key) == "ctrl+t"):
             self._syntax = not self._syntax
             return None
         before = self._list.current

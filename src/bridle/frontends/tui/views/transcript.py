@@ -7,6 +7,8 @@ from msgspec import Struct
 
 from bridle.frontends.tui import cells
 from bridle.frontends.tui.complete.fuzzy import lowered
+from bridle.frontends.tui.key_names import ACCEPT, CLOSE, Bound, Hint, spoken
+from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.render.layout import MUTED, fit, one_line, style
 from bridle.frontends.tui.text import Line, Span, text_of
@@ -14,13 +16,15 @@ from bridle.frontends.tui.view import Closed, Frame
 from bridle.frontends.tui.views.actions import OpenText
 from bridle.frontends.tui.views.field import Field, Signal
 from bridle.frontends.tui.views.finding import find_all, highlight
-from bridle.frontends.tui.views.page import Hint, help_lines
+from bridle.frontends.tui.views.page import help_lines
 from bridle.frontends.tui.views.pane import Do
 from bridle.frontends.tui.views.passages import Passage
 from bridle.frontends.tui.views.scroll import step_of
 
 _MOST_LAID_OUT = 500
 _EDITOR_WIDTH = 100
+_SHOW_ALL = Bound(("transcript:toggleShowAll",))
+_EXIT = Bound(("transcript:exit",), always="q")
 
 
 class ToScrollback(Struct, frozen=True):
@@ -85,7 +89,7 @@ class TranscriptView:
             self._hits = find_all(self._query, self._passages)
             self._hit = min(self._hit, max(0, len(self._hits) - 1))
 
-    def render(self, width: int, height: int) -> Frame:
+    def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
         space = max(1, height - 2)
         if width != self._width:
             self._width, self._known = width, {}
@@ -94,7 +98,7 @@ class TranscriptView:
         shown = [self._marked(index, row, line) for index, row, line in rows]
         shown += [()] * (space - len(shown))
         bottom, cursor = self._bottom(width)
-        lines = [*shown, bottom, *help_lines(self._hints(), width)]
+        lines = [*shown, bottom, *help_lines(spoken(self._hints(), keys, self.contexts), width)]
         return Frame(fit(lines, width)[-height:], None if cursor is None else (space, cursor))
 
     def press(self, key: Key, action: str | None) -> Closed[Any] | None:
@@ -104,7 +108,7 @@ class TranscriptView:
         name = str(key)
         if action in ("transcript:exit", "app:toggleTranscript") or name in ("escape", "q", "ctrl+c"):
             return Closed(None)
-        if action == "transcript:toggleShowAll" or name == "ctrl+e":
+        if action in _SHOW_ALL.actions:
             self._toggle()
         elif name == "[" and self._alone:
             return Closed(ToScrollback(tuple(self._all(self._width, expanded=self._expanded))))
@@ -275,8 +279,8 @@ class TranscriptView:
 
     def _hints(self) -> list[Hint]:
         if self._field is not None:
-            return [("enter", "keep"), ("esc", "drop the search")]
+            return [(ACCEPT, "keep"), (CLOSE, "drop the search")]
         found: list[Hint] = [("/", "search"), *([("n N", "next, previous")] if self._query else [])]
-        found += [("{ }", "prompts"), ("ctrl+e", "fold" if self._expanded else "show all")]
+        found += [("{ }", "prompts"), (_SHOW_ALL, "fold" if self._expanded else "show all")]
         found += [("[", "to scrollback"), ("v", "editor")] if self._alone else []
-        return [*found, ("q", "close")]
+        return [*found, (_EXIT, "close")]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from bridle.frontends.tui.render.call import duration, tokens
-from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, style
+from bridle.frontends.tui.render.layout import MUTED, count, one_line, paragraph, style
 from bridle.frontends.tui.render.messages import money
 from bridle.frontends.tui.render.pictures import Bar, bars, day_plot
 from bridle.frontends.tui.render.tables import Align, Cell, Table, render_table
@@ -110,7 +110,9 @@ def day_lines(facts: UsageFacts, width: int) -> list[Line]:
     values = [(each.day[5:], each.usd if has_cost else float(each.tokens)) for each in facts.days]
     label = "dollars a day" if has_cost else "tokens a day"
     rows = [*day_plot(values, width, label=label), ()]
-    rows += pair("in all", f"{money(sum(each.usd for each in facts.days))} in {len(facts.days)} days", width)
+    rows += pair(
+        "in all", f"{money(sum(each.usd for each in facts.days))} in {count(len(facts.days), 'day')}", width
+    )
     last = [
         Bar(name=each.day, value=each.usd if has_cost else each.tokens, label=_spent(each.usd, each.tokens))
         for each in reversed(facts.days[-14:])

@@ -1,6 +1,6 @@
 """Agents as trees of what they do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bridle.frontends.tui import cells
 from bridle.frontends.tui.render.call import (
@@ -23,18 +23,32 @@ _DEEPEST = 6
 
 
 def agent_tree(
-    agents: Sequence[AgentProgress], width: int, *, expanded: bool = False, frame: int = 0, depth: int = 0
+    agents: Sequence[AgentProgress],
+    width: int,
+    *,
+    expanded: bool = False,
+    frame: int = 0,
+    depth: int = 0,
+    steps: int = _STEPS,
+    bodies: Mapping[str, Line] | None = None,
 ) -> list[Line]:
-    """One row per agent with its newest calls below it; agents of agents hang deeper."""
+    """One row per agent with its newest calls below it; agents of agents hang deeper.
+
+    `bodies` are what somebody else writes into the rows of some agents; empty ones hide them.
+    """
     lines: list[Line] = []
+    own = bodies or {}
+    agents = [agent for agent in agents if own.get(agent.id) != ()]
     for index, agent in enumerate(agents):
         is_last = index == len(agents) - 1
         lead = "└─ " if is_last else "├─ "
         trunk = "   " if is_last else "│  "
         room = max(1, width - 3)
-        inside = [_title(agent, frame), *(_steps(agent, expanded=expanded))]
+        inside = [own.get(agent.id) or _title(agent, frame), *(_steps(agent, expanded=expanded, most=steps))]
         if depth < _DEEPEST:
-            inside += agent_tree(agent.agents, room, expanded=expanded, frame=frame, depth=depth + 1)
+            inside += agent_tree(
+                agent.agents, room, expanded=expanded, frame=frame, depth=depth + 1, steps=steps, bodies=own
+            )
         for at, each in enumerate(inside):
             lines.append((Span(lead if at == 0 else trunk, MUTED), *each))
     return [cells.truncate(each, width) for each in lines]
@@ -60,10 +74,10 @@ def _title(agent: AgentProgress, frame: int) -> Line:
     return tuple(spans)
 
 
-def _steps(agent: AgentProgress, *, expanded: bool) -> list[Line]:
-    if agent.state != "running" and not expanded:
+def _steps(agent: AgentProgress, *, expanded: bool, most: int = _STEPS) -> list[Line]:
+    if (agent.state != "running" or not most) and not expanded:
         return []
-    shown = agent.steps if expanded else agent.steps[-_STEPS:]
+    shown = agent.steps if expanded else agent.steps[-most:]
     hidden = max(agent.calls, len(agent.steps)) - len(shown)
     lines: list[Line] = [(Span(f"  … {count(hidden, 'earlier call')}", MUTED),)] if hidden > 0 else []
     return [*lines, *(_step(each) for each in shown)]

@@ -1,0 +1,112 @@
+"""What extends a session, for lists and views: skills, agents and hooks with source, cost and switch."""
+
+import os
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.commands.context import CommandContext
+from bridle.context.tokens import estimate
+from bridle.extensions.listing import cost_of
+from bridle.extensions.skills import Skill
+from bridle.hooks.table import Table, from_layers
+from bridle.permissions.matching import denied_agents
+from bridle.types.agent import AgentDefinition
+
+Visibility = Literal["on", "name-only", "user-invocable-only", "off"]
+VISIBILITIES: tuple[Visibility, ...] = ("on", "name-only", "user-invocable-only", "off")
+_CHARACTERS_PER_TOKEN = 4
+_LONGEST_MENTION = 500
+
+
+class SkillFacts(Struct, frozen=True, kw_only=True):
+    name: str
+    description: str
+    source: str
+    owner: str = ""
+    """The plugin that it is of."""
+    file: str = ""
+    tokens: int = 0
+    """What its mention costs in every request."""
+    body_tokens: int = 0
+    """About what it costs once it is used; none where that is not known before."""
+    visibility: Visibility = "on"
+    locked: bool = False
+    """The administrator has decided who may use it."""
+
+
+class AgentFacts(Struct, frozen=True, kw_only=True):
+    definition: AgentDefinition
+    tokens: int
+    """What its mention costs in every request."""
+    body_tokens: int
+    """What its prompt costs once it works."""
+    denied: bool = False
+
+
+def skill_facts(context: CommandContext) -> list[SkillFacts]:
+    """Every skill and command file, those included that are turned off."""
+    skills = context.runtime.skills
+    if skills is None:
+        return []
+    overrides = skills.settings.skill_overrides or {}
+    locked = _locked(context)
+    return [
+        _skill_facts(each, overrides.get(each.name, "on"), locked=each.name in locked)
+        for each in skills.catalog.all().values()
+    ]
+
+
+def agent_facts(context: CommandContext) -> list[AgentFacts]:
+    """Every agent, with whether a rule keeps it from being started."""
+    agents = context.runtime.agents
+    denied = denied_agents(context.session.state.rules)
+    return [
+        AgentFacts(
+            definition=each,
+            tokens=estimate(f"- {each.name}: {each.description[:_LONGEST_MENTION]}"),
+            body_tokens=estimate(each.prompt),
+            denied=each.name in denied,
+        )
+        for each in (() if agents is None else agents.definitions())
+    ]
+
+
+def hook_table(context: CommandContext) -> Table:
+    """Every hook that is known now: of settings, plugins, skills and packages."""
+    if not context.hooks.is_open:
+        return from_layers(context.settings.config().layers, trusted=context.trusted)
+    listeners = context.hooks.open().listeners
+    return replace(listeners.table, entries=listeners.every())
+
+
+def _skill_facts(skill: Skill, visibility: Visibility, *, locked: bool) -> SkillFacts:
+    told = skill.for_model and visibility in ("on", "name-only")
+    return SkillFacts(
+        name=skill.name,
+        description=" ".join(skill.description.split()),
+        source=skill.source,
+        owner="" if skill.root is None else skill.root.owner or "",
+        file=skill.file,
+        tokens=cost_of(skill, bare=visibility == "name-only") if told else 0,
+        body_tokens=_size(skill) // _CHARACTERS_PER_TOKEN,
+        visibility=visibility,
+        locked=locked,
+    )
+
+
+def _size(skill: Skill) -> int:
+    try:
+        return os.stat(skill.file).st_size
+    except OSError:
+        return 0  # It is on a server, or gone by now.
+
+
+def _locked(context: CommandContext) -> set[str]:
+    found: set[str] = set()
+    for layer in context.settings.config().layers:
+        overrides = layer.values.get("skillOverrides")
+        if layer.source == "policySettings" and isinstance(overrides, dict):
+            found |= set(overrides)
+    return found

@@ -1,0 +1,352 @@
+"""Starts agents, and lets those that have ended go on."""
+
+import asyncio
+import os
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bridle.engine.agents.assignment import Assignment, most_depth, transcript_path
+from bridle.engine.agents.builtin import FORK, FORK_DEFINITION, GENERAL, NOT_RESUMABLE
+from bridle.engine.agents.fork import is_fork, may_fork
+from bridle.engine.agents.run import AgentRun
+from bridle.engine.agents.session import take_on_state
+from bridle.engine.agents.worktree import Place, open_place
+from bridle.engine.teams.post import MAIN
+from bridle.engine.teams.team import is_coordinating, is_on, team_name
+from bridle.engine.turn import Turn
+from bridle.permissions.updates import changed_rules, read_update
+from bridle.sessions.cost import Cost
+from bridle.sessions.cut import without_leftovers
+from bridle.sessions.reader import load
+from bridle.types.agent import AgentDefinition
+from bridle.types.delegation import AgentCompleted, AgentLaunched, AgentReport, Delegation
+from bridle.types.entry import ConversationEntry
+from bridle.types.errors import ToolError
+from bridle.types.event import Noticed
+
+if TYPE_CHECKING:
+    from bridle.engine.agents.staff import Agents
+
+_MOST_AT_ONCE = 20
+_EFFORTS = ((50, "low"), (85, "medium"), (100, "high"))
+_MOST_EFFORT = "max"
+_NO_RESUME = "No transcript found for agent ID: {}"
+
+
+async def start(agents: "Agents", turn: Turn, delegation: Delegation, *, call_id: str) -> AgentReport:
+    """Let an agent do something; in the background only its start is waited for.
+
+    Raises:
+        ToolError: there is no such agent, it may not be started, or it could not finish.
+    """
+    definition = _choose(agents, turn, delegation)
+    _check_limits(agents, turn)
+    _check_name(agents, turn, delegation.name)
+    agent_id = new_agent_id()
+    fork = definition is FORK_DEFINITION
+    if fork:
+        # Siblings share a prefix only if all of them see the whole answer.
+        await turn.answer_whole.wait()
+    place = await _place(agents, turn, delegation, definition, agent_id)
+    work = Assignment(
+        agent_id=agent_id,
+        definition=definition,
+        description=delegation.description,
+        prompt=delegation.prompt,
+        call_id=call_id,
+        name=delegation.name,
+        model=_model(agents, turn, definition, delegation.model),
+        effort=_effort(turn, definition, delegation.effort),
+        background=_is_background(agents, turn, definition, delegation),
+        depth=agents.depth + 1,
+        fork=fork,
+        place=place,
+        team=team_name(turn.runtime.env, turn.session.id) if delegation.name else None,
+        rules=delegation.rules,
+    )
+    return await _start(agents, _make(agents, turn, work))
+
+
+async def resume(agents: "Agents", turn: Turn, agent_id: str, prompt: str, *, call_id: str) -> AgentLaunched:
+    """Let an agent that has ended go on with another prompt, in the background.
+
+    Raises:
+        ToolError: there is no such agent, it still runs, or it cannot go on.
+    """
+    task = turn.runtime.workspace.tasks.find(agent_id)
+    agent_id = task.id if task is not None else agent_id
+    if agent_id in agents.staff.running:
+        raise ToolError(f"The agent {agent_id} is still at work: wait for its report.")
+    _check_limits(agents, turn)
+    meta, entries = await asyncio.to_thread(_remembered, turn, agent_id)
+    kind = str(meta.get("agentType") or GENERAL)
+    if kind in NOT_RESUMABLE:
+        raise ToolError(f"An agent of the type {kind} cannot go on: start a new one.")
+    fork = kind == FORK
+    definition = FORK_DEFINITION if fork else agents.find(kind) or _general(agents)
+    place = meta.get("worktreePath")
+    work = Assignment(
+        agent_id=agent_id,
+        definition=definition,
+        description=str(meta.get("description") or "An agent goes on"),
+        prompt=prompt,
+        call_id=call_id,
+        name=meta.get("name"),
+        team=team_name(turn.runtime.env, turn.session.id) if meta.get("name") else None,
+        model=str(meta.get("model") or _model(agents, turn, definition, None)),
+        effort=_effort(turn, definition, None),
+        background=True,
+        depth=agents.depth + 1,
+        place=Place(path=place) if isinstance(place, str) and os.path.isdir(place) else None,
+    )
+    session = turn.session.child(
+        agent_id, transcript_path(turn.runtime, agent_id), cwd=turn.runtime.workspace.cwd
+    )
+    session.restore(without_leftovers(entries), Cost())
+    take_on_state(session, turn, work)
+    report = await _start(agents, _make(agents, turn, work, session=session))
+    assert isinstance(report, AgentLaunched)
+    return report
+
+
+def _choose(agents: "Agents", turn: Turn, delegation: Delegation) -> AgentDefinition:
+    wanted = delegation.agent_type
+    forks = may_fork(agents.staff.env, interactive=agents.staff.means.interactive)
+    if wanted is None and forks and not is_coordinating(turn.runtime.env):
+        if is_fork(turn.session):
+            raise ToolError("A fork cannot fork again: do the work yourself.")
+        if agents.depth == 0:
+            return FORK_DEFINITION
+    found = agents.find(wanted or GENERAL)
+    if found is None:
+        there = ", ".join(each.name for each in agents.definitions()) or "none"
+        raise ToolError(f"Agent type '{wanted or GENERAL}' not found. Available agents: {there}")
+    return found
+
+
+def _general(agents: "Agents") -> AgentDefinition:
+    found = agents.find(GENERAL)
+    if found is None:
+        raise ToolError("The type of this agent is gone, and there is no general one to go on for it.")
+    return found
+
+
+def _check_limits(agents: "Agents", turn: Turn) -> None:
+    if agents.depth >= most_depth(turn.runtime.env):
+        raise ToolError("Agents may not start agents at this depth: do the work yourself.")
+    text = turn.runtime.env.get("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", "")
+    most = int(text) if text.isdecimal() and int(text) else _MOST_AT_ONCE
+    if len(agents.staff.running) >= most:
+        raise ToolError(f"{most} agents are at work already, which is the most at once: wait for one to end.")
+
+
+def _check_name(agents: "Agents", turn: Turn, name: str | None) -> None:
+    """In a team a name leads to one member, and some names mean others."""
+    if name is None or team_name(turn.runtime.env, turn.session.id) is None:
+        return
+    if not re.fullmatch(r"[\w.-]{1,64}", name) or name == MAIN:
+        raise ToolError(f"{name!r} cannot be the name of a teammate: use letters, digits, . _ and -.")
+    if any(run.work.name == name for run in agents.staff.running.values()):
+        raise ToolError(f"A teammate called {name} is at work already: write to it, or choose another name.")
+
+
+def _is_background(agents: "Agents", turn: Turn, definition: AgentDefinition, delegation: Delegation) -> bool:
+    # An agent hears no news, so it waits for those that it starts.
+    if agents.depth or is_on(turn.runtime.env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"):
+        return False
+    return definition.background or delegation.background is not False
+
+
+def _model(agents: "Agents", turn: Turn, definition: AgentDefinition, called: str | None) -> str:
+    env = turn.runtime.env
+    variable = env.get("CLAUDE_CODE_SUBAGENT_MODEL") or None
+    forced = variable if is_on(env, "CLAUDE_CODE_SUBAGENT_MODEL_FORCE") else None
+    name = forced or called or definition.model or variable or "inherit"
+    return turn.model if name == "inherit" else agents.staff.means.resolve_model(name, turn.model)
+
+
+async def _place(
+    agents: "Agents", turn: Turn, delegation: Delegation, definition: AgentDefinition, agent_id: str
+) -> Place | None:
+    if (delegation.isolation or definition.isolation) is None:
+        return None
+    return await open_place(turn.runtime, f"agent-{agent_id[:9]}")
+
+
+def _make(agents: "Agents", turn: Turn, work: Assignment, **more: Any) -> AgentRun:
+    return AgentRun(
+        turn,
+        work,
+        agents.staff.means,
+        agents=agents.below,
+        share=lambda updates: _share(agents, updates),
+        clean_later=agents.staff.clean_later,
+        **more,
+    )
+
+
+async def _start(agents: "Agents", run: AgentRun) -> AgentReport:
+    work, staff = run.work, agents.staff
+    staff.running[work.agent_id] = run
+    if not work.background:
+        return await _awaited(agents, run)
+    task = asyncio.create_task(_beside(run.report))
+    task.add_done_callback(lambda done: _leave(agents, run, done))
+    staff.beside[work.agent_id] = task
+    run.begin(lambda: agents.stop(work.agent_id))
+    return _launched(run)
+
+
+def _launched(run: AgentRun) -> AgentLaunched:
+    work = run.work
+    return AgentLaunched(
+        agent_id=work.agent_id,
+        agent_type=work.definition.name,
+        description=work.description,
+        prompt=work.prompt,
+        output_file=run.task.output_file,
+        model=work.model,
+    )
+
+
+async def _awaited(agents: "Agents", run: AgentRun) -> AgentReport:
+    """Work while somebody waits; stopping the agent alone leaves the one that waits at work."""
+    inner = asyncio.create_task(run.report())
+    run.begin(lambda: _cancel(inner))
+    moving = asyncio.create_task(run.moved.wait())
+    try:
+        await asyncio.wait((inner, moving), return_when=asyncio.FIRST_COMPLETED)
+        if not inner.done():
+            return _go_beside(agents, run, inner)
+        return inner.result()
+    except asyncio.CancelledError:
+        inner.cancel()
+        await asyncio.wait((inner,))
+        own = asyncio.current_task()
+        if own is None or own.cancelling():
+            raise
+        raise ToolError("The agent was stopped before it could report.") from None
+    finally:
+        moving.cancel()
+        if inner.done():
+            run.settle()
+            _gone(agents, run)
+
+
+def _go_beside(agents: "Agents", run: AgentRun, inner: asyncio.Task[AgentCompleted]) -> AgentLaunched:
+    """Nobody waits any more: a note will bring the report."""
+    task = asyncio.create_task(_beside(lambda: inner))
+    task.add_done_callback(lambda done: _leave(agents, run, done))
+    agents.staff.beside[run.work.agent_id] = task
+    return _launched(run)
+
+
+async def _beside(report: Callable[[], Awaitable[AgentCompleted]]) -> None:
+    try:
+        await report()
+    except ToolError:
+        pass  # The task says that it failed and why, and a note tells the model.
+
+
+def _gone(agents: "Agents", run: AgentRun) -> None:
+    """The agent works no more; those who asked to know are told."""
+    staff, agent_id = agents.staff, run.work.agent_id
+    staff.running.pop(agent_id, None)
+    run.over.set()
+    name = run.work.name or agent_id
+    for watcher in staff.watchers.pop(agent_id, ()):
+        other = staff.running.get(watcher)
+        if other is not None and other.mail is not None:
+            other.mail.tell(f"{name} is idle now ({run.task.status}).", sender=name)
+
+
+def _share(agents: "Agents", updates: Iterable[Mapping[str, Any]]) -> None:
+    """What somebody agrees to for one agent spares the others the same question."""
+    for given in updates:
+        try:
+            update = read_update(given)
+        except ValueError:
+            continue  # Told where it was granted.
+        if update["type"] in ("addRules", "replaceRules", "removeRules"):
+            for run in agents.staff.running.values():
+                run.session.swap(rules=changed_rules(run.session.state.rules, update))
+
+
+def new_agent_id() -> str:
+    return "a" + os.urandom(8).hex()
+
+
+async def _cancel(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+
+
+def _leave(agents: "Agents", run: AgentRun, done: asyncio.Task[None]) -> None:
+    """An agent beside the conversation is gone; nobody waits for it, so a defect must be told."""
+    agents.staff.beside.pop(run.work.agent_id, None)
+    run.settle()
+    _gone(agents, run)
+    if not done.cancelled() and (defect := done.exception()) is not None:
+        text = f"bridle has a defect: the agent {run.work.agent_id} failed with {defect!r}"
+        run.lead.runtime.channel.emit(Noticed(text, "warning"))
+
+
+def _remembered(turn: Turn, agent_id: str) -> tuple[dict[str, Any], list[ConversationEntry]]:
+    """What is kept of an agent: its metadata and its conversation.
+
+    Raises:
+        ToolError: nothing is.
+    """
+    path = transcript_path(turn.runtime, os.path.basename(agent_id))
+    try:
+        loaded = load(path, sidechain=True)
+    except OSError:
+        raise ToolError(_NO_RESUME.format(agent_id)) from None
+    if not loaded.entries:
+        raise ToolError(_NO_RESUME.format(agent_id))
+    try:
+        with open(path.removesuffix(".jsonl") + ".meta.json", "rb") as file:
+            meta = msgspec.json.decode(file.read(), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError):
+        meta = {}
+    entries = loaded.entries
+    if meta.get("agentType") == FORK:
+        entries = [*_before_fork(turn, entries[0]["parentUuid"], agent_id), *entries]
+    return meta, entries
+
+
+def _before_fork(turn: Turn, leaf: str | None, agent_id: str) -> list[ConversationEntry]:
+    """The part of a fork's conversation that it shares with the one it came from."""
+    entries = turn.session.entries
+    at = next((index for index, entry in enumerate(entries) if entry["uuid"] == leaf), None)
+    if at is None:
+        raise ToolError(
+            f"The fork {agent_id} cannot go on: the conversation that it came from was compacted since."
+        )
+    last = entries[at]
+    answer = last["message"].get("id") if last["type"] == "assistant" else None
+    first = next(
+        (
+            index
+            for index, entry in enumerate(entries)
+            if entry["type"] == "assistant" and entry["message"].get("id") == answer
+        ),
+        at,
+    )
+    return [
+        entry
+        for index, entry in enumerate(entries[: at + 1])
+        if index < first or entry["type"] == "assistant"
+    ]
+
+
+def _effort(turn: Turn, definition: AgentDefinition, called: str | int | None) -> str | None:
+    """The level of effort; a number from 0 to 100 and above stands for the level that covers it."""
+    wanted = called if called is not None else definition.effort
+    if isinstance(wanted, str):
+        return wanted
+    if wanted is None:
+        return turn.runtime.asking.effort
+    return next((level for most, level in _EFFORTS if wanted <= most), _MOST_EFFORT)

@@ -1,0 +1,129 @@
+"""Which tools an agent may use, and which agents it may start."""
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+
+from msgspec import Struct
+
+from bridle.permissions.rules import parse, split_rules
+from bridle.types.agent import AgentDefinition
+from bridle.types.model import ToolDefinition
+from bridle.types.permission import Effect
+from bridle.types.tool import Tool, Toolbox
+
+_FOR_NO_AGENT = frozenset({
+    "AskUserQuestion", "EndConversation", "EnterPlanMode", "ExitPlanMode", "ScheduleWakeup", "TaskOutput",
+    "WaitForMcpServers", "Workflow",
+})  # fmt: skip
+_IN_BACKGROUND = frozenset({
+    "Read", "Grep", "Glob", "Bash", "PowerShell", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch",
+    "TodoWrite", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree", "Monitor", "TaskStop", "SendMessage",
+    "Artifact",
+})  # fmt: skip
+_IN_TEAMS = frozenset({"ListAgents", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"})
+_MEMORY_TOOLS = ("Write", "Edit", "Read")
+_STARTER = "Agent"
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """Where an agent stands, as far as its tools depend on it."""
+
+    main: bool = False
+    """It is the main thread: only its own lists count."""
+    background: bool = False
+    teammate: bool = False
+    """It is a member of a team, which shares a list of things to do."""
+    planning: bool = False
+    may_start: bool = True
+    """False at the depth at which no agent starts another."""
+
+
+class Selection(Struct, frozen=True, kw_only=True):
+    """What a definition makes of the tools that are there."""
+
+    takes: Callable[[str], bool]
+    """Whether the agent has the tool of this name."""
+    agents: tuple[str, ...] | None = None
+    """The only agents that it may start; None for all."""
+
+    def unknown(self, definition: AgentDefinition, toolbox: Toolbox) -> tuple[str, ...]:
+        """Tools that its list names and nobody has."""
+        names = toolbox.names()
+        wanted = (name for text in definition.tools or () for name, _ in _entries(text))
+        return tuple(each for each in wanted if not any(_covers(each, name) for name in names))
+
+
+def select(definition: AgentDefinition, standing: Standing) -> Selection:
+    """Read the lists of a definition; names that nobody knows are no fault."""
+    removed = {name for text in definition.disallowed_tools for name, _ in _entries(text)}
+    listed = None
+    if definition.tools is not None and tuple(definition.tools) != ("*",):
+        listed = [entry for text in definition.tools for entry in _entries(text)]
+        if definition.memory is not None:
+            listed += [(name, None) for name in _MEMORY_TOOLS]
+    agents = None
+    for name, content in listed or ():
+        if name == _STARTER and content is not None:
+            agents = (*(agents or ()), *(part.strip() for part in content.split(",") if part.strip()))
+
+    def takes(tool: str) -> bool:
+        if not standing.main and not _is_for_agents(tool, standing):
+            return False
+        if any(_covers(name, tool) for name in removed):
+            return False
+        return listed is None or any(_covers(name, tool) for name, _ in listed)
+
+    return Selection(takes=takes, agents=agents)
+
+
+class AgentToolbox:
+    """Those tools of a session that an agent has; looked up anew, because some come and go."""
+
+    def __init__(self, toolbox: Toolbox, takes: Callable[[str], bool]) -> None:
+        self._toolbox = toolbox
+        self._takes = takes
+
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        return tuple(each for each in self._toolbox.definitions() if self._takes(each["name"]))
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(filter(self._takes, self._toolbox.names()))
+
+    def find(self, name: str) -> Tool | None:
+        tool = self._toolbox.find(name)
+        return tool if tool is not None and self._takes(tool.name) else None
+
+
+def _is_for_agents(tool: str, standing: Standing) -> bool:
+    """The first that applies decides."""
+    if tool.startswith("mcp__"):
+        return True
+    if tool == "ExitPlanMode" and standing.planning:
+        return True
+    if tool in _FOR_NO_AGENT or (tool == _STARTER and not standing.may_start):
+        return False
+    if standing.teammate and tool in _IN_TEAMS:
+        return True
+    return not standing.background or tool in _IN_BACKGROUND
+
+
+def _entries(text: str) -> list[tuple[str, str | None]]:
+    """The tools that one entry of a list names, each with what stands in its parentheses."""
+    found: list[tuple[str, str | None]] = []
+    for part in split_rules(text):
+        try:
+            rule = parse(part, Effect.DENY)
+        except ValueError:
+            continue  # A name that cannot be one covers nothing.
+        found.append((rule.tool, rule.content))
+    return found
+
+
+def _covers(entry: str, tool: str) -> bool:
+    """A server's name stands for all its tools."""
+    if entry in (tool, "*"):
+        return True
+    if "*" in entry:
+        return fnmatchcase(tool, entry)
+    server = entry.removesuffix("__")
+    return server.startswith("mcp__") and "__" not in server[5:] and tool.startswith(f"{server}__")

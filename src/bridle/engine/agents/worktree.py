@@ -1,0 +1,76 @@
+"""A place of its own for an agent: a work tree that git or a hook makes."""
+
+import os
+
+from msgspec import Struct
+
+from bridle.engine.runtime import Runtime
+from bridle.host import worktrees
+from bridle.host.merging import conflicts_between, names_of
+from bridle.host.worktree_start import Pull, WorktreeFault
+from bridle.host.worktrees import Worktree
+from bridle.types.errors import ToolError
+from bridle.types.hook import WorktreeCreate, WorktreeRemove
+
+_WITHOUT = " Start the agent without isolation, or mend that first."
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where an isolated agent works."""
+
+    path: str
+    tree: Worktree | None = None
+    """None when a hook made it, which is also who removes it."""
+    notes: tuple[str, ...] = ()
+    """What could not be brought over."""
+
+
+async def open_place(
+    runtime: Runtime, name: str, *, pull: Pull | None = None, advice: str = _WITHOUT
+) -> Place:
+    """Make a work tree for an agent, or for a session; of a pull request where one is given.
+
+    Raises:
+        ToolError: it cannot be made.
+    """
+    if not runtime.trusted:
+        raise ToolError("A work tree needs a folder that the user trusts: start the agent without isolation.")
+    if runtime.hooks.hears("WorktreeCreate"):
+        said = await runtime.hooks.fire(WorktreeCreate(worktree=name))
+        if said.block is not None or said.worktree_path is None:
+            raise ToolError(
+                f"The hook that makes work trees made none: {said.block or 'it named no folder'}."
+            )
+        if not os.path.isdir(said.worktree_path):
+            raise ToolError(
+                f"The hook that makes work trees named a folder that is not there: {said.worktree_path}."
+            )
+        return Place(path=said.worktree_path)
+    try:
+        trees = runtime.trees
+        tree = await worktrees.create(
+            runtime.workspace.cwd, name, runtime.env, at=pull or trees.base, sparse=trees.sparse
+        )
+    except WorktreeFault as fault:
+        raise ToolError(f"{fault}{advice}") from fault
+    notes = await worktrees.furnish(tree, runtime.env, links=trees.links)
+    return Place(path=tree.path, tree=tree, notes=notes)
+
+
+async def close_place(runtime: Runtime, place: Place) -> bool:
+    """Give a work tree up if it holds no work; whether it is gone."""
+    if place.tree is not None:
+        return await worktrees.remove_unused(place.tree, runtime.env)
+    if runtime.hooks.hears("WorktreeRemove"):
+        await runtime.hooks.fire(WorktreeRemove(worktree_path=place.path))
+    return not os.path.isdir(place.path)
+
+
+async def conflict_note(runtime: Runtime, place: Place) -> str | None:
+    """A sentence about files that could not be merged as they are; None when all could or nobody can tell."""
+    if place.tree is None:
+        return None
+    found = await conflicts_between(place.tree.repository, runtime.env, "HEAD", place.tree.branch)
+    if not found:
+        return None
+    return f"Merging its branch now would conflict in {names_of(found)}."

@@ -1,0 +1,1 @@
+"""What language servers bring to a session."""

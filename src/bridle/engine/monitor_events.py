@@ -1,0 +1,81 @@
+"""Makes events of lines: those that come together are told together, and never too many."""
+
+from collections.abc import Callable
+
+from bridle.host.plain_text import plain
+
+_BURST = 10.0
+_SECONDS_EACH = 6.0
+_MOST_HELD = 1_000
+_MOST_LINES = 30
+_MOST_CHARS = 4_000
+_LONGEST_LINE = 500
+_LONGEST_PENDING = 64 * 1024
+
+
+class Lines:
+    """Takes bytes as they come and gives out whole lines."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """The lines that are whole now; one that does not end is cut."""
+        *lines, rest = (self._rest + chunk).split(b"\n")
+        if len(rest) > _LONGEST_PENDING:
+            lines, rest = [*lines, rest], b""
+        self._rest = rest
+        return [text for text in map(_readable, lines) if text]
+
+    def close(self) -> list[str]:
+        """What stands after the last line."""
+        rest, self._rest = self._rest, b""
+        return [text] if (text := _readable(rest)) else []
+
+
+class Throttle:
+    """Holds lines until it is time for an event: ten in a row, then one in six seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._tokens = _BURST
+        self._since = clock()
+        self._held: list[str] = []
+        self._dropped = 0
+
+    @property
+    def is_flooded(self) -> bool:
+        """More came than could be told in any sensible time."""
+        return len(self._held) + self._dropped > _MOST_HELD
+
+    def add(self, lines: list[str]) -> None:
+        self._held += lines
+        over = len(self._held) - _MOST_LINES
+        if over > 0:
+            self._dropped += over
+            del self._held[:over]
+
+    def left(self) -> float | None:
+        """The seconds until an event may be told; None while there is nothing to tell."""
+        if not self._held:
+            return None
+        self._refill()
+        return 0.0 if self._tokens >= 1 else (1 - self._tokens) * _SECONDS_EACH
+
+    def take(self) -> str:
+        """The event that is told now."""
+        self._refill()
+        self._tokens = max(0.0, self._tokens - 1)
+        lines, self._held = self._held, []
+        dropped, self._dropped = self._dropped, 0
+        text = "\n".join(lines)[-_MOST_CHARS:]
+        return f"({dropped} earlier lines are left out)\n{text}" if dropped else text
+
+    def _refill(self) -> None:
+        now = self._clock()
+        self._tokens = min(_BURST, self._tokens + max(0.0, now - self._since) / _SECONDS_EACH)
+        self._since = now
+
+
+def _readable(line: bytes) -> str:
+    return plain(line[: 4 * _LONGEST_LINE]).strip()[:_LONGEST_LINE]

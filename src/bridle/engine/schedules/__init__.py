@@ -1,0 +1,1 @@
+"""Prompts that come by themselves."""

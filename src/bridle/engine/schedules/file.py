@@ -1,0 +1,149 @@
+"""The project's file of prompts that outlive sessions, and who of several processes lets them come."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from bridle.engine.schedules.times import describe, parse
+from bridle.host.files import make_folders, read_bytes, write_atomic
+from bridle.host.lock import FileLock, Locked, lock_fd
+from bridle.types.schedule import Scheduled
+
+_LARGEST = 1024 * 1024
+_MOST = 50
+_LOCK_SECONDS = 5.0
+_PAUSE = 0.01
+
+Entries = list[dict[str, Any]]
+
+
+class ScheduleFile:
+    """`.claude/scheduled_tasks.json`; what is not understood in it is kept as it is."""
+
+    def __init__(self, project: str) -> None:
+        self._folder = os.path.join(project, ".claude")
+        self.path = os.path.join(self._folder, "scheduled_tasks.json")
+        self._owner = FileLock(os.path.join(self._folder, "scheduled_tasks.lock"))
+        self.owned = False
+        """This process is the one that lets the prompts of the file come."""
+
+    def exists(self) -> bool:
+        return os.path.exists(self.path)
+
+    def own(self) -> bool:
+        """Become the process that lets them come, if no other is."""
+        try:
+            self.owned = self.owned or (os.path.isdir(self._folder) and self._owner.try_acquire())
+        except OSError:
+            self.owned = False  # A folder that cannot be written has nothing for us to let come.
+        return self.owned
+
+    def disown(self) -> None:
+        """Leave it to another process."""
+        self._owner.release()
+        self.owned = False
+
+    def stamp(self) -> tuple[int, int] | None:
+        """Changes with the content."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size
+
+    def read(self, now: float) -> tuple[Scheduled, ...]:
+        """The prompts in it; an entry that is none is passed over, one without a date is of `now`.
+
+        Raises:
+            OSError: it cannot be read.
+            ValueError: it is not what it should be.
+        """
+        found = (_scheduled(entry, now) for entry in _entries(self._values()))
+        return tuple(each for each in found if each is not None)[:_MOST]
+
+    def add(self, wanted: Scheduled) -> None:
+        """Write one more; the same for the next two.
+
+        Raises:
+            OSError: it cannot be written.
+            ValueError: it is not what it should be.
+        """
+        make_folders(self._folder, private=False)
+        entry = {
+            "id": wanted.id,
+            "cron": wanted.cron,
+            "prompt": wanted.prompt,
+            "createdAt": round(wanted.created * 1000),
+            "recurring": wanted.recurring,
+        }
+        self._change(lambda entries: [*entries, entry])
+
+    def remove(self, id: str) -> None:
+        self._change(lambda entries: [each for each in entries if each.get("id") != id])
+
+    def mark(self, id: str, fired: float) -> None:
+        """Note when one came."""
+
+        def change(entries: Entries) -> Entries:
+            stamp = {"lastFiredAt": round(fired * 1000)}
+            return [{**each, **stamp} if each.get("id") == id else each for each in entries]
+
+        self._change(change)
+
+    def _change(self, change: Callable[[Entries], Entries]) -> None:
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _lock(folder, self._folder)
+            values = self._values()
+            values["tasks"] = change(_entries(values))
+            write_atomic(self.path, msgspec.json.format(msgspec.json.encode(values), indent=2) + b"\n")
+        finally:
+            os.close(folder)
+
+    def _values(self) -> dict[str, Any]:
+        try:
+            return msgspec.json.decode(read_bytes(self.path, _LARGEST), type=dict[str, Any])
+        except FileNotFoundError:
+            return {}
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ValueError(f"{self.path} is not JSON: {error}") from error
+
+
+def _lock(folder: int, path: str) -> None:
+    """A lock on the folder itself leaves nothing behind in the project."""
+    deadline = time.monotonic() + _LOCK_SECONDS
+    while not lock_fd(folder):
+        if time.monotonic() > deadline:
+            raise OSError(str(Locked(f"{path} is in use by another process; try again.", holder=None)))
+        time.sleep(_PAUSE)
+
+
+def _entries(values: dict[str, Any]) -> Entries:
+    listed = values.get("tasks", [])
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def _scheduled(entry: dict[str, Any], now: float) -> Scheduled | None:
+    match entry:
+        case {"id": str() as id, "cron": str() as cron, "prompt": str() as prompt}:
+            pass
+        case _:
+            return None
+    try:
+        parse(cron)
+    except ValueError:
+        return None
+    created = entry.get("createdAt")
+    return Scheduled(
+        id=id,
+        cron=cron,
+        prompt=prompt,
+        recurring=entry.get("recurring") is True,
+        durable=True,
+        created=created / 1000 if isinstance(created, int | float) else now,
+        permanent=entry.get("permanent") is True,
+        words=describe(cron),
+    )

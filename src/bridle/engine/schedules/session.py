@@ -1,0 +1,338 @@
+"""The prompts that come by themselves in one session: only between turns, each at most once at a time."""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from datetime import datetime, tzinfo
+
+from msgspec import Struct
+
+from bridle.engine.schedules.clock import SystemClock
+from bridle.engine.schedules.file import ScheduleFile
+from bridle.engine.schedules.jitter import shifted
+from bridle.engine.schedules.times import describe, parse
+from bridle.types.errors import ToolError
+from bridle.types.schedule import Clock, Scheduled, Wakeup
+from bridle.types.turn import Prompt
+
+MOST = 50
+_MOST_PROMPT = 10_000
+_EXPIRY = 7 * 86400.0
+_LONGEST_WAIT = 30.0
+"""Clocks are set, machines sleep, files change: so often that is looked at."""
+_TOLD = 80
+
+
+class Means(Struct, frozen=True, kw_only=True):
+    """What schedules need from outside."""
+
+    wake: Callable[[Prompt], None]
+    """Gives the session a prompt."""
+    tell: Callable[[str], None]
+    """Says something to the user."""
+    file: ScheduleFile | None = None
+    """Where prompts that outlive the session are; None where they may not."""
+    lasting: bool = True
+    """The session goes on after its answer."""
+    keep: Callable[[Sequence[Scheduled]], None] = lambda _: None
+    """Writes down what is to come in this conversation alone."""
+    clock: Clock = SystemClock()
+    zone: tzinfo | None = None
+    """None for that of the machine."""
+
+
+class SessionSchedules:
+    """See `types.schedule.Schedules`; begun with the first prompt that is to come."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._jobs: dict[str, _Job] = {}
+        self._wakeup: Wakeup | None = None
+        self._idle = True
+        self._changed = asyncio.Event()
+        self._stamp: tuple[int, int] | None = None
+        self._told = ""
+        self._kept: list[Scheduled] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Let prompts come; those of the file too, if no other process does that."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+        self._changed.set()
+
+    async def create(self, cron: str, prompt: str, *, recurring: bool, durable: bool) -> Scheduled:
+        """Let a prompt come at the times that a cron expression names.
+
+        Raises:
+            ToolError: it cannot be read, never comes, or there are too many.
+        """
+        self._check(prompt, durable=durable)
+        cron = " ".join(cron.split())
+        now = self._means.clock.now()
+        wanted = Scheduled(
+            id=os.urandom(4).hex(),
+            cron=cron,
+            prompt=prompt,
+            recurring=recurring,
+            durable=durable,
+            created=now,
+            words=describe(cron),
+        )
+        job = self._job(wanted, now)
+        if durable and self._means.file is not None:
+            await self._keep(self._means.file, wanted)
+        else:
+            self._jobs[wanted.id] = job
+            self._keep_own()
+        self.begin()
+        return wanted
+
+    def restore(self, before: Sequence[Scheduled]) -> None:
+        """Let prompts of the conversation come again that it had when it was left.
+
+        What recurs is over after its time; what was to come once while nobody was there comes no more.
+        """
+        now = self._means.clock.now()
+        for what in before[:MOST]:
+            try:
+                job = self._following(what, now)
+            except ValueError:
+                continue  # Somebody has changed the line.
+            expired = what.recurring and now >= what.created + _EXPIRY
+            if job is not None and not (job.missed or expired or what.durable):
+                self._jobs[what.id] = job
+        self._kept = list(before)
+        self._keep_own()
+        if own := self._own():
+            one = len(own) == 1
+            self._means.tell(f"{len(own)} scheduled prompt{' goes' if one else 's go'} on: CronList.")
+            self.begin()
+
+    def forget(self) -> None:
+        """Let nothing more come that belongs to the conversation; its file keeps that for later."""
+        self._wakeup, self._kept = None, []
+        for what in self._own():
+            del self._jobs[what.id]
+        self._changed.set()
+
+    async def delete(self, id: str) -> Scheduled:
+        """Let a prompt come no more.
+
+        Raises:
+            ToolError: there is none of that id, or the file cannot be written.
+        """
+        found = next((each for each in self.all() if each.id == id), None)
+        if found is None:
+            known = ", ".join(each.id for each in self.all()) or "none"
+            raise ToolError(f"There is no scheduled prompt {id}. There are: {known}.")
+        if found.durable and self._means.file is not None:
+            try:
+                await asyncio.to_thread(self._means.file.remove, id)
+            except (OSError, ValueError) as error:
+                raise ToolError(f"The scheduled prompt could not be deleted: {error}") from error
+        self._jobs.pop(id, None)
+        self._keep_own()
+        self._changed.set()
+        return found
+
+    def all(self) -> Sequence[Scheduled]:
+        """Those of the session, and those of the file also where another process lets them come."""
+        own = [job.what for job in self._jobs.values()]
+        file = self._means.file
+        if file is not None and not file.owned:
+            own += self._read(file)
+        return own
+
+    def wake_in(self, seconds: float, *, reason: str, prompt: str) -> Wakeup:
+        """Let one prompt come after a while, in place of the one that was to come before.
+
+        Raises:
+            ToolError: the session ends before.
+        """
+        self._check(prompt, durable=False)
+        at = self._means.clock.now() + seconds
+        self._wakeup = Wakeup(at=at, seconds=seconds, reason=reason, prompt=prompt)
+        self.begin()
+        return self._wakeup
+
+    def stop_waking(self) -> Wakeup | None:
+        """Let it come no more; what would have come."""
+        before, self._wakeup = self._wakeup, None
+        self._changed.set()
+        return before
+
+    def work(self) -> None:
+        """A turn begins: what is due waits."""
+        self._idle = False
+
+    def rest(self) -> None:
+        """No turn runs and none is owed."""
+        self._idle = True
+        self._changed.set()
+
+    async def close(self) -> None:
+        """Let nothing come any more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._means.file is not None:
+            self._means.file.disown()
+
+    async def _run(self) -> None:
+        while True:
+            self._changed.clear()
+            self._look()
+            left = self._left()
+            if left is not None and left <= 0 and self._idle:
+                await self._fire()
+            else:
+                # While a turn runs, only its end or another process matters.
+                wanted = _LONGEST_WAIT if left is None or not self._idle else left
+                await self._means.clock.wait(self._changed, min(wanted, _LONGEST_WAIT))
+
+    def _left(self) -> float | None:
+        """The seconds until something is due."""
+        times = [job.at for job in self._jobs.values()]
+        if self._wakeup is not None:
+            times.append(self._wakeup.at)
+        return min(times) - self._means.clock.now() if times else None
+
+    async def _fire(self) -> None:
+        """Let the one come that has been due for longest."""
+        wakeup = self._wakeup
+        job = min(self._jobs.values(), key=lambda each: each.at, default=None)
+        if wakeup is not None and (job is None or wakeup.at <= job.at):
+            self._wakeup = None
+            self._means.tell(f"The session goes on by itself: {wakeup.reason[:_TOLD]}")
+            self._means.wake(_prompt(wakeup.prompt, "wakeup"))
+        elif job is not None:
+            await self._come(job)
+
+    async def _come(self, job: "_Job") -> None:
+        what, now = job.what, self._means.clock.now()
+        expired = what.recurring and not what.permanent and now >= what.created + _EXPIRY
+        following = None if expired or not what.recurring else self._following(what, now)
+        if following is None:
+            del self._jobs[what.id]
+        else:
+            self._jobs[what.id] = following
+        # First on disk: a prompt that comes twice does more harm than one that does not come.
+        file = self._means.file
+        if what.durable and file is not None:
+            await self._note(file, what, now, over=following is None)
+        elif following is None:
+            self._keep_own()
+        self._means.tell(f"Scheduled prompt {what.id} ({what.words}): {what.prompt[:_TOLD]}")
+        self._means.wake(_prompt(_late(what, job) if job.missed else what.prompt, what.id))
+
+    def _own(self) -> list[Scheduled]:
+        """What is to come in this conversation alone."""
+        return [job.what for job in self._jobs.values() if not job.what.durable]
+
+    def _keep_own(self) -> None:
+        if (own := self._own()) != self._kept:
+            self._kept = own
+            self._means.keep(own)
+
+    async def _note(self, file: ScheduleFile, what: Scheduled, now: float, *, over: bool) -> None:
+        try:
+            await asyncio.to_thread(file.remove, what.id) if over else await asyncio.to_thread(
+                file.mark, what.id, now
+            )
+        except (OSError, ValueError) as error:
+            self._tell_once(f"{file.path} cannot be written, so a scheduled prompt may come again: {error}")
+
+    def _look(self) -> None:
+        """Take in what the file says by now, where it is ours to do."""
+        file = self._means.file
+        if file is None or not file.exists():
+            return
+        if not file.own():
+            return
+        stamp = file.stamp()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        now = self._means.clock.now()
+        there = {each.id: each for each in self._read(file)}
+        for id in [id for id, job in self._jobs.items() if job.what.durable and id not in there]:
+            del self._jobs[id]
+        for id, each in there.items():
+            if id not in self._jobs and (job := self._following(each, now)) is not None:
+                self._jobs[id] = job
+
+    def _read(self, file: ScheduleFile) -> tuple[Scheduled, ...]:
+        try:
+            return file.read(self._means.clock.now())
+        except (OSError, ValueError) as error:
+            self._tell_once(f"The scheduled prompts of the project do not count: {error}")
+            return ()
+
+    def _job(self, what: Scheduled, now: float) -> "_Job":
+        try:
+            parse(what.cron)
+        except ValueError as error:
+            raise ToolError(f"The times cannot be read: {error}.") from error
+        if (job := self._following(what, now)) is None:
+            raise ToolError(f"{what.cron} never comes: no such day exists.")
+        return job
+
+    def _following(self, what: Scheduled, now: float) -> "_Job | None":
+        """When it comes next; what was to come once and has not been done is due at once."""
+        times, zone = parse(what.cron), self._means.zone
+        since = now if what.recurring else what.created
+        base = times.next_after(since, zone)
+        if base is None:
+            return None
+        at = shifted(times, base, id=what.id, recurring=what.recurring, zone=zone)
+        return _Job(what=what, at=max(at, now), base=base, missed=base < now)
+
+    def _check(self, prompt: str, *, durable: bool) -> None:
+        if not prompt.strip():
+            raise ToolError("The prompt is empty: say what is to be done then.")
+        if len(prompt) > _MOST_PROMPT:
+            raise ToolError(f"The prompt is too long: at most {_MOST_PROMPT} characters.")
+        if len(self.all()) >= MOST:
+            raise ToolError(f"There are {MOST} scheduled prompts already: delete one with CronDelete first.")
+        if durable and self._means.file is None:
+            raise ToolError(
+                "Prompts outlive a session only in a folder that the user trusts: leave durable out."
+            )
+        if not durable and not self._means.lasting:
+            raise ToolError(
+                "This session ends with its answer, so nothing can come later. Wait with Sleep, or leave it."
+            )
+
+    async def _keep(self, file: ScheduleFile, wanted: Scheduled) -> None:
+        try:
+            await asyncio.to_thread(file.add, wanted)
+        except (OSError, ValueError) as error:
+            raise ToolError(f"The scheduled prompt could not be kept: {error}") from error
+
+    def _tell_once(self, text: str) -> None:
+        if text != self._told:
+            self._told = text
+            self._means.tell(text)
+
+
+class _Job(Struct, frozen=True, kw_only=True):
+    what: Scheduled
+    at: float
+    base: float
+    missed: bool = False
+    """Its time passed while no session was there."""
+
+
+def _prompt(text: str, schedule: str) -> Prompt:
+    origin = {"kind": "task-notification", "schedule": schedule}
+    # A person or a model wrote it for later, so commands in it count, and it waits for the end of a turn.
+    return Prompt(content=text, origin=origin, priority="later")
+
+
+def _late(what: Scheduled, job: _Job) -> str:
+    when = datetime.fromtimestamp(job.base).strftime("%Y-%m-%d %H:%M")
+    return (
+        f"A prompt was scheduled for {when}, when no session was open. Ask the user whether it should still "
+        f"be done, and do nothing of it before:\n\n{what.prompt}"
+    )

@@ -1,0 +1,68 @@
+"""The skills of MCP servers as skills of the session: fetched when they are used, and never trusted."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.extensions.frontmatter import read_front
+from bridle.extensions.skills import Skill
+from bridle.types.errors import McpError, ToolError
+from bridle.types.mcp import McpServers, ServedSkill, normalised
+
+_HEEDED = (
+    "name", "description", "when_to_use", "when-to-use", "argument-hint", "arguments",
+    "disable-model-invocation", "user-invocable", "context", "agent", "background", "license",
+    "compatibility", "metadata",
+)  # fmt: skip
+"""What a server may say of a skill: nothing that widens rights, runs something or costs more."""
+
+
+def served_skills(servers: McpServers) -> Sequence[Skill]:
+    """The skills that connected servers have announced, as `server:skill`."""
+    return [_skill(servers, each) for each in servers.skills()]
+
+
+def _skill(servers: McpServers, served: ServedSkill) -> Skill:
+    async def fetch() -> str:
+        try:
+            result = await servers.read_resource(served.server, served.uri)
+        except McpError as error:
+            raise ToolError(f"The skill {served.name} cannot be had: {error}") from error
+        return _body(served, _text(result))
+
+    return Skill(
+        name=f"{normalised(served.server)}:{served.name}",
+        values={key: value for key, value in served.frontmatter.items() if key in _HEEDED},
+        source="mcp",
+        read=_nowhere,
+        fetch=fetch,
+        file=served.uri,
+    )
+
+
+def _body(served: ServedSkill, text: str) -> str:
+    front = read_front(text, file=served.uri)
+    if msgspec.to_builtins(front.values) != served.frontmatter:
+        raise ToolError(
+            f"The skill {served.name} was not loaded: {served.server} had announced another header for it."
+        )
+    if len(served.files) < 2 and served.files:
+        return front.body
+    base = served.uri.removesuffix("SKILL.md")
+    note = (
+        f"Files of this skill are resources of the MCP server {served.server} below {base}; read them with "
+    )
+    return f"{note}ReadMcpResourceTool.\n\n{front.body.strip()}"
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    match result.get("contents"):
+        case [{"text": str() as text}]:
+            return text
+        case _:
+            raise ToolError("The server did not send the text of the skill.")
+
+
+def _nowhere() -> str:
+    raise FileNotFoundError("it is on an MCP server")

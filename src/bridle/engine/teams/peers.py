@@ -1,0 +1,210 @@
+"""Messages between sessions of one user on one machine, through a socket that nobody else can open."""
+
+import asyncio
+import os
+import socket
+import stat
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bridle.engine.teams.mailbox import MOST_CHARS, as_prompt
+from bridle.host.files import make_folders, write_atomic
+from bridle.host.owners import birth, is_alive
+from bridle.host.paths import bridle_dir
+from bridle.types.errors import ToolError
+from bridle.types.message import Letter
+from bridle.types.turn import Prompt
+
+_SECONDS = 5.0
+_LINE = 8 * MOST_CHARS
+_LONGEST_PATH = 100
+_MOST_SESSIONS = 50
+
+
+class SessionCard(Struct, frozen=True, kw_only=True):
+    """A session that takes messages, as its file tells others."""
+
+    pid: int
+    birth: str
+    socket: str
+    about: str = ""
+
+
+class PeerDoor:
+    """The socket of one session; closed with it."""
+
+    def __init__(
+        self,
+        session_id: str,
+        *,
+        env: Mapping[str, str],
+        cwd: str,
+        deliver: Callable[[Prompt], None],
+        inbound: str = "accept",
+    ) -> None:
+        self._session_id = session_id
+        self._env = env
+        self._cwd = cwd
+        self._deliver = deliver
+        self._inbound = inbound
+        """`refuse` turns every message away, `hold` keeps it for the next turn and begins none."""
+        self._token = env.get("CLAUDE_CODE_MESSAGING_TOKEN", "")
+        self._server: asyncio.Server | None = None
+        self.path = env.get("CLAUDE_CODE_MESSAGING_SOCKET") or _usual_path(env, session_id)
+
+    async def open(self) -> None:
+        """Listen, and let others know.
+
+        Raises:
+            OSError: the socket cannot be made.
+        """
+        folder = os.path.dirname(os.path.abspath(self.path))
+        make_folders(folder, private=True)
+        if os.stat(folder).st_uid != os.getuid():
+            raise PermissionError(f"{folder} belongs to somebody else")
+        _remove_dead_socket(self.path)
+        # The socket must never be open to others, not even before its rights are set.
+        before = os.umask(0o177)
+        try:
+            self._server = await asyncio.start_unix_server(self._serve, self.path, limit=_LINE)
+        finally:
+            os.umask(before)
+        os.chmod(self.path, 0o600)
+        pid = os.getpid()
+        card = SessionCard(
+            pid=pid,
+            birth=birth(pid),
+            socket=self.path,
+            about=f"session {self._session_id[:8]} in {self._cwd}",
+        )
+        write_atomic(self._card(), msgspec.json.encode(card), mode=0o600)
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            for path in (self.path, self._card()):
+                try:
+                    os.unlink(path)
+                except FileNotFoundError:
+                    pass  # Somebody tidied up.
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_SECONDS):
+                problem = self._take(await reader.readline(), writer)
+                reply: dict[str, Any] = {"ok": True} if problem is None else {"error": problem}
+                writer.write(msgspec.json.encode(reply) + b"\n")
+                await writer.drain()
+        except (OSError, TimeoutError, ValueError):
+            pass  # Whoever it was went away, or sent too much; nothing was taken.
+        finally:
+            writer.close()
+
+    def _take(self, line: bytes, writer: asyncio.StreamWriter) -> str | None:
+        """Take a message in; why not."""
+        if _other_user(writer.get_extra_info("socket")):
+            return "only sessions of the same user may write here"
+        try:
+            values = msgspec.json.decode(line, type=dict[str, Any])
+            letter = msgspec.convert(values.get("letter"), Letter)
+        except msgspec.MsgspecError:
+            return "this is no message"
+        if self._token and values.get("token") != self._token:
+            return "the token is wrong"
+        if self._inbound == "refuse":
+            return "the other session takes no messages (its setting crossSessionInbound is refuse)"
+        if len(letter.text) > MOST_CHARS:
+            return f"more than {MOST_CHARS:,} characters"
+        # No other session may pass for somebody of this one.
+        known = letter.sender if letter.sender.startswith("uds:") else "another session"
+        prompt = as_prompt(msgspec.structs.replace(letter, sender=known))
+        self._deliver(msgspec.structs.replace(prompt, query=self._inbound != "hold"))
+        return None
+
+    def _card(self) -> str:
+        return os.path.join(_cards(self._env), f"{os.getpid()}-{self._session_id[:36]}.json")
+
+
+async def send_to_socket(path: str, letter: Letter, *, token: str = "") -> None:
+    """Hand a message to another session of this user.
+
+    Raises:
+        ToolError: it cannot be reached, or does not take it.
+    """
+    try:
+        facts = os.lstat(path)
+        if not stat.S_ISSOCK(facts.st_mode) or facts.st_uid != os.getuid():
+            raise ToolError(f"{path} is no socket of a session of yours: ListAgents names those there are.")
+        async with asyncio.timeout(_SECONDS):
+            reader, writer = await asyncio.open_unix_connection(path, limit=_LINE)
+            try:
+                writer.write(msgspec.json.encode({"letter": letter, "token": token}) + b"\n")
+                await writer.drain()
+                reply = msgspec.json.decode(await reader.readline() or b"{}", type=dict[str, Any])
+            finally:
+                writer.close()
+    except (OSError, TimeoutError, ValueError) as fault:
+        raise ToolError(
+            f"The session at {path} cannot be reached ({fault or 'it does not answer'})."
+        ) from fault
+    if reply.get("ok") is not True:
+        raise ToolError(f"The session at {path} did not take the message: {reply.get('error', 'no answer')}.")
+
+
+def live_sessions(env: Mapping[str, str]) -> list[SessionCard]:
+    """Sessions that take messages; the cards of dead ones are removed."""
+    folder = _cards(env)
+    found: list[SessionCard] = []
+    try:
+        names = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    for path in (os.path.join(folder, name) for name in names):
+        try:
+            with open(path, "rb") as file:
+                card = msgspec.json.decode(file.read(10_000), type=SessionCard)
+        except (OSError, msgspec.DecodeError):
+            continue  # Somebody else's file, or one that is being written.
+        if is_alive(card.pid, card.birth):
+            found.append(card)
+        else:
+            os.unlink(path)
+    return found[:_MOST_SESSIONS]
+
+
+def _cards(env: Mapping[str, str]) -> str:
+    return os.path.join(bridle_dir(env), "broker", "sessions")
+
+
+def _usual_path(env: Mapping[str, str], session_id: str) -> str:
+    """In the user's own folder where the name is short enough for a socket, else in another private one."""
+    name = f"{os.getpid()}-{session_id[:8]}.sock"
+    wanted = os.path.join(bridle_dir(env), "sockets", name)
+    if len(os.fsencode(wanted)) <= _LONGEST_PATH:
+        return wanted
+    base = env.get("XDG_RUNTIME_DIR") or "/tmp"
+    return os.path.join(base, f"bridle-{os.getuid()}", name)
+
+
+def _remove_dead_socket(path: str) -> None:
+    """A socket that nobody listens at keeps its name."""
+    try:
+        if stat.S_ISSOCK(os.lstat(path).st_mode):
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.connect(path)
+    except ConnectionRefusedError:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass  # The usual case.
+
+
+def _other_user(connection: Any) -> bool:
+    """Whether the other end belongs to somebody else, where the system tells."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return False
+    data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return struct.unpack("3i", data)[1] != os.getuid()

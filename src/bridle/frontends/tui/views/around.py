@@ -1,0 +1,48 @@
+"""What a view needs of the program around it, and how it is kept up to date."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.frontends.tui.keymap import Keymap
+from bridle.frontends.tui.view import View
+from bridle.frontends.tui.views.pane import Do, nothing
+from bridle.frontends.tui.views.sheet import Sheet
+
+
+class Around(Struct, frozen=True, kw_only=True):
+    """What views need of the program around the session."""
+
+    keymap: Keymap
+    clock: Callable[[], float]
+    """Seconds since the epoch."""
+    do: Do = nothing
+    """Told what the user wants done while a view stays open."""
+    preview_theme: Callable[[str], None] = nothing
+    keys_file: str = ""
+
+
+class Named(Struct, frozen=True):
+    """An opened view, and how it is brought up to date after something was done."""
+
+    view: View[Any]
+    renew: Callable[[], Awaitable[None]]
+
+
+def renewed(sheet: Sheet[Any], read: Callable[[], Awaitable[Any]]) -> Named:
+    """A view that is shown again with what `read` finds."""
+
+    async def renew() -> None:
+        sheet.show(await read())
+
+    return Named(sheet, renew)
+
+
+def fixed(view: View[Any]) -> Named:
+    """A view in which nothing changes while it is open."""
+
+    async def renew() -> None:
+        """Nothing in it changes while it is open."""
+
+    return Named(view, renew)

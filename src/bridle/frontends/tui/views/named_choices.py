@@ -1,0 +1,92 @@
+"""Views in which something is chosen and done: a model, a look, a way back, a text."""
+
+from datetime import datetime
+
+from bridle.commands.context import CommandContext
+from bridle.commands.files import answers, conversation_text
+from bridle.commands.histories import rewind_points
+from bridle.commands.models import model_choices
+from bridle.frontends.tui.views import facts
+from bridle.frontends.tui.views.around import Around, Named, fixed
+from bridle.frontends.tui.views.copying import copy_view, export_view
+from bridle.frontends.tui.views.help import help_view
+from bridle.frontends.tui.views.model import ModelView, effort_view
+from bridle.frontends.tui.views.rewind import RewindPoint, RewindView
+from bridle.frontends.tui.views.styles import StyleRow, styles_view
+from bridle.frontends.tui.views.theme import ThemeView
+from bridle.types.checkpoint import Rewound
+from bridle.types.errors import SessionError
+from bridle.version import __version__
+
+_MOST_MEASURED = 20
+"""Prompts for which it is found out what going back would change in files."""
+
+
+async def open_model(context: CommandContext, around: Around) -> Named:
+    """The models to choose from."""
+    del around
+    choices = model_choices(context)
+    current = next((each.value for each in choices if each.current), "")
+    effort = context.runtime.asking.effort
+    return fixed(ModelView(facts.model_rows(choices), current=current, effort=effort))
+
+
+async def open_effort(context: CommandContext, around: Around) -> Named:
+    """How much the model thinks."""
+    del around
+    levels = context.runtime.facts(context.session.state.model).efforts
+    return fixed(effort_view(levels, current=context.runtime.asking.effort))
+
+
+async def open_theme(context: CommandContext, around: Around) -> Named:
+    """The colours."""
+    current = context.settings.config().settings.theme or "auto"
+    return fixed(ThemeView(current, preview=around.preview_theme))
+
+
+async def open_styles(context: CommandContext, around: Around) -> Named:
+    """The output styles."""
+    del around
+    current = context.settings.config().settings.output_style or "default"
+    return fixed(styles_view([StyleRow(name=name) for name in context.runtime.styles()], current=current))
+
+
+async def open_rewind(context: CommandContext, around: Around) -> Named:
+    """Prompts to go back to."""
+    points = list(reversed(rewind_points(context)))
+    checkpoints = context.runtime.checkpoints
+    changes: dict[str, Rewound | None] = {point.uuid: None for point in points}
+    for point in points[-_MOST_MEASURED:] if checkpoints is not None else ():
+        try:
+            changes[point.uuid] = await checkpoints.rewind(point.uuid, dry_run=True) if checkpoints else None
+        except SessionError:
+            continue  # Nothing was kept for this prompt, which the view tells.
+    rows = [RewindPoint(uuid=each.uuid, text=each.text, time=_seconds(each.timestamp)) for each in points]
+    return fixed(RewindView(rows, now=around.clock(), changes=changes, do=around.do))
+
+
+async def open_copy(context: CommandContext, around: Around) -> Named:
+    """Answers to copy."""
+    del around
+    return fixed(copy_view(answers(context.session)))
+
+
+async def open_export(context: CommandContext, around: Around) -> Named:
+    """The conversation as a file."""
+    del around
+    name = f"conversation-{context.session.id[:8]}.txt"
+    return fixed(export_view(conversation_text(context.session), file=name))
+
+
+async def open_help(context: CommandContext, around: Around) -> Named:
+    """Commands and keys."""
+    commands = context.commands.all()
+    view = help_view(commands, around.keymap, version=__version__, keys_file=around.keys_file, do=around.do)
+    return fixed(view)
+
+
+def _seconds(moment: str) -> float | None:
+    try:
+        return datetime.fromisoformat(moment).timestamp()
+    except ValueError:
+        return None

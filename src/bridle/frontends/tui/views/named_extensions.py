@@ -1,0 +1,172 @@
+"""Views of what extends a session: servers, agents, hooks, skills, plugins, memory, the boundary."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from bridle.commands.context import CommandContext
+from bridle.commands.facts.extending import agent_facts, hook_table, skill_facts
+from bridle.commands.facts.memories import memory_places, takes_notes
+from bridle.commands.plugins import plugin_rows
+from bridle.commands.reports import breakdown_of
+from bridle.context.tokens import estimate
+from bridle.frontends.tui.views.agents import AgentRow, agents_view
+from bridle.frontends.tui.views.around import Around, Named, fixed, renewed
+from bridle.frontends.tui.views.hooks import hook_rows, hooks_view
+from bridle.frontends.tui.views.mcp import ServerRow, mcp_view
+from bridle.frontends.tui.views.memory import Memory, MemoryRow, memory_view
+from bridle.frontends.tui.views.plugins import MarketplaceRow, PluginRow, Plugins, plugins_view
+from bridle.frontends.tui.views.sandbox import SandboxFacts, sandbox_view
+from bridle.frontends.tui.views.skills import SkillRow, skills_view
+
+
+async def open_servers(context: CommandContext, around: Around) -> Named:
+    """MCP servers."""
+
+    async def read() -> list[ServerRow]:
+        known = context.runtime.servers
+        costs = _tool_costs(context)
+        return [
+            ServerRow(state=state, costs=costs.get(state.name, {}))
+            for state in (known.status() if known is not None else ())
+        ]
+
+    return renewed(mcp_view(await read(), do=around.do), read)
+
+
+async def open_agents(context: CommandContext, around: Around) -> Named:
+    """Whom work can be handed to."""
+
+    async def read() -> Sequence[AgentRow]:
+        return [
+            AgentRow(
+                agent=each.definition, tokens=each.tokens, prompt_tokens=each.body_tokens, off=each.denied
+            )
+            for each in agent_facts(context)
+        ]
+
+    return renewed(agents_view(await read(), do=around.do), read)
+
+
+async def open_hooks(context: CommandContext, around: Around) -> Named:
+    """What runs at which event."""
+    disabled = context.settings.config().settings.disable_all_hooks is True
+    return fixed(hooks_view(hook_rows(hook_table(context)), disabled=disabled, do=around.do))
+
+
+async def open_skills(context: CommandContext, around: Around) -> Named:
+    """Skills and who may use them."""
+
+    async def read() -> Sequence[SkillRow]:
+        return [
+            SkillRow(
+                name=each.name,
+                description=each.description,
+                source=f"{each.source} {each.owner}".strip(),
+                file="" if each.source in ("mcp", "bundled") else each.file,
+                tokens=each.tokens,
+                body_tokens=each.body_tokens,
+                visibility=each.visibility,
+                locked=each.locked,
+            )
+            for each in skill_facts(context)
+        ]
+
+    return renewed(skills_view(await read(), do=around.do), read)
+
+
+async def open_plugins(context: CommandContext, around: Around) -> Named:
+    """Plugins and marketplaces."""
+
+    async def read() -> Plugins:
+        rows, markets = await asyncio.to_thread(plugin_rows, context)
+        return Plugins(
+            plugins=tuple(
+                PluginRow(
+                    id=row.id,
+                    description=row.description,
+                    version=f"{row.version} ({row.offered} is out)" if row.offered else row.version,
+                    author=row.author,
+                    installed=row.installed,
+                    enabled=row.enabled,
+                    favorite=row.favourite,
+                    scope=row.scope,
+                    brings=row.brings,
+                    problems=row.problems,
+                    managed=row.managed,
+                )
+                for row in rows
+            ),
+            marketplaces=tuple(
+                MarketplaceRow(
+                    name=market.name,
+                    source=market.source,
+                    plugins=market.plugins,
+                    updated=market.updated[:10],
+                    problem=market.problem,
+                )
+                for market in markets
+            ),
+        )
+
+    return renewed(plugins_view(await read(), do=around.do), read)
+
+
+async def open_memory(context: CommandContext, around: Around) -> Named:
+    """Instruction files and notes."""
+
+    async def read() -> Memory:
+        places = await asyncio.to_thread(memory_places, context)
+        return Memory(
+            files=tuple(
+                MemoryRow(
+                    path=each.path,
+                    name=each.name,
+                    group=each.group,
+                    tokens=estimate(each.text),
+                    exists=each.exists,
+                    text=each.text,
+                )
+                for each in places
+            ),
+            automatic=takes_notes(context),
+            folder=context.runtime.memory or "",
+        )
+
+    return renewed(memory_view(await read(), do=around.do), read)
+
+
+async def open_sandbox(context: CommandContext, around: Around) -> Named:
+    """The boundary around commands."""
+
+    async def read() -> SandboxFacts:
+        settings = context.settings.config().settings.sandbox
+        runtime = context.runtime
+        is_wanted = settings is not None and settings.enabled is True
+        is_unasked = settings is None or settings.auto_allow_bash_if_sandboxed is not False
+        network = None if settings is None else settings.network
+        return SandboxFacts(
+            mode=_boundary(is_on=is_wanted, is_unasked=is_unasked),
+            now=_boundary(is_on=runtime.sandbox is not None, is_unasked=runtime.sandbox_allows),
+            may_leave=settings is None or settings.allow_unsandboxed_commands is not False,
+            limits=(
+                ("may be worked in", context.workspace.roots),
+                ("may be reached", () if network is None else network.allowed_domains or ()),
+            ),
+        )
+
+    return renewed(sandbox_view(await read(), do=around.do), read)
+
+
+def _tool_costs(context: CommandContext) -> dict[str, dict[str, int]]:
+    """Tokens of the tools in the window, by server and by the server's own name for each."""
+    found: dict[str, dict[str, int]] = {}
+    for category in breakdown_of(context).categories:
+        if category.id == "mcp_tools":
+            for item in category.items:
+                found.setdefault(item.note, {})[item.name.split("__", 2)[2]] = item.tokens
+    return found
+
+
+def _boundary(*, is_on: bool, is_unasked: bool) -> Literal["off", "auto", "regular"]:
+    return "off" if not is_on else "auto" if is_unasked else "regular"

@@ -1,0 +1,1 @@
+"""What runs inside the walls, before and beside a confined command: few imports, since every command pays."""

@@ -1,0 +1,53 @@
+"""Which names are protected, wherever they are made."""
+
+from __future__ import annotations
+
+import errno
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Names:
+    """Looks at paths below the folders that may be written, and not where packages are kept."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._roots: list[str] = sorted(given["roots"], key=len, reverse=True)
+        self._free: frozenset[str] = frozenset(given["free"])
+        self._protected = frozenset(name.casefold() for name in given["names"])
+        self._packages = frozenset(given["packages"])
+
+    def is_protected(self, path: str) -> bool:
+        """Whether something at this path would decide what runs later."""
+        parts = self._below(path)
+        if parts is None or not self._packages.isdisjoint(parts[:-1]):
+            return False
+        for index, part in enumerate(parts):
+            name = part.casefold()
+            if name in self._protected:
+                return True
+            if name == "git" and index and parts[index - 1].casefold() == ".config":
+                return True
+        return False
+
+    def is_free(self, path: str) -> bool:
+        """Whether everything may be made there."""
+        parts = self._below(path)
+        return parts is None or not self._packages.isdisjoint(parts)
+
+    def refuse_protected(self, path: str) -> None:
+        """Raises OSError for a protected path."""
+        if self.is_protected(path):
+            raise OSError(errno.EROFS, "protected")
+
+    def refuse_configuration(self, path: str) -> None:
+        """Raises OSError where a folder or link would bring along a protected `git` of its own."""
+        if self.is_protected(f"{path}/git") and not self.is_protected(path):
+            raise OSError(errno.EROFS, "protected")
+
+    def _below(self, path: str) -> list[str] | None:
+        for root in self._roots:
+            if path == root or path.startswith(root.rstrip("/") + "/"):
+                return None if root in self._free else path[len(root) :].strip("/").split("/")
+        return None  # Nothing can be written there anyway.

@@ -1,0 +1,158 @@
+"""What one server offers: lists that are fetched when it is connected, and again when they have changed."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from bridle.mcp.catalogue import ServerTool, read_prompts, read_resources, read_tools
+from bridle.mcp.client import PROMPTS, RESOURCES, TOOLS, Client
+from bridle.mcp.discovery_cache import DiscoveryCache
+from bridle.mcp.peer import Limits
+from bridle.mcp.served_skills import EXTENSION, read_skills
+from bridle.mcp.timing import Timing
+from bridle.types.errors import McpError
+from bridle.types.mcp import HttpServer, Prompt, Resource, ServedSkill, Server, SseServer, WebSocketServer
+
+SKILLS = "skills"
+_REMOTE = HttpServer | SseServer | WebSocketServer
+
+
+class Offer:
+    """The lists of a server; `changed` is told whenever one is another, `noted` what is wrong with them."""
+
+    def __init__(
+        self,
+        server: Server,
+        *,
+        timing: Timing,
+        changed: Callable[[], None],
+        noted: Callable[[str], None],
+        prefixed: bool = True,
+        cache: DiscoveryCache | None = None,
+    ) -> None:
+        self.tools: tuple[ServerTool, ...] = ()
+        self.prompts: tuple[Prompt, ...] = ()
+        self.resources: tuple[Resource, ...] = ()
+        self.skills: tuple[ServedSkill, ...] = ()
+        self._server = server
+        self._timing = timing
+        self._changed = changed
+        self._noted = noted
+        self._prefixed = prefixed
+        self._cache = cache if isinstance(server.config, _REMOTE) else None
+        self._refreshing: dict[str, asyncio.Task[None]] = {}
+        self._stale: set[str] = set()
+        self._listed_once = False
+        """Whether the resources have been asked for; what comes later is a change."""
+
+    def recall(self) -> bool:
+        """Take the tools that were there the last time; whether any are known."""
+        listed = None if self._cache is None else self._cache.find(self._server)
+        if listed is not None:
+            self._take_tools(listed, checks_headers=False)
+        return listed is not None
+
+    async def doubt(self) -> None:
+        """The server could not be reached: what is known of it may be out of date."""
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.strike, self._server)
+
+    async def fetch_first(self, client: Client) -> None:
+        """Ask for what the model is told from the start: tools and skills.
+
+        Raises:
+            McpError: there are no tools to be had.
+        """
+        self._stale.discard(TOOLS)
+        await self._fetch(TOOLS, client)
+        await self._fetch_skills(client)
+
+    def fetch_rest(self, client: Client) -> None:
+        """Ask for everything else, and for what has changed already, without anybody waiting."""
+        for feature in (PROMPTS, RESOURCES, *self._stale):
+            self.refresh(feature, client)
+
+    def refresh(self, feature: str, client: Client | None) -> None:
+        """A list is out of date; it is fetched once, however often that is said meanwhile."""
+        self._stale.add(feature)
+        if client is not None and feature not in self._refreshing:
+            self._refreshing[feature] = asyncio.create_task(self._refresh(feature, client))
+
+    async def complete(self) -> None:
+        """Wait until nothing is being asked for."""
+        if self._refreshing:
+            await asyncio.wait([*self._refreshing.values()])
+
+    async def stop(self) -> None:
+        tasks = [*self._refreshing.values()]
+        self._refreshing.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _refresh(self, feature: str, client: Client) -> None:
+        try:
+            while feature in self._stale:
+                self._stale.discard(feature)
+                try:
+                    await self._fetch(feature, client)
+                except McpError as error:
+                    self._noted(f"{feature} cannot be listed: {error}")
+                if feature == RESOURCES and self._listed_once:
+                    # Skills are resources under another name, and change with them.
+                    await self._fetch_skills(client)
+                self._listed_once = self._listed_once or feature == RESOURCES
+                self._changed()
+                await asyncio.sleep(self._timing.refresh_pause)
+        finally:
+            self._refreshing.pop(feature, None)
+
+    async def _fetch(self, feature: str, client: Client) -> None:
+        listed = await self._items(feature, client) if client.agreement.offers(feature) else []
+        match feature:
+            case "tools":
+                in_headers = client.agreement.modern and isinstance(self._server.config, HttpServer)
+                self._take_tools(listed, checks_headers=in_headers)
+                if self._cache is not None:
+                    await asyncio.to_thread(self._cache.save, self._server, listed)
+            case "prompts":
+                self.prompts = read_prompts(self._server.name, listed)
+            case _:
+                self.resources = read_resources(self._server.name, listed, await self._templates(client))
+
+    async def _fetch_skills(self, client: Client) -> None:
+        if not client.agreement.supports(EXTENSION):
+            self.skills = ()
+            return
+        try:
+            listed = await self._items(SKILLS, client)
+        except McpError as error:
+            self._noted(f"skills cannot be listed: {error}")
+            return
+        self.skills, problems = read_skills(self._server.name, listed)
+        self._note_all(problems)
+
+    async def _templates(self, client: Client) -> list[dict[str, Any]]:
+        if not client.agreement.offers(RESOURCES):
+            return []
+        try:
+            return await client.items("resources/templates/list", "resourceTemplates", limits=self._limits)
+        except McpError:
+            return []  # Many servers with resources do not know templates.
+
+    async def _items(self, feature: str, client: Client) -> list[dict[str, Any]]:
+        return await client.items(f"{feature}/list", feature, limits=self._limits)
+
+    def _take_tools(self, listed: list[dict[str, Any]], *, checks_headers: bool) -> None:
+        self.tools, problems = read_tools(
+            self._server.name, listed, checks_headers=checks_headers, prefixed=self._prefixed
+        )
+        self._note_all(problems)
+
+    def _note_all(self, problems: tuple[str, ...]) -> None:
+        for problem in problems:
+            self._noted(problem)
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self._timing.connect)

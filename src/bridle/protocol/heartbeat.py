@@ -1,0 +1,59 @@
+"""Calls that take long and say nothing: hosts hear from time to time that they are still at work."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from bridle.types.ids import new_uuid
+
+_SECONDS = 30.0
+
+
+class Heartbeats:
+    """Remembers which calls run and when each was last heard of."""
+
+    def __init__(self, *, seconds: float = _SECONDS) -> None:
+        self._seconds = seconds
+        self._running: dict[str, _Call] = {}
+
+    def begin(self, call_id: str, tool: str) -> None:
+        self._running[call_id] = _Call(tool)
+
+    def end(self, call_id: str) -> None:
+        self._running.pop(call_id, None)
+
+    def due(self, now: float, *, session_id: str) -> Iterator[dict[str, Any]]:
+        """A line for each call of which nothing was heard for long; `now` is of a clock of the caller's."""
+        for call_id, call in self._running.items():
+            if call.began is None:
+                call.began = call.heard = now
+            if now - call.heard >= self._seconds:
+                call.heard = now
+                yield progress_frame(
+                    call_id, call.tool, now - call.began, session_id=session_id, heartbeat=True
+                )
+
+
+class _Call:
+    __slots__ = ("began", "heard", "tool")
+
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+        self.began: float | None = None
+        """None until the clock was first looked at."""
+        self.heard = 0.0
+
+
+def progress_frame(
+    call_id: str, tool: str, seconds: float, *, session_id: str, heartbeat: bool = False
+) -> dict[str, Any]:
+    """How long a call has been running."""
+    return {
+        "type": "tool_progress",
+        "tool_use_id": call_id,
+        "tool_name": tool,
+        "parent_tool_use_id": None,
+        "elapsed_time_seconds": round(seconds, 1),
+        **({"heartbeat": True} if heartbeat else {}),
+        "session_id": session_id,
+        "uuid": new_uuid(),
+    }

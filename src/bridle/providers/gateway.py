@@ -1,0 +1,68 @@
+"""Models that a gateway in front of the Messages API lists, kept from one session to the next."""
+
+import os.path
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import Struct
+
+from bridle.host.files import read_bytes, write_atomic
+from bridle.host.paths import bridle_dir
+from bridle.providers.keys import Keys
+from bridle.types.errors import ProviderError
+
+_LARGEST = 4 * 1024 * 1024
+_MOST = 200
+_ON = ("1", "true", "yes", "on")
+_SERVED = ("claude", "anthropic")
+"""How the names of models begin that the Messages API is about."""
+
+
+class _Kept(Struct, frozen=True):
+    """What the file says: the models of one gateway."""
+
+    base: str
+    models: tuple[str, ...]
+
+
+def is_wanted(env: Mapping[str, str]) -> bool:
+    """Whether the user has a gateway, and wants its models listed."""
+    asked = env.get("CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY", "").lower() in _ON
+    return asked and bool(env.get("ANTHROPIC_BASE_URL"))
+
+
+def known_models(env: Mapping[str, str]) -> tuple[str, ...]:
+    """What the gateway listed when it was last asked."""
+    if not is_wanted(env):
+        return ()
+    try:
+        kept = msgspec.json.decode(read_bytes(_file(env), _LARGEST), type=_Kept)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return ()  # It is only a copy: the next answer of the gateway replaces it.
+    return kept.models if kept.base == env.get("ANTHROPIC_BASE_URL") else ()
+
+
+async def refresh(env: Mapping[str, str], *, helper: str | None = None) -> tuple[str, ...]:
+    """Ask the gateway, where that is wanted; one that does not answer leaves what is known."""
+    if not is_wanted(env):
+        return ()
+    from bridle.providers.anthropic import AnthropicProvider
+
+    provider = AnthropicProvider(env, keys=Keys(env, helper=helper))
+    try:
+        listed = await provider.list_models()
+    except ProviderError:
+        return known_models(env)
+    finally:
+        await provider.close()
+    models = tuple(name for name in listed if name.lower().startswith(_SERVED))[:_MOST]
+    kept = _Kept(env["ANTHROPIC_BASE_URL"], models)
+    try:
+        write_atomic(_file(env), msgspec.json.encode(kept))
+    except OSError:
+        pass  # A home that cannot be written has no copy, and the gateway is asked again.
+    return models
+
+
+def _file(env: Mapping[str, str]) -> str:
+    return os.path.join(bridle_dir(env), "gateway-models.json")

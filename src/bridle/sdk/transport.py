@@ -1,0 +1,33 @@
+"""The way to an agent in another process, as programs for the official Agent SDK write one."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from typing import Any
+
+
+class Transport(ABC):
+    """A program may have one of its own; a session inside this process needs none and takes none."""
+
+    @abstractmethod
+    async def connect(self) -> None:
+        """Make ready to write and read."""
+
+    @abstractmethod
+    async def write(self, data: str) -> None:
+        """Send a line."""
+
+    @abstractmethod
+    def read_messages(self) -> AsyncIterator[dict[str, Any]]:
+        """The messages of the other side, as they come."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """End the connection, in a time that it bounds itself."""
+
+    @abstractmethod
+    def is_ready(self) -> bool:
+        """Whether a line could be sent now."""
+
+    @abstractmethod
+    async def end_input(self) -> None:
+        """Nothing more will be sent."""

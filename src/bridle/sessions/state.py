@@ -1,0 +1,57 @@
+"""What holds in a session beside its conversation, swapped as one value."""
+
+from typing import TYPE_CHECKING, TypedDict
+
+from msgspec import Struct
+
+from bridle.types.denials import Denials
+from bridle.types.ledger import Ledger
+from bridle.types.model import Thinking
+from bridle.types.permission import Mode, Rule
+from bridle.types.usage import Measured
+
+if TYPE_CHECKING:
+    from bridle.types.schedule import Scheduled
+
+
+class SessionState(Struct, frozen=True):
+    """The settings that may change between two steps."""
+
+    model: str = ""
+    mode: Mode = "default"
+    rules: tuple[Rule, ...] = ()
+    denials: Denials = Denials()
+    thinking: Thinking | None = None
+    """How much the model may think, where somebody has said so; None for what is usual."""
+    measured: Measured | None = None
+    """How large the conversation was when a service last counted."""
+    ledger: Ledger = Ledger()
+    """Words of the user that outlive every compaction."""
+    pinned_items: frozenset[str] = frozenset()
+    """Calls whose results are never cleared."""
+    skills: tuple[tuple[str, str], ...] = ()
+    """Names and texts of the skills that are followed, the last used last."""
+    failed_compactions: int = 0
+    """In a row, without anybody asking for them."""
+    scheduled: "tuple[Scheduled, ...]" = ()
+    """The prompts that are to come in this conversation alone."""
+    deferred: str | None = None
+    """The call that a hook put off to a later turn."""
+    pre_plan_mode: Mode | None = None
+    """What held before plan mode."""
+
+
+class StateChanges(TypedDict, total=False):
+    model: str
+    mode: Mode
+    pre_plan_mode: Mode | None
+    rules: tuple[Rule, ...]
+    denials: Denials
+    thinking: Thinking | None
+    measured: Measured | None
+    ledger: Ledger
+    pinned_items: frozenset[str]
+    skills: tuple[tuple[str, str], ...]
+    failed_compactions: int
+    scheduled: "tuple[Scheduled, ...]"
+    deferred: str | None

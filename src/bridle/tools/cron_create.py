@@ -1,0 +1,65 @@
+"""Let a prompt come by itself."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from bridle.types.errors import ToolError
+from bridle.types.schedule import Schedules
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+
+class CronCreateInput(Struct, frozen=True, forbid_unknown_fields=True):
+    cron: Annotated[
+        str,
+        Meta(
+            description="Five fields in local time: minute hour day-of-month month weekday, as `*/5 * * * *`."
+        ),
+    ]
+    prompt: Annotated[str, Meta(description="What is to be done each time; a slash command counts too.")]
+    recurring: Annotated[bool, Meta(description="True: at every such time. False: at the next one only.")] = (
+        True
+    )
+    durable: Annotated[
+        bool,
+        Meta(
+            description="Keep it in .claude/scheduled_tasks.json beyond this session; only if the user asks."
+        ),
+    ] = False
+
+
+@tool(
+    "CronCreate",
+    CronCreateInput,
+    subject=lambda input: input.cron,
+    # What comes passes the gate then, call by call.
+    read_only=True,
+    parallel=lambda _: False,
+)
+async def TOOL(input: CronCreateInput, ctx: ToolContext) -> ToolOutput:
+    """Let a prompt come at the times that a cron expression names."""
+    made = await schedules(ctx).create(
+        input.cron, input.prompt, recurring=input.recurring, durable=input.durable
+    )
+    often = f"{made.words}, for seven days" if made.recurring else f"once, at the next time of {made.cron}"
+    lasts = "It is kept beyond this session." if made.durable else "It ends with this session."
+    return ToolOutput(
+        content=f"Scheduled as {made.id}: {often}. {lasts} CronDelete takes it back.",
+        data={
+            "id": made.id,
+            "humanSchedule": made.words,
+            "recurring": made.recurring,
+            "durable": made.durable,
+        },
+    )
+
+
+def schedules(ctx: ToolContext) -> Schedules:
+    """The schedules of the session.
+
+    Raises:
+        ToolError: there are none.
+    """
+    if ctx.schedules is None:
+        raise ToolError("Nothing can be scheduled in this session.")
+    return ctx.schedules

@@ -1,0 +1,25 @@
+"""Take a scheduled prompt back."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from bridle.tools.cron_create import schedules
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+
+class CronDeleteInput(Struct, frozen=True, forbid_unknown_fields=True):
+    id: Annotated[str, Meta(description="The ID that CronCreate gave.")]
+
+
+@tool(
+    "CronDelete",
+    CronDeleteInput,
+    subject=lambda input: input.id,
+    read_only=True,
+    parallel=lambda _: False,
+)
+async def TOOL(input: CronDeleteInput, ctx: ToolContext) -> ToolOutput:
+    """Let a scheduled prompt come no more."""
+    gone = await schedules(ctx).delete(input.id)
+    return ToolOutput(content=f"{gone.id} ({gone.words}) will not come any more.", data={"id": gone.id})

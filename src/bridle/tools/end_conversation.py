@@ -1,0 +1,20 @@
+"""Leave a conversation for good."""
+
+from msgspec import Struct
+
+from bridle.types.errors import ToolError
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+
+class EndConversationInput(Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+@tool("EndConversation", EndConversationInput, read_only=True, parallel=lambda _: False)
+async def TOOL(input: EndConversationInput, ctx: ToolContext) -> ToolOutput:
+    """End the conversation after this turn."""
+    del input
+    if ctx.leave is None:
+        raise ToolError("This conversation cannot be ended from here: say why you will not go on.")
+    ctx.leave()
+    return ToolOutput(content="The conversation ends with this turn.", data={"ended": True})

@@ -1,0 +1,89 @@
+"""Watch something and hear of every line that it says."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from bridle.host.shell import command_line, find_bash, shell_environment
+from bridle.types.errors import ToolError
+from bridle.types.monitor import Watch, WatchedCommand, WatchedSocket
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+_USUAL_MS = 300_000
+_LEAST_MS = 1_000
+
+
+class SocketInput(Struct, frozen=True, forbid_unknown_fields=True):
+    url: Annotated[str, Meta(description="ws:// or wss:// address.")]
+    protocols: Annotated[Sequence[str] | None, Meta(description="Subprotocols to ask for.")] = None
+
+
+class MonitorInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    command: Annotated[
+        str | None, Meta(description="A shell command; each line on its standard output is an event.")
+    ] = None
+    ws: Annotated[SocketInput | None, Meta(description="A web socket instead; each message is an event.")] = (
+        None
+    )
+    description: Annotated[str, Meta(description="What is watched, in a few words for the person watching.")]
+    timeout_ms: Annotated[
+        int | None, Meta(description="How long to watch: 300000 unless given, at most 1800000.")
+    ] = None
+    persistent: Annotated[bool, Meta(description="Watch for as long as is allowed.")] = False
+
+
+def _check(input: MonitorInput, ctx: ToolContext) -> None:
+    if (input.command is None) == (input.ws is None):
+        raise ToolError("Give a command or a web socket, one of them.")
+    if input.command is not None and (not input.command.strip() or "\0" in input.command):
+        raise ToolError("The command is empty or has a NUL character in it.")
+    if input.ws is not None and not input.ws.url.startswith(("ws://", "wss://")):
+        raise ToolError("The address of a web socket begins with ws:// or wss://.")
+    if ctx.env.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "") not in ("", "0", "false"):
+        raise ToolError("Background tasks are turned off here: run the command with Bash and wait for it.")
+
+
+def _subject(input: MonitorInput) -> str:
+    return input.command or (input.ws.url if input.ws is not None else "")
+
+
+@tool("Monitor", MonitorInput, subject=_subject, parallel=lambda _: False, check=_check)
+async def TOOL(input: MonitorInput, ctx: ToolContext) -> ToolOutput:
+    """Watch a command or a web socket in the background and hear of what it says."""
+    if ctx.monitors is None:
+        raise ToolError("Nothing can be watched in this session.")
+    asked = _USUAL_MS if input.timeout_ms is None else max(input.timeout_ms, _LEAST_MS)
+    seconds = ctx.monitors.longest if input.persistent else min(asked / 1000, ctx.monitors.longest)
+    task = await ctx.monitors.start(
+        Watch(
+            source=_source(input, ctx),
+            description=input.description,
+            seconds=seconds,
+            call_id=ctx.call_id,
+        )
+    )
+    text = (
+        f"Monitor {task.id} runs for at most {seconds:g} s. What it says comes as notes; go on with other "
+        f"work or end your turn. All its output is in {task.output_file}; TaskStop ends it."
+    )
+    return ToolOutput(
+        content=text,
+        data={"taskId": task.id, "timeoutMs": round(seconds * 1000), "outputFile": task.output_file},
+    )
+
+
+def _source(input: MonitorInput, ctx: ToolContext) -> WatchedCommand | WatchedSocket:
+    if input.ws is not None:
+        return WatchedSocket(url=input.ws.url, protocols=tuple(input.ws.protocols or ()))
+    command = input.command or ""
+    if (bash := find_bash(ctx.env)) is None:
+        raise ToolError("No bash was found: install it or set CLAUDE_CODE_SHELL to its path.")
+    argv = command_line(bash, command, before=ctx.env.get("CLAUDE_ENV_FILE") or None)
+    env = shell_environment(ctx.env, cwd=ctx.cwd, session_id=ctx.session_id)
+    if ctx.sandbox is None or not ctx.sandbox.covers(command):
+        return WatchedCommand(argv=argv, cwd=ctx.cwd, env=env, command=command)
+    confined = ctx.sandbox.confine(argv, cwd=ctx.cwd, env=env)
+    return WatchedCommand(
+        argv=confined.argv, cwd=ctx.cwd, env=confined.env, pass_fds=confined.pass_fds, command=command
+    )

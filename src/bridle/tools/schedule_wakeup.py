@@ -1,0 +1,59 @@
+"""Let the session go on by itself after a while."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from bridle.tools.cron_create import schedules
+from bridle.types.errors import ToolError
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+_LEAST, _MOST = 60, 3600
+
+
+class ScheduleWakeupInput(Struct, frozen=True, forbid_unknown_fields=True):
+    delaySeconds: Annotated[
+        float | None, Meta(description="Seconds until then: 60 to 3600; others are brought into this range.")
+    ] = None
+    reason: Annotated[str | None, Meta(description="Why then, in one sentence for the person watching.")] = (
+        None
+    )
+    prompt: Annotated[str | None, Meta(description="What is to be done then.")] = None
+    stop: Annotated[bool, Meta(description="Give up the wakeup that was planned; no other field then.")] = (
+        False
+    )
+
+
+def _check(input: ScheduleWakeupInput, ctx: ToolContext) -> None:
+    del ctx
+    if input.stop:
+        return
+    if input.delaySeconds is None or not input.reason or not input.prompt:
+        raise ToolError("Give delaySeconds, reason and prompt, or stop: true.")
+
+
+@tool(
+    "ScheduleWakeup",
+    ScheduleWakeupInput,
+    subject=lambda input: "stop" if input.stop else f"{input.delaySeconds:g}",
+    read_only=True,
+    parallel=lambda _: False,
+    check=_check,
+)
+async def TOOL(input: ScheduleWakeupInput, ctx: ToolContext) -> ToolOutput:
+    """End the turn now and take the work up again after a while."""
+    if input.stop:
+        before = schedules(ctx).stop_waking()
+        said = "No wakeup was planned." if before is None else "The planned wakeup is given up."
+        return ToolOutput(content=said, data={"stopped": before is not None})
+    asked = input.delaySeconds or 0.0
+    seconds = min(max(asked, _LEAST), _MOST)
+    planned = schedules(ctx).wake_in(seconds, reason=input.reason or "", prompt=input.prompt or "")
+    return ToolOutput(
+        content=f"The session goes on by itself in {seconds:g} s. End your turn now.",
+        data={
+            "scheduledFor": round(planned.at * 1000),
+            "clampedDelaySeconds": seconds,
+            "wasClamped": seconds != asked,
+        },
+    )

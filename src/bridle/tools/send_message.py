@@ -1,0 +1,62 @@
+"""Write to another agent."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from bridle.types.errors import ToolError
+from bridle.types.message import Delivery
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+_WORDS = {
+    "delivered": "delivered; it is read at the next step",
+    "resumed": "woken by it, with all it knew before; a note will bring the report",
+    "sent": "handed to the other session",
+}
+
+
+class SendMessageInput(Struct, forbid_unknown_fields=True, kw_only=True):
+    to: Annotated[
+        str,
+        Meta(
+            description="A name or id of an agent, main, * for everybody at work, or uds:PATH of a session."
+        ),
+    ]
+    message: Annotated[str, Meta(description="What to say; the receiver knows nothing else of it.")]
+    summary: Annotated[str | None, Meta(description="The message in five to ten words.")] = None
+    notify_when_idle: Annotated[
+        bool | None, Meta(description="Be told when the receiver has nothing to do any more.")
+    ] = None
+
+
+@tool(
+    "SendMessage",
+    SendMessageInput,
+    subject=lambda input: input.to,
+    # What the receiver does about it passes the gate by itself.
+    read_only=True,
+    parallel=lambda _: False,
+)
+async def TOOL(input: SendMessageInput, ctx: ToolContext) -> ToolOutput:
+    """Write to another agent."""
+    if ctx.messages is None:
+        raise ToolError("There is nobody to write to in this session.")
+    done = await ctx.messages.send(
+        to=input.to,
+        text=input.message,
+        summary=input.summary or "",
+        notify_when_idle=input.notify_when_idle is True,
+    )
+    text = "\n".join(_line(each) for each in done)
+    return ToolOutput(
+        content=text,
+        data={
+            "success": True,
+            "message": text,
+            "recipients": [{"to": each.to, "status": each.how} for each in done],
+        },
+    )
+
+
+def _line(delivery: Delivery) -> str:
+    return f"{delivery.to}: {_WORDS[delivery.how]}."

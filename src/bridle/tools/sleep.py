@@ -1,0 +1,28 @@
+"""Wait."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from bridle.types.errors import ToolError
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+_MOST = 3600
+
+
+class SleepInput(Struct, frozen=True, forbid_unknown_fields=True):
+    seconds: Annotated[float, Meta(description="How long to wait at most: up to 3600.", gt=0, le=_MOST)]
+
+
+@tool("Sleep", SleepInput, subject=lambda input: f"{input.seconds:g}", read_only=True)
+async def TOOL(input: SleepInput, ctx: ToolContext) -> ToolOutput:
+    """Wait until the time is over or something comes in."""
+    if ctx.pause is None:
+        raise ToolError("There is no waiting in this session.")
+    waited = await ctx.pause(input.seconds)
+    early = waited is not None
+    seconds = waited if waited is not None else input.seconds
+    said = f"Waited {seconds:.0f} s."
+    if early:
+        said += " Something has come in: end your turn, or go on, and you will see it."
+    return ToolOutput(content=said, data={"seconds": seconds, "interrupted": early})

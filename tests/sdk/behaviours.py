@@ -1,0 +1,45 @@
+"""What the official SDKs are seen to do with bridle; run it to write the table in docs/sdk.md."""
+
+import ast
+import re
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+DOCUMENT = _HERE.parent.parent / "docs" / "sdk.md"
+NOT_OF_AN_SDK = ("test_older_release.py", "test_node.py", "test_faults.py", "test_behaviours.py")
+NOT_UNDER_THE_OLDER = (*NOT_OF_AN_SDK, "test_mcp.py")
+"""MCP servers of the older release need an older `mcp` than the one installed here."""
+_BEGIN, _END = "<!-- behaviours -->", "<!-- end of behaviours -->"
+
+
+def table() -> str:
+    """One row for each behaviour, with the SDKs that show it."""
+    rows = ["| | Behaviour | PyPI 0.2 | PyPI 0.1 | npm |", "|---|---|---|---|---|"]
+    for path in sorted(_HERE.glob("test_*.py")):
+        if path.name not in NOT_OF_AN_SDK:
+            area, older = path.stem.removeprefix("test_"), "" if path.name in NOT_UNDER_THE_OLDER else "✓"
+            rows += (f"| {area} | {name} | ✓ | {older} | |" for name in python_behaviours(path))
+    rows += (f"| node | {name} | | | ✓ |" for name in node_behaviours())
+    return "\n".join(rows)
+
+
+def python_behaviours(path: Path) -> list[str]:
+    """The tests of a file, as the sentences that their names are."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tests = [node.name for node in tree.body if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef)]
+    return [name.removeprefix("test_").replace("_", " ") for name in tests if name.startswith("test_")]
+
+
+def node_behaviours() -> list[str]:
+    text = (_HERE / "node" / "behaviours.mjs").read_text(encoding="utf-8")
+    return [name.replace("_", " ") for name in re.findall(r"^  async (\w+)\(\) \{", text, re.MULTILINE)]
+
+
+def written() -> str:
+    """The table as the document has it."""
+    return DOCUMENT.read_text(encoding="utf-8").partition(_BEGIN)[2].partition(_END)[0].strip()
+
+
+if __name__ == "__main__":
+    before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(_BEGIN)
+    DOCUMENT.write_text(f"{before}{_BEGIN}\n{table()}\n{_END}{rest.partition(_END)[2]}", encoding="utf-8")
