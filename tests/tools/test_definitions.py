@@ -21,12 +21,14 @@ def test_every_tool_of_the_catalogue_can_be_found(listing: Listing):
 
 
 def test_definitions_are_small():
-    told = {listing.name for listing in CATALOG if not listing.deferred}
+    told = {listing.name for listing in CATALOG if not listing.deferred and not listing.opt_in}
     with open(definitions.PATH, "rb") as file:
         written = msgspec.json.decode(file.read(), type=dict[str, Any])
     always = {name: each for name, each in written.items() if name in told}
     # Those that are told by name alone until they are looked for cost nothing before that.
     assert len(msgspec.json.format(msgspec.json.encode(always), indent=1)) < 30_000
+    # Those that somebody has to choose cost nothing before that either.
+    assert not {listing.name for listing in CATALOG if listing.opt_in} & set(choose(with_person=True).names())
     for definition in definitions.load().values():
         assert 50 < len(definition.get("description", "")) < 3_000
 

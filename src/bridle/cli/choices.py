@@ -14,7 +14,7 @@ from bridle.permissions.layers import rules_of
 from bridle.permissions.rules import parse, split_rules
 from bridle.providers import catalog
 from bridle.providers.catalog import Model
-from bridle.tools.toolbox import SEARCH, BuiltinToolbox, Deferral, choose
+from bridle.tools.toolbox import OPT_IN, SEARCH, BuiltinToolbox, Deferral, choose
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 from bridle.types.model import Thinking
@@ -195,10 +195,12 @@ def choose_tools(
     rules: tuple[Rule, ...],
     *,
     languages: Callable[[], bool] = lambda: True,
+    advised: Callable[[], bool] = lambda: False,
 ) -> BuiltinToolbox:
     """The tools to offer; one that is denied as a whole is not mentioned at all.
 
-    While there are no `languages` there is no language server that could be asked.
+    While there are no `languages` there is no language server that could be asked, and while the session is
+    not `advised` no other model.
     """
     removed = {rule.tool for rule in rules if rule.effect is Effect.DENY and rule.content is None}
     removed |= set() if args.on("interactive") else {"EndConversation"}
@@ -217,7 +219,7 @@ def choose_tools(
         base=base,
         removed=removed,
         with_person=is_attended(args),
-        absent=lambda: _NOTHING if languages() else _LSP,
+        absent=lambda: (_NOTHING if languages() else _LSP) | (_NOTHING if advised() else OPT_IN),
     )
 
 

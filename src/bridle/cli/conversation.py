@@ -32,7 +32,7 @@ def open_session(setup: Setup, *, warn: Callable[[str], None], follow: Follow | 
     else:
         session = store.begin(place, session_id=args.text("session-id"))
     mode = choices.choose_mode(args, setup.config, env)
-    session.swap(model=setup.model, mode=mode, rules=setup.rules)
+    session.swap(model=setup.model, mode=mode, rules=setup.rules, advisor=setup.advisor)
     if mode == "auto":
         from bridle.permissions.auto_grants import entry_notice
 

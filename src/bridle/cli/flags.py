@@ -125,7 +125,9 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--no-chrome",), "switch", status="ignored"),
     Flag(("--prompt-suggestions",), "switch", "with stream-json: guess what could be asked next"),
     Flag(("--safe-mode",), "switch", status="ignored"),
-    Flag(("--advisor",), "value", status="later"),
+    Flag(
+        ("--advisor",), "value", "another model that the main one may ask for advice; off for none", "model"
+    ),
     Flag(("--agent",), "value", "be this agent: its prompt, tools and model", "name"),
     Flag(("--agents",), "value", "more agents for the Agent tool", "JSON or file"),
     Flag(("--append-subagent-system-prompt",), "value"),

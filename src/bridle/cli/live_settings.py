@@ -125,11 +125,24 @@ class SessionSettings:
             own = config.raw.get("bridleModels")
             model = catalog.resolve(config.settings.model or setup.model, setup.env, own=own)
             self._session.swap(model=model)
+        if config.settings.advisor_model != before.advisor_model:
+            self._take_advisor(config)
         if config.settings.effort_level != before.effort_level:
             asking = self._server.runtime.asking
             effort = choices.choose_asking(args, config, setup.env, model=self._session.state.model).effort
             self._server.change(asking=msgspec.structs.replace(asking, effort=effort))
         return True
+
+    def _take_advisor(self, config: Config) -> None:
+        from bridle.cli.advising import choose_advisor
+
+        try:
+            advisor, doubts = choose_advisor(self._setup.args, config, self._setup.env)
+        except UsageError as error:
+            advisor, doubts = None, (str(error),)
+        for doubt in doubts:
+            self._warn(f"warning: {doubt}")
+        self._session.swap(advisor=advisor)
 
 
 def _merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

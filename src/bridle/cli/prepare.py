@@ -44,6 +44,7 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
     rules, problems = choices.choose_rules(args, config, trusted=trusted)
     early = early_plugins(args, config, merged, cwd=cwd, trusted=trusted)
     agent = _main_agent(args, config, merged, cwd=cwd, plugins=early.plugins)
+    advisor, doubts = _advisor(args, config, merged)
     return Setup(
         args=args,
         config=config,
@@ -52,8 +53,9 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
         trusted=trusted,
         model=choices.choose_model(args, config, merged, agent=agent),
         rules=rules,
-        problems=(*map(str, config.problems), *problems),
+        problems=(*map(str, config.problems), *problems, *doubts),
         agent=agent,
+        advisor=advisor,
         early=early,
     )
 
@@ -68,6 +70,14 @@ def _main_agent(
     roots = _no_roots if plugins is None else plugins.roots
     files = agent_files(config, env, cwd=cwd, closed=choices.is_closed(args, env), plugins=roots)
     return main_agent(args, config, env, found=files.definitions, proposed=proposed)
+
+
+def _advisor(args: Args, config: Config, env: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
+    if not args.has("advisor") and not config.settings.advisor_model:
+        return None, ()
+    from bridle.cli.advising import choose_advisor
+
+    return choose_advisor(args, config, env)
 
 
 def _no_roots(_: Kind) -> tuple[Root, ...]:

@@ -27,6 +27,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
     agent: AgentDefinition | None = None
     """What the main thread is, where it is to be an agent."""
+    advisor: str | None = None
+    """The model that advises from the start."""
     early: "Early | None" = None
     """The plugins as they were found with the settings."""
 

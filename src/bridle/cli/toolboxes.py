@@ -31,6 +31,7 @@ def offered(
         setup.env,
         session.state.rules,
         languages=lambda: setup.trusted and bool(ground.plugins.language_servers()),
+        advised=lambda: session.state.advisor is not None,
     )
     later = deferring(
         own,

@@ -55,7 +55,13 @@ CATALOG: tuple[Listing, ...] = (
         "[--user|--project|--local] <path>",
     ),
     Listing(
-        "advisor", "Choose a model that advises the main one", _NOTICE, "advisor", "[model|off]", yields=True
+        "advisor",
+        "Choose a model that advises the main one",
+        "bridle.commands.advisor",
+        "advisor",
+        "[model|off]",
+        choices=("off",),
+        completes=True,
     ),
     Listing("agents", "Show the agents and how to write one", _PARTS, "agents", "[name on|off]"),
     Listing("auto-mode-setup", "Draft the rules of auto mode for this project", _PROMPT, "auto_mode_setup"),

@@ -16,9 +16,6 @@ def _says(text: str, *, is_error: bool = True) -> _Run:
     return run
 
 
-advisor = _says(
-    "Advisor models are not part of this version; /btw asks the main model something on the side."
-)
 background = _says(
     "Sessions in the background are not part of this version; run bridle -p … & in a shell instead."
 )

@@ -84,7 +84,7 @@ def permitted(values: dict[str, Any], source: str) -> tuple[dict[str, Any], tupl
 
 _UNTRUSTED = "does not count while this folder is not trusted; run `bridle trust` to trust it"
 _HARMLESS_KEYS = """
-    $schema advisorModel agentPushNotifEnabled alwaysThinkingEnabled attribution autoCompactEnabled
+    $schema agentPushNotifEnabled alwaysThinkingEnabled attribution autoCompactEnabled
     autoCompactWindow autoScrollEnabled awaySummaryEnabled axScreenReader deniedMcpServers disableAgentView
     disableAutoMode disableDeepLinkRegistration disabledMcpjsonServers editorMode effortLevel
     emojiCompletionEnabled fallbackModel fastMode fastModePerSessionOptIn feedbackSurveyRate

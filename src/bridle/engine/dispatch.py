@@ -210,6 +210,10 @@ def _beside(tool: Tool, turn: Turn) -> dict[str, Any]:
             return {"announce": partial(announce, turn)}
         case "EndConversation" if turn.session.agent_id is None:
             return {"leave": turn.runtime.leave}
+        case "Advisor" if turn.session.agent_id is None:
+            from bridle.engine.advising import advise
+
+            return {"advise": partial(advise, turn)}
         case "Sleep":
             from bridle.engine.pausing import pause
 

@@ -11,7 +11,7 @@ from bridle.permissions.suggestions import suggest
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect
 
 NO_EFFECT = frozenset({
-    "Agent", "AskUserQuestion", "ListAgents", "ListMcpResourcesTool", "ReportFindings",
+    "Advisor", "Agent", "AskUserQuestion", "ListAgents", "ListMcpResourcesTool", "ReportFindings",
     "SendMessage", "StructuredOutput", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
     "TaskUpdate", "TodoWrite", "ToolSearch", "WaitForMcpServers",
 })  # fmt: skip

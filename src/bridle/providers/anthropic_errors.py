@@ -98,7 +98,7 @@ def _sentence(status: int, words: str, *, model: str, url: str) -> str:
         case 400 if _is_too_long(words):
             advice = "compact the conversation, or choose a model with a larger window"
             return f"The prompt is too long for {model} (400): {advice}.{said}"
-        case _ if status < 500 and NO_TOOLS.search(words.lower()):
+        case _ if status < 500 and re.search(NO_TOOLS, words.lower()):
             advice = "choose another model, or switch tool calling on in its server"
             return f"{model} cannot call tools as it is served ({status}): {advice}.{said}"
         case 401:
@@ -148,12 +148,12 @@ def _is_too_long(words: str) -> bool:
     return "too long" in words.lower() or "context limit" in words.lower()
 
 
-NO_TOOLS = re.compile(
+NO_TOOLS = (
     r"(does not|doesn't|not) support(ed)? (tools?|functions?)|"
     r"tool(s| use| calling| choice)?[^.]{0,40}not supported|"
     r"enable-auto-tool-choice|no endpoints found that support tool|tools param requires --jinja"
 )
-"""How services say that a model cannot call tools, in lower case."""
+"""How services say that a model cannot call tools, in lower case; compiled when one has said no."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

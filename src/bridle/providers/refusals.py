@@ -28,8 +28,8 @@ class Words(Struct, frozen=True):
     status: int | None = None
     wait: float | None = None
 
-    def mention(self, pattern: re.Pattern[str]) -> bool:
-        return pattern.search(f"{' '.join(self.codes)} {self.text}".lower()) is not None
+    def mention(self, pattern: str | re.Pattern[str]) -> bool:
+        return re.search(pattern, f"{' '.join(self.codes)} {self.text}".lower()) is not None
 
 
 def refusal(

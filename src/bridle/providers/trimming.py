@@ -10,7 +10,7 @@ from bridle.types.tool import Tool, Toolbox
 
 SMALL = 16_384
 """Windows of fewer tokens than this are small."""
-_KEPT = ("Bash", "Read", "Edit", "Write", "Glob", "Grep", "StructuredOutput")
+_KEPT = ("Advisor", "Bash", "Read", "Edit", "Write", "Glob", "Grep", "StructuredOutput")
 _DESCRIBED = 160
 _FIELD_DESCRIBED = 60
 _SHARE = 4

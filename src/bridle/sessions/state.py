@@ -39,12 +39,15 @@ class SessionState(Struct, frozen=True):
     """The call that a hook put off to a later turn."""
     pre_plan_mode: Mode | None = None
     """What held before plan mode."""
+    advisor: str | None = None
+    """The model that the main one may ask for advice."""
 
 
 class StateChanges(TypedDict, total=False):
     model: str
     mode: Mode
     pre_plan_mode: Mode | None
+    advisor: str | None
     rules: tuple[Rule, ...]
     denials: Denials
     thinking: Thinking | None

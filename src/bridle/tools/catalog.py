@@ -13,9 +13,12 @@ class Listing(Struct, frozen=True):
     """Only offered when somebody can answer."""
     deferred: bool = False
     """Rarely used: told to the model by name alone, where tools can be searched for."""
+    opt_in: bool = False
+    """Only offered while somebody has chosen what it works with."""
 
 
 CATALOG: tuple[Listing, ...] = (
+    Listing("Advisor", "bridle.tools.advisor", opt_in=True),
     Listing("Agent", "bridle.tools.agent", aliases=("Task",)),
     Listing("AskUserQuestion", "bridle.tools.ask_user_question", needs_person=True),
     Listing("Bash", "bridle.tools.bash"),

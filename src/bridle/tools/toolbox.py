@@ -13,6 +13,9 @@ from bridle.types.tool import Tool, Toolbox
 SEARCH = "ToolSearch"
 """The tool that finds those which are told by name alone."""
 
+OPT_IN = frozenset(listing.name for listing in CATALOG if listing.opt_in)
+"""Tools that are not offered unless somebody wants them."""
+
 _USUAL_PERCENT = 10
 _OWN_HOSTS = (".anthropic.com", ".claude.ai")
 
@@ -130,7 +133,7 @@ def choose(
     base: Collection[str] | None = None,
     removed: Collection[str] = (),
     with_person: bool = False,
-    absent: Callable[[], frozenset[str]] = frozenset,
+    absent: Callable[[], frozenset[str]] = lambda: OPT_IN,
 ) -> BuiltinToolbox:
     """The tools named in `base` (all when None) less those `removed`, `*` being every one.
 

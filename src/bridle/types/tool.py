@@ -155,6 +155,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """The agent that makes the call; None for the main thread."""
     messages: "Messages | None" = None
     """For the tools that write to other agents only; None where there are none."""
+    advise: Callable[[str], Awaitable[AssistantMessage]] | None = None
+    """Puts a question, or none in particular, to the model that advises; for the tool that does so only."""
 
     @property
     def cwd(self) -> str:

@@ -12,8 +12,8 @@ from bridle.types.permission import Effect
 from bridle.types.tool import Tool, Toolbox
 
 _FOR_NO_AGENT = frozenset({
-    "AskUserQuestion", "EndConversation", "EnterPlanMode", "ExitPlanMode", "ScheduleWakeup", "TaskOutput",
-    "WaitForMcpServers", "Workflow",
+    "Advisor", "AskUserQuestion", "EndConversation", "EnterPlanMode", "ExitPlanMode", "ScheduleWakeup",
+    "TaskOutput", "WaitForMcpServers", "Workflow",
 })  # fmt: skip
 _IN_BACKGROUND = frozenset({
     "Read", "Grep", "Glob", "Bash", "PowerShell", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch",

@@ -1,0 +1,31 @@
+"""Ask another model what it thinks of the work."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from bridle.types.block import text_of
+from bridle.types.errors import ToolError
+from bridle.types.tool import ToolContext, ToolOutput, tool
+
+_MOST_CHARACTERS = 20_000
+
+
+class AdvisorInput(Struct, frozen=True, forbid_unknown_fields=True):
+    question: Annotated[
+        str, Meta(max_length=4_000, description="What to judge in particular; leave out for a general look.")
+    ] = ""
+
+
+@tool("Advisor", AdvisorInput, read_only=True, max_result_chars=None)
+async def TOOL(input: AdvisorInput, ctx: ToolContext) -> ToolOutput:
+    """Ask the advisor model about the work so far."""
+    if ctx.advise is None:
+        raise ToolError("Only the main thread of a session has an advisor; go on without one.")
+    answer = await ctx.advise(input.question)
+    text = text_of(answer["content"]).strip()
+    if not text:
+        raise ToolError(f"The advisor {answer['model']} said nothing; go on without it.")
+    if len(text) > _MOST_CHARACTERS:
+        text = f"{text[:_MOST_CHARACTERS]}\n[The advice was longer and is cut here.]"
+    return ToolOutput(content=text, data={"advice": text, "model": answer["model"]})
