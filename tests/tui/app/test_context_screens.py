@@ -151,7 +151,7 @@ async def test_memory_files_are_opened_and_the_switch_is_turned(tmp_path: Path):
         await terminal.until_text("take notes by itself")
         shown = terminal.emulator.text
         assert "› Project" in shown and "all your projects" in shown and "not there yet" in shown
-        terminal.type("/by itself\r")
+        terminal.type("/by itself")
         await terminal.until(lambda screen: any(row.startswith("› ✓ take notes") for row in screen.rows))
         terminal.type("\r")
         await terminal.until(lambda screen: any("by itself" in row and "off" in row for row in screen.rows))

@@ -3,14 +3,19 @@
 import marshal
 import os
 import os.path
+import re
 from collections.abc import Mapping
 from types import CodeType
 
 from msgspec import Struct
 
+from bridle.host.owners import birth, is_alive
+
 _LONGEST_BASE = 60
 """Names of sockets are short."""
 
+_OWNER = "owner"
+"""Tells which process the folder belongs to."""
 _PACKAGE = "bridle.host.sandbox.inside"
 _LAUNCHER = ("kernel", "mounts", "rights", "launch")
 _OVERSEER = ("names", "requests", "spots", "openings", "makings", "overseer")
@@ -38,8 +43,11 @@ def open_room(env: Mapping[str, str]) -> Room:
     base = os.path.realpath(env.get("CLAUDE_CODE_TMPDIR") or env.get("TMPDIR") or "/tmp")
     if len(base) > _LONGEST_BASE or not os.access(base, os.W_OK):
         base = "/tmp"
+    _sweep(base)
     folder = os.path.join(base, f"bridle-{os.urandom(8).hex()}")
     os.mkdir(folder, 0o700)
+    with open(os.path.join(folder, _OWNER), "x", encoding="ascii") as file:
+        file.write(f"{os.getpid()} {birth(os.getpid())}")
     room = Room(
         folder=folder,
         temporary=os.path.join(folder, "tmp"),
@@ -60,6 +68,27 @@ def open_room(env: Mapping[str, str]) -> Room:
     return room
 
 
+def _sweep(base: str) -> None:
+    """Remove the folders of processes that were killed before they could do so."""
+    with os.scandir(base) as found:
+        left = [each for each in found if re.fullmatch(r"bridle-[0-9a-f]{16}", each.name)]
+    for each in left:
+        if each.is_dir(follow_symlinks=False):
+            _remove_if_dead(each.path)
+
+
+def _remove_if_dead(folder: str) -> None:
+    try:
+        if os.lstat(folder).st_uid != os.getuid():
+            return
+        with open(os.path.join(folder, _OWNER), encoding="ascii") as file:
+            pid, _, born = file.read(100).partition(" ")
+    except (OSError, ValueError):
+        return  # Being made or removed right now, or none of ours.
+    if pid.isdecimal() and not is_alive(int(pid), born):
+        _remove(folder)
+
+
 def _bundle(names: tuple[str, ...]) -> bytes:
     """Modules with their code, for programs that have no way to ours."""
     return marshal.dumps([(f"{_PACKAGE}.{name}", _compiled(name)) for name in names])
@@ -73,6 +102,10 @@ def _compiled(name: str) -> CodeType:
 
 def close_room(room: Room) -> None:
     """Remove the folder and all that commands left in it."""
+    _remove(room.folder)
+
+
+def _remove(folder: str) -> None:
     import shutil
 
-    shutil.rmtree(room.folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
