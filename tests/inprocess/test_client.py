@@ -20,6 +20,7 @@ from bridle.sdk import (
     create_sdk_mcp_server,
     tool,
 )
+from tests.fakes.processes import eventually
 from tests.inprocess.scene import Scene, of, prompts
 
 
@@ -218,8 +219,7 @@ async def test_disconnecting_in_the_middle_of_a_turn_ends_it(tmp_path: Path):
     client = Client(scene.options(permission_mode="default", allowed_tools=["Bash"]))
     await client.connect("go")
     async with asyncio.timeout(10):
-        while not (pid.exists() and pid.read_text()):
-            await asyncio.sleep(0.01)
+        await eventually(lambda: pid.exists() and pid.read_text(), 10)
         await client.disconnect()
     assert not Path(f"/proc/{pid.read_text().strip()}").exists()
 

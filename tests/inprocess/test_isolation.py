@@ -11,6 +11,7 @@ import pytest
 
 from bridle.providers.scripted import calls, says
 from bridle.sdk import AssistantMessage, Client, ResultMessage, ToolResultBlock, UserMessage, query
+from tests.fakes.processes import eventually
 from tests.inprocess.scene import Scene, of
 
 
@@ -63,14 +64,12 @@ async def test_cancelling_the_consumer_ends_commands_and_their_children(tmp_path
     task = asyncio.create_task(scene.ask(allowed_tools=["Bash"]))
     names = [scene.project / name for name in ("child", "own")]
     async with asyncio.timeout(10):
-        while not all(path.exists() and path.read_text().strip() for path in names):
-            await asyncio.sleep(0.01)
+        await eventually(lambda: all(path.exists() and path.read_text().strip() for path in names), 10)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         pids = [path.read_text().strip() for path in names]
-        while any(Path(f"/proc/{pid}").exists() for pid in pids):
-            await asyncio.sleep(0.01)
+        await eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 10)
     assert scene.model.closed
     assert asyncio.all_tasks() == {asyncio.current_task()}
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +31,13 @@ from bridle.types.workspace import Workspace
 from tests.fakes.engine import make_runtime, make_session
 from tests.fakes.hook_scripts import layer
 from tests.fakes.hooked import Hooked, hooked, output
+from tests.fakes.processes import eventually
 from tests.fakes.tools import Workshop
 
 
 def _command(command: str, **more: Any) -> list[dict[str, Any]]:
     matcher = more.pop("matcher", None)
     return [{"matcher": matcher, "hooks": [{"type": "command", "command": command, **more}]}]
-
-
-async def _until(met: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not met():
-            await asyncio.sleep(0.005)
 
 
 async def test_beginning_is_told_and_hooks_open_the_conversation(tmp_path: Path):
@@ -278,13 +273,13 @@ async def test_files_that_matchers_and_hooks_name_are_watched(tmp_path: Path):
         session.listen("FileChanged", matcher="dotenv|asked.txt")
         await session.hooks.greet("startup")
         watched.write_text("one")
-        await _until(lambda: len(session.inputs("FileChanged")) == 1)
+        await eventually(lambda: len(session.inputs("FileChanged")) == 1)
         named.write_text("one")
-        await _until(lambda: len(session.inputs("FileChanged")) == 2)
+        await eventually(lambda: len(session.inputs("FileChanged")) == 2)
         watched.write_text("two, longer")
-        await _until(lambda: len(session.inputs("FileChanged")) == 3)
+        await eventually(lambda: len(session.inputs("FileChanged")) == 3)
         watched.unlink()
-        await _until(lambda: len(session.inputs("FileChanged")) == 4)
+        await eventually(lambda: len(session.inputs("FileChanged")) == 4)
     assert [(Path(told["file_path"]).name, told["event"]) for told in session.inputs("FileChanged")] == [
         ("asked.txt", "add"), ("dotenv", "add"), ("asked.txt", "change"), ("asked.txt", "unlink"),
     ]  # fmt: skip
@@ -295,9 +290,9 @@ async def test_change_hook_may_watch_other_files_from_then_on(tmp_path: Path):
     async with hooked(tmp_path, [], watch_interval=0.01) as session:
         session.listen("FileChanged", output("FileChanged", watchPaths=[str(second)]), matcher="first|second")
         first.write_text("x")
-        await _until(lambda: len(session.told) >= 1)
+        await eventually(lambda: len(session.told) >= 1)
         second.write_text("x")
-        await _until(lambda: any(told["file_path"] == str(second) for told in session.told))
+        await eventually(lambda: any(told["file_path"] == str(second) for told in session.told))
 
 
 async def test_words_from_the_background_come_with_the_next_step(tmp_path: Path):
@@ -310,7 +305,7 @@ async def test_words_from_the_background_come_with_the_next_step(tmp_path: Path)
         tmp_path, [says(calls("Work", name="a")), says("b"), says("c")], work, settings=settings
     ) as session:
         await session.prompt()
-        await _until(lambda: done.exists() and not session.hooks.running)
+        await eventually(lambda: done.exists() and not session.hooks.running)
         await session.prompt()
     assert "lint is clean" in session.said_to_model()
 
@@ -322,7 +317,7 @@ async def test_background_hook_that_refuses_wakes_the_model(tmp_path: Path):
         tmp_path, [says(calls("Work", name="a")), says("b")], work, settings=settings
     ) as session:
         outcome = await session.prompt()
-        await _until(lambda: bool(session.woken))
+        await eventually(lambda: bool(session.woken))
     assert outcome.text == "b"
     (prompt,) = session.woken
     assert prompt.meta and prompt.origin == {"kind": "hook"} and "tests broke" in str(prompt.content)
@@ -335,7 +330,7 @@ async def test_background_hooks_end_with_the_session(tmp_path: Path):
     pid = tmp_path / "pid"
     async with hooked(tmp_path, [says("b")], settings=settings) as session:
         await session.prompt()
-        await _until(lambda: pid.exists() and pid.read_text().strip() != "")
+        await eventually(lambda: pid.exists() and pid.read_text().strip() != "")
     assert not Path(f"/proc/{pid.read_text().strip()}").exists()
 
 

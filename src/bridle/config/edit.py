@@ -3,19 +3,17 @@
 import os
 import os.path
 import re
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
 from bridle.config.validate import parse
 from bridle.host.files import is_private, make_folders, read_bytes, write_atomic
-from bridle.host.lock import lock_fd
+from bridle.host.lock import Locked, locked_folder
 from bridle.types.errors import ConfigError
 
 _LARGEST = 256 * 1024 * 1024
 _PATIENCE = 5.0
-_PAUSE = 0.005
 _INDENT = "  "
 _MARK = b"\xef\xbb\xbf"
 
@@ -110,17 +108,11 @@ def _written(values: dict[str, Any], text: str) -> bytes:
 
 
 @contextmanager
-def _locked(folder: str, path: str) -> Generator[None, None, None]:
-    """Hold the folder itself, so that no lock file is left in a project."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _locked(folder: str, path: str) -> Generator[None]:
     try:
-        deadline = time.monotonic() + _PATIENCE
-        while not lock_fd(descriptor):
-            if time.monotonic() > deadline:
-                raise ConfigError(
-                    f"{path} is being changed by another process; try again when it has finished."
-                )
-            time.sleep(_PAUSE)
-        yield
-    finally:
-        os.close(descriptor)
+        with locked_folder(folder, seconds=_PATIENCE):
+            yield
+    except Locked as busy:
+        raise ConfigError(
+            f"{path} is being changed by another process; try again when it has finished."
+        ) from busy

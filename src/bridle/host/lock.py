@@ -5,7 +5,8 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -62,7 +63,7 @@ class FileLock:
             return None
 
     def __enter__(self) -> Self:
-        for pause in self._pauses():
+        for pause in _pauses(self._seconds):
             if self.try_acquire():
                 return self
             time.sleep(pause)
@@ -74,7 +75,7 @@ class FileLock:
         self.release()
 
     async def __aenter__(self) -> Self:
-        for pause in self._pauses():
+        for pause in _pauses(self._seconds):
             if self.try_acquire():
                 return self
             await asyncio.sleep(pause)
@@ -85,19 +86,43 @@ class FileLock:
     ) -> None:
         self.release()
 
-    def _pauses(self) -> Iterator[float]:
-        # A blocking flock cannot be given up after a while, so waiting is a series of ever longer pauses.
-        deadline = time.monotonic() + self._seconds
-        pause = _FIRST_PAUSE
-        while (left := deadline - time.monotonic()) > 0:
-            yield min(pause, left)
-            pause = min(pause * 2, _LONGEST_PAUSE)
-        yield 0.0
-
     def _refusal(self) -> Locked:
         holder = self.holder()
         who = "another process" if holder is None else f"process {holder}"
         return Locked(f"{self.path} is in use by {who}; try again when it has finished.", holder=holder)
+
+
+@contextmanager
+def locked_folder(folder: str, *, seconds: float = 5.0) -> Generator[None]:
+    """Hold a folder itself, so that no lock file is left in it.
+
+    Raises:
+        OSError: there is no such folder.
+        Locked: another process keeps it for too long.
+    """
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for pause in _pauses(seconds):
+            if lock_fd(fd):
+                break
+            time.sleep(pause)
+        else:
+            raise Locked(
+                f"{folder} is in use by another process; try again when it has finished.", holder=None
+            )
+        yield
+    finally:
+        os.close(fd)
+
+
+def _pauses(seconds: float) -> Iterator[float]:
+    # A blocking flock cannot be given up after a while, so waiting is a series of ever longer pauses.
+    deadline = time.monotonic() + seconds
+    pause = _FIRST_PAUSE
+    while (left := deadline - time.monotonic()) > 0:
+        yield min(pause, left)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+    yield 0.0
 
 
 def lock_fd(fd: int) -> bool:

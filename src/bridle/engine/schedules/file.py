@@ -1,7 +1,6 @@
 """The project's file of prompts that outlive sessions, and who of several processes lets them come."""
 
 import os
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,13 +8,11 @@ import msgspec
 
 from bridle.engine.schedules.times import describe, parse
 from bridle.host.files import make_folders, read_bytes, write_atomic
-from bridle.host.lock import FileLock, Locked, lock_fd
+from bridle.host.lock import FileLock, Locked, locked_folder
 from bridle.types.schedule import Scheduled
 
 _LARGEST = 1024 * 1024
 _MOST = 50
-_LOCK_SECONDS = 5.0
-_PAUSE = 0.01
 
 Entries = list[dict[str, Any]]
 
@@ -94,14 +91,13 @@ class ScheduleFile:
         self._change(change)
 
     def _change(self, change: Callable[[Entries], Entries]) -> None:
-        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            _lock(folder, self._folder)
-            values = self._values()
-            values["tasks"] = change(_entries(values))
-            write_atomic(self.path, msgspec.json.format(msgspec.json.encode(values), indent=2) + b"\n")
-        finally:
-            os.close(folder)
+            with locked_folder(self._folder):
+                values = self._values()
+                values["tasks"] = change(_entries(values))
+                write_atomic(self.path, msgspec.json.format(msgspec.json.encode(values), indent=2) + b"\n")
+        except Locked as busy:
+            raise OSError(str(busy)) from busy
 
     def _values(self) -> dict[str, Any]:
         try:
@@ -110,15 +106,6 @@ class ScheduleFile:
             return {}
         except (msgspec.DecodeError, RecursionError) as error:
             raise ValueError(f"{self.path} is not JSON: {error}") from error
-
-
-def _lock(folder: int, path: str) -> None:
-    """A lock on the folder itself leaves nothing behind in the project."""
-    deadline = time.monotonic() + _LOCK_SECONDS
-    while not lock_fd(folder):
-        if time.monotonic() > deadline:
-            raise OSError(str(Locked(f"{path} is in use by another process; try again.", holder=None)))
-        time.sleep(_PAUSE)
 
 
 def _entries(values: dict[str, Any]) -> Entries:
