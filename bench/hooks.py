@@ -15,7 +15,8 @@ from bridle.hooks.payload import HookContext
 from bridle.hooks.runner import HookRunner, Surroundings
 from bridle.hooks.table import Listeners, from_layers
 from bridle.host.reaper import Reaper
-from bridle.types.hook import PreToolUse, Stop
+from bridle.types.hook import Stop
+from bridle.types.hook_calls import PreToolUse
 
 _EVENT = PreToolUse(tool="Bash", input={"command": "ls -la"}, call_id="toolu_1")
 _UNHEARD = 20_000

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from bridle.cli.args import parse
@@ -68,6 +70,26 @@ def test_amounts_are_positive(value: str):
 def test_no_two_flags_share_a_name():
     names = [name for flag in FLAGS for name in flag.names]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("argv", "value", "words"),
+    [
+        (["--tmux", "fix it"], True, ("fix it",)),
+        (["--tmux=classic", "fix it"], "classic", ("fix it",)),
+        (["--tmux", "classic"], "classic", ()),
+    ],
+)
+def test_what_follows_a_flag_with_fixed_values_is_its_value_only_if_it_is_one(
+    argv: list[str], value: Any, words: tuple[str, ...]
+):
+    args = parse(argv)
+    assert (args.values["tmux"], args.words) == (value, words)
+
+
+def test_a_flag_with_fixed_values_takes_no_other():
+    with pytest.raises(UsageError):
+        parse(["--tmux=modern"])
 
 
 def test_help_lists_every_flag_that_has_a_description():

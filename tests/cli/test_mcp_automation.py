@@ -1,4 +1,3 @@
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -6,6 +5,7 @@ from typing import Any
 
 from tests.fakes.mcp_session import FAKES
 from tests.fakes.messages_server import MessagesServer
+from tests.fakes.processes import eventually
 from tests.fakes.program import Done, Program
 
 PLAIN: dict[str, Any] = {"command": sys.executable, "args": ["-I", str(FAKES / "mcp_plain.py")]}
@@ -27,9 +27,7 @@ class _Beside:
             "--mcp-config", config, "--allowedTools", self._allowed,
             env={"ANTHROPIC_BASE_URL": self._server.url, "ANTHROPIC_API_KEY": "test-key"},
         )  # fmt: skip
-        async with asyncio.timeout(30):
-            while "plain/echo" not in (await self.run("tools")).out:
-                await asyncio.sleep(0.1)
+        await eventually(self._is_ready, seconds=30)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -37,6 +35,9 @@ class _Beside:
         self._session.stdin.close()
         await self._session.wait()
         await self._server.__aexit__(None, None, None)
+
+    async def _is_ready(self) -> bool:
+        return "plain/echo" in (await self.run("tools")).out
 
     async def run(self, *argv: str, stdin: str = "") -> Done:
         return await self.program.run("--mcp-cli", *argv, stdin=stdin)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridle.cli import choices
+from bridle.cli import permission_choices
 from bridle.cli.args import Args
 from bridle.cli.debug import answer
 from bridle.cli.policy import read_call
@@ -256,7 +256,7 @@ def test_what_was_granted_outlives_a_change_of_the_settings(tmp_path: Path):
         path.write_text(json.dumps({"permissions": permissions}), encoding="utf-8")
         env = {"CLAUDE_CONFIG_DIR": str(tmp_path), "HOME": str(tmp_path)}
         config = load(cwd=str(tmp_path / "project"), env=env, flag=None, setting_sources=("user",))
-        return choices.refresh_rules(args, config, current, trusted=True)[0]
+        return permission_choices.refresh_rules(args, config, current, trusted=True)[0]
 
     granted = Rule(Effect.ALLOW, "Bash", "make", "localSettings")
     first = rules_after((granted,), allow=["Bash(ls)"])

@@ -21,7 +21,7 @@ BUILT_IN = (
     "status", "statusline", "stop", "subtask", "tasks", "bashes", "team-onboarding", "workflows",
 )  # fmt: skip
 BUNDLED_SKILLS = (
-    "batch", "claude-api", "code-review", "review", "dataviz", "debug", "deep-research", "doctor",
+    "batch", "claude-api", "code-review", "review", "dataviz", "debug", "doctor",
     "checkup", "fewer-permission-prompts", "loop", "proactive", "run", "run-skill-generator", "verify",
     "simplify", "plugin-authoring", "skill-doctor",
 )  # fmt: skip
@@ -59,17 +59,7 @@ REFUSED = {
     "vim": "removed from the surface itself",
 }
 
-NOT_YET = {
-    "background": "sessions that outlive their terminal need the supervisor",
-    "bg": "the same",
-    "stop": "the same",
-    "ide": "links to editors have no side here yet; IDE servers are reached by their configuration",
-    "remote-control": "sharing a session needs the hub",
-    "rc": "the same",
-    "workflows": "nothing runs workflow files yet",
-    "setup-bedrock": "there is nothing to set up besides variables, and these are what is said",
-    "setup-vertex": "the same",
-}
+NOT_YET: dict[str, str] = {}
 """Commands that say what bridle has instead."""
 
 

@@ -12,7 +12,7 @@ from bridle.extensions.skills import SkillCatalog
 from bridle.frontends.tui.bindings import ACTIONS, DEFAULTS
 
 _EXPECTED = {
-    "batch", "claude-api", "code-review", "commit", "dataviz", "debug", "deep-research", "doctor",
+    "batch", "claude-api", "code-review", "commit", "dataviz", "debug", "doctor",
     "fewer-permission-prompts", "init", "keybindings", "loop", "plugin-authoring", "remember", "run",
     "run-skill-generator", "security-review", "simplify", "skill-doctor", "skillify", "stuck",
     "update-config", "verify",

@@ -54,6 +54,8 @@ def list_tools(message: dict) -> None:
         )  # fmt: skip
     elif "person" in ODD:
         result(message, {"tools": [tool("echo", _meta={"anthropic/requiresUserInteraction": True})]})
+    elif "shape" in ODD:
+        result(message, {"tools": [tool("shape")]})
     else:
         result(message, {"tools": [tool("echo"), tool("reader", annotations={"readOnlyHint": True})]})
 

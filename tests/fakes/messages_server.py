@@ -122,25 +122,34 @@ class MessagesServer:
         self._script = list(steps)
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        for task in self._tasks:
+        tasks = tuple(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._server.wait_closed()
         # A transport that was told to close is closed when the loop comes round again.
         await asyncio.sleep(0)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A task of our own: one that the stream makes for a coroutine counts as a fault when it is cancelled.
         self.connections += 1
-        number = self.connections
+        task = asyncio.create_task(self._serve(reader, writer, self.connections))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            words = {"message": "The messages server has a defect", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(words)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
         try:
             while (request := await _receive(reader, connection=number)) is not None:
                 self._note(request)
@@ -148,15 +157,10 @@ class MessagesServer:
                     break
         except (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
             self.hung_up.set()
-        except asyncio.CancelledError:
-            pass  # The server is closing, and this task is the connection's own.
         finally:
             writer.transport.abort()
-            try:
-                with suppress(ConnectionError, ssl.SSLError):
-                    await writer.wait_closed()
-            finally:
-                self._tasks.discard(task)
+            with suppress(ConnectionError, ssl.SSLError):
+                await writer.wait_closed()
 
     def _note(self, request: Received) -> None:
         self.requests.append(request)

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 
 def is_running(pid: int) -> bool:
@@ -14,11 +14,17 @@ def is_running(pid: int) -> bool:
         return False
 
 
-async def eventually(condition: Callable[[], object], seconds: float = 5) -> None:
-    """Wait until something is so; TimeoutError when it never is."""
+async def eventually(
+    condition: Callable[[], object] | Callable[[], Awaitable[object]], seconds: float = 5
+) -> None:
+    """Wait until something is so, which may take a while to find out; TimeoutError when it never is."""
     async with asyncio.timeout(seconds):
-        while not condition():
+        while not await _found(condition()):
             await asyncio.sleep(0.01)
+
+
+async def _found(answer: object) -> object:
+    return await answer if isinstance(answer, Awaitable) else answer
 
 
 def read_number(path: "os.PathLike[str]") -> int | None:

@@ -69,8 +69,13 @@ class Program:
     async def run(self, *argv: str, stdin: bytes | str = b"", **env: str) -> Done:
         process = await self.start(*argv, env=env)
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        async with asyncio.timeout(30):
-            out, err = await process.communicate(data)
+        try:
+            async with asyncio.timeout(30):
+                out, err = await process.communicate(data)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.communicate()
         assert process.returncode is not None
         return Done(process.returncode, out.decode(), err.decode())
 

@@ -32,6 +32,8 @@ class FakeWeb:
     ) -> None:
         self.pages = dict(pages or {})
         self.asked: list[Asked] = []
+        self.certificates: list[object] = []
+        """What each visitor showed of themselves, None for nothing."""
         self.port = 0
         self._tls = tls
         self._behind = behind
@@ -49,6 +51,7 @@ class FakeWeb:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         heard = await read_request(reader)
+        self.certificates.append(writer.get_extra_info("peercert") or None)
         self.asked.append(Asked(heard.method, heard.target, heard.headers))
         if heard.method == "CONNECT" and self._behind:
             await self._tunnel(reader, writer)

@@ -12,7 +12,9 @@ from bridle.config.hook_schema import CommandHook
 from bridle.hooks.command import MOST_OUTPUT, CommandHooks, choose_shell
 from bridle.hooks.handler import CallbackHook, Detached, Failed, HookCall, Origin, Ran, Reply
 from bridle.host.reaper import Reaper
-from bridle.types.hook import CwdChanged, FileChanged, HookEvent, PostToolUse, SessionStart, Setup, Stop
+from bridle.types.hook import HookEvent, SessionStart, Setup, Stop
+from bridle.types.hook_calls import PostToolUse
+from bridle.types.hook_surroundings import CwdChanged, FileChanged
 from tests.fakes.hook_scripts import BASH, ENV, call
 from tests.fakes.processes import eventually, is_running, read_number
 

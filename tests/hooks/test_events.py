@@ -10,7 +10,8 @@ from bridle.hooks.handler import FunctionHook
 from bridle.hooks.payload import HookContext
 from bridle.hooks.runner import HookRunner, Surroundings
 from bridle.hooks.table import Listeners, from_host
-from bridle.types.hook import EVENTS, HookOutcome, NoHooks, Setup
+from bridle.types.hook import EVENTS, Setup
+from bridle.types.hook_outcome import HookOutcome, NoHooks
 
 _TOOL = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
 _CALL = {**_TOOL, "tool_use_id": "c1"}

@@ -21,7 +21,8 @@ from bridle.hooks.handler import (
 )
 from bridle.hooks.output import LONGEST_TEXT, cut_into, interpret
 from bridle.types import hook
-from bridle.types.hook import EVENTS, NOTHING_SAID, Elicited, HookEvent, HookOutcome
+from bridle.types.hook import EVENTS, HookEvent
+from bridle.types.hook_outcome import NOTHING_SAID, Elicited, HookOutcome
 from bridle.types.permission import Allow, Ask, Deny
 from tests.fakes.hook_scripts import BASH, call
 

@@ -1,7 +1,8 @@
 import msgspec
 
 from bridle.hooks.payload import HookContext, encode, payload
-from bridle.types.hook import Notification, PreCompact, PreToolUse, SessionStart, SubagentStart
+from bridle.types.hook import Notification, PreCompact, SessionStart, SubagentStart
+from bridle.types.hook_calls import PreToolUse
 
 _CONTEXT = HookContext(session_id="s", transcript_path="/t", cwd="/w")
 _FULL = HookContext(

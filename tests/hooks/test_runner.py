@@ -25,18 +25,9 @@ from bridle.hooks.handler import (
     Reply,
 )
 from bridle.hooks.table import Table, from_host, from_layers, from_values
-from bridle.types.hook import (
-    NOTHING_SAID,
-    HookOutcome,
-    HookRun,
-    HookStarted,
-    PostToolUse,
-    PreToolUse,
-    SessionEnd,
-    SessionStart,
-    Stop,
-    UserPromptSubmit,
-)
+from bridle.types.hook import SessionEnd, SessionStart, Stop, UserPromptSubmit
+from bridle.types.hook_calls import PostToolUse, PreToolUse
+from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome, HookRun, HookStarted
 from bridle.types.permission import Allow, Deny
 from tests.fakes.hook_scripts import BASH, CONTEXT, ENV, answering, hook_session, layer, python, table
 from tests.fakes.processes import eventually, is_running, read_number

@@ -107,8 +107,10 @@ def test_agents_and_shapes_go_with_the_introduction():
         output_format={"type": "json_schema", "schema": {"type": "object"}},
         skills=["a"],
         forward_subagent_text=True,
-        system_prompt={"type": "preset", "preset": "claude_code", "exclude_dynamic_sections": True},
-    )
+        system_prompt={
+            "type": "preset", "preset": "claude_code", "exclude_dynamic_sections": True, "snapshot": True,
+        },
+    )  # fmt: skip
     assert introduction(options, {}) == {
         "subtype": "initialize",
         "hooks": None,
@@ -117,6 +119,7 @@ def test_agents_and_shapes_go_with_the_introduction():
         "skills": ["a"],
         "forwardSubagentText": True,
         "excludeDynamicSections": True,
+        "systemPromptSnapshot": True,
     }
 
 

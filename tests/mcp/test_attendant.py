@@ -7,8 +7,9 @@ import pytest
 from bridle.mcp.attendant import Attendant, Company
 from bridle.mcp.catalogue import ServerTool
 from bridle.types.errors import McpError
-from bridle.types.hook import Elicitation, ElicitationResult, HookEvent
+from bridle.types.hook import HookEvent
 from bridle.types.hook_outcome import Elicited, HookOutcome, NoHooks
+from bridle.types.hook_surroundings import Elicitation, ElicitationResult
 from bridle.types.question import (
     Answer,
     ElicitationQuestion,

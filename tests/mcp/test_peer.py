@@ -134,9 +134,14 @@ async def test_progress_keeps_a_call_alive_only_so_long():
         bench.peer.request("a", limits=Limits(1.0, idle=0.25), progress=lambda _: None)
     )
     await bench.sent(1)
-    for _ in range(4):
-        await asyncio.sleep(0.1)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+
+    def has_gone_on() -> bool:
         bench.peer.take({"method": "notifications/progress", "params": {"progressToken": 0}})
+        return loop.time() - began > 0.4
+
+    await eventually(has_gone_on)
     assert not asked.done()
     with pytest.raises(TimedOut):
         await asked

@@ -39,13 +39,13 @@ def test_image_becomes_a_block_that_the_api_takes(tmp_path: Path):
 
 
 def test_image_is_made_small_enough(tmp_path: Path):
-    from bridle.cli.serving import _fit
+    from bridle.cli.server_wiring import fit_image
 
     image = {"type": "image", "data": _PIXEL, "mimeType": "image/png"}
-    (block,) = _output(tmp_path, {"content": [image]}, fit=_fit).content
+    (block,) = _output(tmp_path, {"content": [image]}, fit=fit_image).content
     assert not isinstance(block, str) and block["type"] == "image"
     with pytest.raises(ToolError):
-        _fit(b"", "image/tiff")
+        fit_image(b"", "image/tiff")
 
 
 def test_image_that_cannot_be_shown_is_saved(tmp_path: Path):

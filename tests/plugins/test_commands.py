@@ -135,3 +135,20 @@ async def test_a_plugin_that_a_command_makes_needs_a_yes(program: Program, tmp_p
     assert not (tmp_path / "ran").exists()
     done = await program.run("plugin", "install", "made", "-y")
     assert done.code == 0, done.err
+
+
+async def test_workflows_of_a_plugin_are_begun_and_checked(program: Program):
+    made = await program.run("plugin", "init", "flows", "--with", "workflow")
+    assert made.code == 0, made.err
+    folder = program.project / "flows" / "workflows"
+    assert (await program.run("plugin", "validate", "flows")).code == 0
+    (folder / "call.js").write_text("export const meta = {\n  name: f() }\n")
+    head = "export const meta = { name: 'x', description: 'y' }\n"
+    (folder / "syntax.mjs").write_text(f"{head}\nconst a = ;\n")
+
+    done = await program.run("plugin", "validate", "flows")
+
+    assert done.code == 1
+    assert f"{folder / 'call.js'}: meta must be a plain literal: line 2 calls a function" in done.out
+    assert f"{folder / 'syntax.mjs'}: line 3: unexpected token" in done.out
+    assert "example.js" not in done.out

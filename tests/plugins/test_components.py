@@ -126,3 +126,19 @@ def test_an_entry_that_says_all_does_not_get_along_with_a_manifest_that_names_co
     reading = read_manifest(str(folder), entry={"name": "p", "strict": False, "agents": "./y"})
 
     assert reading.manifest is None
+
+
+def test_workflows_are_scripts_in_a_folder_or_named_one_by_one(tmp_path: Path):
+    folder = write_plugin(tmp_path / "usual", {"name": "usual"})
+    named = write_plugin(tmp_path / "named", {"name": "named", "workflows": ["./flows", "./one.mjs"]})
+    for file in (folder / "workflows" / "a.js", named / "flows" / "b.js", named / "one.mjs", named / "x.md"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("")
+
+    assert [(each.kind, each.single) for each in found(folder).places] == [("workflows", False)]
+    assert found(folder).brings() == ("1 workflow",)
+    assert [(Path(each.path).name, each.single) for each in found(named).places] == [
+        ("flows", False),
+        ("one.mjs", True),
+    ]
+    assert found(named).brings() == ("2 workflows",)

@@ -1,3 +1,4 @@
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -5,11 +6,23 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from bridle.cli.args import Args
+from bridle.cli.lasting import errands_of
+from bridle.cli.setup import Setup
+from bridle.config.load import load
+from bridle.engine.errands import Errands
+from bridle.engine.loop import run_turn
+from bridle.engine.plugin_hints import PluginHints
 from bridle.extensions.plugins import marketplaces
+from bridle.extensions.plugins.dependencies import dependencies
 from bridle.extensions.plugins.installing import install
 from bridle.extensions.plugins.names import PluginId
-from bridle.extensions.plugins.relevance import suggestions
+from bridle.extensions.plugins.relevance import Suggestion, Work, suggestions
 from bridle.extensions.plugins.sources import parse_source
+from bridle.providers.scripted import ScriptedProvider, calls, says
+from bridle.types.event import Noticed
+from bridle.types.turn import Prompt
+from tests.fakes.engine import FakeChannel, make_runtime, make_session
 from tests.fakes.plugins import PluginHome
 
 
@@ -43,7 +56,7 @@ async def test_plugin_is_suggested_in_the_folders_that_it_is_meant_for(
     told = suggestions(replace(home.around(), cwd=cwd), ["village"])
     name = "greeter@village"
     sentence = f"The plugin {name} (Terraform) is meant for this folder: /plugin install {name}"
-    assert told == ((sentence,) if suggested else ())
+    assert told == ((Suggestion(name, sentence),) if suggested else ())
 
 
 async def test_only_marketplaces_that_management_names_suggest_anything(tmp_path: Path):
@@ -61,3 +74,112 @@ async def test_what_is_installed_is_not_suggested(tmp_path: Path):
     home = await _home(tmp_path, {"signals": {"cwd": ["**"]}})
     await install(home.around(), [PluginId("greeter", "village")])
     assert suggestions(home.around(), ["village"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("signals", "reason"),
+    [
+        ({"filesRead": ["**/*.tf"]}, "files such as main.tf"),
+        ({"filesRead": ["**/*.sql"]}, None),
+        ({"cli": ["terraform"]}, "the command terraform"),
+        ({"cli": ["terra"]}, None),
+        ({"hosts": ["example.com"]}, "the host example.com"),
+        ({"hosts": ["ample.com"]}, None),
+        ({"manifestDeps": ["stripe"]}, "projects that need stripe"),
+        ({"manifestDeps": ["@acme/*"]}, "projects that need @acme/core"),
+        ({"manifestDeps": ["strip"]}, None),
+        ({"cwd": ["**"]}, None),
+        ({"cli": "terraform", "hosts": [7], "filesRead": ["["], "manifestDeps": None}, None),
+    ],
+)
+async def test_plugin_is_suggested_for_what_a_session_does(tmp_path: Path, signals: Any, reason: str | None):
+    home = await _home(tmp_path, {"signals": signals})
+    work = Work(
+        files=(f"{home.around().cwd}/infra/main.tf",),
+        programs=("sudo", "terraform"),
+        hosts=("api.example.com",),
+        dependencies=lambda: frozenset({"stripe", "@acme/core"}),
+    )
+    name = "greeter@village"
+    sentence = f"The plugin {name} is meant for {reason}: /plugin install {name}"
+    assert suggestions(home.around(), ["village"], work) == (
+        () if reason is None else (Suggestion(name, sentence),)
+    )
+
+
+def test_dependencies_are_read_from_every_kind_of_manifest(tmp_path: Path):
+    texts = {
+        "package.json": '{"dependencies": {"stripe": "1"}, "devDependencies": {"@acme/core": "2"}}',
+        "pyproject.toml": '[project]\ndependencies = ["msgspec>=1"]\n[tool.poetry.dependencies]\nflask = "1"',
+        "requirements.txt": "requests==2 # web\n-r other.txt\n",
+        "Cargo.toml": '[dependencies]\nserde = "1"\n',
+        "go.mod": "module x\nrequire (\n\tgithub.com/a/b v1.2.3\n)\n",
+        "Gemfile": 'source "https://a.example"\ngem "rails", "~> 7"\n',
+        "composer.json": '{"require": {"monolog/monolog": "*"}, "require-dev": []}',
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert dependencies(str(tmp_path)) == {
+        "stripe", "@acme/core", "msgspec", "flask", "requests", "serde", "github.com/a/b", "rails",
+        "monolog/monolog",
+    }  # fmt: skip
+
+
+def test_a_broken_manifest_names_nothing(tmp_path: Path):
+    (tmp_path / "package.json").write_text("[")
+    (tmp_path / "pyproject.toml").write_bytes(b"\xff")
+    (tmp_path / "composer.json").write_text("[1]")
+    assert dependencies(str(tmp_path)) == frozenset()
+
+
+async def test_plugins_that_fit_what_a_turn_did_are_told_of_once(tmp_path: Path):
+    home = await _home(tmp_path, {"topic": "Terraform", "signals": {"cli": ["terraform"]}})
+    channel, session = FakeChannel(), make_session()
+    command = calls("Bash", command="cd infra && sudo terraform plan; curl https://example.com")
+    provider = ScriptedProvider([says(command), says("Planned."), says("Again.")])
+    queue = Errands({"plugins": PluginHints(home.around(), ["village"])})
+    runtime = replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
+    for _ in range(2):
+        await run_turn(session, Prompt(content="plan"), runtime)
+        async with asyncio.timeout(5):
+            await queue.settle()
+    name = "greeter@village"
+    sentence = f"The plugin {name} (Terraform) is meant for the command terraform: /plugin install {name}"
+    assert [each for each in channel.events if isinstance(each, Noticed)] == [
+        Noticed(sentence, level="suggestion")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, True),
+        ({"spinnerTipsEnabled": False}, False),
+        ({"spinnerTipsOverride": {"tips": ["x"], "excludeDefault": True}}, False),
+    ],
+)
+async def test_a_session_at_the_terminal_looks_for_plugins_that_management_lets_be_suggested(
+    tmp_path: Path, settings: dict[str, Any], told: bool
+):
+    home = await _home(tmp_path, {"signals": {"cli": ["terraform"]}})
+    (tmp_path / "managed").mkdir(exist_ok=True)
+    named = {**settings, "pluginSuggestionMarketplaces": ["village"], "promptSuggestionEnabled": False}
+    (tmp_path / "managed" / "managed-settings.json").write_text(json.dumps(named))
+    around = home.around()
+    config = load(
+        cwd=around.cwd, env=around.env, flag=None, setting_sources=None, managed_dir=str(tmp_path / "managed")
+    )
+    setup = Setup(
+        args=Args({"interactive": True}, ()), config=config, env=dict(around.env), cwd=around.cwd,
+        trusted=True, model="m", rules=(), problems=(),
+    )  # fmt: skip
+    queue = errands_of(setup, memory=None, notes=None)
+    assert isinstance(queue, Errands)
+    channel, session = FakeChannel(), make_session()
+    provider = ScriptedProvider([says(calls("Bash", command="terraform plan")), says("Planned.")])
+    runtime = replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
+    await run_turn(session, Prompt(content="plan"), runtime)
+    async with asyncio.timeout(5):
+        await queue.settle()
+    await queue.close()
+    assert any("greeter@village" in each.text for each in channel.of(Noticed)) is told

@@ -242,3 +242,50 @@ def _catches(pid: int, number: int) -> bool:
     status = Path(f"/proc/{pid}/status").read_text()
     (caught,) = [line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:")]
     return bool(int(caught, 16) & 1 << (number - 1))
+
+
+async def _system(program: Program, server: MessagesServer, *flags: str, **introduction: Any) -> str:
+    """The system prompt of the next request."""
+    async with FakeHost(program, *flags) as host:
+        await host.request("initialize", **introduction)
+        host.prompt("go")
+        await host.result()
+    return json.dumps(server.requests[-1].body["system"])
+
+
+async def test_a_system_prompt_that_is_kept_outlives_resumes_until_somebody_says_otherwise(tmp_path: Path):
+    async with MessagesServer([step("ok") for _ in range(6)]) as server:
+        program = Program(tmp_path, server.url)
+        first = await _system(program, server, appendSystemPrompt="Like roses.", systemPromptSnapshot=True)
+        assert "Like roses." in first
+        changed = {"appendSystemPrompt": "Like tulips."}
+        again = [
+            await _system(program, server, "--continue", **changed),
+            await _system(program, server, "--continue", **changed, systemPromptSnapshot=True),
+            await _system(program, server, "--continue", "--fork-session", **changed),
+        ]
+        assert again == [first, first, first]
+        free = await _system(program, server, "--continue", **changed, systemPromptSnapshot=False)
+        assert "Like tulips." in free
+        assert "roses" not in await _system(program, server, "--continue", appendSystemPrompt="Like oaks.")
+
+
+async def test_a_new_conversation_keeps_no_system_prompt_unasked(tmp_path: Path):
+    async with MessagesServer([step("ok"), step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        await _system(program, server, appendSystemPrompt="Like roses.")
+        assert "tulips" in await _system(program, server, "--continue", appendSystemPrompt="Like tulips.")
+
+
+async def test_a_kept_system_prompt_is_let_go_by_a_compaction(tmp_path: Path):
+    async with MessagesServer([step("ok"), step("A summary."), step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        await _system(program, server, appendSystemPrompt="Like roses.", systemPromptSnapshot=True)
+        async with FakeHost(program, "--continue") as host:
+            await host.request("initialize", appendSystemPrompt="Like tulips.")
+            host.prompt("/compact")
+            await host.result()
+            host.prompt("go")
+            await host.result()
+        sent = json.dumps(server.requests[-1].body["system"])
+    assert "tulips" in sent and "roses" not in sent

@@ -66,6 +66,22 @@ async def test_mirror_repeats_the_transcript_before_the_result(tmp_path: Path):
     assert {row["type"] for row in late} <= {"last-prompt"}
 
 
+async def test_mirror_tells_what_is_kept_beside_the_transcript_of_an_agent(tmp_path: Path):
+    start = {"description": "look", "prompt": "Look.", "subagent_type": "general-purpose"}
+    call = {
+        "type": "tool_use", "id": "toolu_a", "name": "Agent", "input": {**start, "run_in_background": False}
+    }  # fmt: skip
+    async with MessagesServer([step(call), step("seen"), step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        done = await program.run("-p", "hi", *_STREAM, "--session-mirror")
+    (file,) = [path for path in program.transcripts() if path.parent.name == "subagents"]
+    kept = json.loads(file.with_suffix(".meta.json").read_text())
+    mirrored = [frame for frame in done.frames if frame.get("filePath") == str(file)]
+    rows = [row for frame in mirrored for row in frame["entries"]]
+    assert rows[0] == {**kept, "type": "agent_metadata"} and kept["toolUseId"] == "toolu_a"
+    assert rows[1:] == [json.loads(line) for line in file.read_text().splitlines()]
+
+
 async def test_mirror_of_a_fork_comes_in_pieces_that_readers_can_take(tmp_path: Path):
     long = "x" * 200_000
     async with MessagesServer([step(long), step(long), step("ok")]) as server:

@@ -178,9 +178,22 @@ async def test_the_ledger_lists_what_the_advisor_cost(tmp_path: Path):
     async with MessagesServer(script) as server:
         program = Program(tmp_path, server.url)
         await program.run("-p", "go", "--advisor", _ADVISOR, "--settings", settings)
+    tools = json.loads((await program.run("usage", "--by", "tool", "--json")).out)
+    assert {row["key"]: row["calls"] for row in tools} == {"prompt": 1, "Advisor": 2}
     rows = json.loads((await program.run("usage", "--by", "agent", "--json")).out)
     (row,) = [each for each in rows if "Advisor" in each.values()]
     assert row["calls"] == 1 and row["usd"] == pytest.approx(7.5)
+
+
+async def test_without_a_ledger_what_the_advisor_cost_is_read_from_the_transcript(tmp_path: Path):
+    script = [step(tool_use("Advisor")), step("Fine.", message=_COST), step("ok")]
+    async with MessagesServer(script) as server:
+        program = Program(tmp_path, server.url)
+        await program.run("-p", "go", "--advisor", _ADVISOR)
+    for by, rest in (("tool", "all"), ("agent", "main")):
+        rows = json.loads((await program.run("usage", "--by", by, "--json")).out)
+        assert {row["key"]: row["calls"] for row in rows} == {"Advisor": 1, rest: 2}
+        assert rows[0]["usd"] == pytest.approx(7.5)
 
 
 async def test_a_budget_that_is_used_up_asks_no_advisor(tmp_path: Path):

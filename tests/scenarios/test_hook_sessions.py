@@ -23,7 +23,8 @@ from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.bash import TOOL as BASH
 from bridle.types.errors import UsageError
 from bridle.types.event import HookProgressed, HookRun, HookStarted, SessionNamed, ToolFinished
-from bridle.types.hook import DirectoryAdded, Setup
+from bridle.types.hook import Setup
+from bridle.types.hook_surroundings import DirectoryAdded
 from bridle.types.model import FellBack, ModelEvent, ModelRequest
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.turn import Prompt

@@ -20,7 +20,9 @@ from bridle.tools.catalog import CATALOG
 from bridle.tools.definitions import find_tool
 from bridle.tools.toolbox import BuiltinToolbox
 from bridle.types.event import Noticed, PermissionDenied, ToolFinished
-from bridle.types.hook import HookEvent, HookOutcome, NoHooks, PermissionRequest
+from bridle.types.hook import HookEvent
+from bridle.types.hook_calls import PermissionRequest
+from bridle.types.hook_outcome import HookOutcome, NoHooks
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect, Mode, PermissionUpdate
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 from bridle.types.sandbox import Sandbox
@@ -453,6 +455,7 @@ _INPUTS: Mapping[str, dict[str, Any]] = {
     "WebFetch": {"url": "https://example.com", "prompt": "x"},
     "WebSearch": {"query": "abc"},
     "Write": {"file_path": "b.txt", "content": "x"},
+    "Workflow": {"name": "deep-research"},
 }
 
 

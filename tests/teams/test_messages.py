@@ -173,7 +173,6 @@ async def test_everybody_at_work_hears_a_broadcast(tmp_path: Path):
     [
         ("nobody", "There is nobody called 'nobody' here. There are: worker."),
         ("main", "You are main"),
-        ("bridge:abc", "no remote control yet"),
         ("uds:/nowhere.sock", "cannot be reached"),
         ("*", "Nobody is at work"),
     ],

@@ -59,6 +59,12 @@ async def test_a_redirect_to_what_may_not_be_fetched_is_an_error(tmp_path: Path,
             await fetch(tmp_path, web.url("/a"))
 
 
+async def test_the_words_of_the_host_for_its_status_are_told(tmp_path: Path):
+    async with FakeWeb({"/a": Reply(status="404 Gone fishing")}) as web:
+        output = await fetch(tmp_path, web.url("/a"))
+    assert output.data["codeText"] == "Gone fishing"
+
+
 async def test_redirects_end(tmp_path: Path):
     async with FakeWeb({"/a": Reply(status="302 Found", headers={"Location": "/a"})}) as web:
         with pytest.raises(ToolError):
@@ -162,6 +168,18 @@ async def test_the_certificate_must_fit_the_name_and_not_the_address(tmp_path: P
         with pytest.raises(ToolError):
             await fetch(tmp_path, web.url("/other", "localhost"), env=LOCAL)
         assert len(web.asked) == 1
+
+
+async def test_pages_are_not_told_who_the_user_is(tmp_path: Path, certificate: Path):
+    """S45"""
+    reader = FakeReader()
+    env = {**LOCAL, "NODE_EXTRA_CA_CERTS": str(certificate), "CLAUDE_CODE_CLIENT_CERT": str(certificate)}
+    wanting = server_tls(certificate)
+    wanting.verify_mode = ssl.CERT_OPTIONAL
+    wanting.load_verify_locations(certificate)
+    async with FakeWeb({"/": Reply(b"for anybody")}, tls=wanting) as web:
+        await fetch(tmp_path, web.url("/", "localhost"), reader=reader, env=env)
+        assert reader.page == "for anybody" and web.certificates == [None]
 
 
 async def test_a_secure_page_is_tunnelled_through_the_proxy(tmp_path: Path, certificate: Path):

@@ -162,6 +162,16 @@ _QUESTIONS = [
         ],
     },
 ]
+_WORKFLOW = """export const meta = {
+  name: 'check-prices',
+  description: 'Reads every price list and compares them',
+  phases: [{ title: 'Read', detail: 'one agent per list' }, { title: 'Compare', model: 'opus' }],
+}
+phase('Read')
+const lists = await parallel(args.lists.map(list => () => agent(`Read ${list}.`, { label: list })))
+phase('Compare')
+return await agent(`Compare these prices: ${lists.join(', ')}`)
+"""
 _PLAN = "# Taxes\n\n1. Add a rate to `prices.py`\n2. Round to cents\n3. Test both\n"
 
 
@@ -193,6 +203,7 @@ CALLS: Script = [
         )
     ),
     step(_call("mcp__travel__book", to="Lisbon", ask="nothing")),
+    step(_call("Workflow", script=_WORKFLOW)),
     step(_call("AskUserQuestion", questions=_QUESTIONS)),
     step("As you like."),
     _write_plan,
@@ -238,6 +249,11 @@ DIALOGS: Sequence[Scene] = (
     ),
     _asked("mend the notebook", Look("notebook", "", ["Change a notebook?", ARMED, "0.07"])),
     _asked("book it", Look("mcp-call", "", ["Use book of", ARMED])),
+    _asked(
+        "begin a workflow",
+        Look("workflow", "", ["Run a workflow?", "Reads every price list", ARMED]),
+        Look("workflow-script", "4", ["Run a workflow?", "export const meta"]),
+    ),
     _asked(
         "ask me",
         Look("questions", "", ["Rounding", ARMED]),

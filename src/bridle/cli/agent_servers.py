@@ -5,22 +5,23 @@ from typing import Any
 
 from bridle.cli import choices
 from bridle.cli.ground import Ground
-from bridle.config.mcp import host_server
-from bridle.config.sandboxing import sandbox_for_programs
+from bridle.cli.server_wiring import read_server, surroundings
 from bridle.engine.agents.means import AgentServers
-from bridle.mcp.attendant import Company
-from bridle.mcp.servers import Servers, Surroundings
+from bridle.mcp.attendant import Company, Sampler
+from bridle.mcp.servers import Servers
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ConfigError, ToolError
 
 
-async def open_agent_servers(ground: Ground, definition: AgentDefinition) -> AgentServers | None:
+async def open_agent_servers(
+    ground: Ground, definition: AgentDefinition, *, sample: Sampler
+) -> AgentServers | None:
     """Connect the servers that a definition spells out; those it only names are the session's.
 
     Raises:
         ToolError: an entry cannot be used.
     """
-    setup, workspace, sandbox = ground.setup, ground.workspace, ground.sandbox
+    setup, workspace = ground.setup, ground.workspace
     entries = own_entries(definition)
     if not entries or choices.is_bare(setup.args, setup.env) or choices.is_safe(setup.args, setup.env):
         return None
@@ -28,21 +29,14 @@ async def open_agent_servers(ground: Ground, definition: AgentDefinition) -> Age
         ground.warn(f"the servers of the agent {definition.name} are not started: this folder is not trusted")
         return None
 
-    def read(name: str, raw: Any) -> Any:
-        return host_server(name, raw, config=setup.config, env=setup.env)
-
     try:
-        found = [read(name, raw) for name, raw in entries.items()]
+        found = [read_server(setup, name, raw) for name, raw in entries.items()]
     except ConfigError as error:
         raise ToolError(f"The agent {definition.name} cannot start its MCP server: {error}.") from error
-    around = Surroundings(
-        cwd=workspace.cwd,
-        env=setup.env,
-        company=Company(roots=lambda: workspace.roots, ask=ground.channel.ask, hooks=lambda: ground.hooks),
-        read=read,
-        sandbox=None if sandbox is None else sandbox_for_programs(setup.config, sandbox),
+    company = Company(
+        roots=lambda: workspace.roots, ask=ground.channel.ask, hooks=lambda: ground.hooks, sample=sample
     )
-    servers = Servers(found, around)
+    servers = Servers(found, surroundings(ground, company, cwd=workspace.cwd))
     await servers.settle()
     return AgentServers(tools=servers.tools, close=servers.close)
 

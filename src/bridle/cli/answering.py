@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from bridle.cli import choices
+from bridle.cli import choices, model_choices
 from bridle.cli.setup import Setup
 from bridle.config.load import Config
 from bridle.host.paths import bridle_dir
@@ -25,7 +25,7 @@ def session_provider(setup: Setup, packages: "Packages | None") -> Provider:
     config, env = setup.config, setup.env
     own = None if packages is None else packages.provider(setup.model, env)
     return own or provider_of(
-        config, env, setup.model, fallbacks=choices.choose_fallbacks(setup.args, config, env)
+        config, env, setup.model, fallbacks=model_choices.choose_fallbacks(setup.args, config, env)
     )
 
 
@@ -45,7 +45,7 @@ def provider_of(
         own_models=config.raw.get("bridleModels") or {},
         names=settings.model_overrides,
         helper=settings.api_key_helper,
-        commands=choices.choose_commands(config),
+        commands=model_choices.choose_commands(config),
         switches_when_declined=settings.switch_models_on_flag is not False,
     )
 

@@ -105,9 +105,10 @@ def _store(values: Values, flag: Flag, name: str, given: str | None, rest: list[
             taken = rest.pop(0) if given is None else given
             values[flag.key] = [*(earlier if isinstance(earlier, list) else ()), taken]
         case "optional":
-            if given is None and rest and not rest[0].startswith("-"):
+            # What follows a flag with a fixed choice of values is its value only if it is one of them.
+            if given is None and rest and not rest[0].startswith("-") and _may_be(flag, rest[0]):
                 given = rest.pop(0)
-            values[flag.key] = True if given is None else given
+            values[flag.key] = True if given is None else _checked(flag, name, given)
         case "many":
             taken = [given] if given is not None else _take_words(rest)
             earlier = values.get(flag.key)
@@ -119,6 +120,10 @@ def _take_words(rest: list[str]) -> list[str]:
     while rest and (not rest[0].startswith("-") or rest[0] == ""):
         taken.append(rest.pop(0))
     return taken
+
+
+def _may_be(flag: Flag, value: str) -> bool:
+    return not flag.choices or value in flag.choices
 
 
 def _checked(flag: Flag, name: str, value: str) -> str:

@@ -139,7 +139,7 @@ def _logout(wish: _Wish, env: Mapping[str, str]) -> int:
 
 def _status(wish: _Wish, config: Config, env: Mapping[str, str]) -> int:
     from bridle.cli.args import parse
-    from bridle.cli.choices import choose_model
+    from bridle.cli.model_choices import choose_model
     from bridle.providers import catalog
     from bridle.providers.offers import Choice, offer
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from bridle.cli import choices
+from bridle.cli import choices, model_choices
 from bridle.cli.agenting import agent_prompt
 from bridle.cli.args import Args
 from bridle.cli.extending import Style
@@ -70,7 +70,7 @@ async def brief(
 def _tell_of_instructions(hooks: HookDoor, file: InstructionFile, reason: LoadReason) -> None:
     if not hooks.hears("InstructionsLoaded"):
         return
-    from bridle.types.hook import InstructionsLoaded
+    from bridle.types.hook_surroundings import InstructionsLoaded
 
     hooks.notify(
         InstructionsLoaded(
@@ -123,8 +123,8 @@ def _attribution(config: Config) -> Attribution:
 
 def _small_windows(setup: Setup) -> Callable[[str], bool]:
     """Which models have a window so small that they are told little."""
-    facts = choices.facts_of(setup.args, setup.config, setup.env)
-    return lambda model: facts(model).context_window < choices.SMALL_WINDOW
+    facts = model_choices.facts_of(setup.args, setup.config, setup.env)
+    return lambda model: facts(model).context_window < model_choices.SMALL_WINDOW
 
 
 def _text_or_file(args: Args, key: str) -> str | None:

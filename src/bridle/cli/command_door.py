@@ -17,7 +17,7 @@ from bridle.types.command import Command
 from bridle.types.turn import Outcome, Prompt
 
 if TYPE_CHECKING:
-    from bridle.commands.context import CommandContext
+    from bridle.commands.context import CommandContext, Jobs, Sharing
     from bridle.commands.entrance import Entrance
     from bridle.commands.registry import Registry
 
@@ -38,6 +38,7 @@ class CommandDoor:
         inbox: Inbox,
         place: Callable[[], Place],
         screen: bool = False,
+        sharing: "Sharing | None" = None,
     ) -> None:
         self._setup = setup
         self._session = session
@@ -47,12 +48,20 @@ class CommandDoor:
         self._inbox = inbox
         self._place = place
         self._screen = screen
+        self._sharing = sharing
         skills = parts.runtime.skills
-        self._sources: list[Source] = [*(() if skills is None else (skills.commands,)), parts.commands]
+        workflows = parts.runtime.workflows
+        self._sources: list[Source] = [
+            *(() if skills is None else (skills.commands,)),
+            *(() if workflows is None else (workflows.commands,)),
+            parts.commands,
+        ]
         self._change: Callable[[Command], Command] | None = None
         self._registry: Registry | None = None
         self._context: CommandContext | None = None
         self._entrance: Entrance | None = None
+        self.jobs: Jobs | None = None
+        """Sessions in the background; set before the first command is called."""
 
     def attend(self) -> None:
         """From now on prompts of this session may be commands and mention files."""
@@ -87,8 +96,13 @@ class CommandDoor:
         return self._open().may_join(prompt) if _may_be_command(prompt) else True
 
     async def attach(self, turn: Turn, prompt: Prompt) -> Prompt:
-        """A prompt with what it mentions beside it."""
-        if prompt.verbatim or "@" not in text_of(prompt.content):
+        """A prompt with what it mentions beside it, and where the user is in their editor."""
+        if turn.runtime.editors is not None and not prompt.verbatim:
+            prompt = await turn.runtime.editors.beside(turn, prompt)
+        text = text_of(prompt.content)
+        if turn.runtime.workflows is not None:
+            prompt = turn.runtime.workflows.urge(turn, prompt, text)
+        if prompt.verbatim or "@" not in text:
             return prompt
         from bridle.commands.mentions import attach
 
@@ -114,7 +128,9 @@ class CommandDoor:
                 open_checkpoints=self._parts.open_checkpoints,
                 leave=self._inbox.close,
                 hook_faults=self._hook_faults,
+                jobs=self.jobs,
                 reload_extensions=self._reload,
+                sharing=self._sharing,
             )
         return self._context
 

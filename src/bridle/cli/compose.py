@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 from msgspec import Struct
 
-from bridle.cli import choices, lasting, toolboxes
+from bridle.cli import choices, lasting, model_choices, permission_choices, toolboxes
 from bridle.cli.agenting import as_agent, make_agents
 from bridle.cli.answering import packages_of, session_provider, warm_up
-from bridle.cli.beside import open_beside
+from bridle.cli.beside import beside_editor, editor_news, open_beside, open_editors, with_editor
 from bridle.cli.briefing import brief
 from bridle.cli.conversation import checkpoints_of, recall_files, storage_of, transcript_of
 from bridle.cli.extending import Extensions, chosen_style, open_extensions
@@ -20,8 +20,10 @@ from bridle.cli.plugging import open_plugins
 from bridle.cli.server_door import ServerDoor
 from bridle.cli.serving import Exchange, open_servers, relayed, sampler
 from bridle.cli.setup import Setup
-from bridle.cli.teaming import claims_of, open_team
+from bridle.cli.teaming import claims_of, joined, member_tools, open_team
+from bridle.cli.workflows import open_workflows
 from bridle.config.load import Config
+from bridle.config.schema import Worktree
 from bridle.config.state import installation_id
 from bridle.context.briefing import SessionBriefing
 from bridle.context.window import habits_from
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from bridle.cli.packaging import Packages
     from bridle.engine.session_hooks import SessionHooks
     from bridle.host.background import BackgroundShells
+    from bridle.mcp.attendant import Sampler
     from bridle.sessions.checkpoints import FileCheckpoints
 
 
@@ -65,6 +68,11 @@ class Brought(Struct, frozen=True, kw_only=True):
     warn: Callable[[str], None] = _warn
     around: Callable[[Provider], Provider] | None = None
     """Wraps whoever answers, to record or to watch."""
+
+    @property
+    def answers(self) -> bool:
+        """Whether no other process could ask whoever answers here."""
+        return self.provider is not None or self.around is not None
 
 
 class Parts(Struct, frozen=True, kw_only=True):
@@ -91,7 +99,7 @@ async def assemble(
 ) -> Parts:
     """Choose the parts that the engine works with."""
     brought = brought or Brought()
-    args, config, env = setup.args, setup.config, setup.env
+    args, config, env, channel = setup.args, setup.config, setup.env, joined(setup, session, channel, wake)
     packages = packages_of(setup, brought.warn)
     provider = brought.provider or session_provider(setup, packages)
     provider = provider if brought.around is None else brought.around(provider)
@@ -110,21 +118,24 @@ async def assemble(
         sandbox=await _sandbox(setup, workspace, channel, brought.warn),
         plugins=await open_plugins(setup, warn=brought.warn),
         storage=storage,
-        facts=choices.facts_of(args, config, env),
+        facts=model_choices.facts_of(args, config, env),
         wake=wake,
         warn=brought.warn,
     )
     hooks, plugins, sandbox = ground.hooks, ground.plugins, ground.sandbox
-    beside = open_beside(ground)
-    servers = open_servers(ground, exchange=brought.exchange, sample=sampler(lambda: (session, runtime)))
-    deferring, tools = toolboxes.offered(ground, brought.tools, packages, servers)
+    beside, editors = open_beside(ground), open_editors(ground)
+    workflows = open_workflows(ground, lambda: extensions)
+    sample = sampler(lambda: (session, runtime))
+    servers = open_servers(ground, exchange=brought.exchange, sample=sample)
+    deferring, tools = toolboxes.offered(
+        ground, with_editor(brought.tools, editors), packages, servers, workflows=workflows
+    )
     provider = lasting.metered(setup, session, provider, ground.facts)
-    memory = lasting.memory_of(setup)
-    notes = lasting.notes_of(setup)
+    memory, notes = lasting.memory_of(setup), lasting.notes_of(setup)
     errands = lasting.errands_of(setup, memory=memory, notes=notes)
     extensions = open_extensions(ground, offered=tools.names(), servers=servers)
     checkpoints = checkpoints_of(ground)
-    agents, tools = _agents(ground, extensions, tools)
+    agents, tools = _agents(ground, extensions, tools, sample)
     toolbox = toolboxes.fitted(tools, ground.window)
 
     async def brief_at(place: Setup) -> SessionBriefing:
@@ -138,29 +149,30 @@ async def assemble(
                 lambda: _agent_listing(agents, session) if "Agent" in toolbox.names() else None,
                 lasting.memory_listing(memory),
                 extensions.skill_listing,
+                lambda: None if workflows is None else workflows.listing(toolbox.names()),
             ),
             style=chosen_style(extensions, config.settings.output_style),
         )
 
     runtime = Runtime(
         provider=provider,
-        channel=relayed(channel, servers),
+        channel=beside_editor(relayed(channel, servers), editors),
         workspace=workspace,
         toolbox=toolbox,
         decide=lambda case: _decide(case, config),
         briefing=await brief_at(setup),
         facts=ground.facts,
-        asking=_named(choices.choose_asking(args, config, env, model=setup.model), env, session),
+        asking=_named(model_choices.choose_asking(args, config, env, model=setup.model), env, session),
         storage=storage,
         env=env,
         hooks=hooks,
         limits=choices.choose_limits(args, env),
         persist=lambda update: _persist(update, setup),
-        modes=choices.choose_modes(args, config, env),
+        modes=permission_choices.choose_modes(args, config, env),
         trusted=setup.trusted,
         judge=_judge_by(config),
         sandbox=sandbox,
-        sandbox_allows=choices.is_unasked_inside(config),
+        sandbox_allows=permission_choices.is_unasked_inside(config),
         checkpoints=checkpoints,
         habits=habits_from(
             env, enabled=config.settings.auto_compact_enabled, window=lasting.compact_at(setup)
@@ -172,25 +184,27 @@ async def assemble(
         errands=errands,
         transcript=transcript_of(setup, session),
         servers=servers,
-        news=toolboxes.news(deferring, servers, extensions.skills, beside.news),
+        news=toolboxes.news(deferring, servers, extensions.skills, beside.news, *editor_news(editors)),
         restore=toolboxes.again(deferring),
         agents=agents,
         claims=claims_of(setup, session),
         skills=extensions.skills,
         plugins=plugins,
         styles=extensions.style_names,
-        trees=_trees(config),
+        trees=_trees(setup),
         beside=beside,
+        editors=editors,
+        workflows=workflows,
     )
 
-    team = await open_team(ground, agents, runtime.claims)
+    team = await open_team(ground, agents, runtime, is_whole=brought.answers)
     await _automate(session, runtime, servers)
     _listen(ground, packages)
 
     async def close() -> None:
         warming.cancel()
         await asyncio.gather(warming, return_exceptions=True)
-        await _close_each(errands, agents, team, beside)
+        await _close_each(errands, workflows, agents, team, beside, editors)
         await hooks.say_goodbye()
         await _close_each(hooks, shells, servers, plugins, sandbox, provider, checkpoints)
         if workspace.visit is not None:
@@ -263,15 +277,20 @@ async def _close_each(*parts: _Closing | None) -> None:
             await part.close()
 
 
-def _trees(config: Config) -> Trees:
-    wanted = config.settings.worktree
-    if wanted is None:
-        return Trees()
+def _trees(setup: Setup) -> Trees:
+    wanted = setup.config.settings.worktree or Worktree()
     return Trees(
         base=wanted.base_ref or "fresh",
         sparse=wanted.sparse_paths or (),
         links=wanted.symlink_directories or (),
+        spared=_spared(setup) if setup.args.has("job") else None,
     )
+
+
+def _spared(setup: Setup) -> str | None:
+    from bridle.cli.background.isolation import spared_checkout
+
+    return spared_checkout(setup)
 
 
 def _agent_listing(agents: Agents, session: Session) -> str | None:
@@ -282,7 +301,9 @@ def _agent_listing(agents: Agents, session: Session) -> str | None:
     return agents.listing(denied_agents(session.state.rules))
 
 
-def _agents(ground: Ground, extensions: Extensions, toolbox: Toolbox) -> tuple[Agents, Toolbox]:
+def _agents(
+    ground: Ground, extensions: Extensions, toolbox: Toolbox, sample: "Sampler"
+) -> tuple[Agents, Toolbox]:
     """Whom the session can hand work to, and its tools, fewer where it is an agent itself."""
     setup = ground.setup
     agents = make_agents(
@@ -291,20 +312,24 @@ def _agents(ground: Ground, extensions: Extensions, toolbox: Toolbox) -> tuple[A
         found=extensions.agents.definitions,
         skill=extensions.skill_text,
         toolbox=toolbox,
-        open_servers=lambda definition, _: _agent_servers(ground, definition),
+        open_servers=lambda definition, _: _agent_servers(ground, definition, sample),
     )
     if setup.agent is None:
         return agents, toolbox
+    if setup.member is not None:
+        return agents, member_tools(toolbox, setup.agent, setup.member)
     toolbox, allowed = as_agent(toolbox, setup.agent)
     return Agents(agents.staff, allowed=allowed), toolbox
 
 
-async def _agent_servers(ground: Ground, definition: AgentDefinition) -> AgentServers | None:
+async def _agent_servers(
+    ground: Ground, definition: AgentDefinition, sample: "Sampler"
+) -> AgentServers | None:
     if not definition.mcp_servers:
         return None
     from bridle.cli.agent_servers import open_agent_servers
 
-    return await open_agent_servers(ground, definition)
+    return await open_agent_servers(ground, definition, sample=sample)
 
 
 def _hooks(ground: Ground, runtime: Runtime) -> "SessionHooks":

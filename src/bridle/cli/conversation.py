@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bridle.cli import choices
+from bridle.cli import choices, permission_choices
 from bridle.cli.ground import Ground
 from bridle.cli.setup import Setup
 from bridle.host import git
@@ -31,7 +31,7 @@ def open_session(setup: Setup, *, warn: Callable[[str], None], follow: Follow | 
         session = _continue(setup, place)
     else:
         session = store.begin(place, session_id=args.text("session-id"))
-    mode = choices.choose_mode(args, setup.config, env)
+    mode = permission_choices.choose_mode(args, setup.config, env)
     session.swap(model=setup.model, mode=mode, rules=setup.rules, advisor=setup.advisor)
     if mode == "auto":
         from bridle.permissions.auto_grants import entry_notice
@@ -93,9 +93,7 @@ def _continue(setup: Setup, place: store.Place) -> Session:
     if args.on("resume"):
         raise UsageError("--resume needs the id of a conversation in print mode; --continue takes the newest")
     wanted = args.text("resume")
-    path = (
-        resume.newest(setup.cwd, setup.env) if wanted is None else resume.find(wanted, setup.cwd, setup.env)
-    )
+    path = _newest(setup) if wanted is None else resume.find(wanted, setup.cwd, setup.env)
     if path is None:
         return store.begin(place, session_id=args.text("session-id"))
     return resume.resume(
@@ -105,7 +103,19 @@ def _continue(setup: Setup, place: store.Place) -> Session:
         session_id=args.text("session-id"),
         at=args.text("resume-session-at"),
         drops_turn=args.text("resume-drops-turn"),
+        team=setup.member is not None,
     )
+
+
+def _newest(setup: Setup) -> str | None:
+    """The newest conversation of the folder; at a terminal one that belongs to a terminal."""
+    from bridle.sessions import resume
+
+    if not setup.args.on("interactive"):
+        return resume.newest(setup.cwd, setup.env)
+    from bridle.cli.background.launching import conversations
+
+    return resume.newest(setup.cwd, setup.env, interactive=True, without=conversations(setup.env))
 
 
 def checkpoints_of(ground: Ground) -> "FileCheckpoints | None":

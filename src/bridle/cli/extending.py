@@ -18,6 +18,7 @@ from bridle.extensions.skills import Skill, SkillCatalog
 from bridle.extensions.usage import SkillUsage
 from bridle.host.paths import bridle_dir
 from bridle.providers import catalog
+from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.extensions.styles import OutputStyle
@@ -127,9 +128,9 @@ def open_extensions(ground: Ground, *, offered: Sequence[str], servers: ServerDo
         return (*own, *ground.plugins.roots(kind))
 
     def skill_roots() -> tuple[Root, ...]:
-        unwanted = config.settings.disable_bundled_skills or _is_on(env, "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS")
+        unwanted = config.settings.disable_bundled_skills or is_on(env, "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS")
         found = (*roots("skills"), *roots("commands"), *(() if unwanted else (BUNDLED,)))
-        if not _is_on(env, "CLAUDE_CODE_DISABLE_POLICY_SKILLS"):
+        if not is_on(env, "CLAUDE_CODE_DISABLE_POLICY_SKILLS"):
             return found
         return tuple(root for root in found if root.source != "managed")
 
@@ -156,10 +157,6 @@ def open_extensions(ground: Ground, *, offered: Sequence[str], servers: ServerDo
         for problem in extensions.problems():
             ground.warn(problem)
     return extensions
-
-
-def _is_on(env: Mapping[str, str], name: str) -> bool:
-    return env.get(name, "").strip().lower() in ("1", "true", "yes", "on")
 
 
 def _served(servers: ServerDoor | None) -> Sequence[Skill]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bridle.cli.live_settings import SessionSettings
     from bridle.cli.serving import Exchange
     from bridle.engine.runtime import Runtime
+    from bridle.types.question import Answer, Question
 
 STDERR = 2
 
@@ -53,6 +54,14 @@ class Front(Protocol):
 
     def rest(self) -> None:
         """No turn is owed for now."""
+        ...
+
+    def show(self, text: str) -> None:
+        """Tell the user something that nothing may keep."""
+        ...
+
+    def note_answer(self, question: "Question", answer: "Answer") -> None:
+        """Somebody elsewhere has answered a question."""
         ...
 
     async def finish(self) -> None:
@@ -93,6 +102,12 @@ class PrintFront:
 
     def rest(self) -> None:
         """Nobody asked to be told."""
+
+    def show(self, text: str) -> None:
+        self._stderr.write(f"{text}\n".encode())
+
+    def note_answer(self, question: "Question", answer: "Answer") -> None:
+        """Results say nothing of who decided."""
 
     async def finish(self) -> None:
         self.channel.finish()

@@ -10,9 +10,13 @@ Usage: bridle [options] [prompt]
        bridle trust                        say that this folder may bring settings that run
        bridle hooks list|test|lint         look at hooks and try them
        bridle plugin <command>             install plugins and look after them
+       bridle agents                       sessions that run, in the background and at terminals
+       bridle attach|logs|stop|respawn|rm  look after one session in the background
        bridle merge [branch ...]           bring branches of agents together, each tested on top of the others
        bridle doctor                       check the installation and the settings
        bridle models, local, auth          which models there are, here and elsewhere, and their keys
+       bridle remote-control               let browsers elsewhere start and steer sessions of this folder
+       bridle remote <command>             name sessions on other machines that yours may write to
        bridle record|replay                a run with a model once, then again without one
        bridle auto-mode <command>          the rules of the model that judges calls in auto mode
 

@@ -13,7 +13,8 @@ from bridle.config.problem import Problem
 from bridle.hooks.http import VARIABLE, HttpLimits, find_objection
 from bridle.hooks.table import Entry, Table
 from bridle.tools.catalog import CATALOG
-from bridle.types.hook import EVENTS, ToolEvent
+from bridle.types.hook import EVENTS
+from bridle.types.hook_calls import ToolEvent
 
 _OTHER_TOOLS = """
     Agent Artifact CronCreate CronDelete CronList EndConversation EnterPlanMode EnterWorktree ExitPlanMode

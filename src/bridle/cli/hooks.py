@@ -9,7 +9,8 @@ from bridle.cli.hook_scene import Scene, describe, inert, look, read_object, sho
 from bridle.cli.say import say
 from bridle.hooks.table import Entry, Table
 from bridle.types.errors import UsageError
-from bridle.types.hook import EVENTS, ToolEvent
+from bridle.types.hook import EVENTS
+from bridle.types.hook_calls import ToolEvent
 
 _HELP = """\
 Usage: bridle hooks list [--json] [--event <Event>] [--tool <Tool>] [--input <json>]

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +13,7 @@ from bridle.cli.fronts import debug_logs
 from bridle.cli.live_settings import SessionSettings
 from bridle.cli.serving import Exchange
 from bridle.cli.setup import Setup
-from bridle.context.briefing import SessionBriefing
+from bridle.context.briefing import Keep, SessionBriefing
 from bridle.engine.agent_summaries import AgentSummaries
 from bridle.engine.runtime import Briefing
 from bridle.engine.serve import Inbox, Server
@@ -28,6 +29,8 @@ from bridle.protocol.opening import Inventory
 from bridle.protocol.prompts import Line, Variables, read_line
 from bridle.providers import catalog
 from bridle.sessions.session import Session
+from bridle.types.kept_prompt import KeptPrompt, no_prompt
+from bridle.types.question import Answer, Question
 from bridle.types.turn import Outcome, Prompt
 
 _STDIN = 0
@@ -154,6 +157,17 @@ class HostFront:
         if self._desk is not None:
             await self._desk.finish(patience=_LAST_ANSWERS)
 
+    def show(self, text: str) -> None:
+        """Tell the host what a command would, or whoever started us while there is no turn yet."""
+        if self._server is not None and self._server.busy:
+            self._send(self._framer.command_output(text))
+        else:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+    def note_answer(self, question: Question, answer: Answer) -> None:
+        self.channel.note_answer(question, answer)
+
     def work(self) -> None:
         self.channel.work()
 
@@ -183,6 +197,7 @@ class HostFront:
                 name, setup.env, own=setup.config.raw.get("bridleModels")
             ),
             rebrief=lambda wishes: _rebrief(server.runtime.briefing, wishes),
+            keep_prompt=lambda: _keeping(server.runtime.briefing, self._session),
             memory=lambda: _memory(server.runtime.briefing),
             settings=settings,
             tally=self._tally,
@@ -196,6 +211,17 @@ class HostFront:
 
 def _rebrief(briefing: Briefing, wishes: Prompting) -> Briefing:
     return briefing.rephrased(**wishes) if isinstance(briefing, SessionBriefing) else briefing
+
+
+def _keeping(briefing: Briefing, session: Session) -> Briefing:
+    if not isinstance(briefing, SessionBriefing):
+        return briefing
+
+    def record(prompt: KeptPrompt | None) -> None:
+        session.swap(kept_prompt=prompt)
+        session.note(no_prompt(session.id) if prompt is None else prompt.to_note(session.id))
+
+    return briefing.keeping(Keep(known=lambda: session.state.kept_prompt, record=record))
 
 
 def _memory(briefing: Briefing) -> tuple[tuple[str, str, str], ...]:

@@ -1,10 +1,14 @@
 """`bridle` in a terminal: the prompt first, everything else behind it."""
 
+import os
 from collections.abc import Mapping
 
 from bridle.cli.args import Args
 from bridle.cli.start import Start
 from bridle.frontends.tui.first_frame import FirstFrame, paint_first_frame
+
+_JOB = "BRIDLE_JOB"
+"""The folder of the job that this program is, set by whatever holds its terminal."""
 
 
 def run_interactive(args: Args, env: Mapping[str, str], frame: FirstFrame | None = None) -> int:
@@ -20,6 +24,12 @@ def run_interactive(args: Args, env: Mapping[str, str], frame: FirstFrame | None
         # What comes now takes longer than the prompt may take to appear.
         from bridle.cli.terminal_session import run_in_terminal
 
-        return run_in_terminal(Args({**args.values, "interactive": True}, args.words), env, start)
+        values = {**args.values, "interactive": True}
+        if (job := env.get(_JOB)) is not None:
+            # What this session starts must not take itself for the session.
+            os.environ.pop(_JOB, None)
+            env = {name: value for name, value in env.items() if name != _JOB}
+            values["job"] = job
+        return run_in_terminal(Args(values, args.words), env, start)
     finally:
         start.give_up()

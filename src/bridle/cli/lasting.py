@@ -46,6 +46,10 @@ def metered(
                 usd=limit.usd, tokens=limit.tokens, calls=limit.calls, seconds=limit.seconds
             )
     payer = Payer(run=session.id, project=find_root(setup.cwd) or setup.cwd)
+    if setup.member is not None:
+        # It works for its leader's run, as it would in its process.
+        summons = setup.member.summons
+        payer = Payer(run=summons.leader, project=payer.project, agent=summons.definition.name)
     path = ledger_path(setup.env)
     return MeteredProvider(provider, path=path, payer=payer, facts=facts, budgets=limits)
 
@@ -53,7 +57,7 @@ def metered(
 def memory_of(setup: Setup) -> str | None:
     """The folder of what is remembered, where that is wanted."""
     settings, env = setup.config.settings, setup.env
-    bare = is_bare(setup.args, env) or is_safe(setup.args, env)
+    bare = is_bare(setup.args, env) or is_safe(setup.args, env) or setup.member is not None
     if bare or not is_enabled(env, settings.auto_memory_enabled):
         return None
     return memory_folder(setup.cwd, env, chosen=_chosen_by_user(setup, "autoMemoryDirectory"))
@@ -139,6 +143,8 @@ def errands_of(setup: Setup, *, memory: str | None, notes: Notes | None) -> Erra
     if isinstance(notes, SessionNotes):
         errands["notes"] = notes.update
     errands["documents"] = _imported_when_due(_documents)
+    if settings.plugin_suggestion_marketplaces:
+        errands["plugins"] = _imported_when_due(lambda: _plugin_hints(setup))
     idle: dict[str, tuple[float, Errand]] = {}
     if settings.away_summary_enabled is not False and not _off(env, "CLAUDE_CODE_ENABLE_AWAY_SUMMARY"):
         idle["recap"] = (_seconds(env, "BRIDLE_AWAY_SECONDS", _AWAY_SECONDS), _imported_when_due(_recap))
@@ -178,6 +184,13 @@ def _documents() -> "Errand":
     return update_documents
 
 
+def _plugin_hints(setup: Setup) -> "Errand":
+    from bridle.cli.plugging import around_plugins, suggesting_marketplaces
+    from bridle.engine.plugin_hints import PluginHints
+
+    return PluginHints(around_plugins(setup), suggesting_marketplaces(setup))
+
+
 def _remembering(folder: str) -> "Errand":
     from bridle.engine.remembering import Remembering
 
@@ -202,7 +215,7 @@ def _for_hosts(setup: Setup) -> Errands | None:
 
 
 def _works_aside(setup: Setup) -> bool:
-    if setup.config.settings.bridle_background_work is False:
+    if setup.config.settings.bridle_background_work is False or setup.member is not None:
         return False
     bare = is_bare(setup.args, setup.env) or is_safe(setup.args, setup.env)
     return not bare and setup.env.get("BRIDLE_BACKGROUND_WORK", "") not in ("0", "false", "no", "off")

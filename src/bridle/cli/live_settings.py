@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli import choices
+from bridle.cli import choices, model_choices, permission_choices
 from bridle.cli.setup import Setup
+from bridle.cli.workflows import follow_settings
 from bridle.config.live import LiveConfig
 from bridle.config.load import Config, environment, reload
 from bridle.engine.hook_door import HookDoor
@@ -110,7 +111,9 @@ class SessionSettings:
         """Let new settings count: rules from the next decision on, the rest from the next request."""
         setup, args = self._setup, self._setup.args
         try:
-            rules, _ = choices.refresh_rules(args, config, self._session.state.rules, trusted=setup.trusted)
+            rules, _ = permission_choices.refresh_rules(
+                args, config, self._session.state.rules, trusted=setup.trusted
+            )
         except UsageError as error:
             self._warn(f"warning: {error}")
             return False
@@ -121,6 +124,7 @@ class SessionSettings:
             skills.reconfigure(config.settings)
         setup.env.update(environment(config, {}, trusted=setup.trusted))
         before, self._counting = self._counting.settings, config
+        follow_settings(self._server.runtime.workflows, before, config.settings)
         if config.settings.model != before.model:
             own = config.raw.get("bridleModels")
             model = catalog.resolve(config.settings.model or setup.model, setup.env, own=own)
@@ -129,7 +133,9 @@ class SessionSettings:
             self._take_advisor(config)
         if config.settings.effort_level != before.effort_level:
             asking = self._server.runtime.asking
-            effort = choices.choose_asking(args, config, setup.env, model=self._session.state.model).effort
+            effort = model_choices.choose_asking(
+                args, config, setup.env, model=self._session.state.model
+            ).effort
             self._server.change(asking=msgspec.structs.replace(asking, effort=effort))
         return True
 

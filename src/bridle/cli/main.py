@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 SUBCOMMANDS = (
     "auth", "auto-mode", "config", "debug", "doctor", "hooks", "local", "mcp", "merge", "models", "packages",
     "plugin", "plugins", "policy",
-    "record", "replay", "usage",
+    "rc", "record", "remote", "remote-control", "replay", "usage",
 )  # fmt: skip
+_BACKGROUND = ("agents", "attach", "daemon", "kill", "logs", "respawn", "rm", "stop")
 _LATER = (
-    "agents", "attach", "daemon", "gateway", "import", "install", "kill",
-    "logs", "project", "rc", "remote-control", "respawn", "rm",
-    "self-hosted-runner", "setup-token", "stop", "ultrareview", "update",
+    "gateway", "import", "install", "project", "self-hosted-runner",
+    "setup-token", "ultrareview", "update",
 )  # fmt: skip
 
 
@@ -103,18 +103,22 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
         from bridle.cli.local import run_local
 
         return run_local(argv[1:], env)
+    if argv and argv[0] in ("rc", "remote", "remote-control"):
+        from bridle.cli.remotes import run_elsewhere
+
+        return run_elsewhere(argv, env)
     if argv and argv[0] in ("record", "replay"):
         from bridle.cli.record import run_record
 
         return run_record(argv, env)
-    if argv and argv[0] == "--mcp-cli":
-        from bridle.cli.mcp_automation import run_automation
-
-        return run_automation(argv[1:], env)
+    if argv and argv[0] in ("--mcp-cli", "--teammate", "--handed-over"):
+        return _run_started(argv, env)
     if argv and argv[0] in SUBCOMMANDS:
         from bridle.cli.config import run_config
 
         return run_config(argv[1:], env)
+    if argv and argv[0] in _BACKGROUND:
+        return _look_after_jobs(argv, env)
     if argv and argv[0] in _LATER:
         raise UsageError(f"'bridle {argv[0]}' is not part of this version of bridle")
     args = parse(argv)
@@ -126,6 +130,8 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
         from bridle.version import COMPATIBLE_WITH, __version__
 
         return say(f"{COMPATIBLE_WITH} (bridle {__version__})\n")
+    if args.on("background") or args.has("exec"):
+        return _start_in_background(args, env)
     if not is_headless(args):
         return _talk(args, env, frame)
     from bridle.cli.bytecode import compile_once
@@ -134,6 +140,41 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
     code = run_print(args, env)
     compile_once()
     return code
+
+
+def _look_after_jobs(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    if argv[0] == "agents":
+        from bridle.cli.background.listing import run_agents
+
+        return run_agents(argv[1:], env)
+    from bridle.cli.background.verbs import run_verb
+
+    return run_verb(argv[0], argv[1:], env)
+
+
+def _start_in_background(args: Args, env: Mapping[str, str]) -> int:
+    if not args.on("background"):
+        raise UsageError("--exec runs a command in the background: add --bg")
+    from bridle.cli.background.launching import run_in_background
+
+    return run_in_background(args, env)
+
+
+def _run_started(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """What sessions start by themselves."""
+    match argv[0]:
+        case "--teammate":
+            from bridle.cli.teammate import run_teammate
+
+            return run_teammate(argv[1:], env)
+        case "--handed-over":
+            from bridle.cli.tmux_session import take_over
+
+            return _dispatch(take_over(argv[1:]), env, None)
+        case _:
+            from bridle.cli.mcp_automation import run_automation
+
+            return run_automation(argv[1:], env)
 
 
 def _occupy_standard_streams() -> None:
@@ -152,7 +193,11 @@ def is_headless(args: Args) -> bool:
 
 
 def _talk(args: Args, env: Mapping[str, str], frame: "FirstFrame | None") -> int:
-    if len(args.words) == 1:
+    if args.has("tmux"):
+        from bridle.cli.tmux_session import run_in_tmux
+
+        return run_in_tmux(args, env)
+    if len(args.words) == 1 and "BRIDLE_JOB" not in env:
         _check_spelling(args.words[0])
     from bridle.cli.interactive import run_interactive
 
@@ -162,7 +207,7 @@ def _talk(args: Args, env: Mapping[str, str], frame: "FirstFrame | None") -> int
 def _check_spelling(word: str) -> None:
     from difflib import get_close_matches
 
-    if close := get_close_matches(word, (*SUBCOMMANDS, *_LATER), n=1, cutoff=0.7):
+    if close := get_close_matches(word, (*SUBCOMMANDS, *_BACKGROUND, *_LATER), n=1, cutoff=0.7):
         raise UsageError(f"there is no command '{word}': did you mean 'bridle {close[0]}'?")
 
 

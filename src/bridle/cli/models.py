@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.args import parse
-from bridle.cli.choices import choose_fallbacks
+from bridle.cli.model_choices import choose_fallbacks
 from bridle.cli.prepare import set_up
 from bridle.cli.say import say
 from bridle.cli.setup import Setup

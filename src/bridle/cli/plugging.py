@@ -240,17 +240,31 @@ def early_plugins(args: Args, config: Config, env: Mapping[str, str], *, cwd: st
 
 async def _look_around(setup: Setup, tell: Callable[[str], None]) -> None:
     """What marketplaces suggest for this folder, and what they have that is newer."""
+    if choices.is_closed(setup.args, setup.env):
+        return
+    around = around_plugins(setup)
+    if named := suggesting_marketplaces(setup):
+        await _suggest(around, named, tell)
+    await _update(around, tell)
+
+
+def around_plugins(setup: Setup) -> "Around":
+    """What looking at marketplaces needs."""
     from bridle.extensions.plugins.around import Around
     from bridle.extensions.plugins.loading import switches
 
-    if choices.is_closed(setup.args, setup.env):
-        return
-    settings = setup.config.settings
     _, fixed = switches(setup.config)
-    around = Around(env=setup.env, cwd=setup.cwd, settings=settings, enabled_by_management=fixed)
-    if settings.plugin_suggestion_marketplaces and settings.spinner_tips_enabled is not False:
-        await _suggest(around, settings.plugin_suggestion_marketplaces, tell)
-    await _update(around, tell)
+    return Around(env=setup.env, cwd=setup.cwd, settings=setup.config.settings, enabled_by_management=fixed)
+
+
+def suggesting_marketplaces(setup: Setup) -> tuple[str, ...]:
+    """The marketplaces that may suggest plugins in this session."""
+    settings = setup.config.settings
+    tips = settings.spinner_tips_override
+    silent = settings.spinner_tips_enabled is False or (tips is not None and tips.exclude_default)
+    if silent or choices.is_closed(setup.args, setup.env):
+        return ()
+    return tuple(settings.plugin_suggestion_marketplaces or ())
 
 
 async def _suggest(around: "Around", marketplaces: Sequence[str], tell: Callable[[str], None]) -> None:
@@ -260,8 +274,8 @@ async def _suggest(around: "Around", marketplaces: Sequence[str], tell: Callable
         found = await asyncio.to_thread(suggestions, around, marketplaces)
     except ConfigError:
         return  # Looking for updates says so.
-    for sentence in found:
-        tell(sentence)
+    for suggestion in found:
+        tell(suggestion.sentence)
 
 
 async def _update(around: "Around", tell: Callable[[str], None]) -> None:

@@ -28,7 +28,7 @@ Usage: bridle plugin <command>
 
 For authors:
   init <name>                  begin a plugin   [--description …] [--author …] [--author-email …]
-                               [--with skill,command,agent,hook,mcp,output-style] [-f]
+                               [--with skill,command,agent,workflow,hook,mcp,output-style] [-f]
   validate [path]              check a plugin or a marketplace   [--json]
   eval [path]                  what a plugin would add to a session, and its cost in tokens   [--json]
   tag [path]                   mark its version in git   [--push] [--dry-run] [-f] [-m text] [--remote name]

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli import choices
+from bridle.cli import choices, permission_choices
 from bridle.cli.args import Args
 from bridle.cli.imagined import PRIMARY, imagine
 from bridle.cli.say import say
@@ -145,10 +145,10 @@ def _why(call: str, mode: Mode | None, env: Mapping[str, str], *, as_json: bool)
 def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: str) -> Standing:
     args = Args({}, ())
     trusted = is_trusted(env, cwd)
-    rules, _ = choices.choose_rules(args, config, trusted=trusted)
+    rules, _ = permission_choices.choose_rules(args, config, trusted=trusted)
     return Standing(
         rules=rules,
-        mode=mode or choices.choose_mode(args, config, env),
+        mode=mode or permission_choices.choose_mode(args, config, env),
         cwd=cwd,
         start=cwd,
         roots=choices.choose_roots(args, config, cwd, trusted=trusted),

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bridle.cli import choices
+from bridle.cli import choices, model_choices, permission_choices
 from bridle.cli.agenting import coordinator, main_agent
 from bridle.cli.args import Args
 from bridle.cli.extending import agent_files
@@ -41,7 +41,7 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
     )
     trusted = is_trusted(env, cwd)
     merged = environment(config, env, trusted=trusted)
-    rules, problems = choices.choose_rules(args, config, trusted=trusted)
+    rules, problems = permission_choices.choose_rules(args, config, trusted=trusted)
     early = early_plugins(args, config, merged, cwd=cwd, trusted=trusted)
     agent = _main_agent(args, config, merged, cwd=cwd, plugins=early.plugins)
     advisor, doubts = _advisor(args, config, merged)
@@ -51,7 +51,7 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
         env=merged,
         cwd=cwd,
         trusted=trusted,
-        model=choices.choose_model(args, config, merged, agent=agent),
+        model=model_choices.choose_model(args, config, merged, agent=agent),
         rules=rules,
         problems=(*map(str, config.problems), *problems, *doubts),
         agent=agent,
@@ -85,6 +85,8 @@ def _no_roots(_: Kind) -> tuple[Root, ...]:
 
 
 def _check(args: Args) -> None:
+    if args.has("tmux"):
+        raise UsageError("--tmux needs a terminal: leave it out in print mode and in pipes")
     continues = args.on("continue") or args.has("resume")
     if args.on("continue") and args.has("resume"):
         raise UsageError("--continue and --resume cannot be used together")

@@ -35,6 +35,7 @@ from bridle.types.text import encodable
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
+    from bridle.cli.remoting import Remoting
     from bridle.engine.structured import AnswerShape
     from bridle.types.mcp import McpServers
 
@@ -60,7 +61,11 @@ def run_print(
     setup = set_up(args, env)
     prompts = _prompts_at_hand(args)
     _warn_of(setup)
-    return asyncio.run(_Run(setup, _shape(args), around, read=read).run(prompts))
+    work = _Run(setup, _shape(args), around, read=read).run(prompts)
+    try:
+        return asyncio.run(work)
+    finally:
+        work.close()  # An interrupt may come before the loop has begun with it.
 
 
 class _Run:
@@ -85,6 +90,7 @@ class _Run:
         self._code: int | None = None
         self._follow: Follow | None = None
         self._stopped = asyncio.Event()
+        self._remoting: Remoting | None = None
 
     async def run(self, prompts: list[Prompt]) -> int:
         output = Output(_STDOUT, on_closed=self._lose_output)
@@ -98,10 +104,11 @@ class _Run:
         )
         front = _front(self._setup, session, output, read=self._read)
         channel = _channel(self._setup.args, front, self._servers)
+        self._remoting = remoting = _remoting(self._setup, session, channel, front)
         parts = await assemble(
             self._setup,
             session,
-            channel,
+            channel if remoting is None else remoting.channel,
             on_task=self._note_task,
             wake=self._inbox.put,
             brought=Brought(exchange=front.exchange, around=self._around),
@@ -127,6 +134,8 @@ class _Run:
             self._task = asyncio.create_task(self._serve(session, parts, server, front))
             await asyncio.wait([self._task])
         finally:
+            if remoting is not None:
+                await remoting.close()
             await parts.close()
         await front.finish()
         await self._drain(output)
@@ -139,8 +148,18 @@ class _Run:
     async def _serve(self, session: Session, parts: Parts, server: Server, front: Front) -> None:
         settings = SessionSettings(self._setup, session, server, parts.hooks, warn=_complain)
         CommandDoor(
-            self._setup, session, server, parts, settings, inbox=self._inbox, place=self._place
+            self._setup,
+            session,
+            server,
+            parts,
+            settings,
+            inbox=self._inbox,
+            place=self._place,
+            sharing=self._remoting,
         ).attend()
+        if self._remoting is not None:
+            self._remoting.attend(server)
+            await self._remoting.begin()
         serving = asyncio.create_task(server.serve(wait_for_tasks=self._patience(), say_waiting=_complain))
         following = asyncio.create_task(settings.run())
         feeding = asyncio.create_task(front.feed(self._inbox, server, settings))
@@ -242,6 +261,18 @@ def _channel(args: Args, front: Front, servers: "Callable[[], McpServers | None]
     from bridle.frontends.approval import ApprovedByTool
 
     return ApprovedByTool(front.channel, tool, servers)
+
+
+def _remoting(setup: Setup, session: Session, channel: Channel, front: Front) -> "Remoting | None":
+    """What lets others in: wherever a host talks back, else only where somebody asks for it."""
+    asked = setup.args.has("remote-control") or setup.config.settings.remote_control_at_startup
+    if setup.args.text("input-format") != "stream-json" and not asked:
+        return None
+    from bridle.cli.remoting import Remoting
+
+    return Remoting(
+        setup, session, channel, here="the host program", show=front.show, answered=front.note_answer
+    )
 
 
 def _follow(args: Args, output: Output) -> Follow | None:

@@ -9,7 +9,6 @@ from bridle.cli.server_door import ServerDoor
 from bridle.cli.setup import Setup
 from bridle.config.mcp_places import is_any_configured
 from bridle.types.channel import Channel
-from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
@@ -17,22 +16,11 @@ if TYPE_CHECKING:
     from bridle.engine.relaying import RelayedChannel
     from bridle.engine.runtime import Runtime
     from bridle.mcp.attendant import Pushed, Sampler
-    from bridle.mcp.auth.authorizers import Authorizers
-    from bridle.mcp.authorizer import Authorizer
     from bridle.mcp.servers import Servers
     from bridle.sessions.session import Session
-    from bridle.types.block import ImageBlock
-    from bridle.types.mcp import Server
 
 Exchange = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 """Puts a message to an MCP server inside the host program and returns its answer."""
-
-_RESOURCE_TOOLS = (
-    "ListMcpResourcesTool",
-    "ReadMcpResourceDirTool",
-    "ReadMcpResourceTool",
-    "WaitForMcpServers",
-)
 
 
 Allowed = Callable[[str], bool]
@@ -53,29 +41,25 @@ def open_servers(ground: Ground, *, exchange: Exchange | None, sample: "Sampler"
     relay = _relay_for(allowed, channel)
 
     def make() -> "Servers":
+        from bridle.cli.server_wiring import surroundings
         from bridle.mcp.attendant import Company
         from bridle.mcp.remembered import remember_toggle
-        from bridle.mcp.servers import Servers, Surroundings
+        from bridle.mcp.servers import Servers
 
-        around = Surroundings(
+        company = Company(
+            roots=lambda: workspace.roots,
+            ask=channel.ask,
+            hooks=lambda: ground.hooks,
+            sample=sample,
+            pushed=_pushed(allowed, ground.wake),
+            settled=None if relay is None else relay.settle,
+        )
+        around = surroundings(
+            ground,
+            company,
             cwd=setup.cwd,
-            env=setup.env,
-            company=Company(
-                roots=lambda: workspace.roots,
-                ask=channel.ask,
-                hooks=lambda: ground.hooks,
-                sample=sample,
-                pushed=_pushed(allowed, ground.wake),
-                settled=None if relay is None else relay.settle,
-            ),
-            read=lambda name, raw: _read(setup, name, raw),
-            fit_image=_fit,
             exchange=exchange,
-            authorizer=_authorizer(setup),
             remember=lambda name, enabled: remember_toggle(setup.env, setup.cwd, name, enabled=enabled),
-            sandbox=_boundary(setup, ground.sandbox),
-            offered=_offered(setup),
-            waits_for_all=setup.env.get("MCP_CONNECTION_NONBLOCKING", "").lower() not in ("1", "true", "yes"),
         )
         return Servers(() if found is None else found.servers, around)
 
@@ -115,12 +99,6 @@ def _find(
         if server.off and server.scope == "project":
             warn(f"{server.file}: the MCP server {server.name} is not started: {server.off}")
     return found
-
-
-def _read(setup: Setup, name: str, raw: Any) -> "Server":
-    from bridle.config.mcp import host_server
-
-    return host_server(name, raw, config=setup.config, env=setup.env)
 
 
 def _pushed(allowed: Allowed | None, wake: Callable[[Prompt], None]) -> "Callable[[Pushed], None] | None":
@@ -182,58 +160,3 @@ def allowed_channels(setup: Setup, is_channel: Allowed) -> Allowed | None:
     starts = tuple(f"plugin:{each.partition('@')[0]}:" for each in plugins)
     servers = {each.removeprefix("server:") for each in named}
     return lambda name: (name in servers or (bool(starts) and name.startswith(starts))) and is_channel(name)
-
-
-def _authorizer(setup: Setup) -> "Callable[[Server], Authorizer | None]":
-    """Who lets requests in; the code for logging in is imported with the first remote server."""
-    made: list[Authorizers] = []
-
-    def authorizer(server: "Server") -> "Authorizer | None":
-        if not made:
-            from bridle.mcp.auth.authorizers import Authorizers
-            from bridle.mcp.auth.xaa import read_provider
-
-            provider = read_provider(setup.config.raw.get("xaaIdp"))
-            made.append(Authorizers(setup.env, provider=provider))
-        return made[0](server)
-
-    return authorizer
-
-
-def _boundary(setup: Setup, sandbox: Sandbox | None) -> Sandbox | None:
-    if sandbox is None:
-        return None
-    from bridle.config.sandboxing import sandbox_for_programs
-
-    return sandbox_for_programs(setup.config, sandbox)
-
-
-def _offered(setup: Setup) -> Callable[[str], bool]:
-    """Tools of servers are chosen by rules; those that bridle adds for them also by --tools."""
-    listed = setup.args.many("tools")
-    if listed is None or "default" in listed:
-        return lambda _: True
-    chosen = {name for part in listed for name in part.replace(",", " ").split()}
-    return lambda name: name not in _RESOURCE_TOOLS or name in chosen
-
-
-def _fit(data: bytes, media_type: str) -> "ImageBlock":
-    """An image of a server made small enough to show.
-
-    Raises:
-        ToolError: it cannot be shown.
-    """
-    from bridle.tools.images import fit
-    from bridle.types.errors import ToolError
-
-    match media_type.partition(";")[0].strip().lower():
-        case "image/png":
-            return fit(data, "png").block()
-        case "image/jpeg" | "image/jpg":
-            return fit(data, "jpeg").block()
-        case "image/gif":
-            return fit(data, "gif").block()
-        case "image/webp":
-            return fit(data, "webp").block()
-        case _:
-            raise ToolError(f"Images of the kind {media_type[:100]} cannot be shown.")

@@ -10,6 +10,7 @@ from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Rule
 
 if TYPE_CHECKING:
+    from bridle.engine.teams.membership import Membership
     from bridle.extensions.plugins.loading import Plugins
 
 
@@ -29,6 +30,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     """What the main thread is, where it is to be an agent."""
     advisor: str | None = None
     """The model that advises from the start."""
+    member: "Membership | None" = None
+    """The team that this process is a teammate in."""
     early: "Early | None" = None
     """The plugins as they were found with the settings."""
 

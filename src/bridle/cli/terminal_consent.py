@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bridle.cli import choices
+from bridle.cli import choices, permission_choices
 from bridle.cli.args import Args
 from bridle.cli.briefing import instruction_scope
 from bridle.cli.setup import Setup
@@ -47,7 +47,7 @@ async def ask_for_trust(app: App, setup: Setup) -> bool:
 
 async def ask_for_bypass(app: App, setup: Setup) -> bool:
     """Whether to go on in a mode that asks nothing; True where that mode is not wanted."""
-    mode = choices.choose_mode(setup.args, setup.config, setup.env)
+    mode = permission_choices.choose_mode(setup.args, setup.config, setup.env)
     if mode != "bypassPermissions" or setup.config.settings.skip_dangerous_mode_permission_prompt:
         return True
     from bridle.frontends.tui.dialogs.consent import bypass_warning

@@ -6,16 +6,18 @@ import gc
 import os.path
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bridle.cli.args import Args
+from bridle.cli.background.standing import Standing
 from bridle.cli.command_door import CommandDoor
 from bridle.cli.compose import Brought, Parts, assemble
 from bridle.cli.conversation import open_session, place_of
 from bridle.cli.live_settings import SessionSettings
 from bridle.cli.prepare import set_up
+from bridle.cli.remoting import Remoting
 from bridle.cli.setup import Setup
 from bridle.cli.start import Start
 from bridle.cli.terminal_consent import (
@@ -25,7 +27,7 @@ from bridle.cli.terminal_consent import (
     ask_for_trust,
     choose_session,
 )
-from bridle.cli.terminal_looks import has_own_window, is_read_to, short_folder, theme_of
+from bridle.cli.terminal_looks import has_own_window, is_read_to, theme_of
 from bridle.cli.terminal_stage import Stage
 from bridle.config.state import is_trusted
 from bridle.engine.serve import Inbox, Server
@@ -35,7 +37,6 @@ from bridle.frontends.tui.early import early_rows
 from bridle.frontends.tui.editor import Draft
 from bridle.frontends.tui.first_frame import FirstFrame
 from bridle.frontends.tui.keymap_file import KeymapFile
-from bridle.frontends.tui.opening import recent_lines, welcome
 from bridle.frontends.tui.plain_screen import PlainScreen
 from bridle.frontends.tui.screen import Screen
 from bridle.frontends.tui.showing import Showing
@@ -44,7 +45,9 @@ from bridle.host.paths import config_home
 from bridle.sessions.session import Session
 from bridle.types.command import Command, CommandResult, Shows
 from bridle.types.task import Task
-from bridle.version import __version__
+
+if TYPE_CHECKING:
+    from bridle.cli.background.moving import JobDoor
 
 _FOREVER = 0.0
 
@@ -55,7 +58,15 @@ def run_in_terminal(args: Args, env: Mapping[str, str], start: Start) -> int:
     Raises:
         BridleError: nothing could be begun.
     """
-    setup = set_up(args, env)
+    return serve_in_terminal(set_up(args, env), start)
+
+
+def serve_in_terminal(setup: Setup, start: Start) -> int:
+    """The same for flags and settings that are read already.
+
+    Raises:
+        BridleError: nothing could be begun.
+    """
     return asyncio.run(_TerminalRun(setup, start).run())
 
 
@@ -69,11 +80,17 @@ class _TerminalRun:
         self._early_warnings: list[str] = []
         self._chat: Chat | None = None
         self._resumable = ""
+        self._standing: Standing | None = None
+        self._jobs: JobDoor | None = None
 
     async def run(self) -> int:
         setup, typed = self._setup, b""
+        job = setup.args.text("job")
         frame = self._start.take()
-        terminal = Terminal(env=setup.env, before=None if frame is None else frame.before)
+        # The terminal of a job goes with whoever holds it: nobody has to find it in order.
+        terminal = Terminal(
+            env=setup.env, before=None if frame is None else frame.before, guarded=job is None
+        )
         is_plain = terminal.capabilities.is_dumb or is_read_to(setup)
         if is_plain and frame is not None:
             typed = frame.undo()
@@ -86,24 +103,40 @@ class _TerminalRun:
             app = App(terminal, screen, keymap.keymap)
             if frame is not None:
                 typed = _take_over(frame, app)
+            standing = self._standing = await Standing.open(job, setup)
+            standing.attend(app)
             app.spawn(self._begin(app, keymap))
-            code = await app.run(typed=typed)
+            try:
+                code = await app.run(typed=typed)
+            finally:
+                await standing.close()
         finally:
             terminal.close()
-        if self._resumable:
+        if self._resumable or self._jobs is not None:
             with contextlib.suppress(OSError):
-                sys.stdout.write(f"bridle --resume {self._resumable} goes on with this conversation.\n")
+                sys.stdout.write(self._parting())
         return code
+
+    def _parting(self) -> str:
+        """What to say below the session; a conversation that was moved goes on elsewhere from here on."""
+        moved = "" if self._jobs is None else self._jobs.hand_over()
+        again = f"bridle --resume {self._resumable} goes on with this conversation.\n"
+        return moved or (again if self._resumable else "")
 
     async def _begin(self, app: App, keymap: KeymapFile) -> None:
         """Ask what must be known before anything runs, then serve prompts until cancelled."""
         setup = self._setup
+        if setup.member is not None:
+            # Whoever leads the team has answered all that.
+            await self._serve(app, keymap, open_session(setup, warn=self._warn))
+            return
         if not is_trusted(setup.env, setup.cwd):
             if not await ask_for_trust(app, setup):
                 app.end(1)
                 return
             setup = self._setup = set_up(setup.args, setup.env, cwd=setup.cwd)
-        if not await ask_for_bypass(app, setup):
+        agreed = self._standing is not None and self._standing.has_agreed
+        if not agreed and not await ask_for_bypass(app, setup):
             app.end(1)
             return
         chosen = await choose_session(app, setup)
@@ -118,11 +151,22 @@ class _TerminalRun:
 
     async def _serve(self, app: App, keymap: KeymapFile, session: Session) -> None:
         setup, inbox = self._setup, Inbox()
-        built = Stage(app, setup, session, warn=self._warn)
-        parts = await assemble(
+        reporter = None if self._standing is None else self._standing.reporter
+        built = Stage(app, setup, session, warn=self._warn, reporter=reporter)
+        remoting = Remoting(
             setup,
             session,
             built.channel,
+            here="the terminal",
+            show=self._show,
+            answered=built.channel.note_answer,
+            on_change=app.redraw,
+        )
+        built.sharing = lambda: remoting.sign
+        parts = await assemble(
+            setup,
+            session,
+            remoting.channel,
             on_task=self._note_task,
             wake=inbox.put,
             brought=Brought(warn=self._warn),
@@ -130,8 +174,10 @@ class _TerminalRun:
         try:
             server = self._server = Server(session, parts.runtime, inbox)
             server.change(defers=False)
-            await self._talk(app, keymap, session, _Running(parts, server, inbox, built))
+            remoting.attend(server)
+            await self._talk(app, keymap, session, _Running(parts, server, inbox, built, remoting))
         finally:
+            await remoting.close()
             built.channel.finish(None if self._server is None else self._server.last)
             if session.entries and not setup.args.on("no-session-persistence"):
                 self._resumable = session.id
@@ -149,6 +195,7 @@ class _TerminalRun:
             inbox=running.inbox,
             place=lambda: place_of(setup, warn=self._warn),
             screen=True,
+            sharing=running.remoting,
         )
         showing = Showing(
             app,
@@ -160,13 +207,15 @@ class _TerminalRun:
             use_layout=built.use_layout,
         )
         door.change(lambda command: _on_screen(command, showing))
+        door.jobs = self._jobs = self._job_door(app, session, running)
         door.attend()
         showing.tell = self._warn
-        chat = self._chat = built.make_chat(server, door, showing)
+        chat = self._chat = self._jobs.chat = built.make_chat(server, door, showing)
         if has_own_window(setup):
             app.cover(())
         app.stand_on(chat)
         self._greet(app, session, built)
+        await running.remoting.begin()
         watched = [asyncio.create_task(work) for work in built.beside(settings, keymap, app)]
         serving = asyncio.create_task(server.serve(wait_for_tasks=_FOREVER, say_waiting=self._warn))
         gc.freeze()
@@ -179,15 +228,28 @@ class _TerminalRun:
                 task.cancel()
             await asyncio.gather(serving, *watched, return_exceptions=True)
 
+    def _job_door(self, app: App, session: Session, running: "_Running") -> "JobDoor":
+        """What the session has to do with others in the background; it can be talked to from now on."""
+        from bridle.cli.background.moving import JobDoor
+
+        setup, standing = self._setup, self._standing
+        assert standing is not None
+        standing.begin(
+            app,
+            session.id,
+            setup.cwd,
+            recent=running.built.recent,
+            has_prompt=bool(setup.args.words),
+        )
+        workspace = running.server.runtime.workspace
+        if standing.inside is not None:
+            standing.inside.take_over(lambda: workspace.tasks)
+        return JobDoor(app, setup, session, inside=standing.inside, workspace=workspace)
+
     def _greet(self, app: App, session: Session, built: Stage) -> None:
         setup, chat = self._setup, self._chat
         assert chat is not None
-        width = app.size.columns
-        if session.entries:
-            built.live.say(recent_lines(session.history.messages, width))
-        else:
-            folder = short_folder(setup.cwd, setup.env)
-            built.live.say(welcome(width, version=__version__, model=setup.model, folder=folder))
+        built.live.say(built.recent())
         for text in setup.config.settings.company_announcements or ():
             chat.tell(text)
         for text in self._early_notes():
@@ -206,6 +268,11 @@ class _TerminalRun:
         else:
             self._chat.tell(text, "warning")
 
+    def _show(self, text: str) -> None:
+        """Put something on the screen and nowhere else."""
+        if self._chat is not None:
+            self._chat.tell(text, "info")
+
     def _note_task(self, task: Task) -> None:
         if self._server is not None:
             self._server.note_task(task)
@@ -214,11 +281,12 @@ class _TerminalRun:
 class _Running:
     """The engine of a session that runs."""
 
-    def __init__(self, parts: Parts, server: Server, inbox: Inbox, built: Stage) -> None:
+    def __init__(self, parts: Parts, server: Server, inbox: Inbox, built: Stage, remoting: Remoting) -> None:
         self.parts = parts
         self.server = server
         self.inbox = inbox
         self.built = built
+        self.remoting = remoting
 
 
 def _take_over(frame: FirstFrame, app: App) -> bytes:

@@ -2,7 +2,7 @@
 
 import os.path
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridle.cli import choices
@@ -11,7 +11,7 @@ from bridle.cli.fronts import debug_logs
 from bridle.cli.live_settings import SessionSettings
 from bridle.cli.setup import Setup
 from bridle.cli.terminal_facts import SessionFacts
-from bridle.cli.terminal_looks import short_model, theme_of, verbs_of
+from bridle.cli.terminal_looks import short_folder, short_model, theme_of, verbs_of
 from bridle.engine.serve import Server
 from bridle.frontends.tui.agent_rows import AgentRows
 from bridle.frontends.tui.app import App
@@ -26,7 +26,7 @@ from bridle.frontends.tui.keymap_file import KeymapFile
 from bridle.frontends.tui.keys import Answer
 from bridle.frontends.tui.live import Live
 from bridle.frontends.tui.notify import Notifier
-from bridle.frontends.tui.opening import recent_lines
+from bridle.frontends.tui.opening import recent_lines, welcome
 from bridle.frontends.tui.questioner import Questioner
 from bridle.frontends.tui.render.status import Status, context_share
 from bridle.frontends.tui.screen import Screen
@@ -38,20 +38,33 @@ from bridle.host.paths import config_home
 from bridle.host.watch import next_change, stamps
 from bridle.sessions.session import Session
 from bridle.types.command import Command, CommandResult
+from bridle.version import __version__
 
 if TYPE_CHECKING:
+    from bridle.cli.background.reporting import Reporter
     from bridle.engine.planning import PlanAnswer
+    from bridle.frontends.tui.text import Line
 
 
 class Stage:
     """What shows a session; it is there before the session can run."""
 
-    def __init__(self, app: App, setup: Setup, session: Session, *, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        app: App,
+        setup: Setup,
+        session: Session,
+        *,
+        warn: Callable[[str], None],
+        reporter: "Reporter | None" = None,
+    ) -> None:
         settings = setup.config.settings
         clock = time.monotonic
         self._app, self._setup, self._session = app, setup, session
         self._server: Server | None = None
         self._chat: Chat | None = None
+        self.sharing: Callable[[], str] = str
+        """Whether others reach the session, in a few words; empty when not."""
         self._facts = SessionFacts(
             setup, session, runtime=lambda: None if self._server is None else self._server.runtime
         )
@@ -84,6 +97,7 @@ class Stage:
             context_share=lambda: context_share(self.status()),
             start_afresh=self._start_afresh,
             tell=warn,
+            script_of=self._script_of,
         )
         self.channel = TerminalChannel(
             self.live,
@@ -91,9 +105,13 @@ class Stage:
             self.notifier,
             width=width,
             clock=clock,
-            ask=self.questioner.ask,
+            ask=self.questioner.ask if reporter is None else reporter.asking(self.questioner.ask),
             redraw=app.redraw,
-            observers=(self._facts, *debug_logs(setup, session)),
+            observers=(
+                self._facts,
+                *(() if reporter is None else (reporter,)),
+                *debug_logs(setup, session),
+            ),
             says_duration=settings.show_turn_duration is not False,
         )
         self.status_command = self._status_command()
@@ -142,6 +160,7 @@ class Stage:
         )
         self._chat = Chat(self._app, talk, parts)
         showing.put_prompt = input.editor.set
+        self._follow_editor(server, input)
         return self._chat
 
     def beside(self, settings: SessionSettings, keymap: KeymapFile, app: App) -> list[Any]:
@@ -153,6 +172,14 @@ class Stage:
         if self.agent_rows is not None:
             works.append(self.agent_rows.run())
         return works
+
+    def recent(self) -> "list[Line]":
+        """What to show first: the end of the conversation, or a greeting."""
+        setup, session, width = self._setup, self._session, max(self._app.size.columns, 1)
+        if session.entries:
+            return recent_lines(session.history.messages, width)
+        folder = short_folder(setup.cwd, setup.env)
+        return welcome(width, version=__version__, model=setup.model, folder=folder)
 
     def status(self) -> Status:
         """How the session stands."""
@@ -168,6 +195,8 @@ class Stage:
             context_used=0 if measured is None else measured.tokens,
             context_window=window if measured is not None else 0,
             cost_usd=session.total_cost_usd,
+            shared=self.sharing(),
+            editor="" if server is None or (editors := server.runtime.editors) is None else editors.label(),
         )
 
     def use_theme(self, name: str) -> None:
@@ -225,6 +254,19 @@ class Stage:
         self.channel.on_agents = rows.refresh
         return rows
 
+    def _follow_editor(self, server: Server, input: InputArea) -> None:
+        """Show what the editor beside the session tells, and take what it wants to be mentioned."""
+        if (editors := server.runtime.editors) is None:
+            return
+
+        def mention(text: str) -> None:
+            before = input.editor.text[: input.editor.cursor]
+            input.editor.insert(f"{' ' if before and not before[-1].isspace() else ''}{text} ")
+            self._app.redraw()
+
+        editors.on_mention = mention
+        editors.on_change = self._app.redraw
+
     @property
     def _runs_commands(self) -> bool:
         """Commands that draw rows are off wherever hooks are."""
@@ -241,6 +283,12 @@ class Stage:
         await start_afresh(self._session, server.runtime, chosen)
         chat.run_command("/clear")
         chat.submit(Draft(chosen.next_prompt, chosen.next_prompt, {}))
+
+    def _script_of(self, input: Mapping[str, Any]) -> str | None:
+        """The file of a workflow that a call only names."""
+        from bridle.frontends.tui.dialogs.workflow import script_path
+
+        return None if self._server is None else script_path(input, self._server.runtime)
 
     def _cwd(self) -> str:
         return self._setup.cwd if self._server is None else self._server.runtime.workspace.cwd

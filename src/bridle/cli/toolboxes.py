@@ -3,14 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from bridle.cli import choices
+from bridle.cli import choices, model_choices
 from bridle.cli.ground import Ground
 from bridle.cli.server_door import ServerDoor
 from bridle.engine.skills import SessionSkills
+from bridle.engine.workflows.door import WorkflowDoor
 from bridle.sessions.session import Session
 from bridle.tools.toolbox import BuiltinToolbox, Deferral
 from bridle.types.model import ToolDefinition
-from bridle.types.permission import Effect
+from bridle.types.permission import Effect, Rule
 from bridle.types.tool import Tool, Toolbox
 
 if TYPE_CHECKING:
@@ -22,7 +23,12 @@ Offer = Callable[[], Sequence[Tool]]
 
 
 def offered(
-    ground: Ground, brought: Offer | None, packages: "Packages | None", servers: ServerDoor | None
+    ground: Ground,
+    brought: Offer | None,
+    packages: "Packages | None",
+    servers: ServerDoor | None,
+    *,
+    workflows: WorkflowDoor | None = None,
 ) -> tuple["DeferringToolbox | None", Toolbox]:
     """The tools of a session, and what tells some of them later where that is so."""
     setup, session = ground.setup, ground.session
@@ -32,6 +38,7 @@ def offered(
         session.state.rules,
         languages=lambda: setup.trusted and bool(ground.plugins.language_servers()),
         advised=lambda: session.state.advisor is not None,
+        workflows=lambda: workflows is not None and workflows.offered,
     )
     later = deferring(
         own,
@@ -77,8 +84,6 @@ def foreign(brought: Offer | None, servers: ServerDoor | None, session: Session)
     """
     if servers is None and brought is None:
         return None
-    from bridle.permissions.matching import names
-
     own = brought or _none
     known: list[tuple[object, object, object, Sequence[Tool]]] = []
 
@@ -89,11 +94,16 @@ def foreign(brought: Offer | None, servers: ServerDoor | None, session: Session)
             return known[0][3]
         denied = [rule for rule in rules if rule.effect is Effect.DENY and rule.content is None]
         every = (*first, *second)
-        kept = [tool for tool in every if not any(names(rule, tool.name) for rule in denied)]
-        known[:] = [(first, second, rules, kept if denied else every)]
+        known[:] = [(first, second, rules, _allowed(every, denied) if denied else every)]
         return known[0][3]
 
     return offered
+
+
+def _allowed(tools: Sequence[Tool], denied: Sequence[Rule]) -> Sequence[Tool]:
+    from bridle.permissions.matching import names  # Few sessions deny whole tools.
+
+    return [tool for tool in tools if not any(names(rule, tool.name) for rule in denied)]
 
 
 def with_packages(brought: Offer | None, packages: "Packages | None", taken: Sequence[str]) -> Offer | None:
@@ -128,7 +138,7 @@ class _Fitted:
 
     def _chosen(self) -> Toolbox:
         window = self._window()
-        if window >= choices.SMALL_WINDOW:
+        if window >= model_choices.SMALL_WINDOW:
             return self._inner
         if self._slim is None or self._slim[0] != window:
             from bridle.providers.trimming import SlimToolbox

@@ -16,6 +16,8 @@ from bridle.types.usage import Usage
 
 KINDS = ("day", "model", "agent", "tool", "project")
 _MOST_ROWS = 60
+_ADVISER = "bridleAdviser"
+"""Marks a row that stands for an answer of the advisor, which has no line of its own in a transcript."""
 
 _HELP = """\
 Usage: bridle usage [--by day|model|agent|tool|project] [--json]
@@ -82,15 +84,15 @@ def _shown(key: str) -> str:
 def _from_transcripts(by: str, env: Mapping[str, str]) -> list[dict[str, Any]]:
     sums: dict[str, dict[str, Any]] = {}
     for row in _answers(env):
-        message = row["message"]
+        message, adviser = row["message"], row.get(_ADVISER)
         usage = Usage.from_api(message.get("usage") or {})
         model = catalog.find(str(message.get("model") or ""))
         key = {
             "day": str(row.get("timestamp") or "")[:10],
             "model": model.id,
             "project": str(row.get("cwd") or ""),
-            "agent": str(row.get("agentId") or "main"),
-            "tool": "all",
+            "agent": adviser or str(row.get("agentId") or "main"),
+            "tool": adviser or "all",
         }[by]
         known = sums.setdefault(key, {"key": key, "usd": 0.0, "tokens": 0, "output": 0, "calls": 0})
         known["usd"] += catalog.cost(model, usage)
@@ -115,10 +117,13 @@ def _answers_in(path: str) -> dict[str, dict[str, Any]]:
     try:
         with open(path, "rb") as file:
             for line in file:
-                row = decode_line(line) if b'"assistant"' in line else None
-                if row is None or row.get("type") != "assistant" or row.get("isApiErrorMessage"):
+                row = decode_line(line) if b'"assistant"' in line or b'"advice"' in line else None
+                if row is None or row.get("isApiErrorMessage"):
                     continue
-                match row.get("message"):
+                if row.get("type") == "user":
+                    found |= _advice(row)
+                    continue
+                match row.get("message") if row.get("type") == "assistant" else None:
                     case {"id": str() as id, "model": str() as model} if model != "<synthetic>":
                         found[id] = row
                     case _:
@@ -126,3 +131,13 @@ def _answers_in(path: str) -> dict[str, dict[str, Any]]:
     except OSError:
         return found  # It was deleted in the meantime.
     return found
+
+
+def _advice(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The answer of an advisor that a result holds, if it does."""
+    match row.get("toolUseResult"):
+        case {"advice": str(), "model": str() as model, "usage": {**usage}}:
+            answer = {"model": model, "usage": usage}
+            return {str(row.get("uuid")): {**row, "message": answer, _ADVISER: "Advisor"}}
+        case _:
+            return {}

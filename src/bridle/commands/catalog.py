@@ -41,8 +41,10 @@ _GOAL = "bridle.commands.goals"
 _FILES = "bridle.commands.files"
 _NOTICE = "bridle.commands.notices"
 _ITEMS = "bridle.commands.items"
+_BACKGROUND = "bridle.commands.background"
+_CLOUDS = "bridle.commands.clouds"
 
-_EFFORTS = ("low", "medium", "high", "xhigh", "max", "auto", "status")
+_EFFORTS = ("low", "medium", "high", "xhigh", "max", "ultracode", "auto", "status")
 _COLORS = ("red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan", "default")
 _ENDINGS = ("clear", "stop", "off", "reset", "none", "cancel")
 
@@ -76,11 +78,11 @@ CATALOG: tuple[Listing, ...] = (
     Listing(
         "background",
         "Let the session go on in the background",
-        _NOTICE,
+        _BACKGROUND,
         "background",
         "[prompt]",
         ("bg",),
-        yields=True,
+        at_once=True,
     ),
     Listing("branch", "Copy the conversation and go on in the copy", _CONVERSATION, "branch", "[name]"),
     Listing("btw", "Ask something on the side, outside the conversation", _HISTORY, "aside", "<question>"),
@@ -139,12 +141,22 @@ CATALOG: tuple[Listing, ...] = (
     Listing("export", "Write the conversation to a text file", _FILES, "export", "[file]"),
     Listing("fast", "Choose faster answers", _MODEL, "fast", "[on|off]", choices=("on", "off")),
     Listing("focus", "Show only the last answer", _SCREEN, "focus", screen_only=True),
-    Listing("fork", "Copy the conversation into a session of its own", _CONVERSATION, "fork", "[name]"),
+    Listing("fork", "Copy the conversation into a background session", _BACKGROUND, "fork", "[prompt]"),
     Listing("goal", "Work until something holds", _GOAL, "goal", "[condition|clear]", choices=_ENDINGS),
     Listing("heapdump", "Write down what fills the memory", _FILES, "heap", hidden=True),
     Listing("help", "List the commands", _REPORT, "show_help", "[command]", at_once=True),
     Listing("hooks", "Show the hooks and where they come from", _PARTS, "hooks"),
-    Listing("ide", "Show links to editors", _NOTICE, "ide", yields=True),
+    Listing(
+        "ide",
+        "Link the session to an editor",
+        "bridle.commands.editors",
+        "ide",
+        "[editor|off|open file]",
+        choices=("off", "open"),
+        completes=True,
+        at_once=True,
+        yields=True,
+    ),
     Listing(
         "import",
         "Bring over the configuration of another agent",
@@ -211,7 +223,17 @@ CATALOG: tuple[Listing, ...] = (
     Listing("release-notes", "Show what is new", _REPORT, "release_notes"),
     Listing("reload-plugins", "Read plugins again", _PARTS, "reload", "[--force]"),
     Listing("reload-skills", "Read skills and commands again", _PARTS, "reload"),
-    Listing("remote-control", "Share this session", _NOTICE, "remote_control", aliases=("rc",), yields=True),
+    Listing(
+        "remote-control",
+        "Share this session with a browser elsewhere",
+        "bridle.commands.sharing",
+        "remote_control",
+        "[name|off]",
+        ("rc",),
+        choices=("off",),
+        at_once=True,
+        yields=True,
+    ),
     Listing("remove-dir", "Leave a folder that was added", _FOLDERS, "remove_folder", "<path>"),
     Listing("rename", "Name the conversation", _CONVERSATION, "rename", "[name]", at_once=True),
     Listing(
@@ -255,8 +277,22 @@ CATALOG: tuple[Listing, ...] = (
         "security_review",
         yields=True,
     ),
-    Listing("setup-bedrock", "Show how to use Amazon Bedrock", _NOTICE, "bedrock", hidden=True),
-    Listing("setup-vertex", "Show how to use Google Vertex AI", _NOTICE, "vertex", hidden=True),
+    Listing(
+        "setup-bedrock",
+        "Let Amazon Bedrock answer",
+        _CLOUDS,
+        "bedrock",
+        "[region=… profile=… model=… small=… --yes]",
+        hidden=True,
+    ),
+    Listing(
+        "setup-vertex",
+        "Let Google Vertex AI answer",
+        _CLOUDS,
+        "vertex",
+        "[project=… region=… credentials=… model=… small=… --yes]",
+        hidden=True,
+    ),
     Listing(
         "skills",
         "Show the skills and what they cost",
@@ -266,7 +302,7 @@ CATALOG: tuple[Listing, ...] = (
     ),
     Listing("status", "Show version, model, login and settings", _REPORT, "status", at_once=True),
     Listing("statusline", "Have a status line written", _PROMPT, "status_line", "[what it should show]"),
-    Listing("stop", "Stop the attached background session", _NOTICE, "stop"),
+    Listing("stop", "Stop the attached background session", _BACKGROUND, "stop", at_once=True),
     Listing("subtask", "Hand a task to an agent of its own", _PROMPT, "subtask", "<task>"),
     Listing(
         "tasks",
@@ -297,7 +333,15 @@ CATALOG: tuple[Listing, ...] = (
         screen_only=True,
     ),
     Listing("uncompact", "Take the last compaction back", _CONVERSATION, "uncompact"),
-    Listing("workflows", "Show workflow runs", _NOTICE, "workflows", yields=True),
+    Listing(
+        "workflows",
+        "Show workflow runs and direct them",
+        "bridle.commands.workflows",
+        "workflows",
+        "[run] [pause|resume|stop|skip|restart|save]",
+        completes=True,
+        at_once=True,
+    ),
     Listing("artifacts", "Published pages", _NOTICE, "artifacts", hidden=True),
     Listing("autofix-pr", "Watch a pull request", _NOTICE, "autofix", "[prompt]", hidden=True),
     Listing("chrome", "Browser settings", _NOTICE, "browser", hidden=True),

@@ -29,6 +29,57 @@ class LiveConfig(Protocol):
         ...
 
 
+class Sharing(Protocol):
+    """Lets the session be reached from elsewhere."""
+
+    async def share(self, name: str) -> None:
+        """Begin, or give what is shared another name.
+
+        Raises:
+            UsageError: it may not be, or cannot.
+        """
+        ...
+
+    async def stop(self) -> bool:
+        """End it; False when nothing was shared."""
+        ...
+
+    def show(self) -> None:
+        """Tell the user where it is reached, past everything that keeps what is said."""
+        ...
+
+
+class Jobs(Protocol):
+    """Sessions that go on without a terminal, as far as commands have to do with them."""
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether this session is one of them."""
+        ...
+
+    @property
+    def refusal(self) -> str | None:
+        """Why there may be none; None when there may."""
+        ...
+
+    def detach(self) -> None:
+        """Let everybody go who looks at this session; it goes on."""
+
+    def stop(self) -> None:
+        """End this session."""
+
+    def move(self, prompt: str) -> None:
+        """End this program and let the conversation go on in the background."""
+
+    def begin(self, session_id: str, prompt: str) -> str:
+        """Let a conversation go on in the background; returns the id of the job.
+
+        Raises:
+            BridleError: it cannot be started.
+        """
+        ...
+
+
 class CommandContext(Struct, frozen=True, kw_only=True):
     """Handed to every command; a front end makes one for its session."""
 
@@ -54,8 +105,12 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """What the session works towards."""
     hook_faults: Callable[[], Sequence[str]] = lambda: ()
     """What keeps configured hooks from running."""
+    jobs: Jobs | None = None
+    """Sessions in the background; None where there is no terminal to leave."""
     reload_extensions: Callable[[], Awaitable[str]] | None = None
     """Reads skills, commands and plugins again and says in a sentence what is there now."""
+    sharing: Sharing | None = None
+    """How others reach the session, where they can."""
 
     @property
     def runtime(self) -> Runtime:

@@ -99,11 +99,6 @@ async def branch(arguments: str, context: CommandContext) -> CommandResult:
     return Resets(session_id=fresh, trigger="branch", name=arguments or None)
 
 
-async def fork(arguments: str, context: CommandContext) -> CommandResult:
-    fresh = await asyncio.to_thread(copy_conversation, context, arguments or None)
-    return Says(f"Copied. Open it in another terminal with: bridle --resume {fresh}")
-
-
 async def resume(arguments: str, context: CommandContext) -> CommandResult:
     if not arguments:
         found = await asyncio.to_thread(
@@ -124,7 +119,11 @@ async def rename(arguments: str, context: CommandContext) -> CommandResult:
 
 
 async def leave(arguments: str, context: CommandContext) -> CommandResult:
-    del arguments, context
+    """End the program; a session in the background goes on, and only the terminal is let go."""
+    del arguments
+    if context.jobs is not None and context.jobs.is_inside:
+        context.jobs.detach()
+        return Says()
     return Leaves()
 
 

@@ -16,6 +16,7 @@ from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import ConfigError, UsageError
 
 _ALIASES = ("default", "sonnet", "opus", "haiku", "fable", "opusplan")
+_ULTRACODE, _HARDEST = "ultracode", "xhigh"
 _KEPT_EFFORTS = ("low", "medium", "high", "xhigh")
 
 
@@ -87,9 +88,11 @@ async def effort(arguments: str, context: CommandContext) -> CommandResult:
     current = context.runtime.asking.effort
     known = context.runtime.facts(context.session.state.model).efforts
     wanted = arguments.strip().lower()
+    workflows = context.runtime.workflows
     if wanted in ("", "status"):
         levels = ", ".join(known) or "none: this model has no such choice"
-        return Shows(view="effort", text=f"Effort is {current or 'auto'}. Levels: {levels}.")
+        ultra = ", with ultracode" if workflows is not None and workflows.ultracode else ""
+        return Shows(view="effort", text=f"Effort is {current or 'auto'}{ultra}. Levels: {levels}.")
     return Says(await choose_effort(wanted, context))
 
 
@@ -99,10 +102,19 @@ async def choose_effort(level: str, context: CommandContext) -> str:
     Raises:
         UsageError: the model has no such level.
     """
+    workflows = context.runtime.workflows
+    if level == _ULTRACODE:
+        if workflows is None:
+            raise UsageError("ultracode needs workflows, which are turned off in this session.")
+        workflows.ultracode = True
+        context.server.change(asking=replace(context.runtime.asking, effort=_HARDEST))
+        return "Ultracode is on for this session: hard thinking, and workflows for what is large."
     model = context.session.state.model
     known = context.runtime.facts(model).efforts
     if level != "auto" and level not in known:
         raise UsageError(f"{model} takes {', '.join((*known, 'auto'))}, not {level}.")
+    if workflows is not None:
+        workflows.ultracode = False
     if level == "auto" or level in _KEPT_EFFORTS:
         await save("effortLevel", None if level == "auto" else level, context)
     asking = context.runtime.asking

@@ -16,24 +16,6 @@ def _says(text: str, *, is_error: bool = True) -> _Run:
     return run
 
 
-background = _says(
-    "Sessions in the background are not part of this version; run bridle -p … & in a shell instead."
-)
-ide = _says("Links to editors are not part of this version.")
-remote_control = _says("Sharing a session is not part of this version.")
-stop = _says("This session is not attached to one in the background; /exit leaves.")
-workflows = _says("Workflow runs are not part of this version; /tasks shows background work.")
-
-bedrock = _says(
-    "For Amazon Bedrock set CLAUDE_CODE_USE_BEDROCK=1, AWS_REGION and your AWS credentials; "
-    "docs/models.md tells more.",
-    is_error=False,
-)
-vertex = _says(
-    "For Google Vertex AI set CLAUDE_CODE_USE_VERTEX=1, CLOUD_ML_REGION and ANTHROPIC_VERTEX_PROJECT_ID; "
-    "docs/models.md tells more.",
-    is_error=False,
-)
 login = _says(
     "bridle works with keys, not with accounts: set ANTHROPIC_API_KEY or the key of another vendor, or use "
     "a cloud or gateway; docs/models.md tells how. Without a key, try --model offline.",

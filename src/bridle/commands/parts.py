@@ -66,10 +66,13 @@ async def hooks(arguments: str, context: CommandContext) -> CommandResult:
 
 
 async def peers(arguments: str, context: CommandContext) -> CommandResult:
-    """Agents of this session that are at work."""
+    """Agents of this session that are at work, and sessions on other machines."""
+    from bridle.engine.teams.remote import remote_contacts
+
     del arguments
     known = context.runtime.agents
     rows = [f"{task.id}  {task.description}" for task in known.running()] if known is not None else []
+    rows += (f"{each.address}  {each.status}  {each.about}" for each in await remote_contacts(context.env))
     return Says("\n".join(rows) or "No agent is at work, and no other session can be written to.")
 
 
@@ -130,7 +133,7 @@ async def tasks(arguments: str, context: CommandContext) -> CommandResult:
     if len(words) > 2 or (stops and len(words) != 2):
         raise UsageError("Use /tasks, /tasks <id>, /tasks stop <id> or /tasks stop all.")
     if words == ["stop", "all"]:
-        running = [job for job in context.workspace.jobs() if job.status == "running"]
+        running = [job for job in context.workspace.jobs() if job.status == "running" or job.resident]
         stopped = [await context.workspace.tasks.stop(job.id) for job in running]
         return Says("\n".join(map(_job, stopped)) or "Nothing runs in the background.")
     if (found := context.workspace.tasks.find(task_id)) is None:
@@ -190,4 +193,5 @@ def _server(state: ServerState) -> str:
 
 def _job(task: Task) -> str:
     seconds = round((task.ended or time.time()) - task.started)
-    return f"{task.id}  {task.status}  {seconds} s  {task.description}"
+    named = f"{task.name}: " if task.name else ""
+    return f"{task.id}  {'idle' if task.resident else task.status}  {seconds} s  {named}{task.description}"

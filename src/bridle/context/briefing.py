@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from bridle.context.instructions import load, nested_for
 from bridle.context.prompt import PromptInputs, build_system
@@ -11,8 +12,17 @@ from bridle.context.reminders import nested_reminder, opening_reminders, reminde
 from bridle.context.scope import InstructionFile, Instructions, Reason, Scope
 from bridle.host.git import GitSnapshot
 from bridle.types.block import TextBlock
+from bridle.types.kept_prompt import KeptPrompt
 
 LoadReason = Reason | Literal["compact"]
+
+
+class Keep(Struct, frozen=True, kw_only=True):
+    """Where a system prompt is kept."""
+
+    known: Callable[[], KeptPrompt | None]
+    record: Callable[[KeptPrompt | None], None]
+    """Keep another one, or with None let go of it."""
 
 
 class SessionBriefing:
@@ -39,6 +49,7 @@ class SessionBriefing:
         self._scope = scope
         self._git = git
         self._prompts: dict[str, tuple[TextBlock, ...]] = {}
+        self._keep: Keep | None = None
         self._loaded: Instructions | None = None
         self._seen: frozenset[str] = frozenset()
 
@@ -57,7 +68,13 @@ class SessionBriefing:
             listings=self._listings,
             is_small=self._is_small,
         )
-        other._loaded, other._seen = self._loaded, self._seen
+        other._loaded, other._seen, other._keep = self._loaded, self._seen, self._keep
+        return other
+
+    def keeping(self, keep: Keep) -> "SessionBriefing":
+        """The same for a session whose system prompt stays as it was first sent."""
+        other = self.rephrased()
+        other._keep = keep
         return other
 
     def for_agent(self, prompt: str, *, cwd: str, instructions: bool) -> "SessionBriefing":
@@ -84,6 +101,15 @@ class SessionBriefing:
         return self._instructions().problems
 
     def system(self, model: str) -> tuple[TextBlock, ...]:
+        if self._keep is None:
+            return self._written(model)
+        kept = self._keep.known()
+        if kept is None or kept.model != model:
+            kept = KeptPrompt(model, tuple(block["text"] for block in self._written(model)))
+            self._keep.record(kept)
+        return kept.blocks
+
+    def _written(self, model: str) -> tuple[TextBlock, ...]:
         if model not in self._prompts:
             environment = msgspec.structs.replace(self._inputs.environment, model=model)
             minimal = self._inputs.minimal or self._is_small(model)
@@ -106,6 +132,8 @@ class SessionBriefing:
     def anew(self) -> list[TextBlock]:
         """The reminders once more, read again, for a conversation that has lost its beginning."""
         self._loaded, self._reason = None, "compact"
+        if self._keep is not None:
+            self._keep.record(None)
         return self.opening()
 
     def beside(self, paths: Sequence[str]) -> str | None:

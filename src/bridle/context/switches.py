@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from bridle.types.variables import is_on
+
 
 class Switches(Struct, frozen=True, kw_only=True):
     """Each as if the variable stood alone; flags and settings are weighed by the caller."""
@@ -20,12 +22,8 @@ class Switches(Struct, frozen=True, kw_only=True):
 def read_switches(env: Mapping[str, str]) -> Switches:
     """What the variables ask for."""
     return Switches(
-        instructions=not _on(env, "CLAUDE_CODE_DISABLE_CLAUDE_MDS"),
-        git=not _on(env, "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS"),
-        extra_directories=_on(env, "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"),
-        minimal_prompt=_on(env, "CLAUDE_CODE_SIMPLE_SYSTEM_PROMPT"),
+        instructions=not is_on(env, "CLAUDE_CODE_DISABLE_CLAUDE_MDS"),
+        git=not is_on(env, "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS"),
+        extra_directories=is_on(env, "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"),
+        minimal_prompt=is_on(env, "CLAUDE_CODE_SIMPLE_SYSTEM_PROMPT"),
     )
-
-
-def _on(env: Mapping[str, str], name: str) -> bool:
-    return env.get(name, "").strip().lower() in ("1", "true", "yes", "on")

@@ -12,7 +12,7 @@ from bridle.types.model import Completed, ModelRequest
 from bridle.types.usage import Usage
 
 _PAYER = "Advisor"
-"""Under whose name the ledger lists what it costs."""
+"""Under whose name the ledger lists what it costs, among agents and among tools."""
 _MOST_TOKENS = 16_000
 _MOST_CONTEXT = 200_000
 _UNITS_PER_TOKEN = 3
@@ -41,7 +41,7 @@ async def advise(turn: Turn, question: str) -> AssistantMessage:
         raise ToolError("No advisor is chosen in this session; go on without one.")
     if (objection := is_overspent(turn.session, turn.runtime)) is not None:
         raise ToolError(objection)
-    provider = charged_to(turn.runtime.provider, _PAYER)
+    provider = charged_to(turn.runtime.provider, _PAYER, source=_PAYER)
     try:
         async for event in provider.stream(_request(turn, model, question)):
             if isinstance(event, Completed):

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from bridle.types.hook import AskHost, HookEvent, HookOutcome, Hooks
-from bridle.types.hook_outcome import AgentStanding, EndReason, StartSource
+from bridle.types.hook import HookEvent
+from bridle.types.hook_outcome import AgentStanding, AskHost, EndReason, HookOutcome, Hooks, StartSource
 from bridle.types.workspace import Workspace
 
 

@@ -55,7 +55,7 @@ class AgentSummaries:
                 for kept in (self._tasks, self._steps):
                     kept.pop(task.id, None)
                 self._fresh.discard(task.id)
-            case FromAgent(event=AssistantSaid() as said):
+            case FromAgent(event=AssistantSaid() as said) if event.agent_id in self._tasks:
                 self._steps.setdefault(event.agent_id, deque(maxlen=_KEPT)).append(_step(said))
                 self._fresh.add(event.agent_id)
             case _:

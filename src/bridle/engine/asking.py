@@ -6,7 +6,7 @@ from bridle.engine.call import Call
 from bridle.engine.hearing import tell_person
 from bridle.engine.planning import plan_suggestions, with_plan
 from bridle.engine.turn import Turn
-from bridle.types.hook import PermissionRequest
+from bridle.types.hook_calls import PermissionRequest
 from bridle.types.permission import Allow, Ask, Deny
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Refused
 from bridle.types.tool import Tool
@@ -65,12 +65,24 @@ def _is_nobodys(answer: Answer) -> bool:
     return isinstance(answer, Refused) and not answer.by_person
 
 
+def _reason(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> str:
+    """Why it is asked about; who is to approve a workflow must know what it is."""
+    workflows = turn.runtime.workflows
+    if (
+        tool.name != "Workflow"
+        or workflows is None
+        or (words := workflows.describe(call.input, turn)) is None
+    ):
+        return doubt.reason
+    return f"{doubt.reason}. It would run {words}"
+
+
 def _question(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> PermissionQuestion:
     return PermissionQuestion(
         call_id=call.id,
         tool=tool.name,
         input=with_plan(call, turn) if tool.name == "ExitPlanMode" else call.input,
-        reason=doubt.reason,
+        reason=_reason(call, tool, turn, doubt),
         reason_type=doubt.reason_type,
         suggestions=plan_suggestions(turn.runtime.modes)
         if tool.name == "ExitPlanMode"

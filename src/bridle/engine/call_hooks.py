@@ -7,17 +7,10 @@ from bridle.engine.rewriting import rewritten
 from bridle.engine.turn import Turn
 from bridle.types.block import text_of
 from bridle.types.event import Noticed
-from bridle.types.hook import (
-    NOTHING_SAID,
-    CwdChanged,
-    HookOutcome,
-    PermissionDenied,
-    PostToolUse,
-    PostToolUseFailure,
-    PreToolUse,
-    TaskCompleted,
-    TaskCreated,
-)
+from bridle.types.hook import TaskCompleted, TaskCreated
+from bridle.types.hook_calls import PermissionDenied, PostToolUse, PostToolUseFailure, PreToolUse
+from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome
+from bridle.types.hook_surroundings import CwdChanged
 from bridle.types.permission import Deny
 from bridle.types.tool import ListedTask, Tool, ToolOutput
 

@@ -12,7 +12,7 @@ from bridle.types.block import ToolResultBlock, ToolUseBlock, result_block, text
 from bridle.types.event import ToolFinished, ToolStarted
 
 if TYPE_CHECKING:
-    from bridle.types.hook import BatchCall
+    from bridle.types.hook_moment import BatchCall
 
 _CANCELS_SIBLINGS = "Bash"
 _STARTS_AGENTS = "Agent"

@@ -7,8 +7,11 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
+from msgspec import Struct
+
+from bridle.engine.command_claims import Named, Runs, look, named, shown
 from bridle.host import git
-from bridle.host.broker import PORT_COUNT, Broker
+from bridle.host.broker import PORT_COUNT, Broker, Held
 from bridle.host.lock import Locked
 from bridle.host.owners import Owner, this_process
 from bridle.types.checkpoint import Changes
@@ -22,17 +25,38 @@ _PATIENT_GIT = {"core.filesRefLockTimeout": "10000", "core.packedRefsTimeout": "
 """Where git itself can wait for another git, in milliseconds."""
 
 
+class Command(Struct, frozen=True, kw_only=True):
+    """A shell command that is about to run."""
+
+    reading: Reading | None
+    read_only: bool
+    is_awaited: bool
+    """The call ends when it has ended."""
+    cwd: str
+    env: Mapping[str, str]
+    seen: tuple[str, ...] = ()
+    """Files that the thread has read."""
+
+
 class Claims:
     """The claims of the main thread or of one agent; `above` are the threads that it works for."""
 
     def __init__(
-        self, broker: Broker, owner: Owner, *, above: tuple[str, ...] = (), patience: float = _PATIENCE
+        self,
+        broker: Broker,
+        owner: Owner,
+        *,
+        above: tuple[str, ...] = (),
+        patience: float = _PATIENCE,
+        runs: Runs | None = None,
     ) -> None:
         self._broker = broker
         self._patience = patience
         self.owner = owner
         self._above = above
         self._variables: dict[str, str] | None = None
+        self._runs = runs or Runs()
+        self._own_lines: list[str] = []
 
     @classmethod
     def of_session(cls, folder: str, session_id: str, *, patience: float = _PATIENCE) -> "Claims":
@@ -44,29 +68,54 @@ class Claims:
         """The same for an agent that this thread starts."""
         run = os.urandom(4).hex()
         owner = this_process(self.owner.session, agent=agent_id, run=run, label=f"agent {label}")
-        return Claims(self._broker, owner, above=(*self._above, self.owner.key), patience=self._patience)
+        above = (*self._above, self.owner.key)
+        return Claims(self._broker, owner, above=above, patience=self._patience, runs=self._runs)
 
-    def changes(self, watched: Changes | None) -> Changes:
+    def changes(self, watched: Changes | None, cwd: str) -> Changes:
         """Has each file reserved before a tool changes it, then tells whoever else wants to know."""
-        return _Reserving(self, watched)
+        return _Reserving(self, watched, cwd)
 
-    async def reserve(self, path: str) -> None:
-        """Claim a file.
+    async def reserve(self, path: str, cwd: str) -> None:
+        """Claim a file; `cwd` is where the thread works.
 
         Raises:
             ToolError: somebody else is changing it.
         """
-        try:
-            held = await asyncio.to_thread(self._broker.lease, path, self.owner, above=self._above)
-        except (OSError, Locked):
-            return  # Where no list can be kept, the checks of the tools themselves have to do.
-        if held is None:
+        await self._reserve(Named((path,), ()), _work_folder(cwd))
+
+    @asynccontextmanager
+    async def command(self, command: Command) -> AsyncGenerator[None]:
+        """Claim what a command says it will change, and whatever else it is seen to have changed.
+
+        No other command that makes git write runs in the same repository meanwhile.
+
+        Raises:
+            ToolError: somebody else is changing one of the files, or has been using git for too long.
+        """
+        reading = command.reading
+        if reading is None or command.read_only:
+            yield
             return
-        ago = max(0, round(time.time() - held.since))
-        raise ToolError(
-            f"{path} is being changed by {held.owner.label}, last {ago} s ago: do something else first, or "
-            "agree with them; it is free when they end their turn."
-        )
+        folder = _work_folder(command.cwd)
+        has_company = await self._reserve(named(reading), folder)
+        async with self.serial_git(reading, command.cwd):
+            if not has_company or not command.is_awaited:
+                yield
+                return
+            began = time.time()
+            sight = await look(folder, command.env, (*await self._theirs(folder), *command.seen))
+            with self._runs.one(folder) as run:
+                yield
+            await self._claim(await sight.changed(), since=began, take=not run.overlapped)
+
+    def heard(self) -> tuple[str, ...]:
+        """What this thread should know about its files, each line once."""
+        try:
+            lines = (*self._own_lines, *self._broker.told(self.owner))
+        except OSError:
+            lines = tuple(self._own_lines)
+        self._own_lines.clear()
+        return lines
 
     async def environment(self, env: Mapping[str, str]) -> Mapping[str, str]:
         """The environment for commands: ports, and for agents a scratch folder, for this thread alone."""
@@ -101,9 +150,10 @@ class Claims:
         finally:
             await turn.__aexit__(None, None, None)
 
-    def end_turn(self) -> None:
-        """Give back the files that were changed."""
+    def end_turn(self) -> tuple[str, ...]:
+        """Give back the files that were changed; what was left to hear about them."""
         self._give_back(self._broker.release_files)
+        return self.heard()
 
     def end(self) -> None:
         """Give back everything."""
@@ -118,6 +168,49 @@ class Claims:
                 self._broker.sweep()
         except (OSError, Locked):
             pass  # What the process held is free as soon as it is gone.
+
+    async def _reserve(self, wanted: Named, folder: str) -> bool:
+        """Claim files; whether anybody else is at work in the folder, as far as that can be told."""
+        try:
+            held, has_company = await asyncio.to_thread(self._reserve_now, wanted, folder)
+        except (OSError, Locked):
+            return False  # Where no list can be kept, the checks of the tools themselves have to do.
+        if held is None:
+            return has_company
+        ago = max(0, round(time.time() - held.since))
+        raise ToolError(
+            f"{held.what} is being changed by {held.owner.label}, last {ago} s ago: do something else first, "
+            "or agree with them; it is free when they end their turn."
+        )
+
+    def _reserve_now(self, wanted: Named, folder: str) -> tuple[Held | None, bool]:
+        broker, held = self._broker, None
+        if wanted.files or wanted.folders:
+            held = broker.lease_all(wanted.files, self.owner, above=self._above, folders=wanted.folders)
+        return held, broker.join(folder, self.owner)
+
+    async def _theirs(self, folder: str) -> list[str]:
+        """The files of a folder that others are changing."""
+        found = await asyncio.to_thread(self._broker.leases_below, folder, self.owner, above=self._above)
+        return [held.what for held in found]
+
+    async def _claim(self, paths: list[str], *, since: float, take: bool) -> None:
+        """Take what a command has changed; where somebody else had it, both hear of it."""
+        if not paths:
+            return
+        try:
+            conflicts = await asyncio.to_thread(
+                self._broker.claim_changed, paths, self.owner, since=since, above=self._above, take=take
+            )
+            for owner in {held.owner.key: held.owner for held in conflicts}.values():
+                names = shown(held for held in conflicts if held.owner == owner)
+                advice = "read it again before you go on."
+                self._own_lines.append(
+                    f"{names} changed while the command ran, and {owner.label} is changing it too: {advice}"
+                )
+                self._broker.tell(owner, f"{names} changed while {self.owner.label} ran a command: {advice}")
+        except (OSError, Locked):
+            pass  # As when files are claimed beforehand.
 
     def _give_back(self, release: Callable[[Owner], None]) -> None:
         try:
@@ -141,12 +234,13 @@ class Claims:
 
 
 class _Reserving:
-    def __init__(self, claims: Claims, watched: Changes | None) -> None:
+    def __init__(self, claims: Claims, watched: Changes | None, cwd: str) -> None:
         self._claims = claims
         self._watched = watched
+        self._cwd = cwd
 
     async def before_change(self, path: str) -> None:
-        await self._claims.reserve(path)
+        await self._claims.reserve(path, self._cwd)
         if self._watched is not None:
             await self._watched.before_change(path)
 
@@ -156,6 +250,11 @@ class _Reserving:
 
 async def _nothing() -> None:
     """A command has ended, and nobody wanted to know."""
+
+
+def _work_folder(cwd: str) -> str:
+    """The folder that threads share when they work side by side: the work tree, or where they stand."""
+    return git.find_root(cwd) or os.path.realpath(cwd)
 
 
 def _writes_with_git(reading: Reading) -> bool:

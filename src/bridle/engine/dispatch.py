@@ -82,9 +82,11 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
         changes=_changes(tool, passage.input, turn),
         env=await _environment(tool, turn),
     )
+    if runtime.editors is not None:
+        await runtime.editors.foresee(passage.case.access.writes)
     before, began = runtime.workspace.cwd, runtime.clock()
     try:
-        async with _undisturbed(passage, turn):
+        async with _undisturbed(passage, tool, turn):
             output = await tool.run(passage.input, context)
     except asyncio.CancelledError:
         hear_interrupt(call, tool, turn, seconds=runtime.clock() - began)
@@ -95,6 +97,8 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
         # The boundary of what a tool may do to a session: a defect in one becomes its result.
         output = failure(_defect(call, error))
     seconds, loaded = runtime.clock() - began, output.beside
+    if runtime.editors is not None:
+        output = runtime.editors.finish(turn.session, call.id, output, passage.case.access.writes)
     await hear_move(turn, before)
     if output.is_error:
         words = await hear_failure(call, tool, turn, output, seconds=seconds)
@@ -105,7 +109,7 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
         runtime.skills.touch(passage.case.touched)
     if runtime.beside is not None and not output.is_error and passage.case.access.writes:
         runtime.beside.touch(turn.session, passage.case.access.writes)
-    more = (*loaded, *((beside,) if beside else ()))
+    more = (*loaded, *((beside,) if beside else ()), *_heard(turn))
     return Settled(output=output, context=(*said.context, *words, *more))
 
 
@@ -113,7 +117,7 @@ def _changes(tool: Tool, input: Any, turn: Turn) -> Changes | None:
     """Who keeps what the call may change; a command that only reads changes nothing."""
     runtime = turn.runtime
     if runtime.claims is not None and tool.name != "Bash":
-        return runtime.claims.open().changes(runtime.checkpoints)
+        return runtime.claims.open().changes(runtime.checkpoints, runtime.workspace.cwd)
     reads = runtime.checkpoints is not None and tool.name == "Bash" and only_reads(tool.subject(input))
     return None if reads else runtime.checkpoints
 
@@ -124,14 +128,29 @@ async def _environment(tool: Tool, turn: Turn) -> Mapping[str, str]:
     return env if claims is None or tool.name not in _SHELLS else await claims.open().environment(env)
 
 
-def _undisturbed(passage: Passage, turn: Turn) -> AbstractAsyncContextManager[None]:
-    """Keeps other threads out of a repository while a command changes it."""
-    claims = turn.runtime.claims
-    return (
-        nullcontext()
-        if claims is None
-        else claims.open().serial_git(passage.case.reading, turn.runtime.workspace.cwd)
+def _undisturbed(passage: Passage, tool: Tool, turn: Turn) -> AbstractAsyncContextManager[None]:
+    """Keeps other threads away from what a command changes."""
+    runtime, case = turn.runtime, passage.case
+    if runtime.claims is None or case.reading is None:
+        return nullcontext()
+    from bridle.engine.claims import Command
+
+    command = Command(
+        reading=case.reading,
+        read_only=case.read_only,
+        is_awaited=tool.name == "Bash" and not passage.call.input.get("run_in_background"),
+        cwd=runtime.workspace.cwd,
+        env=runtime.env,
+        seen=runtime.workspace.files.paths(),
     )
+    return runtime.claims.open().command(command)
+
+
+def _heard(turn: Turn) -> tuple[str, ...]:
+    """What a thread learns about the files that it shares with others."""
+    claims = turn.runtime.claims
+    lines = () if claims is None or claims.made is None else claims.made.heard()
+    return tuple(f"<system-reminder>{line}</system-reminder>" for line in lines)
 
 
 def _find(call: Call, turn: Turn) -> Tool:
@@ -163,7 +182,7 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
         planning=_planning(tool, turn),
         worktrees=_worktrees(tool, turn),
         messages=_messages(call, tool, turn),
-        **_beside(tool, turn),
+        **_beside(call, tool, turn),
         hides=hides(standing(turn)),
         delegate=delegate,
         use_skill=_use_skill(turn, delegate),
@@ -194,7 +213,7 @@ def _planning(tool: Tool, turn: Turn) -> Planning | None:
     return SessionPlanning(turn)
 
 
-def _beside(tool: Tool, turn: Turn) -> dict[str, Any]:
+def _beside(call: Call, tool: Tool, turn: Turn) -> dict[str, Any]:
     """What goes on beside the turns, for the tools that work with it."""
     beside = turn.runtime.beside
     match tool.name:
@@ -204,6 +223,8 @@ def _beside(tool: Tool, turn: Turn) -> dict[str, Any]:
             return {"monitors": beside.monitors()}
         case "LSP" if beside is not None:
             return {"languages": beside.languages()}
+        case "Workflow" if turn.runtime.workflows is not None and turn.session.agent_id is None:
+            return {"workflows": turn.runtime.workflows.for_call(turn, call.id)}
         case "PushNotification" | "SendUserFile":
             from bridle.engine.announcing import announce
 

@@ -43,6 +43,8 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
     Raises:
         TurnedAway: nothing.
     """
+    if tool.name == "SendMessage":
+        call, input = _addressed(call, tool, input, turn)
     case = _case(call, tool, input, turn, hook=hook)
     decision = turn.runtime.decide(case)
     if tool.needs_person and isinstance(decision, Allow):
@@ -123,6 +125,16 @@ async def _turn_away(
     raise TurnedAway(text)
 
 
+def _addressed(call: Call, tool: Tool, input: Any, turn: Turn) -> tuple[Call, Any]:
+    """A message with the whole address of its receiver: one on another machine is asked about."""
+    from bridle.engine.teams.remote import named_fully
+
+    if (to := named_fully(input.to, turn)) == input.to:
+        return call, input
+    call = msgspec.structs.replace(call, input={**call.input, "to": to})
+    return call, parse_input(tool, call)
+
+
 def _case(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Case:
     asked = Asked(
         tool=tool.name,
@@ -159,6 +171,8 @@ def standing(turn: Turn) -> Standing:
         # Where nobody answers, the channel says so; then an ask is a denial.
         attended=True,
         trusted=runtime.trusted,
+        # Agents may work in trees of their own while the session has entered none.
+        checkout=None if workspace.visit is not None else runtime.trees.spared,
     )
 
 

@@ -12,7 +12,7 @@ from bridle.types.task import Task
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
-    from bridle.types.hook import BackgroundTask, BatchCall, SessionCron
+    from bridle.types.hook_moment import BackgroundTask, BatchCall, SessionCron
 
 _MOST_STOP_BLOCKS = 8
 
@@ -73,7 +73,7 @@ def say_heard(turn: Turn) -> None:
 
 async def hear_batch(turn: Turn, calls: "Sequence[BatchCall]") -> None:
     """Tell hooks that all calls of an answer are settled, before the model reads the results."""
-    from bridle.types.hook import PostToolBatch
+    from bridle.types.hook_calls import PostToolBatch
 
     said = await turn.runtime.hooks.fire(PostToolBatch(tool_calls=calls))
     if said.context:

@@ -30,6 +30,8 @@ class HookDoor:
         self._make = make
         self._made: SessionHooks | None = None
         self._parts: Callable[[], Runtime] | None = None
+        self.has_host_hooks = False
+        """The program around the session listens, which no other process can reach."""
 
     @property
     def is_open(self) -> bool:
@@ -82,6 +84,7 @@ class HookDoor:
         )
 
     def add_host_hooks(self, hooks: Mapping[str, Any], ask: AskHost) -> int:
+        self.has_host_hooks = bool(hooks)
         return self.open().add_host_hooks(hooks, ask) if hooks else 0
 
     def add_function(

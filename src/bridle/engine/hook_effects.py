@@ -10,7 +10,8 @@ from bridle.hooks.watching import FileWatch, named_by
 from bridle.sessions.session import Session
 from bridle.types.channel import Channel
 from bridle.types.event import Noticed, SessionNamed, Signalled
-from bridle.types.hook import HookEvent, HookOutcome
+from bridle.types.hook import HookEvent
+from bridle.types.hook_outcome import HookOutcome
 from bridle.types.workspace import Workspace
 
 

@@ -51,7 +51,8 @@ async def run_turn(session: Session, prompt: Prompt, runtime: Runtime) -> Outcom
         raise
     finally:
         if runtime.claims is not None and runtime.claims.made is not None:
-            runtime.claims.made.end_turn()
+            for line in runtime.claims.made.end_turn():
+                runtime.channel.emit(Noticed(line, level="warning"))
     return turn.finish(ending)
 
 

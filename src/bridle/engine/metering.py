@@ -42,6 +42,7 @@ class MeteredProvider:
         facts: Callable[[str], ModelFacts],
         budgets: Budgets,
         patience: float = 120.0,
+        source: str | None = None,
     ) -> None:
         self._inner = inner
         self._path = path
@@ -49,10 +50,15 @@ class MeteredProvider:
         self._facts = facts
         self._budgets = budgets
         self._patience = patience
+        self._source = source
+        """What every call is made for, where that is not told by what it reads."""
         self._spending: Spending | None = None
 
-    def charged_to(self, agent: str) -> "MeteredProvider":
-        """The same for the calls of an agent; whoever made the first closes it."""
+    def charged_to(self, agent: str, source: str | None = None) -> "MeteredProvider":
+        """The same for the calls of an agent, all made for one source or each for what it reads.
+
+        Whoever made the first closes it.
+        """
         other = MeteredProvider(
             self._inner,
             path=self._path,
@@ -60,6 +66,7 @@ class MeteredProvider:
             facts=self._facts,
             budgets=self._budgets,
             patience=self._patience,
+            source=source,
         )
         other._spending = self._spending
         return other
@@ -73,7 +80,7 @@ class MeteredProvider:
         ledger = self._ledger()
         reservation = await self._reserve(ledger, request) if self._budgets else None
         # The conversation grows while the answer comes, so what it answers is looked up now.
-        call = _Call(request.model, source_of(request.history), time.monotonic())
+        call = _Call(request.model, self._source or source_of(request.history), time.monotonic())
         first: Usage | None = None
         settled = False
         try:
@@ -152,9 +159,9 @@ class MeteredProvider:
         return self._spending
 
 
-def charged_to(provider: Provider, agent: str) -> Provider:
+def charged_to(provider: Provider, agent: str, source: str | None = None) -> Provider:
     """The provider for the calls of an agent, where calls are counted."""
-    return provider.charged_to(agent) if isinstance(provider, MeteredProvider) else provider
+    return provider.charged_to(agent, source) if isinstance(provider, MeteredProvider) else provider
 
 
 def source_of(history: History) -> str:

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from bridle.engine.agents import Agents
     from bridle.engine.beside import Beside
     from bridle.engine.claims import Claims
+    from bridle.engine.editors.session import SessionEditors
     from bridle.engine.skills import SessionSkills
     from bridle.engine.structured import AnswerShape
+    from bridle.engine.workflows.door import WorkflowDoor
     from bridle.sessions.session import Session
     from bridle.types.checkpoint import Checkpoints
     from bridle.types.command import Commands
@@ -152,6 +154,8 @@ class Trees(Struct, frozen=True, kw_only=True):
     """The only folders that are checked out, where any are named."""
     links: tuple[str, ...] = ()
     """Folders that they share with the main checkout."""
+    spared: str | None = None
+    """The main checkout, where a session in the background may change nothing before it is in a work tree."""
 
 
 class Claiming:
@@ -244,6 +248,10 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """The plugins of the session, where they can be."""
     beside: "Beside | None" = None
     """Schedules, monitors and language servers, where they can be."""
+    editors: "SessionEditors | None" = None
+    """The editor beside the session, where there can be one."""
+    workflows: "WorkflowDoor | None" = None
+    """The workflows of the session, where there may be any."""
     styles: Callable[[], Sequence[str]] = lambda: ("default",)
     """The output styles that can be chosen."""
     clock: Callable[[], float] = time.monotonic

@@ -25,6 +25,8 @@ Interpret = Callable[[Prompt], Awaitable[Prompt | Outcome]]
 _TASK_NOTE = {"kind": "task-notification"}
 _USUAL_RESULT = 32_000
 _MOST_RESULT = 160_000
+_REPORTING = ("local_agent", "local_workflow")
+"""Jobs that have a result for the model."""
 _RANKS = {"now": 0, "next": 1, "later": 2}
 
 
@@ -250,7 +252,7 @@ class Server:
         jobs = self.runtime.workspace.jobs()
         if self.runtime.beside is not None and not len(self._inbox):
             self.runtime.beside.rest()
-        owed = any(task.kind == "local_agent" and task.status == "running" for task in jobs)
+        owed = any(task.kind in _REPORTING and task.status == "running" for task in jobs)
         if not len(self._inbox) and not owed:
             self._on_rest()
 
@@ -284,24 +286,24 @@ def _most_result(env: Mapping[str, str]) -> int:
     return min(int(text), _MOST_RESULT) if text.isdecimal() and int(text) else _USUAL_RESULT
 
 
-def _agent_notification(task: Task, status: str, most: int) -> str:
+def _report(task: Task, status: str, most: int) -> str:
     result = task.result if task.error is None else task.error
     if result is not None and len(result) > most:
-        result = f"{result[:most]}\n(The rest is left out; the agent's own words are in {task.output_file})"
+        result = f"{result[:most]}\n(The rest is left out; all of it is in {task.output_file})"
     return task_notification(
         task_id=task.id,
         call_id=task.call_id,
         output_file=task.output_file,
         status=status,
-        summary=f'Agent "{task.description}" {status}',
+        summary=f'{"Agent" if task.kind == "local_agent" else "Workflow"} "{task.description}" {status}',
         result=result,
     )
 
 
 def _notification(task: Task, *, most: int) -> str:
     status = "stopped" if task.status == "killed" else task.status
-    if task.kind == "local_agent":
-        return _agent_notification(task, status, most)
+    if task.kind in _REPORTING:
+        return _report(task, status, most)
     what = "Monitor" if task.kind == "monitor" else "Background command"
     code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
     return task_notification(

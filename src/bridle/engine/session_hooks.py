@@ -35,19 +35,17 @@ from bridle.host.watch import INTERVAL
 from bridle.sessions.listing import read_info
 from bridle.sessions.session import Session
 from bridle.types.block import text_block
-from bridle.types.hook import (
+from bridle.types.hook import HookEvent, SessionEnd, SessionStart, Setup, UserPromptSubmit
+from bridle.types.hook_outcome import (
     NOTHING_SAID,
+    AgentStanding,
     AskHost,
-    FileChanged,
-    HookEvent,
+    EndReason,
     HookOutcome,
     Hooks,
-    SessionEnd,
-    SessionStart,
-    Setup,
-    UserPromptSubmit,
+    StartSource,
 )
-from bridle.types.hook_outcome import AgentStanding, EndReason, StartSource
+from bridle.types.hook_surroundings import FileChanged
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace

@@ -9,7 +9,7 @@ from bridle.host.worktree_start import Pull, read_pull
 from bridle.host.worktrees import Worktree
 from bridle.sessions.session import Session
 from bridle.types.errors import ToolError
-from bridle.types.hook import WorktreeRemove
+from bridle.types.hook_surroundings import WorktreeRemove
 from bridle.types.ids import new_uuid
 from bridle.types.workspace import IN_WORKTREE, Visit, Workspace
 

@@ -17,6 +17,7 @@ from bridle.config.problem import Problem
 from bridle.extensions.frontmatter import first_line, read_front
 from bridle.extensions.places import Root
 from bridle.host.files import make_folders, read_bytes, write_atomic
+from bridle.types.errors import ConfigError
 from bridle.types.text import encodable
 
 LARGEST_FILE = 4 * 1024 * 1024
@@ -161,6 +162,8 @@ def _files(root: Root) -> Iterator[tuple[str, os.stat_result]]:
             yield from _flat(root.path, ".md")
         case "themes":
             yield from _flat(root.path, ".json")
+        case "workflows":
+            yield from _flat(root.path, (".js", ".mjs"))
 
 
 def _one(root: Root) -> Iterator[tuple[str, os.stat_result]]:
@@ -177,7 +180,7 @@ def _skill_files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
             yield f"{entry.name}/SKILL.md", status
 
 
-def _flat(folder: str, ending: str) -> Iterator[tuple[str, os.stat_result]]:
+def _flat(folder: str, ending: str | tuple[str, ...]) -> Iterator[tuple[str, os.stat_result]]:
     for entry in _listed(folder):
         if entry.name.endswith(ending) and (status := _status(entry.path)) is not None:
             yield entry.name, status
@@ -238,6 +241,8 @@ def _read_entry(root: Root, path: str, status: os.stat_result) -> Entry:
         return Entry(path, size, -1, {}, fault=f"the file cannot be read: {error.strerror or error}")
     if root.kind == "themes":
         return Entry(path, size, mtime, {})
+    if root.kind == "workflows":
+        return _script_entry(path, status, text)
     front = read_front(text, file=file)
     keeps = root.kind in _KEEPS_BODY and len(front.body) <= _LONGEST_KEPT_BODY
     fault, line = ("", None) if front.problem is None else (front.problem.message, front.problem.line)
@@ -251,6 +256,17 @@ def _read_entry(root: Root, path: str, status: os.stat_result) -> Entry:
         fault=fault,
         line=line,
     )
+
+
+def _script_entry(path: str, status: os.stat_result, text: str) -> Entry:
+    # Most sessions have no new script to read.
+    from bridle.extensions.literals import read_literal
+
+    try:
+        meta = read_literal(text)
+    except ConfigError as error:
+        return Entry(path, status.st_size, status.st_mtime_ns, {}, fault=str(error))
+    return Entry(path, status.st_size, status.st_mtime_ns, meta if isinstance(meta, dict) else {})
 
 
 def _read(path: str) -> str:

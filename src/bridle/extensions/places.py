@@ -10,7 +10,7 @@ from msgspec import Struct
 from bridle.config.load import Config
 from bridle.host.paths import config_home
 
-Kind = Literal["skills", "commands", "agents", "output-styles", "themes"]
+Kind = Literal["skills", "commands", "agents", "output-styles", "themes", "workflows"]
 Source = Literal["managed", "user", "project", "plugin", "bundled", "mcp"]
 
 _MOST_PARENTS = 40
@@ -103,7 +103,7 @@ def nested_roots(kind: Kind, path: str, cwd: str) -> tuple[Root, ...]:
 
 def _closed(locked: object) -> frozenset[str]:
     if locked is True:
-        return frozenset({"skills", "agents", "output-styles"})
+        return frozenset({"skills", "agents", "output-styles", "workflows"})
     return frozenset(str(kind) for kind in locked) if isinstance(locked, tuple) else frozenset()
 
 

@@ -72,6 +72,8 @@ class Means(Struct, frozen=True, kw_only=True):
     """Our requests of a kind that the host has not answered."""
     resolve_model: Callable[[str], str]
     rebrief: Callable[[Prompting], Briefing]
+    keep_prompt: Callable[[], Briefing]
+    """The briefing of now, with its system prompt kept in the conversation."""
     memory: Callable[[], tuple[tuple[str, str, str], ...]]
     """The instruction files that the model was given: path, kind, text."""
     settings: LiveSettings

@@ -14,6 +14,7 @@ from bridle.types.command import Commands
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
 from bridle.types.host_offer import HostOffer, HostServers
+from bridle.types.kept_prompt import no_prompt
 from bridle.version import COMPATIBLE_WITH, __version__
 
 
@@ -28,6 +29,7 @@ async def initialize(desk: Desk, request: Mapping[str, Any]) -> Frame:
     _take_over(desk, offer)
     if prompting := _prompting(request):
         desk.server.change(briefing=desk.means.rebrief(prompting))
+    _keep_prompt(desk, request.get("systemPromptSnapshot"))
     if shape is not None:
         desk.server.shape_answers(shape)
     if isinstance(title := request.get("title"), str) and title.strip() and not desk.session.entries:
@@ -57,6 +59,19 @@ def _take_over(desk: Desk, offer: HostOffer) -> None:
     if runtime.servers is not None:
         runtime.servers.add_sdk(brought.names, configs=brought.configs, manifests=brought.manifests)
         take_policies(desk, {name: brought.configs.get(name) for name in brought.names}, anew=False)
+
+
+def _keep_prompt(desk: Desk, wanted: Any) -> None:
+    """Send the first system prompt at every step and after every resume, where that is wanted.
+
+    A conversation whose prompt was kept before keeps it until somebody says otherwise.
+    """
+    known = desk.session.state.kept_prompt
+    if wanted is True or (wanted is None and known is not None):
+        desk.server.change(briefing=desk.means.keep_prompt())
+    elif known is not None:
+        desk.session.swap(kept_prompt=None)
+        desk.session.note(no_prompt(desk.session.id))
 
 
 def _server_names(desk: Desk) -> set[str]:

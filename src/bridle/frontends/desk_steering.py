@@ -22,6 +22,8 @@ async def interrupt(desk: Desk, request: Mapping[str, Any]) -> Frame:
     desk.server.interrupt()
     if desk.runtime.agents is not None and not desk.runtime.offer.per_task_stop:
         desk.runtime.agents.interrupt()
+    if desk.runtime.workflows is not None and not desk.runtime.offer.per_task_stop:
+        desk.runtime.workflows.interrupt()
     if request.get("cancel_queued") is True:
         return {"still_queued": [], "cancelled": desk.server.withdraw()}
     return {"still_queued": desk.server.waiting()}
@@ -118,7 +120,7 @@ async def register_repo_root(desk: Desk, request: Mapping[str, Any]) -> Frame:
     if path not in roots:
         workspace.roots = (*workspace.roots, path)
         if desk.runtime.hooks.hears("DirectoryAdded"):
-            from bridle.types.hook import DirectoryAdded
+            from bridle.types.hook_surroundings import DirectoryAdded
 
             await desk.runtime.hooks.fire(DirectoryAdded(directory=path, source="register_repo_root"))
     return {}

@@ -79,9 +79,7 @@ class HostChannel:
         match question:
             case PermissionQuestion():
                 answer = read_permission(await self._can_use_tool(question))
-                accepted = isinstance(answer, Permitted)
-                source = "user_temporary" if accepted else "user_reject"
-                self._framer.decide(question.call_id, accepted=accepted, source=source)
+                self.note_answer(question, answer)
                 return answer
             case ChoiceQuestion():
                 return read_choice(await self._choose(question))
@@ -89,6 +87,13 @@ class HostChannel:
                 return read_permission(await self._reach(question))
             case ElicitationQuestion():
                 return await self._elicit(question)
+
+    def note_answer(self, question: Question, answer: Answer) -> None:
+        """A question was answered, by the host or by somebody elsewhere."""
+        if isinstance(question, PermissionQuestion):
+            accepted = isinstance(answer, Permitted)
+            source = "user_temporary" if accepted else "user_reject"
+            self._framer.decide(question.call_id, accepted=accepted, source=source)
 
     async def _elicit(self, question: ElicitationQuestion) -> Answer:
         given = {"url": question.url, "requested_schema": question.schema}

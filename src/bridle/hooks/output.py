@@ -11,21 +11,20 @@ from msgspec import Struct
 from bridle.hooks.fold import fold
 from bridle.hooks.handler import Answered, Detached, Failed, HookCall, Ran, Refused, Reply, TimedOut, kind_of
 from bridle.host.files import write_atomic
-from bridle.types.hook import (
-    NOTHING_SAID,
-    ConfigChange,
-    Elicitation,
-    ElicitationAction,
-    ElicitationResult,
-    Elicited,
-    HookEvent,
-    HookOutcome,
+from bridle.types.hook import HookEvent
+from bridle.types.hook_calls import (
     PermissionRequest,
     PostToolBatch,
     PostToolUse,
     PostToolUseFailure,
-    PreModelSwitch,
     PreToolUse,
+)
+from bridle.types.hook_outcome import NOTHING_SAID, ElicitationAction, Elicited, HookOutcome
+from bridle.types.hook_surroundings import (
+    ConfigChange,
+    Elicitation,
+    ElicitationResult,
+    PreModelSwitch,
     WorktreeCreate,
 )
 from bridle.types.ids import new_uuid

@@ -27,15 +27,9 @@ from bridle.hooks.handler import (
 from bridle.hooks.output import LONGEST_TEXT, Cut, interpret
 from bridle.hooks.payload import HookContext, encode, payload
 from bridle.hooks.table import Entry, Listeners, choose
-from bridle.types.hook import (
-    NOTHING_SAID,
-    HookEvent,
-    HookOutcome,
-    HookProgressed,
-    HookRun,
-    HookStarted,
-    ToolEvent,
-)
+from bridle.types.hook import HookEvent
+from bridle.types.hook_calls import ToolEvent
+from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome, HookProgressed, HookRun, HookStarted
 from bridle.types.ids import new_uuid
 
 _SECONDS: dict[Kind, float] = {

@@ -1,6 +1,7 @@
 """What a person is told of what hooks did: a line for each refusal, and for each hook that took long."""
 
-from bridle.types.hook import HookEvent, HookOutcome
+from bridle.types.hook import HookEvent
+from bridle.types.hook_outcome import HookOutcome
 from bridle.types.permission import Deny
 
 _LONGEST = 1_000

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from bridle.host.process import Process, start
+from bridle.host.liveness import birth
+from bridle.host.process import UNKNOWN_END, Process, start, take_over
 from bridle.host.reaper import Reaper
 from bridle.host.tasks import TaskList, tail
 from bridle.types.task import Task
@@ -24,7 +25,7 @@ _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 Ending = Literal["ended", "timeout", "flooded", "moved"]
 
-__all__ = ["BackgroundShells", "Ending", "Shell", "exit_code", "remove", "tail"]
+__all__ = ["BackgroundShells", "Ending", "Handed", "Shell", "exit_code", "remove", "tail"]
 
 
 class Shell:
@@ -47,6 +48,14 @@ class Shell:
             return 0
 
 
+class Handed(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that runs on while another program of bridle takes its session over."""
+
+    task: Task
+    pid: int
+    birth: str
+
+
 class BackgroundShells:
     """The background jobs of one session, and the commands among them; closed with it.
 
@@ -64,6 +73,7 @@ class BackgroundShells:
         """The jobs that are commands."""
         self._shells: set[Shell] = set()
         self._watches: set[asyncio.Task[None]] = set()
+        self._handed: tuple[Handed, ...] = ()
 
     def find(self, task_id: str) -> Task | None:
         return self._list.find(task_id)
@@ -202,6 +212,42 @@ class BackgroundShells:
                 seen = size
                 on_output()
 
+    def hand_over(self) -> tuple[Handed, ...]:
+        """Let the commands that are jobs outlive `close`, until `part` says what becomes of them."""
+        handed = tuple(
+            Handed(task=job.task, pid=job.shell.process.pid, birth=birth(job.shell.process.pid))
+            for job in self._jobs.values()
+            if job.shell.process.code is None and not job.stopped
+        )
+        for each in handed:
+            self._shells.discard(self._jobs.pop(each.task.id).shell)
+        self._handed = handed
+        return handed
+
+    def take_over(self, handed: Handed) -> Task | None:
+        """Have a command that another program has let go of as a job; None when it has ended meanwhile."""
+        process = take_over(handed.pid, handed.birth, self.reaper)
+        if process is None:
+            return None
+        task = handed.task
+        shell = Shell(process, task.output_file)
+        shell.started = task.started
+        self._shells.add(shell)
+        return self.adopt(
+            shell,
+            command=task.command,
+            description=task.description,
+            call_id=task.call_id,
+            task_id=task.id,
+        )
+
+    def part(self, *, taken: bool) -> None:
+        """After `close`: somebody has taken over what was handed over, or it ends now."""
+        for each in self._handed if taken else ():
+            self.reaper.forget(each.pid)
+        self._handed = ()
+        self.reaper.close()
+
     async def close(self) -> None:
         """End everything that still runs; takes two seconds at most."""
         for job in self._jobs.values():
@@ -212,7 +258,8 @@ class BackgroundShells:
         for watch in watches:
             watch.cancel()
         await asyncio.gather(*watches, return_exceptions=True)
-        await asyncio.to_thread(self.reaper.close)
+        if not self._handed:
+            await asyncio.to_thread(self.reaper.close)
 
     def _watch(self, coroutine: Coroutine[Any, Any, None]) -> None:
         watch = asyncio.create_task(coroutine)
@@ -229,10 +276,11 @@ class BackgroundShells:
             await job.shell.process.end(grace=_STOP_GRACE)
             _append(job.shell.output_file, f"\n[stopped: more than {self._most_output:,} bytes of output]\n")
         code = await job.shell.process.wait()
+        is_well = code in (0, UNKNOWN_END) and not flooded
         ended = msgspec.structs.replace(
             job.task,
-            status="killed" if job.stopped else "completed" if code == 0 and not flooded else "failed",
-            exit_code=exit_code(code),
+            status="killed" if job.stopped else "completed" if is_well else "failed",
+            exit_code=None if code == UNKNOWN_END else exit_code(code),
             ended=time.time(),
         )
         self.release(job.shell, keep_output=True)

@@ -8,7 +8,7 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -16,13 +16,13 @@ from msgspec import Struct
 
 from bridle.host.files import make_folders
 from bridle.host.lock import FileLock, Locked
-from bridle.host.owners import Owner
+from bridle.host.owners import Owner, is_alive
 
 PORT_COUNT = 10
 _FIRST_PORT = 21_000
 _RANGES = 1_000
 """They end where systems begin to give out ports by themselves."""
-_KINDS = ("leases", "ports", "scratch")
+_KINDS = ("leases", "ports", "scratch", "work")
 _LEASE_SECONDS = 120.0
 _GIT_SECONDS = 120.0
 _LOCK_SECONDS = 10.0
@@ -64,21 +64,114 @@ class Broker:
             OSError: nothing can be kept there.
             Locked: another process keeps the list for too long.
         """
-        real = os.path.realpath(path)
-        place = self._place("leases", _name(real))
+        return self.lease_all((path,), owner, above=above)
+
+    def lease_all(
+        self, paths: Iterable[str], owner: Owner, *, above: Iterable[str] = (), folders: Iterable[str] = ()
+    ) -> Held | None:
+        """Reserve several files or, when somebody else has one or has a file below `folders`, none of them.
+
+        Raises:
+            OSError: nothing can be kept there.
+            Locked: another process keeps the list for too long.
+        """
+        places = self._lease_places(paths)
+        ours = (owner.key, *above)
         with self._lock("leases"):
-            held = _read(place)
-            foreign = held is not None and held.owner.key not in (owner.key, *above)
-            if held is not None and foreign and not held.is_stale(self._clock(), _LEASE_SECONDS):
-                return held
-            self._keep(place, Held(owner=owner, what=real, since=self._clock()))
+            for place in places:
+                if (held := self._foreign_lease(place, ours)) is not None:
+                    return held
+            for folder in folders:
+                if below := self.leases_below(folder, owner, above=above):
+                    return below[0]
+            self._lease_now(places, owner)
         return None
+
+    def claim_changed(
+        self,
+        paths: Iterable[str],
+        owner: Owner,
+        *,
+        since: float,
+        above: Iterable[str] = (),
+        take: bool = True,
+    ) -> list[Held]:
+        """Reserve files that were found to have changed; those that others had before, which they keep.
+
+        A file that somebody has reserved after `since` was changed by them, as far as can be told. Without
+        `take` it is not known who changed the rest, and nobody has it.
+
+        Raises:
+            OSError: nothing can be kept there.
+            Locked: another process keeps the list for too long.
+        """
+        places = self._lease_places(paths)
+        with self._lock("leases"):
+            found = {place: self._foreign_lease(place, (owner.key,)) for place in places}
+            free = {
+                place: places[place]
+                for place, held in found.items()
+                if held is None or (held.owner.key in above and held.since < since)
+            }
+            self._lease_now(free if take else {}, owner)
+        left = (held for place, held in found.items() if place not in free)
+        return [held for held in left if held is not None and held.since < since]
 
     def leases(self) -> list[Held]:
         """Every file that somebody alive has reserved."""
         now = self._clock()
         found = (_read(path) for path in _files(self._place("leases")))
         return [each for each in found if each is not None and not each.is_stale(now, _LEASE_SECONDS)]
+
+    def leases_below(self, folder: str, owner: Owner, *, above: Iterable[str] = ()) -> list[Held]:
+        """The files in a folder that others have reserved."""
+        real = os.path.realpath(folder).rstrip("/") + "/"
+        ours = (owner.key, *above)
+        kept = self._kept.get(owner.key, set())
+        places = (path for path in _files(self._place("leases")) if path not in kept)
+        found = (self._foreign_lease(place, ours) for place in places)
+        return [held for held in found if held is not None and held.what.startswith(real)]
+
+    def join(self, folder: str, owner: Owner) -> bool:
+        """Be at work in a folder until the turn ends; whether anybody else is.
+
+        Raises:
+            OSError: nothing can be kept there.
+        """
+        place = self._place("work", owner.key)
+        if place not in self._kept.get(owner.key, set()):
+            make_folders(os.path.dirname(place), private=True)
+            self._keep(place, Held(owner=owner, what=folder, since=self._clock()))
+        others = (_read(path) for path in _files(self._place("work")) if path != place)
+        return any(each is not None and each.what == folder and each.owner.is_alive for each in others)
+
+    def tell(self, owner: Owner, text: str) -> None:
+        """Leave a line for somebody who has something.
+
+        Raises:
+            OSError: nothing can be kept there.
+        """
+        make_folders(self._place("notes"), private=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(self._place("notes", owner.key), flags, 0o600), "wb") as file:
+            file.write(f"{' '.join(text.split())}\n".encode())
+
+    def told(self, owner: Owner) -> list[str]:
+        """The lines that others have left, each once.
+
+        Raises:
+            OSError: they cannot be taken away.
+        """
+        place = self._place("notes", owner.key)
+        taken = f"{place}.taken"
+        try:
+            os.rename(place, taken)
+        except FileNotFoundError:
+            return []
+        with open(taken, encoding="utf-8", errors="replace") as file:
+            lines = file.read(_LARGEST).splitlines()
+        os.unlink(taken)
+        return lines
 
     def ports(self, owner: Owner) -> int | None:
         """The first of `PORT_COUNT` ports that nobody else is given; None when all ranges are taken.
@@ -146,11 +239,13 @@ class Broker:
         """Give back everything that an owner has; harmless when it has nothing."""
         self._ports.pop(owner.key, None)
         self._give_back(self._kept.pop(owner.key, set()), owner.key)
+        if os.path.lexists(unread := self._place("notes", owner.key)):
+            os.unlink(unread)
 
     def release_files(self, owner: Owner) -> None:
-        """Give back the files that an owner changed, because its turn is over."""
+        """Give back the files that an owner changed, because its turn is over, and be at work no more."""
         kept = self._kept.get(owner.key, set())
-        files = {path for path in kept if _kind(path) == "leases"}
+        files = {path for path in kept if _kind(path) in ("leases", "work")}
         kept -= files
         self._give_back(files, owner.key)
 
@@ -164,6 +259,9 @@ class Broker:
                     dead.setdefault(held.owner.key, set()).add(path)
         for key, paths in dead.items():
             self._give_back(paths, key)
+        for path in _files(self._place("notes")):
+            if not _is_for_living(os.path.basename(path)):
+                os.unlink(path)
         return sum(map(len, dead.values()))
 
     def close(self) -> None:
@@ -171,6 +269,21 @@ class Broker:
         for key in tuple(self._kept):
             self._give_back(self._kept.pop(key), key)
         self._ports.clear()
+
+    def _lease_places(self, paths: Iterable[str]) -> dict[str, str]:
+        """The files that stand for leases, with what is leased."""
+        reals = (os.path.realpath(path) for path in paths)
+        return {self._place("leases", _name(real)): real for real in reals}
+
+    def _foreign_lease(self, place: str, ours: Iterable[str]) -> Held | None:
+        held = _read(place)
+        if held is None or held.owner.key in ours or held.is_stale(self._clock(), _LEASE_SECONDS):
+            return None
+        return held
+
+    def _lease_now(self, places: Mapping[str, str], owner: Owner) -> None:
+        for place, real in places.items():
+            self._keep(place, Held(owner=owner, what=real, since=self._clock()))
 
     def _keep(self, place: str, held: Held) -> None:
         """Write down who has something; nobody needs to know after a crash of the machine."""
@@ -231,6 +344,12 @@ def _name(path: str) -> str:
     import hashlib
 
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
+
+
+def _is_for_living(name: str) -> bool:
+    """Whether the owner whose key begins a name still runs."""
+    pid, _, rest = name.partition("-")
+    return pid.isdecimal() and is_alive(int(pid), rest.partition("-")[0])
 
 
 def _are_free(first: int) -> bool:

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
+from bridle.host.liveness import is_alive
 from bridle.host.reaper import Reaper
 
 _CORPSES_AFTER = 0.02
@@ -16,13 +18,26 @@ _CORPSES_AFTER = 0.02
 _LOOK_AGAIN = 0.005
 _AFTER_KILL = 1.0
 _LAST_WORDS = 0.5
+_STRANGER_PAUSE = 0.2
 _MOST_COMPLAINTS = 64 * 1024
+
+
+UNKNOWN_END = 256
+"""The code of a program that another process has started: only that it ended can be seen."""
+
+
+class Child(Protocol):
+    """A program whose end can be waited for."""
+
+    @property
+    def pid(self) -> int: ...
+    def wait(self) -> int: ...
 
 
 class Process:
     """A program and its descendants in one process group."""
 
-    def __init__(self, child: subprocess.Popen[bytes], reaper: Reaper | None) -> None:
+    def __init__(self, child: Child, reaper: Reaper | None) -> None:
         self.pid = child.pid
         """Also the id of the group."""
         self._reaper = reaper
@@ -149,6 +164,15 @@ def start(
     return Process(child, reaper)
 
 
+def take_over(pid: int, born: str, reaper: Reaper) -> Process | None:
+    """A program in a session of its own that another process has started; None when it has ended."""
+    if not born or not is_alive(pid, born):
+        return None
+    process = Process(_Stranger(pid, born), None)
+    process.enlist(reaper)
+    return process
+
+
 async def run(
     argv: Sequence[str],
     *,
@@ -235,7 +259,20 @@ class _Intake:
         self.closed.set_result(None)
 
 
-def _watch_exit(child: subprocess.Popen[bytes], exit: asyncio.Future[int]) -> asyncio.Task[None] | None:
+class _Stranger:
+    """A program that is not our child."""
+
+    def __init__(self, pid: int, born: str) -> None:
+        self.pid = pid
+        self._born = born
+
+    def wait(self) -> int:
+        while is_alive(self.pid, self._born):
+            time.sleep(_STRANGER_PAUSE)
+        return UNKNOWN_END
+
+
+def _watch_exit(child: Child, exit: asyncio.Future[int]) -> asyncio.Task[None] | None:
     """Settle `exit` when the child ends, with a thread only where the system has nothing better."""
     loop = asyncio.get_running_loop()
     try:
@@ -252,7 +289,7 @@ def _watch_exit(child: subprocess.Popen[bytes], exit: asyncio.Future[int]) -> as
     return None
 
 
-async def _wait_in_thread(child: subprocess.Popen[bytes], exit: asyncio.Future[int]) -> None:
+async def _wait_in_thread(child: Child, exit: asyncio.Future[int]) -> None:
     exit.set_result(await asyncio.to_thread(child.wait))
 
 

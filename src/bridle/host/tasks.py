@@ -4,6 +4,8 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from bridle.host.plain_text import plain
 from bridle.types.task import Task
 
@@ -37,13 +39,14 @@ class TaskList:
         self._on_change(task)
 
     def change(self, task: Task) -> None:
-        """The job stands differently now; after its end nothing changes any more.
+        """The job stands differently now; after its end only whether its process is still there changes.
 
         Raises:
             KeyError: there is no such job.
         """
         job = self._jobs[task.id]
         if job.task.status != "running":
+            job.task = msgspec.structs.replace(job.task, resident=task.resident)
             return
         job.task = task
         if task.status != "running":
@@ -79,7 +82,7 @@ class TaskList:
             KeyError: there is no such job.
         """
         job = self._jobs[task_id]
-        if job.task.status == "running":
+        if job.task.status == "running" or job.task.resident:
             await job.stop()
         return await self.wait(task_id, _STOP_PATIENCE)
 

@@ -10,8 +10,8 @@ from bridle.mcp.faults import INVALID_PARAMS
 from bridle.mcp.peer import Answerer
 from bridle.mcp.served_skills import EXTENSION
 from bridle.types.errors import McpError
-from bridle.types.hook import Elicitation, ElicitationResult
-from bridle.types.hook_outcome import Hooks, NoHooks
+from bridle.types.hook_outcome import HookOutcome, Hooks, NoHooks
+from bridle.types.hook_surroundings import Elicitation, ElicitationResult
 from bridle.types.question import (
     Answer,
     ElicitationQuestion,
@@ -42,6 +42,8 @@ class Company(Struct, frozen=True, kw_only=True):
     """Takes messages that servers send on their own, as far as the user lets them."""
     settled: Callable[[str, str, str], object] | None = None
     """Takes the answer of a channel to a question about permission: server, question, `allow` or `deny`."""
+    heard: Callable[[str, Mapping[str, Any]], None] | None = None
+    """Takes notifications that are no part of the protocol: their method and parameters."""
 
 
 class Pushed(Struct, frozen=True, kw_only=True):
@@ -95,6 +97,11 @@ class Attendant:
                 self._company.settled(self._server, name, behavior)
             case _:
                 pass  # Nobody asked.
+
+    def hear(self, method: str, params: Mapping[str, Any]) -> None:
+        """The server tells something that is no part of the protocol."""
+        if self._company.heard is not None:
+            self._company.heard(method, params)
 
     async def elicit(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Ask the person: hooks first, who may answer in their place and change what they answer.
@@ -165,9 +172,7 @@ class Attendant:
                 requested_schema=question.schema,
             )
         )
-        if said.elicited is not None:
-            return Supplied(action=said.elicited.action, content=said.elicited.content)
-        return Supplied(action="decline") if said.block is not None else None
+        return _said_by_hooks(said)
 
     async def _ask(self, question: ElicitationQuestion) -> Supplied:
         answer = await self._company.ask(question)
@@ -189,9 +194,7 @@ class Attendant:
                 elicitation_id=question.elicitation_id,
             )
         )
-        if said.elicited is not None:
-            return Supplied(action=said.elicited.action, content=said.elicited.content)
-        return Supplied(action="decline") if said.block is not None else supplied
+        return _said_by_hooks(said) or supplied
 
     async def _list_roots(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         del params
@@ -217,6 +220,13 @@ class Attendant:
         if sample is None or not isinstance(answer, Permitted):
             raise McpError("The user refused to ask a model for this server.", code=_REFUSED)
         return await sample(self._server, params)
+
+
+def _said_by_hooks(said: HookOutcome) -> Supplied | None:
+    """The answer that hooks give in the person's place; None when they leave it to them."""
+    if said.elicited is not None:
+        return Supplied(action=said.elicited.action, content=said.elicited.content)
+    return Supplied(action="decline") if said.block is not None else None
 
 
 def _defaults(schema: Mapping[str, Any] | None) -> dict[str, Any]:

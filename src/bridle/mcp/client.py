@@ -231,7 +231,7 @@ class Client:
             case "notifications/message":
                 self._noted(_logged(params))
             case _:
-                pass  # Other notifications are for clients with other needs.
+                self._attendant.hear(method, params)
 
 
 def _logged(params: Mapping[str, Any]) -> str:

@@ -212,6 +212,11 @@ class Connection:
         client.peer.tell("notifications/claude/channel/permission_request", question)
         return True
 
+    def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        """Tell the server something, if it is there."""
+        if self._client is not None and self._status == "connected":
+            self._client.peer.tell(method, params)
+
     def tell_roots_changed(self) -> None:
         if self._client is not None and self._status == "connected":
             self._client.tell_roots_changed()

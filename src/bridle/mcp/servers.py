@@ -36,6 +36,7 @@ from bridle.types.mcp import (
 )
 from bridle.types.sandbox import Sandbox
 from bridle.types.tool import Tool
+from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.mcp.auth.challenge import Challenge
@@ -305,7 +306,7 @@ class Servers:
             timing=self._timing,
             slots=self._local if isinstance(server.config, StdioServer) else self._remote,
             changed=self._forget_offer,
-            prefixed=not (is_sdk and _is_on(around.env, "CLAUDE_AGENT_SDK_MCP_NO_PREFIX")),
+            prefixed=not (is_sdk and is_on(around.env, "CLAUDE_AGENT_SDK_MCP_NO_PREFIX")),
             cache=self._cache if server.source != "sdk" else None,
         )
         self._connections[server.name] = connection
@@ -374,10 +375,6 @@ class Servers:
             built = tuple(session_tool(connection, tool, env=env, fit=fit) for tool in connection.offer.tools)
             known = self._built[name] = (connection.offer.tools, built)
         return known[1]
-
-
-def _is_on(env: Mapping[str, str], name: str) -> bool:
-    return env.get(name, "").strip().lower() in ("1", "true", "yes", "on")
 
 
 def _unwatched() -> None:

@@ -1,5 +1,6 @@
 """May this call run? An ordered list of opinions over what is known about it."""
 
+import os.path
 import re
 
 import msgspec
@@ -18,6 +19,11 @@ NO_EFFECT = frozenset({
 """Tools that touch nothing but the session; what a sub-agent does passes the gate by itself."""
 
 _LONGEST = 10_000
+_CHANGES_CHECKOUT = re.compile(
+    r"git (add|am|apply|checkout|cherry-pick|clean|commit|merge|mv|pull|rebase|reset|restore|revert|rm|stash"
+    r"|switch)\b"
+)
+"""What git does to the files or the branch of the checkout where it runs."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _FAULTS = (LookupError, TypeError, ValueError, AttributeError, RecursionError, re.error)
 
@@ -76,6 +82,23 @@ def hook_denial(case: Case) -> Decision | None:
 def deny_rule(case: Case) -> Decision | None:
     rule = find_rule(case, Effect.DENY)
     return None if rule is None else parts.denied(rule)
+
+
+def main_checkout(case: Case) -> Decision | None:
+    """A session in the background works in a tree of its own, whatever else it may do."""
+    root = case.checkout
+    if root is None:
+        return None
+    trees = os.path.join(root, ".claude", "worktrees")
+    for path in (*case.access.writes, *_written(case)):
+        if paths.is_within(case, path, (root,)) and not paths.is_within(case, path, (trees,)):
+            return _spared(f"{path} is in the main checkout")
+    if case.tool == SHELL and paths.is_inside(case.cwd, (root,)) and not paths.is_inside(case.cwd, (trees,)):
+        forms = [form for part in parts.parts_of(case) for form in part.deny_forms]
+        moves = any(form.startswith("cd ") for form in forms)
+        if not moves and (command := next(filter(_CHANGES_CHECKOUT.match, forms), None)) is not None:
+            return _spared(f"{_shortened(command)} would change the main checkout")
+    return None
 
 
 def plan_question(case: Case) -> Decision | None:
@@ -137,6 +160,12 @@ def leaving_the_sandbox(case: Case) -> Decision | None:
     if not case.leaves_sandbox:
         return None
     return Ask("the command asks to run outside the sandbox", "sandboxOverride", needs_person=True)
+
+
+def another_machine(case: Case) -> Decision | None:
+    if case.tool != "SendMessage" or not case.subject.startswith(("remote:", "bridge:")):
+        return None
+    return Ask("the message goes to another machine", "safetyCheck", needs_person=True)
 
 
 def bypass(case: Case) -> Decision | None:
@@ -222,6 +251,7 @@ def outside(case: Case) -> Decision | None:
 CHECKS = (
     hook_denial,
     deny_rule,
+    main_checkout,
     plan_question,
     own_file,
     plan,
@@ -230,6 +260,7 @@ CHECKS = (
     ask_rule,
     hook_question,
     leaving_the_sandbox,
+    another_machine,
     bypass,
     sandboxed,
     protected_path,
@@ -248,6 +279,11 @@ CHECKS = (
 def _first_opinion(case: Case) -> Decision:
     opinions = (check(case) for check in CHECKS)
     return next((opinion for opinion in opinions if opinion is not None), Ask("no rule covers this call"))
+
+
+def _spared(what: str) -> Deny:
+    reason = f"{what}, which a session in the background leaves alone"
+    return Deny(f"{reason}: call EnterWorktree first and make the change there", "workingDir")
 
 
 def _doubt(case: Case, weighed: parts.Weighed) -> Decision:

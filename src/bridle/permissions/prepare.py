@@ -66,6 +66,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     """Whether a command would run in the sandbox and may then run unasked."""
     may_leave_sandbox: bool = True
     attended: bool = False
+    checkout: str | None = None
+    """The main checkout, where it is, while the session must leave it as it is."""
     trusted: bool = True
     """Whether the user has vouched for the folder; until then its repository is looked at before git runs."""
     read_command: ReadCommand = read_command
@@ -101,6 +103,7 @@ def prepare(asked: Asked, standing: Standing) -> Case:
         leaves_sandbox=leaves_sandbox,
         local_host=asked.tool == "WebFetch" and _is_local(asked.subject),
         attended=standing.attended,
+        checkout=standing.checkout,
     )
 
 

@@ -46,7 +46,7 @@ def _proposed(case: Case) -> Iterator[PermissionUpdate]:
         case "WebFetch":
             if case.subject.startswith("domain:"):
                 yield _allow({"toolName": case.tool, "ruleContent": case.subject})
-        case "Skill" if case.subject:
+        case "Skill" | "Workflow" if case.subject:
             yield _allow({"toolName": case.tool, "ruleContent": case.subject})
         case _:
             yield _allow({"toolName": case.tool})

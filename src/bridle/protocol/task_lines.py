@@ -46,6 +46,7 @@ def _started(task: Task) -> dict[str, Any]:
         "is_backgrounded": task.backgrounded,
         **_typed(task),
         **({"spawn_depth": task.depth} if task.depth else {}),
+        **({"workflow_name": task.name} if task.kind == "local_workflow" else {}),
         **({"prompt": task.prompt} if task.prompt is not None else {}),
     }
 

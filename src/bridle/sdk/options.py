@@ -223,6 +223,8 @@ def introduction(options: Options, callback_ids: Mapping[str, list[dict[str, Any
     prompt = options.system_prompt
     if isinstance(prompt, Mapping) and isinstance(prompt.get("exclude_dynamic_sections"), bool):
         request["excludeDynamicSections"] = prompt["exclude_dynamic_sections"]
+    if isinstance(prompt, Mapping) and isinstance(prompt.get("snapshot"), bool):
+        request["systemPromptSnapshot"] = prompt["snapshot"]
     return request
 
 

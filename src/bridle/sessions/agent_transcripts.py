@@ -4,13 +4,10 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
-
+from bridle.sessions.agent_facts import agent_facts
 from bridle.sessions.keeping import Spoken, page
 from bridle.sessions.listing import locate
 from bridle.sessions.reader import Loaded, load
-
-_LARGEST_FACTS = 1_000_000
 
 
 def agent_files(transcript: str) -> Iterator[tuple[str, str]]:
@@ -44,16 +41,6 @@ def agent_messages(
     except OSError:
         return []
     return said_by_agent(loaded, agent_facts(path), limit=limit, offset=offset)
-
-
-def agent_facts(path: str) -> dict[str, Any] | None:
-    """What is kept beside the transcript of an agent: who started it and as what; None where that is lost."""
-    try:
-        with open(path.removesuffix(".jsonl") + ".meta.json", "rb") as file:
-            facts = msgspec.json.decode(file.read(_LARGEST_FACTS))
-    except (OSError, msgspec.DecodeError):
-        return None
-    return facts if isinstance(facts, dict) else None
 
 
 def said_by_agent(

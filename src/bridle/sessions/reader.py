@@ -42,16 +42,20 @@ class Loaded(Struct, frozen=True, kw_only=True):
     """Results that were shortened later, by the id of their call."""
 
 
-def load(path: str, *, sidechain: bool = False) -> Loaded:
-    """Read a transcript, or with `sidechain` that of an agent; a line that cannot be used costs only itself.
+def load(path: str, *, sidechain: bool = False, team: bool = False) -> Loaded:
+    """Read a transcript, or that of an agent (`sidechain`) or of a teammate's process (`team`).
+
+    A line that cannot be used costs only itself.
 
     Raises:
         OSError: the file cannot be read.
     """
-    return gather(_read(path), path=path, sidechain=sidechain)
+    return gather(_read(path), path=path, sidechain=sidechain, team=team)
 
 
-def gather(lines: Iterable[dict[str, Any] | None], *, path: str, sidechain: bool = False) -> Loaded:
+def gather(
+    lines: Iterable[dict[str, Any] | None], *, path: str, sidechain: bool = False, team: bool = False
+) -> Loaded:
     """The same of lines that are at hand, None for one that cannot be read; `path` is where they belong."""
     rows: list[dict[str, Any]] = []
     notes: dict[str, NoteEntry] = {}
@@ -69,6 +73,8 @@ def gather(lines: Iterable[dict[str, Any] | None], *, path: str, sidechain: bool
         elif bool(row.get("isSidechain")) is not sidechain:
             continue
         elif _is_sound(row):
+            if team:
+                row.pop("teamName", None)  # The same holds for that of a teammate.
             row["isSidechain"] = False  # In its own file the conversation of an agent is the main one.
             rows.append(row if row.keys() >= _LINKED_DEFAULTS.keys() else {**_LINKED_DEFAULTS, **row})
         else:

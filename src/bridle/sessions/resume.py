@@ -1,7 +1,7 @@
 """Finds conversations again and continues them."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from bridle.host.paths import project_dir
@@ -26,6 +26,7 @@ from bridle.sessions.transcript import Transcript
 from bridle.types.block import result_block
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import SessionError
+from bridle.types.kept_prompt import KEPT_PROMPT, KeptPrompt
 from bridle.types.ledger import HELD, PINS, Ledger
 from bridle.types.workspace import IN_WORKTREE
 
@@ -38,11 +39,12 @@ def resume(
     session_id: str | None = None,
     at: str | None = None,
     drops_turn: str | None = None,
+    team: bool = False,
 ) -> Session:
     """Continue a conversation in its file, or with `fork` in a new one under a new id.
 
     `at` keeps the history up to that entry; `drops_turn` demands that all the rest is the turn of one prompt.
-    Calls that never got a result are answered with an error.
+    `team` is for the conversation of a teammate. Calls that never got a result are answered with an error.
 
     Raises:
         SessionError: there is no conversation, another process is in it, or it cannot be cut like that.
@@ -50,14 +52,14 @@ def resume(
     if drops_turn is not None and at is None:
         raise SessionError("--resume-drops-turn says what a cut may drop: add --resume-session-at.")
     if fork:
-        loaded = _load(path)
+        loaded = _load(path, team=team)
         entries = _kept(loaded, at, drops_turn)
         return _answered(_fork(loaded, entries, session_id, place), loaded)
     writer = make_writer(path, place)
     if isinstance(writer, Transcript):
         writer.claim()
     try:
-        loaded = _load(path)
+        loaded = _load(path, team=team)
         entries = _kept(loaded, at, drops_turn)
     except SessionError:
         writer.close()
@@ -80,10 +82,16 @@ def find(session_id: str, cwd: str, env: Mapping[str, str]) -> str:
     return found
 
 
-def newest(cwd: str, env: Mapping[str, str], *, interactive: bool = False) -> str | None:
-    """The transcript of this project's newest conversation; `interactive` passes over those of programs."""
+def newest(
+    cwd: str, env: Mapping[str, str], *, interactive: bool = False, without: Collection[str] = ()
+) -> str | None:
+    """The transcript of this project's newest conversation; `interactive` passes over those of programs.
+
+    Those whose ids are in `without` are passed over, too.
+    """
     transcripts = sorted(_transcripts(project_dir(cwd, env)), reverse=True)
-    return next((path for _, path in transcripts if _is_conversation(path, interactive=interactive)), None)
+    wanted = (path for _, path in transcripts if os.path.basename(path).removesuffix(".jsonl") not in without)
+    return next((path for path in wanted if _is_conversation(path, interactive=interactive)), None)
 
 
 def _transcripts(folder: str) -> Iterator[tuple[int, str]]:
@@ -108,9 +116,9 @@ def _is_conversation(path: str, *, interactive: bool) -> bool:
     return first is not None and not (interactive and first.get("entrypoint", INTERACTIVE) != INTERACTIVE)
 
 
-def _load(path: str) -> Loaded:
+def _load(path: str, *, team: bool = False) -> Loaded:
     try:
-        loaded = load(path)
+        loaded = load(path, team=team)
     except OSError as error:
         raise SessionError(f"Cannot read {path} ({error.strerror}): check the file and try again.") from error
     if not loaded.entries:
@@ -182,6 +190,10 @@ def _recall(session: Session, loaded: Loaded) -> None:
         session.swap(ledger=Ledger.from_note(pins))
         if forked:
             session.note({**pins, "sessionId": session.id})
+    if (prompt := loaded.notes.get(KEPT_PROMPT)) is not None:
+        session.swap(kept_prompt=KeptPrompt.from_note(prompt))
+        if forked:
+            session.note({**prompt, "sessionId": session.id})
     if (held := loaded.notes.get(HELD)) is not None:
         session.swap(pinned_items=_ids_in(held))
         if forked:

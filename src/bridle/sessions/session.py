@@ -60,6 +60,8 @@ class Session:
         self.entrypoint = entrypoint
         self.title: str | None = None
         """The name that somebody gave it while this process was in it."""
+        self.team: tuple[str, str] | None = None
+        """The team that this whole conversation is a member's of, and the member's name."""
         self.worktree: str | None = None
         """The work tree in which it was left before, where it goes on from disk."""
         self.entries: list[ConversationEntry] = []
@@ -278,6 +280,7 @@ class Session:
             failed_compactions=0,
             scheduled=theirs.scheduled,
             deferred=theirs.deferred,
+            kept_prompt=theirs.kept_prompt,
         )
 
     def withdraw(self, uuids: Collection[str]) -> None:
@@ -378,4 +381,6 @@ class Session:
         }
         if self.agent_id is not None:
             link["agentId"] = self.agent_id
+        if self.team is not None:
+            link["teamName"], link["agentName"] = self.team
         return link

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, TypedDict
 from msgspec import Struct
 
 from bridle.types.denials import Denials
+from bridle.types.kept_prompt import KeptPrompt
 from bridle.types.ledger import Ledger
 from bridle.types.model import Thinking
 from bridle.types.permission import Mode, Rule
@@ -41,6 +42,8 @@ class SessionState(Struct, frozen=True):
     """What held before plan mode."""
     advisor: str | None = None
     """The model that the main one may ask for advice."""
+    kept_prompt: KeptPrompt | None = None
+    """The system prompt that is sent as it was first sent, where a host wants that."""
 
 
 class StateChanges(TypedDict, total=False):
@@ -48,6 +51,7 @@ class StateChanges(TypedDict, total=False):
     mode: Mode
     pre_plan_mode: Mode | None
     advisor: str | None
+    kept_prompt: KeptPrompt | None
     rules: tuple[Rule, ...]
     denials: Denials
     thinking: Thinking | None

@@ -28,4 +28,5 @@ async def TOOL(input: AdvisorInput, ctx: ToolContext) -> ToolOutput:
         raise ToolError(f"The advisor {answer['model']} said nothing; go on without it.")
     if len(text) > _MOST_CHARACTERS:
         text = f"{text[:_MOST_CHARACTERS]}\n[The advice was longer and is cut here.]"
-    return ToolOutput(content=text, data={"advice": text, "model": answer["model"]})
+    data = {"advice": text, "model": answer["model"], "usage": answer["usage"]}
+    return ToolOutput(content=text, data=data)

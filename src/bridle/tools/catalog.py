@@ -56,5 +56,6 @@ CATALOG: tuple[Listing, ...] = (
     Listing("TodoWrite", "bridle.tools.todo_write"),
     Listing("WebFetch", "bridle.tools.web_fetch", deferred=True),
     Listing("WebSearch", "bridle.tools.web_search", deferred=True),
+    Listing("Workflow", "bridle.tools.workflow", deferred=True),
     Listing("Write", "bridle.tools.write"),
 )

@@ -19,7 +19,7 @@ class SendMessageInput(Struct, forbid_unknown_fields=True, kw_only=True):
     to: Annotated[
         str,
         Meta(
-            description="A name or id of an agent, main, * for everybody at work, or uds:PATH of a session."
+            description="An agent's name or id, main, * for all at work; a session's uds:PATH or remote:NAME."
         ),
     ]
     message: Annotated[str, Meta(description="What to say; the receiver knows nothing else of it.")]
@@ -32,7 +32,7 @@ class SendMessageInput(Struct, forbid_unknown_fields=True, kw_only=True):
 @tool(
     "SendMessage",
     SendMessageInput,
-    subject=lambda input: input.to,
+    subject=lambda input: input.to.strip(),
     # What the receiver does about it passes the gate by itself.
     read_only=True,
     parallel=lambda _: False,

@@ -38,6 +38,13 @@ class Proxy(Struct, frozen=True):
     user: str = ""
     password: str = ""
 
+    @property
+    def url(self) -> str:
+        """As a variable of the environment would name it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        who = f"{self.user}:{self.password}@" if self.user else ""
+        return f"{'https' if self.tls else 'http'}://{who}{host}:{self.port}"
+
 
 def read_url(text: str) -> WebAddress:
     """Take an address apart; plain http becomes https unless the host is an address, local, or names a port.

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from bridle.types.block import TextBlock
 from bridle.types.permission import Rule
@@ -45,6 +45,8 @@ class AgentCompleted(Struct, frozen=True, kw_only=True):
     """Set when its work tree is kept, because it holds work."""
     warning: str | None = None
     """What a review of its work objects to."""
+    structured: Any = UNSET
+    """The answer in the shape that was asked for, when it was given."""
 
     @property
     def text(self) -> str:

@@ -20,6 +20,8 @@ class LinkedEntry(TypedDict):
     entrypoint: str
     logicalParentUuid: NotRequired[str]
     agentId: NotRequired[str]
+    teamName: NotRequired[str]
+    agentName: NotRequired[str]
     permissionMode: NotRequired[str]
 
 

@@ -1,85 +1,33 @@
-"""The moments at which the user's own code may speak, and what it may say."""
+"""The moments of a conversation at which the user's own code may speak, and all moments there are."""
 
-import os.path
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NotRequired, TypedDict, get_args
+from typing import Literal, get_args
 
-from msgspec import Struct, field
+from msgspec import field
 
-from bridle.types.hook_outcome import (
-    NOTHING_SAID,
-    AskHost,
-    ElicitationAction,
-    Elicited,
-    EndReason,
-    HookOutcome,
-    HookProgressed,
-    HookRun,
-    Hooks,
-    HookStarted,
-    NoHooks,
-    StartSource,
+from bridle.types.hook_calls import (
+    PermissionDenied,
+    PermissionRequest,
+    PostToolBatch,
+    PostToolUse,
+    PostToolUseFailure,
+    PreToolUse,
 )
-
-__all__ = [
-    "NOTHING_SAID",
-    "AskHost",
-    "ElicitationAction",
-    "Elicited",
-    "HookOutcome",
-    "HookProgressed",
-    "HookRun",
-    "HookStarted",
-    "Hooks",
-    "NoHooks",
-]  # fmt: skip
-"""What hooks say is in a module of its own, because every session needs it and few need the events."""
-
-Trigger = Literal["manual", "auto"]
-ElicitationMode = Literal["form", "url"]
-ConfigSource = Literal["user_settings", "project_settings", "local_settings", "policy_settings", "skills"]
-
-
-class Moment(Struct, frozen=True, omit_defaults=True, tag_field="hook_event_name", tag=True):
-    """What every event has; its fields are those of the hook's input, and optional ones are left out."""
-
-    matched_on: ClassVar[str | None] = None
-    """The attribute that matchers look at; None where every hook of the event is called."""
-
-    @property
-    def name(self) -> str:
-        return type(self).__name__
-
-    @property
-    def subject(self) -> str | None:
-        """The text that matchers are held against."""
-        return None if self.matched_on is None else str(getattr(self, self.matched_on))
-
-
-class BatchCall(TypedDict):
-    tool_name: str
-    tool_input: Mapping[str, Any]
-    tool_use_id: str
-    tool_response: NotRequired[Any]
-
-
-class BackgroundTask(TypedDict):
-    id: str
-    type: str
-    status: str
-    description: str
-    command: NotRequired[str]
-    agent_type: NotRequired[str]
-    server: NotRequired[str]
-    tool: NotRequired[str]
-    name: NotRequired[str]
-
-
-class SessionCron(TypedDict):
-    id: str
-    schedule: str
-    recurring: bool
-    prompt: str
+from bridle.types.hook_moment import BackgroundTask, Moment, SessionCron, Trigger
+from bridle.types.hook_outcome import EndReason, StartSource
+from bridle.types.hook_surroundings import (
+    ConfigChange,
+    CwdChanged,
+    DirectoryAdded,
+    Elicitation,
+    ElicitationResult,
+    FileChanged,
+    InstructionsLoaded,
+    PostModelSwitch,
+    PreModelSwitch,
+    WorktreeCreate,
+    WorktreeRemove,
+)
 
 
 class SessionStart(Moment, frozen=True, kw_only=True):
@@ -119,68 +67,6 @@ class UserPromptExpansion(Moment, frozen=True, kw_only=True):
     command_args: str
     command_source: str | None = None
     prompt: str
-
-
-class PreToolUse(Moment, frozen=True, kw_only=True):
-    """A call is about to run; it may be denied, changed, asked about or put off."""
-
-    matched_on = "tool"
-    tool: str = field(name="tool_name")
-    input: Mapping[str, Any] = field(name="tool_input")
-    call_id: str = field(name="tool_use_id")
-    mcp_server: Mapping[str, Any] | None = None
-
-
-class PermissionRequest(Moment, frozen=True, kw_only=True):
-    """Somebody is asked about a call; a hook may answer in their place."""
-
-    matched_on = "tool"
-    tool: str = field(name="tool_name")
-    input: Mapping[str, Any] = field(name="tool_input")
-    suggestions: Sequence[Mapping[str, Any]] | None = field(default=None, name="permission_suggestions")
-    mcp_server: Mapping[str, Any] | None = None
-
-
-class PermissionDenied(Moment, frozen=True, kw_only=True):
-    """A model refused a call in auto mode; the model at work may be told to try again."""
-
-    matched_on = "tool"
-    tool: str = field(name="tool_name")
-    input: Mapping[str, Any] = field(name="tool_input")
-    call_id: str = field(name="tool_use_id")
-    reason: str
-    mcp_server: Mapping[str, Any] | None = None
-
-
-class PostToolUse(Moment, frozen=True, kw_only=True):
-    """A call has run; what the model reads of it may be changed."""
-
-    matched_on = "tool"
-    tool: str = field(name="tool_name")
-    input: Mapping[str, Any] = field(name="tool_input")
-    response: Any = field(name="tool_response")
-    call_id: str = field(name="tool_use_id")
-    duration_ms: int | None = None
-    mcp_server: Mapping[str, Any] | None = None
-
-
-class PostToolUseFailure(Moment, frozen=True, kw_only=True):
-    """A call has failed or was interrupted."""
-
-    matched_on = "tool"
-    tool: str = field(name="tool_name")
-    input: Mapping[str, Any] = field(name="tool_input")
-    call_id: str = field(name="tool_use_id")
-    error: str
-    is_interrupt: bool | None = None
-    duration_ms: int | None = None
-    mcp_server: Mapping[str, Any] | None = None
-
-
-class PostToolBatch(Moment, frozen=True, kw_only=True):
-    """Every call of one answer is settled, and the model has not read the results yet."""
-
-    tool_calls: Sequence[BatchCall]
 
 
 class Notification(Moment, frozen=True, kw_only=True):
@@ -269,65 +155,6 @@ class TeammateIdle(Moment, frozen=True, kw_only=True):
     team_name: str
 
 
-class InstructionsLoaded(Moment, frozen=True, kw_only=True):
-    """An instruction file was put before the model."""
-
-    matched_on = "load_reason"
-    file_path: str
-    memory_type: Literal["User", "Project", "Local", "Managed"]
-    load_reason: Literal["session_start", "nested_traversal", "path_glob_match", "include", "compact"]
-    globs: Sequence[str] | None = None
-    trigger_file_path: str | None = None
-    parent_file_path: str | None = None
-
-
-class ConfigChange(Moment, frozen=True, kw_only=True):
-    """Settings have changed on disk; the change may be refused."""
-
-    matched_on = "source"
-    source: ConfigSource
-    file_path: str | None = None
-
-
-class CwdChanged(Moment, frozen=True, kw_only=True):
-    """The session stands in another folder."""
-
-    old_cwd: str
-    new_cwd: str
-
-
-class DirectoryAdded(Moment, frozen=True, kw_only=True):
-    """The session works in one more folder."""
-
-    matched_on = "source"
-    directory: str
-    source: Literal["slash_command", "register_repo_root"]
-
-
-class FileChanged(Moment, frozen=True, kw_only=True):
-    """A file that hooks watch has changed."""
-
-    matched_on = "file_path"
-    file_path: str
-    event: Literal["change", "add", "unlink"]
-
-    @property
-    def subject(self) -> str:
-        return os.path.basename(self.file_path)
-
-
-class WorktreeCreate(Moment, frozen=True, kw_only=True):
-    """A worktree is wanted; the hook makes it and names its path."""
-
-    worktree: str = field(name="name")
-
-
-class WorktreeRemove(Moment, frozen=True, kw_only=True):
-    """A worktree is not needed any more."""
-
-    worktree_path: str
-
-
 class PreCompact(Moment, frozen=True, kw_only=True):
     """The conversation is about to be compacted; that may be refused."""
 
@@ -344,58 +171,11 @@ class PostCompact(Moment, frozen=True, kw_only=True):
     compact_summary: str
 
 
-class Elicitation(Moment, frozen=True, kw_only=True):
-    """An MCP server asks the user something; a hook may answer."""
-
-    matched_on = "server"
-    server: str = field(name="mcp_server_name")
-    message: str
-    mode: ElicitationMode | None = None
-    url: str | None = None
-    elicitation_id: str | None = None
-    requested_schema: Mapping[str, Any] | None = None
-
-
-class ElicitationResult(Moment, frozen=True, kw_only=True):
-    """The user has answered an MCP server; a hook may change the answer."""
-
-    matched_on = "server"
-    server: str = field(name="mcp_server_name")
-    action: ElicitationAction
-    content: Mapping[str, Any] | None = None
-    mode: ElicitationMode | None = None
-    elicitation_id: str | None = None
-
-
 class SessionEnd(Moment, frozen=True, kw_only=True):
     """A conversation ends."""
 
     matched_on = "reason"
     reason: EndReason
-
-
-class PreModelSwitch(Moment, frozen=True, kw_only=True):
-    """Another model is about to take over; that may be refused."""
-
-    matched_on = "to_model"
-    from_model: str
-    to_model: str
-    context_tokens: int
-    prompt_cache_warm: bool
-    cache_ttl: str | None
-    estimated_cache_write_usd: float | None
-
-
-class PostModelSwitch(Moment, frozen=True, kw_only=True):
-    """Another model has taken over."""
-
-    matched_on = "to_model"
-    from_model: str
-    to_model: str
-    context_tokens: int
-    prompt_cache_warm: bool
-    cache_ttl: str | None
-    estimated_cache_write_usd: float | None
 
 
 HookEvent = (
@@ -409,6 +189,3 @@ HookEvent = (
 
 EVENTS: Mapping[str, type[HookEvent]] = {kind.__name__: kind for kind in get_args(HookEvent)}
 """Every event by its name."""
-
-ToolEvent = PreToolUse | PermissionRequest | PermissionDenied | PostToolUse | PostToolUseFailure
-"""Events that are about one call."""

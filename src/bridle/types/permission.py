@@ -169,6 +169,8 @@ class Case(Struct, frozen=True, kw_only=True):
     """The address named is this machine or in a network around it."""
     attended: bool = False
     """Somebody may be asked, so that plan mode asks about what it would refuse."""
+    checkout: str | None = None
+    """The main checkout of the repository, while the session must leave it as it is."""
 
     def place(self, path: str) -> Place:
         return self.places.get(path) or Place(path)

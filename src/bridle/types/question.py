@@ -23,8 +23,12 @@ class PermissionQuestion(Struct, frozen=True, kw_only=True, tag="permission"):
     """What is thought of each simple command, when the call is a shell command."""
     agent_id: str | None = None
     """The agent that wants to make the call; None for the main thread."""
+    asker: str | None = None
+    """The teammate that wants to make the call, by the name that people know."""
     server: Mapping[str, str] | None = None
     """The MCP server that the tool belongs to: `name` and `source`."""
+    elsewhere: str = ""
+    """Where the same question is shown as well, such as an editor, and may be answered."""
 
 
 class ChoiceQuestion(Struct, frozen=True, kw_only=True, tag="choice"):
@@ -42,6 +46,8 @@ class NetworkQuestion(Struct, frozen=True, kw_only=True, tag="network"):
 
     host: str
     port: int
+    asker: str | None = None
+    """The teammate whose command asks."""
 
     @property
     def suggestions(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 TaskStatus = Literal["running", "completed", "failed", "killed"]
-TaskKind = Literal["local_bash", "local_agent", "monitor", "mcp_call"]
+TaskKind = Literal["local_bash", "local_agent", "local_workflow", "monitor", "mcp_call"]
 
 
 class TaskUsage(Struct, frozen=True):
@@ -45,6 +45,8 @@ class Task(Struct, frozen=True, kw_only=True):
     result: str | None = None
     """What it has to say at its end."""
     error: str | None = None
+    resident: bool = False
+    """It has ended, but the process that did it waits for more: stopping it ends that."""
     hushed: bool = False
     """Somebody ended it and knows that: its end begins no turn."""
 

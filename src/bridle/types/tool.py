@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bridle.types.monitor import Monitors
     from bridle.types.schedule import Schedules
     from bridle.types.skill import SkillUse
+    from bridle.types.workflow import Workflows
     from bridle.types.workspace import Visit
 
 Input = TypeVar("Input", bound=Struct)
@@ -137,6 +138,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """For the tool that watches something only."""
     languages: "Languages | None" = None
     """For the tool that asks language servers only."""
+    workflows: "Workflows | None" = None
+    """For the tool that runs workflows only."""
     announce: Callable[[str], None] | None = None
     """Tells the user something while they may look elsewhere."""
     leave: Callable[[], None] | None = None

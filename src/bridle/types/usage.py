@@ -42,6 +42,16 @@ class Usage(Struct, frozen=True):
             self.web_searches + other.web_searches,
         )
 
+    def __sub__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input - other.input,
+            self.output - other.output,
+            self.cache_read - other.cache_read,
+            self.cache_write_5m - other.cache_write_5m,
+            self.cache_write_1h - other.cache_write_1h,
+            self.web_searches - other.web_searches,
+        )
+
     @property
     def context(self) -> int:
         """Tokens that the call put before the model."""
@@ -80,3 +90,9 @@ class ModelSpend(Struct, frozen=True):
     usd: float = 0.0
     context_window: int = 0
     max_output: int = 0
+
+    def less(self, before: "ModelSpend") -> "ModelSpend":
+        """What has been added since."""
+        return ModelSpend(
+            self.usage - before.usage, self.usd - before.usd, self.context_window, self.max_output
+        )

@@ -1,4 +1,5 @@
 import gzip
+import zlib
 from itertools import pairwise
 
 import pytest
@@ -95,3 +96,15 @@ def test_damaged_packing_is_a_fault(data: bytes):
 def test_an_unknown_packing_is_a_fault():
     with pytest.raises(BodyFault):
         unpacking("br")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+@pytest.mark.parametrize("window", [zlib.MAX_WBITS, -zlib.MAX_WBITS])
+def test_deflate_is_unpacked_with_and_without_its_wrapping(size: int, window: int):
+    data = b"roses and tulips " * 20
+    packer = zlib.compressobj(wbits=window)
+    packed = packer.compress(data) + packer.flush()
+    pieces = [packed[at : at + size] for at in range(0, len(packed), size)]
+    unpack = unpacking("deflate")
+    parts = [part for index, piece in enumerate(pieces) for part in unpack(piece, index == len(pieces) - 1)]
+    assert b"".join(parts) == data

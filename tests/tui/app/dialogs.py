@@ -49,7 +49,10 @@ def every_dialog() -> list[tuple[str, View[Any]]]:
         input={"file_path": "/proj/a.py", "old_string": "x = 1", "new_string": "x = 2"},
         reason="edits are asked about",
     )
+    script = "export const meta = {name: 'a', description: 'b', phases: ['c']}\n" + "agent('x')\n" * 60
+    workflow = PermissionQuestion(call_id="w", tool="Workflow", input={"script": script}, reason="it costs")
     return [
+        ("workflow", PermissionDialog(Subject(workflow, "/proj"))),
         ("bash", bash("rm -rf build && npm test", suggestions=(RULE,))),
         ("edit", PermissionDialog(Subject(edit, "/proj", "a\nx = 1\nb\n"))),
         ("plan", PlanDialog(plan, may_bypass=False, used=0.4)),

@@ -20,6 +20,7 @@ from bridle.types.question import (
     ChoiceQuestion,
     Chosen,
     ElicitationQuestion,
+    NetworkQuestion,
     PermissionQuestion,
     Permitted,
     Refused,
@@ -216,9 +217,33 @@ def test_the_input_of_a_server_tool_is_shown():
     assert "sql: DROP TABLE a" in shown and "limit: 3" in shown
 
 
-def _plan(**options: Any) -> PlanDialog:
-    question = PermissionQuestion(call_id="p", tool="ExitPlanMode", input={"plan": "# Do it"}, reason="plan")
+def test_a_question_says_which_teammate_asks():
+    question = PermissionQuestion(
+        call_id="m", tool="Bash", input={"command": "ls"}, reason="r", agent_id="a1", asker="ann"
+    )
+    assert "ann: Run a command?" in _shown(PermissionDialog(Subject(question, "/proj")))
+    assert "ann: Reach far.example?" in _shown(
+        consent.reach_host(NetworkQuestion(host="far.example", port=1, asker="ann"))
+    )
+
+
+def _plan(*, asker: str | None = None, **options: Any) -> PlanDialog:
+    question = PermissionQuestion(
+        call_id="p",
+        tool="ExitPlanMode",
+        input={"plan": "# Do it"},
+        reason="plan",
+        agent_id=asker,
+        asker=asker,
+    )
     return PlanDialog(question, **{"may_bypass": False, **options})
+
+
+def test_a_plan_of_an_agent_begins_no_new_conversation_of_the_user():
+    assert _press(_plan(asker="ann"), "1").choice == "accept_edits"
+    assert _press(_plan(asker="ann"), "2").choice == "ask_each"
+    shown = _shown(_plan(asker="ann"))
+    assert "ann: Carry out this plan?" in shown and "new conversation" not in shown
 
 
 def test_a_plan_has_four_answers():

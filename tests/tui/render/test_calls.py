@@ -16,7 +16,7 @@ from tests.tui.render.strategies import assert_sound, nasty_text, widths
 _TOOLS = (
     "Bash", "Read", "Write", "Edit", "NotebookEdit", "Glob", "Grep", "WebFetch", "WebSearch", "TodoWrite",
     "TaskCreate", "TaskUpdate", "TaskList", "TaskOutput", "TaskStop", "AskUserQuestion", "Agent", "Task",
-    "Skill", "ExitPlanMode", "mcp__github__search", "mcp__", "Unheard",
+    "Skill", "ExitPlanMode", "Advisor", "mcp__github__search", "mcp__", "Unheard",
 )  # fmt: skip
 _STATES: tuple[State, ...] = ("waiting", "running", "done", "failed", "denied", "interrupted")
 
@@ -38,6 +38,17 @@ def test_command_shows_its_output_folded_and_all_of_it_expanded():
     ]  # fmt: skip
     assert _shown(call, expanded=True)[:3] == ["✓ Bash make test", "  └ make", "      test"]
     assert _shown(call, expanded=True)[3:] == ["  └ line 0", *(f"    line {n}" for n in range(1, 20))]
+
+
+def test_advice_names_who_gives_it_and_shows_its_beginning():
+    advice = "Paint does **not** stop water.\n\n- mend it\n- then paint\n- then look\n- then rest"
+    call = _call("Advisor", {"advice": advice, "model": "claude-opus-4-5"}, question="Is paint enough?")
+    assert _shown(call) == [
+        "✓ Advice from claude-opus-4-5 Is paint enough?", "  └ Paint does not stop water.", "",
+        "    • mend it", "    … 3 more lines",
+    ]  # fmt: skip
+    assert "    • then rest" in _shown(call, expanded=True)
+    assert _shown(_call("Advisor", state="running"))[0] == "◐ Advice on the work so far"
 
 
 def test_command_keeps_its_colours_and_loses_everything_else():

@@ -1,12 +1,13 @@
 """Names, paths and texts come from files, models and servers: none of them may drive the terminal."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bridle.engine.editors.upkeep import Row
 from bridle.frontends.tui.keymap import default_keymap
 from bridle.frontends.tui.render.diff import FileChange
 from bridle.frontends.tui.render.pictures import Category
@@ -16,6 +17,7 @@ from bridle.frontends.tui.views.context import ContextItem, ContextUse, context_
 from bridle.frontends.tui.views.copying import copy_view, export_view
 from bridle.frontends.tui.views.diff import DiffSource, diff_view
 from bridle.frontends.tui.views.doctor import CheckRow, doctor_view
+from bridle.frontends.tui.views.editors import editors_view
 from bridle.frontends.tui.views.goal import Goal, goal_view
 from bridle.frontends.tui.views.help import help_view
 from bridle.frontends.tui.views.hooks import HookRow, hooks_view
@@ -41,6 +43,9 @@ from bridle.frontends.tui.views.styles import StyleRow, styles_view
 from bridle.frontends.tui.views.tasks import tasks_view
 from bridle.frontends.tui.views.transcript import TranscriptView
 from bridle.frontends.tui.views.usage import DayUse, Limit, ModelUse, Share, UsageFacts, usage_view
+from bridle.frontends.tui.views.workflow_agent import read_story
+from bridle.frontends.tui.views.workflows import Board, Saved, WorkflowBrowser
+from bridle.host.editors import Editor
 from bridle.sessions.listing import SessionInfo
 from bridle.types.agent import AgentDefinition
 from bridle.types.checkpoint import Rewound
@@ -48,6 +53,7 @@ from bridle.types.command import Command, Says
 from bridle.types.ledger import Ledger, Pin
 from bridle.types.mcp import HttpServer, ServerInfo, ServerState, StdioServer, ToolFacts
 from bridle.types.task import Task
+from bridle.types.workflow import AgentState, AgentView, PhaseView, RunView
 from tests.tui.render.strategies import assert_sound, nasty_text
 from tests.tui.views.showing import Showing
 
@@ -150,6 +156,30 @@ def _diff(t: str) -> Any:
     return diff_view([DiffSource(name=t, changes=changes), DiffSource(name=t, changes=())])
 
 
+def _workflows(t: str) -> Any:
+    common: dict[str, Any] = {"label": t, "phase": t, "model": t, "agent_id": t, "preview": t}
+    agents = tuple(
+        AgentView(number=at, state=state, **common) for at, state in enumerate(get_args(AgentState), 1)
+    )
+    run = RunView(
+        run_id=t,
+        name=t,
+        description=t,
+        state="failed",
+        script_path=t,
+        phases=(PhaseView(title=t, detail=t, failed=7),),
+        agents=agents,
+        logs=(t, t),
+        preview=t,
+    )
+    saved = (Saved(name=t, description=t, path=t, source=t),)
+    talk = [{"role": "user", "content": t}, {"role": "assistant", "content": t}]
+    board = Board(runs=(run,), saved=saved, story=read_story(t, talk), waiting=1)
+    browser = WorkflowBrowser(board, clock=lambda: 5.0, taken=lambda _, __: t)
+    browser.tell(Says(t))
+    return browser.sheet
+
+
 _VIEWS: dict[str, Callable[[str], Any]] = {
     "agents": lambda t: agents_view(
         [AgentRow(agent=AgentDefinition(name=t, description=t, prompt=t, file=t, tools=(t,), model=t))]
@@ -168,6 +198,9 @@ _VIEWS: dict[str, Callable[[str], Any]] = {
     "export": lambda t: export_view(t, file=t),
     "diff": _diff,
     "doctor": lambda t: doctor_view([CheckRow(name=t, state="bad", said=t, group=t, fix=t)]),
+    "editors": lambda t: editors_view(
+        [Row(editor=Editor(name=t, port=1, folders=(t,), transport="ws"), standing="waiting", problem=t)]
+    ),
     "goal": lambda t: goal_view(Goal(condition=t, last=t)),
     "help": _help,
     "hooks": lambda t: hooks_view(
@@ -193,6 +226,7 @@ _VIEWS: dict[str, Callable[[str], Any]] = {
     "tasks": _tasks,
     "transcript": _transcript,
     "usage": _usage,
+    "workflows": _workflows,
 }
 _KEYS = (
     "enter",

@@ -6,6 +6,7 @@ import pytest
 from bridle.frontends.tui.keymap import default_keymap
 from bridle.frontends.tui.views.config import SetSetting
 from bridle.frontends.tui.views.doing import commands_for
+from bridle.frontends.tui.views.editors import LinkEditor, UnlinkEditor
 from bridle.frontends.tui.views.goal import SetGoal
 from bridle.frontends.tui.views.mcp import ReconnectServer, ToggleServer
 from bridle.frontends.tui.views.memory import SetAutoMemory
@@ -42,6 +43,8 @@ _DONE: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (AddPin("be brief"), ("/pin add be brief",)),
     (RemovePin("p1"), ("/pin remove p1",)),
     (SetGoal(""), ("/goal clear",)),
+    (LinkEditor(4711), ("/ide 4711",)),
+    (UnlinkEditor(), ("/ide off",)),
     (SetAutoMemory(True), ("/memory on",)),
     (SetSandbox("off"), ("/sandbox off",)),
     (SetSandbox("auto"), ("/sandbox on", "/config --local sandbox.autoAllowBashIfSandboxed=true")),

@@ -9,11 +9,15 @@ from msgspec import Struct
 
 from bridle.engine.agents.worktree import Place
 from bridle.engine.runtime import Runtime
+from bridle.engine.structured import AnswerShape
 from bridle.host.files import make_folders, read_bytes
 from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Rule
 
+PROCESS_SESSION = "processSession"
+"""What the record of a member in a process of its own calls that process's conversation."""
 _MOST_LOOKED_AT = 500
+_MOST_AT_ONCE = 20
 
 
 class Assignment(Struct, frozen=True, kw_only=True):
@@ -34,6 +38,8 @@ class Assignment(Struct, frozen=True, kw_only=True):
     team: str | None = None
     """The team that it is a named member of."""
     rules: tuple[Rule, ...] = ()
+    shape: AnswerShape | None = None
+    """The shape that its answer must have."""
 
 
 def transcript_path(runtime: Runtime, agent_id: str) -> str:
@@ -46,8 +52,11 @@ def output_path(runtime: Runtime, agent_id: str) -> str:
     return os.path.join(runtime.storage, "tasks", f"{agent_id}.output")
 
 
-def write_meta(runtime: Runtime, work: Assignment) -> None:
-    """Keep what a resume must know; without a transcript there is nothing to resume."""
+def write_meta(runtime: Runtime, work: Assignment, *, process_session: str | None = None) -> None:
+    """Keep what a resume must know; without a transcript there is nothing to resume.
+
+    `process_session` is the conversation of a member that has a process of its own.
+    """
     if runtime.transcript is None:
         return
     meta = {
@@ -56,6 +65,7 @@ def write_meta(runtime: Runtime, work: Assignment) -> None:
         "toolUseId": work.call_id,
         "model": work.model,
         **({"name": work.name} if work.name else {}),
+        **({PROCESS_SESSION: process_session} if process_session else {}),
         **({"worktreePath": work.place.path} if work.place is not None else {}),
     }
     path = os.path.join(runtime.storage, "subagents", f"agent-{work.agent_id}.meta.json")
@@ -83,6 +93,12 @@ def named_before(storage: str, name: str) -> str | None:
         if meta.get("name") == name:
             return entry.name.removeprefix("agent-").removesuffix(".meta.json")
     return None
+
+
+def most_at_once(env: Mapping[str, str]) -> int:
+    """How many agents may be at work."""
+    text = env.get("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", "")
+    return int(text) if text.isdecimal() and int(text) else _MOST_AT_ONCE
 
 
 def most_depth(env: Mapping[str, str]) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from bridle.types.agent import AgentDefinition
+from bridle.types.variables import is_on
 
 FORK = "fork"
 GENERAL = "general-purpose"
@@ -141,15 +142,11 @@ FORK_DEFINITION = AgentDefinition(
 
 def builtin_agents(env: Mapping[str, str], *, interactive: bool, hosted: bool) -> tuple[AgentDefinition, ...]:
     """Those that this session has; a host that asks about its own program gets no guide."""
-    if not interactive and _on(env, "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS"):
+    if not interactive and is_on(env, "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS"):
         return ()
     dropped: set[str] = set()
-    if _on(env, "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS"):
+    if is_on(env, "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS"):
         dropped |= {"Explore", "Plan"}
     if hosted:
         dropped.add("claude-code-guide")
     return tuple(each for each in BUILTIN if each.name not in dropped)
-
-
-def _on(env: Mapping[str, str], name: str) -> bool:
-    return env.get(name, "").lower() in ("1", "true", "yes", "on")

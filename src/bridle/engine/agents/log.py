@@ -21,10 +21,10 @@ class AgentLog:
     def take(self, event: Event) -> None:
         match event:
             case AssistantSaid() if text := text_of(event.message["content"]).strip():
-                self._write(f"{text}\n")
+                self.write(f"{text}\n")
             case ToolStarted():
                 shown = next((event.input[name] for name in _TELLING if name in event.input), "")
-                self._write(f"[{event.tool}: {' '.join(str(shown).split())[:_SHOWN]}]\n")
+                self.write(f"[{event.tool}: {' '.join(str(shown).split())[:_SHOWN]}]\n")
             case _:
                 pass
 
@@ -33,7 +33,8 @@ class AgentLog:
             os.close(self._file)
             self._file = None
 
-    def _write(self, text: str) -> None:
+    def write(self, text: str) -> None:
+        """Add text as it is."""
         if self._broken:
             return
         try:

@@ -74,7 +74,7 @@ def outfit(lead: Runtime, work: Assignment, own: Own) -> Runtime:
         provider=charged_to(lead.provider, definition.name),
         channel=own.channel,
         workspace=workspace,
-        toolbox=base if work.fork else AgentToolbox(base, selection.takes),
+        toolbox=base if work.fork else _tools(AgentToolbox(base, selection.takes), work),
         briefing=lead.briefing if work.fork else _briefing(lead, work, own, cwd=workspace.cwd),
         asking=msgspec.structs.replace(lead.asking, effort=work.effort, task_budget=None),
         hooks=AgentView(hooks, own.stopped, reminder=definition.reminder),
@@ -93,12 +93,18 @@ def outfit(lead: Runtime, work: Assignment, own: Own) -> Runtime:
         planner=None,
         watch=CacheWatch(),
         transcript=None if lead.transcript is None else transcript_path(lead, work.agent_id),
-        shape=None,
+        shape=work.shape,
         arrivals=own.arrivals,
         claims=own.claims,
         defers=False,
         agents=own.agents(selection.agents),
     )
+
+
+def _tools(own: Toolbox, work: Assignment) -> Toolbox:
+    """Its tools, and the one that takes its answer where that must have a shape."""
+    shape = work.shape
+    return own if shape is None else JoinedToolbox(own, lambda: (shape.tool,))
 
 
 def _effort(lead: Runtime, work: Assignment) -> str | None:

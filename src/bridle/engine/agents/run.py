@@ -21,7 +21,6 @@ from bridle.engine.agents.means import Means
 from bridle.engine.agents.outfit import Own, outfit
 from bridle.engine.agents.session import begin_session, last_answer, last_words
 from bridle.engine.agents.worktree import close_place, conflict_note
-from bridle.engine.grants import grant
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Claiming, Runtime
 from bridle.engine.session_worktree import SessionWorktree
@@ -29,13 +28,14 @@ from bridle.engine.teams.mailbox import Mail
 from bridle.engine.teams.post import agent_mailbox
 from bridle.engine.teams.team import Rounds, member_words
 from bridle.engine.turn import Turn
+from bridle.permissions.updates import changed_rules
 from bridle.sessions.session import Session
 from bridle.types.block import TextBlock, UserBlock, text_block
 from bridle.types.delegation import AgentCompleted
 from bridle.types.errors import ToolError
 from bridle.types.event import AssistantSaid, Event, FromAgent, TaskProgressed, ToolStarted
 from bridle.types.hook import Stop, SubagentStart, SubagentStop
-from bridle.types.permission import Mode
+from bridle.types.permission import Mode, PermissionUpdate
 from bridle.types.task import Task, TaskStatus, TaskUsage
 from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
@@ -59,9 +59,10 @@ class AgentRun:
         means: Means,
         *,
         agents: "Callable[[tuple[str, ...] | None], Agents]",
-        share: Callable[[Iterable[Mapping[str, Any]]], None] = lambda updates: None,
+        share: Callable[[Turn, Iterable[Mapping[str, Any]]], Awaitable[None]],
         clean_later: Callable[[Coroutine[Any, Any, object]], None],
         session: Session | None = None,
+        told: Callable[[Task], None] | None = None,
     ) -> None:
         self.lead = lead
         self.work = work
@@ -72,6 +73,8 @@ class AgentRun:
         self._share = share
         self._clean_later = clean_later
         """Runs what must be done after the agent was stopped, without anybody waiting for it."""
+        self._told = told
+        """Hears how its job stands, where that is none of the session's."""
         self._log = AgentLog(output_path(lead.runtime, work.agent_id))
         self._began = lead.runtime.clock()
         self._claims = self._own_claims()
@@ -103,20 +106,27 @@ class AgentRun:
     def begin(self, stop: Callable[[], Awaitable[None]]) -> None:
         """List the agent among the jobs of the session."""
         write_meta(self.lead.runtime, self.work)
-        self.lead.runtime.workspace.tasks.begin(self.task, stop)
+        if self._told is not None:
+            self._told(self.task)
+        else:
+            self.lead.runtime.workspace.tasks.begin(self.task, stop)
 
     def move_to_background(self) -> bool:
         """Let whoever waits go on without it; whether anybody did wait."""
         if self.task.backgrounded or self.task.status != "running":
             return False
         self.task = msgspec.structs.replace(self.task, backgrounded=True)
-        self.lead.runtime.workspace.tasks.change(self.task)
+        self._tell()
         self.moved.set()
         return True
 
     def hush(self) -> None:
         """Let the end of the agent begin no turn."""
         self.task = msgspec.structs.replace(self.task, hushed=True)
+
+    def take_rules(self, update: PermissionUpdate) -> None:
+        """Rules have changed for everybody."""
+        self.session.swap(rules=changed_rules(self.session.state.rules, update))
 
     async def report(self) -> AgentCompleted:
         """Work to the end, and leave nothing behind.
@@ -274,8 +284,9 @@ class AgentRun:
                 self._last_tool = event.tool
                 self._log.take(event)
                 self.task = msgspec.structs.replace(self.task, usage=self._usage(), last_tool=event.tool)
-                self.lead.runtime.workspace.tasks.change(self.task)
-                self.lead.runtime.channel.emit(TaskProgressed(self.task))
+                self._tell()
+                if self._told is None:
+                    self.lead.runtime.channel.emit(TaskProgressed(self.task))
             case AssistantSaid():
                 self._log.take(event)
             case _:
@@ -283,9 +294,7 @@ class AgentRun:
 
     async def _agree(self, updates: Iterable[Mapping[str, Any]]) -> None:
         """What somebody agrees to for an agent holds for the session that it works in."""
-        runtime = msgspec.structs.replace(self.lead.runtime, persist=None, shape=None)
-        await grant(Turn(self.lead.session, self.lead.prompt, runtime), updates)
-        self._share(updates)
+        await self._share(self.lead, updates)
 
     def _still_alive(self) -> None:
         if self._stall is not None and not self._stall.expired():
@@ -331,6 +340,7 @@ class AgentRun:
             worktree_path=work.place.path if kept and work.place is not None else None,
             worktree_branch=tree.branch if kept and tree is not None else None,
             warning=warning,
+            structured=outcome.structured_output,
         )
 
     def _usage(self) -> TaskUsage:
@@ -349,7 +359,14 @@ class AgentRun:
         self.task = msgspec.structs.replace(
             self.task, status=status, ended=time.time(), usage=self._usage(), result=result, error=error
         )
-        self.lead.runtime.workspace.tasks.change(self.task)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Let the job stand as it does now."""
+        if self._told is not None:
+            self._told(self.task)
+        else:
+            self.lead.runtime.workspace.tasks.change(self.task)
 
 
 def _joined(*notes: str | None) -> str | None:

@@ -28,7 +28,7 @@ def take_on_state(session: Session, lead: Turn, work: Assignment) -> None:
     state = lead.session.state
     session.swap(
         model=work.model,
-        mode=_mode(lead, work.definition),
+        mode=begin_mode(lead, work.definition),
         rules=state.rules,
         denials=state.denials,
         thinking=state.thinking,
@@ -56,7 +56,8 @@ def last_words(session: Session) -> str:
     return ""
 
 
-def _mode(lead: Turn, definition: AgentDefinition) -> Mode:
+def begin_mode(lead: Turn, definition: AgentDefinition) -> Mode:
+    """The mode in which an agent of this turn begins."""
     current, wanted = lead.session.state.mode, definition.permission_mode
     if wanted is None or current in _LEADING:
         return current

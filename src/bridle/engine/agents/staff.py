@@ -12,6 +12,9 @@ from bridle.types.task import Task
 
 if TYPE_CHECKING:
     from bridle.engine.agents.run import AgentRun
+    from bridle.engine.teams.crew import Crew
+    from bridle.engine.teams.membership import Membership
+    from bridle.engine.teams.pane_run import PaneRun
     from bridle.engine.turn import Turn
     from bridle.types.delegation import AgentLaunched, AgentReport, Delegation
     from bridle.types.turn import Prompt
@@ -30,7 +33,7 @@ class Staff:
         self.env = env
         self.offered: tuple[AgentDefinition, ...] = ()
         """Those that the host brought."""
-        self.running: dict[str, AgentRun] = {}
+        self.running: dict[str, AgentRun | PaneRun] = {}
         self.beside: dict[str, asyncio.Task[None]] = {}
         """Those whom nobody waits for."""
         self.lead: Turn | None = None
@@ -41,6 +44,12 @@ class Staff:
         """Who wants to know when an agent has ended, by the agent's id."""
         self.door: str | None = None
         """The socket at which other sessions reach this one."""
+        self.reply: tuple[str, str] | None = None
+        """Where sessions on other machines reach this one, and the name by which it is shared, if it is."""
+        self.crew: Crew | None = None
+        """Those that have processes of their own, where teammates may."""
+        self.membership: Membership | None = None
+        """The team that this whole process is a member of, where it is one."""
         self._cleaning: set[asyncio.Task[object]] = set()
 
     def clean_later(self, work: Coroutine[Any, Any, object]) -> None:
@@ -131,6 +140,8 @@ class Agents:
         if (task := self.staff.beside.get(agent_id)) is not None:
             task.cancel()
             await asyncio.wait([task], timeout=_STOP_PATIENCE)
+        elif self.staff.crew is not None:
+            await self.staff.crew.end(agent_id)
 
     async def stop_all(self) -> int:
         """End every agent that works in the background; how many there were."""
@@ -139,7 +150,8 @@ class Agents:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=_STOP_PATIENCE)
-        return len(tasks)
+        idle = 0 if self.staff.crew is None else await self.staff.crew.end_idle()
+        return len(tasks) + idle
 
     def move_to_background(self, agent_id: str | None = None) -> int:
         """Let agents that somebody waits for, or one of them, go on beside the conversation; how many did."""

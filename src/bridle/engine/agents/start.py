@@ -3,37 +3,47 @@
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bridle.engine.agents.assignment import Assignment, most_depth, transcript_path
+from bridle.engine.agents.assignment import (
+    PROCESS_SESSION,
+    Assignment,
+    most_at_once,
+    most_depth,
+    transcript_path,
+)
 from bridle.engine.agents.builtin import FORK, FORK_DEFINITION, GENERAL, NOT_RESUMABLE
 from bridle.engine.agents.fork import is_fork, may_fork
+from bridle.engine.agents.remembered import read_meta, remembered, take_over_transcript
 from bridle.engine.agents.run import AgentRun
 from bridle.engine.agents.session import take_on_state
 from bridle.engine.agents.worktree import Place, open_place
+from bridle.engine.grants import grant
 from bridle.engine.teams.post import MAIN
 from bridle.engine.teams.team import is_coordinating, is_on, team_name
 from bridle.engine.turn import Turn
-from bridle.permissions.updates import changed_rules, read_update
+from bridle.permissions.updates import read_update
 from bridle.sessions.cost import Cost
 from bridle.sessions.cut import without_leftovers
-from bridle.sessions.reader import load
 from bridle.types.agent import AgentDefinition
 from bridle.types.delegation import AgentCompleted, AgentLaunched, AgentReport, Delegation
-from bridle.types.entry import ConversationEntry
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed
 
 if TYPE_CHECKING:
     from bridle.engine.agents.staff import Agents
+    from bridle.engine.teams.crew import Crew
+    from bridle.engine.teams.member import Member
+    from bridle.engine.teams.pane_run import PaneRun
 
-_MOST_AT_ONCE = 20
+    Run = AgentRun | PaneRun
+
 _EFFORTS = ((50, "low"), (85, "medium"), (100, "high"))
 _MOST_EFFORT = "max"
-_NO_RESUME = "No transcript found for agent ID: {}"
+_MODEL_VARIABLE = "CLAUDE_CODE_SUBAGENT_MODEL"
 
 
 async def start(agents: "Agents", turn: Turn, delegation: Delegation, *, call_id: str) -> AgentReport:
@@ -58,8 +68,8 @@ async def start(agents: "Agents", turn: Turn, delegation: Delegation, *, call_id
         prompt=delegation.prompt,
         call_id=call_id,
         name=delegation.name,
-        model=_model(agents, turn, definition, delegation.model),
-        effort=_effort(turn, definition, delegation.effort),
+        model=model_of(agents, turn, definition, delegation.model),
+        effort=effort_of(turn, definition, delegation.effort),
         background=_is_background(agents, turn, definition, delegation),
         depth=agents.depth + 1,
         fork=fork,
@@ -67,7 +77,7 @@ async def start(agents: "Agents", turn: Turn, delegation: Delegation, *, call_id
         team=team_name(turn.runtime.env, turn.session.id) if delegation.name else None,
         rules=delegation.rules,
     )
-    return await _start(agents, _make(agents, turn, work))
+    return await _start(agents, await _hired(agents, turn, work) or make_run(agents, turn, work))
 
 
 async def resume(agents: "Agents", turn: Turn, agent_id: str, prompt: str, *, call_id: str) -> AgentLaunched:
@@ -81,7 +91,7 @@ async def resume(agents: "Agents", turn: Turn, agent_id: str, prompt: str, *, ca
     if agent_id in agents.staff.running:
         raise ToolError(f"The agent {agent_id} is still at work: wait for its report.")
     _check_limits(agents, turn)
-    meta, entries = await asyncio.to_thread(_remembered, turn, agent_id)
+    meta = await asyncio.to_thread(read_meta, turn.runtime, agent_id)
     kind = str(meta.get("agentType") or GENERAL)
     if kind in NOT_RESUMABLE:
         raise ToolError(f"An agent of the type {kind} cannot go on: start a new one.")
@@ -96,18 +106,23 @@ async def resume(agents: "Agents", turn: Turn, agent_id: str, prompt: str, *, ca
         call_id=call_id,
         name=meta.get("name"),
         team=team_name(turn.runtime.env, turn.session.id) if meta.get("name") else None,
-        model=str(meta.get("model") or _model(agents, turn, definition, None)),
-        effort=_effort(turn, definition, None),
+        model=str(meta.get("model") or model_of(agents, turn, definition, None)),
+        effort=effort_of(turn, definition, None),
         background=True,
         depth=agents.depth + 1,
         place=Place(path=place) if isinstance(place, str) and os.path.isdir(place) else None,
     )
+    if isinstance(before := meta.get(PROCESS_SESSION), str):
+        if (hired := await _hired(agents, turn, work, resumes=before)) is not None:
+            return _begin_beside(agents, hired)
+        await asyncio.to_thread(take_over_transcript, turn.runtime, agent_id, before)
+    entries = await asyncio.to_thread(remembered, turn, agent_id, meta)
     session = turn.session.child(
         agent_id, transcript_path(turn.runtime, agent_id), cwd=turn.runtime.workspace.cwd
     )
     session.restore(without_leftovers(entries), Cost())
     take_on_state(session, turn, work)
-    report = await _start(agents, _make(agents, turn, work, session=session))
+    report = await _start(agents, make_run(agents, turn, work, session=session))
     assert isinstance(report, AgentLaunched)
     return report
 
@@ -137,8 +152,7 @@ def _general(agents: "Agents") -> AgentDefinition:
 def _check_limits(agents: "Agents", turn: Turn) -> None:
     if agents.depth >= most_depth(turn.runtime.env):
         raise ToolError("Agents may not start agents at this depth: do the work yourself.")
-    text = turn.runtime.env.get("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", "")
-    most = int(text) if text.isdecimal() and int(text) else _MOST_AT_ONCE
+    most = most_at_once(turn.runtime.env)
     if len(agents.staff.running) >= most:
         raise ToolError(f"{most} agents are at work already, which is the most at once: wait for one to end.")
 
@@ -149,7 +163,8 @@ def _check_name(agents: "Agents", turn: Turn, name: str | None) -> None:
         return
     if not re.fullmatch(r"[\w.-]{1,64}", name) or name == MAIN:
         raise ToolError(f"{name!r} cannot be the name of a teammate: use letters, digits, . _ and -.")
-    if any(run.work.name == name for run in agents.staff.running.values()):
+    hired = agents.staff.crew is not None and agents.staff.crew.has(name)
+    if hired or any(run.work.name == name for run in agents.staff.running.values()):
         raise ToolError(f"A teammate called {name} is at work already: write to it, or choose another name.")
 
 
@@ -160,9 +175,17 @@ def _is_background(agents: "Agents", turn: Turn, definition: AgentDefinition, de
     return definition.background or delegation.background is not False
 
 
-def _model(agents: "Agents", turn: Turn, definition: AgentDefinition, called: str | None) -> str:
+def model_of(
+    agents: "Agents",
+    turn: Turn,
+    definition: AgentDefinition,
+    called: str | None,
+    *,
+    variables: Sequence[str] = (_MODEL_VARIABLE,),
+) -> str:
+    """The model of an agent: the call's, its own, that of the first variable that names one, the turn's."""
     env = turn.runtime.env
-    variable = env.get("CLAUDE_CODE_SUBAGENT_MODEL") or None
+    variable = next((env[name] for name in variables if env.get(name)), None)
     forced = variable if is_on(env, "CLAUDE_CODE_SUBAGENT_MODEL_FORCE") else None
     name = forced or called or definition.model or variable or "inherit"
     return turn.model if name == "inherit" else agents.staff.means.resolve_model(name, turn.model)
@@ -176,23 +199,30 @@ async def _place(
     return await open_place(turn.runtime, f"agent-{agent_id[:9]}")
 
 
-def _make(agents: "Agents", turn: Turn, work: Assignment, **more: Any) -> AgentRun:
+def make_run(agents: "Agents", turn: Turn, work: Assignment, **more: Any) -> AgentRun:
+    """An agent that works for a turn, not begun yet."""
     return AgentRun(
         turn,
         work,
         agents.staff.means,
         agents=agents.below,
-        share=lambda updates: _share(agents, updates),
+        share=lambda lead, updates: agree(agents, lead, tuple(updates)),
         clean_later=agents.staff.clean_later,
         **more,
     )
 
 
-async def _start(agents: "Agents", run: AgentRun) -> AgentReport:
+async def _start(agents: "Agents", run: "Run") -> AgentReport:
     work, staff = run.work, agents.staff
     staff.running[work.agent_id] = run
     if not work.background:
         return await _awaited(agents, run)
+    return _begin_beside(agents, run)
+
+
+def _begin_beside(agents: "Agents", run: "Run") -> AgentLaunched:
+    work, staff = run.work, agents.staff
+    staff.running[work.agent_id] = run
     task = asyncio.create_task(_beside(run.report))
     task.add_done_callback(lambda done: _leave(agents, run, done))
     staff.beside[work.agent_id] = task
@@ -200,7 +230,28 @@ async def _start(agents: "Agents", run: AgentRun) -> AgentReport:
     return _launched(run)
 
 
-def _launched(run: AgentRun) -> AgentLaunched:
+async def _hired(
+    agents: "Agents", turn: Turn, work: Assignment, *, resumes: str | None = None
+) -> "PaneRun | None":
+    """The work in a process of its own, where a teammate is to have one and can."""
+    crew = agents.staff.crew
+    if crew is None or work.team is None or agents.depth:
+        return None
+    from bridle.engine.teams.pane_run import PaneRun
+
+    member = await crew.hire(turn, work, resumes=resumes)
+    return None if member is None else PaneRun(turn, work, member, crew, after=0)
+
+
+def follow(agents: "Agents", turn: Turn, member: "Member", crew: "Crew") -> None:
+    """List what a member with a process of its own does, because it has begun to do something."""
+    from bridle.engine.teams.pane_run import PaneRun
+
+    work = msgspec.structs.replace(member.work, background=True)
+    _begin_beside(agents, PaneRun(turn, work, member, crew, after=member.state.round))
+
+
+def _launched(run: "Run") -> AgentLaunched:
     work = run.work
     return AgentLaunched(
         agent_id=work.agent_id,
@@ -212,7 +263,7 @@ def _launched(run: AgentRun) -> AgentLaunched:
     )
 
 
-async def _awaited(agents: "Agents", run: AgentRun) -> AgentReport:
+async def _awaited(agents: "Agents", run: "Run") -> AgentReport:
     """Work while somebody waits; stopping the agent alone leaves the one that waits at work."""
     inner = asyncio.create_task(run.report())
     run.begin(lambda: _cancel(inner))
@@ -233,10 +284,10 @@ async def _awaited(agents: "Agents", run: AgentRun) -> AgentReport:
         moving.cancel()
         if inner.done():
             run.settle()
-            _gone(agents, run)
+            gone(agents, run)
 
 
-def _go_beside(agents: "Agents", run: AgentRun, inner: asyncio.Task[AgentCompleted]) -> AgentLaunched:
+def _go_beside(agents: "Agents", run: "Run", inner: asyncio.Task[AgentCompleted]) -> AgentLaunched:
     """Nobody waits any more: a note will bring the report."""
     task = asyncio.create_task(_beside(lambda: inner))
     task.add_done_callback(lambda done: _leave(agents, run, done))
@@ -251,7 +302,7 @@ async def _beside(report: Callable[[], Awaitable[AgentCompleted]]) -> None:
         pass  # The task says that it failed and why, and a note tells the model.
 
 
-def _gone(agents: "Agents", run: AgentRun) -> None:
+def gone(agents: "Agents", run: "Run") -> None:
     """The agent works no more; those who asked to know are told."""
     staff, agent_id = agents.staff, run.work.agent_id
     staff.running.pop(agent_id, None)
@@ -263,8 +314,12 @@ def _gone(agents: "Agents", run: AgentRun) -> None:
             other.mail.tell(f"{name} is idle now ({run.task.status}).", sender=name)
 
 
-def _share(agents: "Agents", updates: Iterable[Mapping[str, Any]]) -> None:
-    """What somebody agrees to for one agent spares the others the same question."""
+async def agree(
+    agents: "Agents", lead: Turn, updates: tuple[Mapping[str, Any], ...], *, without: str | None = None
+) -> None:
+    """What somebody agrees to for one agent holds for the session, and spares others the same question."""
+    runtime = msgspec.structs.replace(lead.runtime, persist=None, shape=None)
+    await grant(Turn(lead.session, lead.prompt, runtime), updates)
     for given in updates:
         try:
             update = read_update(given)
@@ -272,7 +327,9 @@ def _share(agents: "Agents", updates: Iterable[Mapping[str, Any]]) -> None:
             continue  # Told where it was granted.
         if update["type"] in ("addRules", "replaceRules", "removeRules"):
             for run in agents.staff.running.values():
-                run.session.swap(rules=changed_rules(run.session.state.rules, update))
+                run.take_rules(update)
+            if agents.staff.crew is not None:
+                agents.staff.crew.share(given, without=without)
 
 
 def new_agent_id() -> str:
@@ -283,66 +340,17 @@ async def _cancel(task: asyncio.Task[Any]) -> None:
     task.cancel()
 
 
-def _leave(agents: "Agents", run: AgentRun, done: asyncio.Task[None]) -> None:
+def _leave(agents: "Agents", run: "Run", done: asyncio.Task[None]) -> None:
     """An agent beside the conversation is gone; nobody waits for it, so a defect must be told."""
     agents.staff.beside.pop(run.work.agent_id, None)
     run.settle()
-    _gone(agents, run)
+    gone(agents, run)
     if not done.cancelled() and (defect := done.exception()) is not None:
         text = f"bridle has a defect: the agent {run.work.agent_id} failed with {defect!r}"
         run.lead.runtime.channel.emit(Noticed(text, "warning"))
 
 
-def _remembered(turn: Turn, agent_id: str) -> tuple[dict[str, Any], list[ConversationEntry]]:
-    """What is kept of an agent: its metadata and its conversation.
-
-    Raises:
-        ToolError: nothing is.
-    """
-    path = transcript_path(turn.runtime, os.path.basename(agent_id))
-    try:
-        loaded = load(path, sidechain=True)
-    except OSError:
-        raise ToolError(_NO_RESUME.format(agent_id)) from None
-    if not loaded.entries:
-        raise ToolError(_NO_RESUME.format(agent_id))
-    try:
-        with open(path.removesuffix(".jsonl") + ".meta.json", "rb") as file:
-            meta = msgspec.json.decode(file.read(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError):
-        meta = {}
-    entries = loaded.entries
-    if meta.get("agentType") == FORK:
-        entries = [*_before_fork(turn, entries[0]["parentUuid"], agent_id), *entries]
-    return meta, entries
-
-
-def _before_fork(turn: Turn, leaf: str | None, agent_id: str) -> list[ConversationEntry]:
-    """The part of a fork's conversation that it shares with the one it came from."""
-    entries = turn.session.entries
-    at = next((index for index, entry in enumerate(entries) if entry["uuid"] == leaf), None)
-    if at is None:
-        raise ToolError(
-            f"The fork {agent_id} cannot go on: the conversation that it came from was compacted since."
-        )
-    last = entries[at]
-    answer = last["message"].get("id") if last["type"] == "assistant" else None
-    first = next(
-        (
-            index
-            for index, entry in enumerate(entries)
-            if entry["type"] == "assistant" and entry["message"].get("id") == answer
-        ),
-        at,
-    )
-    return [
-        entry
-        for index, entry in enumerate(entries[: at + 1])
-        if index < first or entry["type"] == "assistant"
-    ]
-
-
-def _effort(turn: Turn, definition: AgentDefinition, called: str | int | None) -> str | None:
+def effort_of(turn: Turn, definition: AgentDefinition, called: str | int | None) -> str | None:
     """The level of effort; a number from 0 to 100 and above stands for the level that covers it."""
     wanted = called if called is not None else definition.effort
     if isinstance(wanted, str):

@@ -10,7 +10,7 @@ from bridle.host.merging import conflicts_between, names_of
 from bridle.host.worktree_start import Pull, WorktreeFault
 from bridle.host.worktrees import Worktree
 from bridle.types.errors import ToolError
-from bridle.types.hook import WorktreeCreate, WorktreeRemove
+from bridle.types.hook_surroundings import WorktreeCreate, WorktreeRemove
 
 _WITHOUT = " Start the agent without isolation, or mend that first."
 

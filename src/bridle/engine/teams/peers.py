@@ -54,7 +54,7 @@ class PeerDoor:
         """`refuse` turns every message away, `hold` keeps it for the next turn and begins none."""
         self._token = env.get("CLAUDE_CODE_MESSAGING_TOKEN", "")
         self._server: asyncio.Server | None = None
-        self.path = env.get("CLAUDE_CODE_MESSAGING_SOCKET") or _usual_path(env, session_id)
+        self.path = env.get("CLAUDE_CODE_MESSAGING_SOCKET") or socket_path(env, session_id)
 
     async def open(self) -> None:
         """Listen, and let others know.
@@ -180,9 +180,13 @@ def _cards(env: Mapping[str, str]) -> str:
     return os.path.join(bridle_dir(env), "broker", "sessions")
 
 
-def _usual_path(env: Mapping[str, str], session_id: str) -> str:
+def socket_path(env: Mapping[str, str], session_id: str) -> str:
+    """Where this process listens for a session unless it is told otherwise."""
+    return socket_called(env, f"{os.getpid()}-{session_id[:8]}.sock")
+
+
+def socket_called(env: Mapping[str, str], name: str) -> str:
     """In the user's own folder where the name is short enough for a socket, else in another private one."""
-    name = f"{os.getpid()}-{session_id[:8]}.sock"
     wanted = os.path.join(bridle_dir(env), "sockets", name)
     if len(os.fsencode(wanted)) <= _LONGEST_PATH:
         return wanted
@@ -204,7 +208,14 @@ def _remove_dead_socket(path: str) -> None:
 
 def _other_user(connection: Any) -> bool:
     """Whether the other end belongs to somebody else, where the system tells."""
+    found = peer_of(connection)
+    return found is not None and found[1] != os.getuid()
+
+
+def peer_of(connection: Any) -> tuple[int, int] | None:
+    """Process and user of the other end, where the system tells."""
     if not hasattr(socket, "SO_PEERCRED"):
-        return False
+        return None
     data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    return struct.unpack("3i", data)[1] != os.getuid()
+    pid, uid, _ = struct.unpack("3i", data)
+    return pid, uid

@@ -10,6 +10,7 @@ import msgspec
 from bridle.engine.agents.assignment import named_before
 from bridle.engine.teams.mailbox import MOST_CHARS, Mail, Mailbox, MailboxFull, as_prompt, recorded
 from bridle.engine.teams.peers import live_sessions, send_to_socket
+from bridle.engine.teams.remote import is_elsewhere, remote_contacts, send_elsewhere
 from bridle.engine.turn import Turn
 from bridle.host.lock import Locked
 from bridle.types.errors import ToolError
@@ -19,12 +20,13 @@ from bridle.types.task import Task
 
 if TYPE_CHECKING:
     from bridle.engine.agents.staff import Agents
+    from bridle.engine.teams.member import Member
+    from bridle.engine.teams.membership import Membership
 
 MAIN = "main"
-_LEADERS = (MAIN, "lead", "leader", "team-lead", "coordinator")
+LEADERS = (MAIN, "lead", "leader", "team-lead", "coordinator")
 _EVERYBODY = "*"
 _SOCKET = "uds:"
-_REMOTE = ("bridge:", "remote:")
 _MOST_NAMED = 20
 
 
@@ -44,24 +46,27 @@ class Post:
         """
         to = to.strip()
         letter = self._letter(text, summary)
-        if to.startswith(_REMOTE):
-            raise ToolError(
-                "Messages to remote sessions cannot be sent: there is no remote control yet to carry them."
-            )
+        if is_elsewhere(to):
+            await send_elsewhere(to, letter, self._turn, reply=self._agents.staff.reply)
+            return (Delivery(to=to, how="sent"),)
         if to.startswith(_SOCKET):
             token = self._turn.runtime.env.get("CLAUDE_CODE_MESSAGING_TOKEN", "")
             door = self._agents.staff.door
             letter = msgspec.structs.replace(letter, sender="" if door is None else f"{_SOCKET}{door}")
             await send_to_socket(to.removeprefix(_SOCKET), letter, token=token)
             return (Delivery(to=to, how="sent"),)
+        if (membership := self._membership()) is not None:
+            return await membership.send(letter, to=to, notify=notify_when_idle)
         if to == _EVERYBODY:
             return self._broadcast(letter)
-        if to in _LEADERS:
+        if to in LEADERS:
             return (self._to_main(letter),)
         return (await self._to_agent(to, letter, notify=notify_when_idle),)
 
     async def contacts(self) -> tuple[Contact, ...]:
         """Everybody who can be written to."""
+        if (membership := self._membership()) is not None:
+            return await membership.contacts()
         me = self._turn.session.agent_id
         found = [] if me is None else [Contact(address=MAIN, kind="main", status="leads this session")]
         found += (_contact(task) for task in self._tasks() if task.id != me)
@@ -71,7 +76,12 @@ class Post:
             for each in await asyncio.to_thread(live_sessions, self._turn.runtime.env)
             if own is None or each.socket != own
         )
+        found += await remote_contacts(self._turn.runtime.env)
         return tuple(found)
+
+    def _membership(self) -> "Membership | None":
+        """The team that the main thread of this process is a member of, and not the leader."""
+        return self._agents.staff.membership if self._turn.session.agent_id is None else None
 
     def _letter(self, text: str, summary: str) -> Letter:
         if not text.strip():
@@ -152,6 +162,9 @@ class Post:
         if run is not None:
             # It is putting its things away; a message wakes it when that is done.
             await run.over.wait()
+        if staff.crew is not None and (member := staff.crew.find(agent_id)) is not None:
+            self._wake(member, letter, to)
+            return Delivery(to=to, how="resumed")
         try:
             prompt = as_prompt(letter).content
             assert isinstance(prompt, str)
@@ -168,7 +181,15 @@ class Post:
             f"There are: {', '.join(names)}." if names else "There are no agents yet: start one with Agent."
         )
 
-    def _put(self, mail: Mail, letter: Letter, to: str) -> None:
+    def _wake(self, member: "Member", letter: Letter, to: str) -> None:
+        crew = self._agents.staff.crew
+        assert crew is not None
+        try:
+            crew.wake(member, letter)
+        except (MailboxFull, OSError, Locked) as fault:
+            raise _undelivered(to, fault) from fault
+
+    def _put(self, mail: "Mail | Member", letter: Letter, to: str) -> None:
         try:
             mail.put(letter)
         except (MailboxFull, OSError, Locked) as fault:
@@ -199,7 +220,8 @@ def _undelivered(to: str, fault: Exception) -> ToolError:
 
 def _contact(task: Task) -> Contact:
     seconds = round((task.ended or time.time()) - task.started)
-    status = f"at work for {seconds} s" if task.status == "running" else f"{task.status}; a message wakes it"
+    rests = "idle in its pane" if task.resident else task.status
+    status = f"at work for {seconds} s" if task.status == "running" else f"{rests}; a message wakes it"
     return Contact(
         address=task.name or task.id,
         kind="agent",

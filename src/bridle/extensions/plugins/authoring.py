@@ -1,5 +1,6 @@
 """For authors of plugins: begin one, check one, and mark a release."""
 
+import asyncio
 import os
 import os.path
 import re
@@ -16,10 +17,12 @@ from bridle.extensions.plugins.marketplace import FILE as LIST
 from bridle.extensions.plugins.marketplace import read_marketplace
 from bridle.extensions.plugins.names import is_name
 from bridle.extensions.plugins.versions import key
+from bridle.extensions.workflows import read_meta
 from bridle.host.files import read_bytes, write_atomic
+from bridle.host.scripts.script import check_script
 from bridle.types.errors import ConfigError, UsageError
 
-PARTS = ("skill", "command", "agent", "hook", "mcp", "output-style")
+PARTS = ("skill", "command", "agent", "workflow", "hook", "mcp", "output-style")
 _LARGEST = 4 * 1024 * 1024
 _KNOWN_KEYS = frozenset(
     (
@@ -28,6 +31,18 @@ _KNOWN_KEYS = frozenset(
         "dependencies", *COMPONENTS,
     )
 )  # fmt: skip
+
+
+_WORKFLOW = """\
+export const meta = {
+  name: 'example',
+  description: 'Say what this does and when it is worth its agents.',
+  phases: [{ title: 'Look' }],
+}
+
+phase('Look')
+return await agent(`Look into this and report: ${args}`, { label: 'look' })
+"""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -139,6 +154,8 @@ def _plugin(folder: str, *, entry: Mapping[str, Any] | None = None) -> Iterator[
     for place in components.places:
         for file in _markdown(place.path) if place.kind in ("skills", "commands", "agents") else ():
             yield from _front(file, place.kind)
+        for file in _scripts(place.path) if place.kind == "workflows" else ():
+            yield from _script(file)
 
 
 def _manifest_advice(folder: str, manifest: Manifest) -> Iterator[Finding]:
@@ -165,6 +182,24 @@ def _front(file: str, kind: str) -> Iterator[Finding]:
     elif not front.values.get("description"):
         missing = kind == "agents" and bool(front.values.get("name"))
         yield Finding(path=file, message='"description" is missing: say when to use it', is_error=missing)
+
+
+def _script(file: str) -> Iterator[Finding]:
+    try:
+        source = read_bytes(file, _LARGEST).decode("utf-8", "replace")
+        read_meta(source)
+    except (OSError, ConfigError) as error:
+        yield Finding(path=file, message=str(error))
+        return
+    fault = asyncio.run(check_script(source))
+    if fault is not None:
+        yield Finding(path=file, message=str(fault))
+
+
+def _scripts(path: str) -> list[str]:
+    if os.path.isfile(path):
+        return [path]
+    return sorted(each.path for each in os.scandir(path) if each.name.endswith((".js", ".mjs")))
 
 
 def _markdown(path: str) -> Iterator[str]:
@@ -195,6 +230,8 @@ def _sample(part: str, name: str) -> dict[str, str]:
         case "agent":
             header = "name: example\ndescription: Say when to hand work to this agent."
             return {"agents/example.md": _page(header, "You do one thing.")}
+        case "workflow":
+            return {"workflows/example.js": _WORKFLOW}
         case "hook":
             hook = {"type": "command", "command": 'sh "${CLAUDE_PLUGIN_ROOT}"/hooks/example.sh'}
             table = {"hooks": {"PostToolUse": [{"matcher": "Write|Edit", "hooks": [hook]}]}}

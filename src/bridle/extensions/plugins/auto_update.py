@@ -11,15 +11,16 @@ from bridle.extensions.plugins.names import PluginId, parse_id
 from bridle.extensions.plugins.planning import Item
 from bridle.extensions.plugins.state import Known, is_for, lock, read_installed, read_known
 from bridle.types.errors import BridleError
+from bridle.types.variables import is_on
 
 _PAUSE = timedelta(hours=1)
 
 
 def may_update(env: Mapping[str, str]) -> bool:
     """Whether anything may be looked for without the user asking."""
-    if _is_on(env, "FORCE_AUTOUPDATE_PLUGINS"):
+    if is_on(env, "FORCE_AUTOUPDATE_PLUGINS"):
         return True
-    return not (_is_on(env, "DISABLE_AUTOUPDATER") or _is_on(env, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"))
+    return not (is_on(env, "DISABLE_AUTOUPDATER") or is_on(env, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"))
 
 
 def due(around: Around, now: datetime) -> tuple[str, ...]:
@@ -91,7 +92,3 @@ def _is_old(known: Known, now: datetime) -> bool:
     except ValueError:
         return True
     return now - (then if then.tzinfo else then.replace(tzinfo=UTC)) >= _PAUSE
-
-
-def _is_on(env: Mapping[str, str], name: str) -> bool:
-    return env.get(name, "").strip().lower() in ("1", "true", "yes", "on")

@@ -21,6 +21,7 @@ _FOLDERS: dict[Kind, tuple[str, str]] = {
     "agents": ("agents", "agents"),
     "output-styles": ("outputStyles", "output-styles"),
     "themes": ("experimental.themes", "themes"),
+    "workflows": ("workflows", "workflows"),
 }
 """The key of the manifest and the usual folder of each kind."""
 _MOST_PATHS = 200
@@ -56,7 +57,6 @@ class Components(Struct, frozen=True, kw_only=True):
     mcp_servers: dict[str, Any] = {}
     lsp_servers: dict[str, Any] = {}
     monitors: tuple[Monitor, ...] = ()
-    workflows: tuple[str, ...] = ()
     programs: str | None = None
     """A folder of programs for the PATH."""
     settings: dict[str, Any] = {}
@@ -75,7 +75,6 @@ class Components(Struct, frozen=True, kw_only=True):
             (len(self.mcp_servers), "MCP servers"),
             (len(self.lsp_servers), "language servers"),
             (len(self.monitors), "monitors"),
-            (len(self.workflows), "workflows"),
             (1 if self.programs else 0, "program folders"),
         ]
         return tuple(
@@ -95,7 +94,6 @@ def discover(folder: str, manifest: Manifest) -> Components:
         if search.is_language_server(name, entry)
     }
     monitors = tuple(search.monitors())
-    workflows = tuple(search.paths("workflows", "workflows"))
     programs = search.existing("bin")
     return Components(
         places=places,
@@ -103,7 +101,6 @@ def discover(folder: str, manifest: Manifest) -> Components:
         mcp_servers=mcp_servers,
         lsp_servers=lsp_servers,
         monitors=monitors,
-        workflows=workflows,
         programs=programs if programs is not None and os.path.isdir(programs) else None,
         settings=search.settings(),
         faults=tuple(search.faults),
@@ -302,6 +299,7 @@ def _is_paths(value: list[Any]) -> bool:
 _ENDINGS: dict[Kind, Callable[[str], bool]] = {
     "skills": lambda name: name == "SKILL.md",
     "themes": lambda name: name.endswith(".json"),
+    "workflows": lambda name: name.endswith((".js", ".mjs")),
 }
 
 

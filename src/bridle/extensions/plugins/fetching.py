@@ -186,18 +186,28 @@ async def _registry_of_npm(env: Mapping[str, str]) -> str:
     except OSError as error:
         raise ConfigError(f"npm cannot be asked for its registry: {way_out}") from error
     try:
-        async with asyncio.timeout(_NPM_SECONDS):
-            said, _ = await process.communicate()
+        said, _ = await _heard(process, _NPM_SECONDS)
     except TimeoutError as error:
         raise ConfigError(f"npm does not tell its registry: {way_out}") from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
     address = said.decode(errors="replace").strip()
     if not address.startswith(("https://", "http://")):
         raise ConfigError(f"npm does not tell its registry: {way_out}")
     return address
+
+
+async def _heard(process: asyncio.subprocess.Process, seconds: float) -> tuple[bytes, bytes]:
+    """What a program has printed when it ends; one that takes longer, or is waited for no more, is killed.
+
+    Raises:
+        TimeoutError: it took longer.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            return await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 async def _from_command(source: Source, target: str, env: Mapping[str, str]) -> Fetched:
@@ -217,14 +227,9 @@ async def _from_command(source: Source, target: str, env: Mapping[str, str]) -> 
     except OSError as error:
         raise ConfigError(f"{source.words[0]} cannot be started: {error.strerror or error}") from error
     try:
-        async with asyncio.timeout(_COMMAND_SECONDS):
-            _, said = await process.communicate()
+        _, said = await _heard(process, _COMMAND_SECONDS)
     except TimeoutError as error:
         raise ConfigError(f"{source.words[0]} took longer than {_COMMAND_SECONDS} seconds") from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
     if process.returncode:
         last = said.decode(errors="replace").strip()[-300:]
         raise ConfigError(f"{source.words[0]} failed with {process.returncode}: {last}")

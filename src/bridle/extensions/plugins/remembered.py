@@ -12,7 +12,7 @@ from bridle.extensions.plugins.faults import PluginFault
 from bridle.extensions.plugins.manifest import Manifest, Reading
 from bridle.host.files import make_folders, read_bytes, write_atomic
 
-_FORMAT = 2
+_FORMAT = 3
 _LARGEST_INDEX = 64 * 1024 * 1024
 
 

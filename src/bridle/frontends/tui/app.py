@@ -64,6 +64,10 @@ class App:
         self._picture = Picture(screen)
         self._waits = False
         self._interrupted = float("-inf")
+        self.detach: Callable[[], None] | None = None
+        """Lets the terminal go while the program goes on; None where the terminal is the program's own."""
+        self.on_view: Callable[[bool], None] = lambda _: None
+        """Told whether a view is open."""
         self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     @property
@@ -78,6 +82,11 @@ class App:
     @property
     def has_view(self) -> bool:
         return bool(self._opened)
+
+    @property
+    def waiting(self) -> int:
+        """How many views wait for the one that is open."""
+        return max(0, len(self._opened) - 1)
 
     @property
     def ground(self) -> Ground | None:
@@ -185,8 +194,19 @@ class App:
         return self.keys.keymap.label(action)
 
     def suspend(self) -> None:
-        """Stop like any program on ctrl+z."""
-        self.terminal.suspend()
+        """Stop like any program on ctrl+z; one in the background only lets its terminal go."""
+        if self.detach is not None:
+            self.detach()
+        else:
+            self.terminal.suspend()
+
+    def show_anew(self, lines: Sequence[Line], *, first: str) -> None:
+        """Draw these lines, then what changes: another terminal is there now, which `first` clears."""
+        self.terminal.renew(first)
+        if not self.is_covering:
+            self.screen.write(lines)
+        self.screen.restart()
+        self.redraw(at_once=True)
 
     def on_input(self, given: Input, /) -> None:
         match given:
@@ -304,6 +324,7 @@ class App:
                 self._await_arming(first)
             else:
                 first.on_armed()
+        self.on_view(bool(self._opened))
         self.redraw(at_once=True)
 
     def _await_arming(self, first: _Opened) -> None:

@@ -1,5 +1,6 @@
 """The channel to the person at the terminal: events become lines, questions become dialogs."""
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, assert_never
 
@@ -12,6 +13,7 @@ from bridle.frontends.tui.render import messages
 from bridle.frontends.tui.render.call import State
 from bridle.frontends.tui.render.markdown import render_markdown
 from bridle.frontends.tui.work import Work
+from bridle.frontends.tui.workflow_rows import WorkflowRows
 from bridle.types.block import UserBlock, text_of
 from bridle.types.event import (
     AssistantSaid,
@@ -105,6 +107,8 @@ class TerminalChannel:
         self._says_duration = says_duration
         self.agents = Agents(clock)
         """Who is at work."""
+        self.workflows = WorkflowRows(time.time)
+        """Workflow runs at work."""
         self._denied: set[str] = set()
         """Calls that were turned away."""
         self.desk: Desk | None = None
@@ -121,9 +125,13 @@ class TerminalChannel:
 
     async def ask(self, question: Question) -> Answer:
         answer = await self._ask(question)
+        self.note_answer(question, answer)
+        return answer
+
+    def note_answer(self, question: Question, answer: Answer) -> None:
+        """A question was answered, here or elsewhere."""
         if isinstance(question, PermissionQuestion) and isinstance(answer, Refused):
             self._denied.add(question.call_id)
-        return answer
 
     def finish(self, outcome: Outcome | None) -> None:
         """Nothing more will happen."""
@@ -141,15 +149,7 @@ class TerminalChannel:
                 live.think(text)
             case ToolProgressed(call_id=call_id, text=text):
                 live.progress(call_id, text)
-            case (
-                Streamed()
-                | StepStarted()
-                | HookProgressed()
-                | TaskProgressed()
-                | UserSaid()
-                | ModeChanged()
-                | LimitChanged()
-            ):
+            case Streamed() | StepStarted() | HookProgressed() | UserSaid() | ModeChanged() | LimitChanged():
                 pass  # Told by other events, or no news for people.
             case TurnStarted() | PromptFolded():
                 self._show_prompt(event)
@@ -171,9 +171,8 @@ class TerminalChannel:
             case ModelSwitched(original=original, fallback=fallback, reason=reason):
                 self._notice(f"{fallback} goes on in place of {original}: {reason}", "notice")
             case FromAgent():
-                live.follow_agent(*self.agents.take(event, cwd=live.cwd))
-                self.on_agents()
-            case TaskStarted() | TaskEnded() | CompactionStarted() | CompactionFinished():
+                self._follow_agent(event)
+            case TaskStarted() | TaskProgressed() | TaskEnded() | CompactionStarted() | CompactionFinished():
                 self._show_side_work(event)
             case Noticed(text=text, level=level):
                 self._notice(text, level)
@@ -189,6 +188,11 @@ class TerminalChannel:
                 self._finish_turn(outcome)
             case _:
                 assert_never(event)
+
+    def _follow_agent(self, event: FromAgent) -> None:
+        if not self.workflows.owns(event):
+            self._live.follow_agent(*self.agents.take(event, cwd=self._live.cwd))
+            self.on_agents()
 
     def _tell_desk(self, event: PromptMoved | ConversationReset | SessionNamed | PromptSuggested) -> None:
         if self.desk is None:
@@ -262,13 +266,16 @@ class TerminalChannel:
         return "interrupted" if text in _INTERRUPTED else "failed"
 
     def _show_side_work(
-        self, event: TaskStarted | TaskEnded | CompactionStarted | CompactionFinished
+        self, event: TaskStarted | TaskProgressed | TaskEnded | CompactionStarted | CompactionFinished
     ) -> None:
         width = self._width()
         match event:
-            case TaskStarted():
-                pass  # The call that started it says so.
+            case TaskStarted(task=task):
+                self.workflows.take(task)  # The call that started it says the rest.
+            case TaskProgressed(task=task, summary=summary):
+                self.workflows.take(task, summary or "")
             case TaskEnded(task=task):
+                self.workflows.take(task)
                 self.agents.forget(task.call_id)
                 self._live.say([messages.task_line(task, width, now=task.ended or task.started)])
                 self._notifier.tell(f"{task.description or task.command} {task.status}")

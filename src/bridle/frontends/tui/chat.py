@@ -25,7 +25,7 @@ from bridle.frontends.tui.questioner import Questioner
 from bridle.frontends.tui.queue import PromptQueue
 from bridle.frontends.tui.render import messages
 from bridle.frontends.tui.render.layout import MUTED, one_line
-from bridle.frontends.tui.render.status import Status, mode_line
+from bridle.frontends.tui.render.status import Status, mode_line, shared_line
 from bridle.frontends.tui.shortcuts import shortcut_rows
 from bridle.frontends.tui.side_rows import agent_rows, todo_rows
 from bridle.frontends.tui.status import StatusCommand, footer
@@ -89,6 +89,11 @@ class Chat:
         return self._work.is_busy or self._shell.is_running
 
     @property
+    def queued(self) -> list[str]:
+        """The prompts that wait for their turn."""
+        return list(self._queue.texts)
+
+    @property
     def contexts(self) -> tuple[str, ...]:
         return ("Task", *self.input.contexts) if self.is_busy else self.input.contexts
 
@@ -96,7 +101,8 @@ class Chat:
     def refresh(self) -> float | None:
         if self._work.is_busy:
             return self._work.refresh
-        is_shown = self._shell.is_running or self._parts.channel.agents.running_beside()
+        channel = self._parts.channel
+        is_shown = self._shell.is_running or channel.workflows or channel.agents.running_beside()
         return 1.0 if is_shown else None
 
     def above(self, width: int, height: int, /) -> list[Line]:
@@ -107,7 +113,8 @@ class Chat:
         work = [] if self._app.has_view else self._work.rows(width, interrupt_key=self._cancel_key)
         todos = todo_rows(self._parts.channel.todos, width, height) if self._shows_todos else []
         queue = messages.queued_prompts(self._queue.texts, width) if self.is_busy else []
-        tail = [*work, *self._agents(width, height), *todos, *queue]
+        beside = [*self._agents(width, height), *self._workflows(width, height)]
+        tail = [*work, *beside, *todos, *queue]
         return [*rows, *([()] if rows and tail else []), *tail, ()]
 
     def below(self, width: int, height: int, /) -> Frame:
@@ -172,8 +179,11 @@ class Chat:
         self._command(line.lstrip("/").split(maxsplit=1)[0], Draft(line, line, {}))
 
     def leave(self) -> None:
-        """End the program; work in the background is asked about first."""
-        self._app.spawn(self._chores.leave())
+        """End the program, work in the background is asked about first; or let go of the terminal alone."""
+        if self._app.detach is not None:
+            self._app.detach()
+        else:
+            self._app.spawn(self._chores.leave())
 
     def tell(self, text: str, level: messages.Level = "notice") -> None:
         """Say something that is neither of the model nor of the user."""
@@ -369,6 +379,9 @@ class Chat:
             bodies=None if written is None else written.bodies,
         )
 
+    def _workflows(self, width: int, height: int) -> list[Line]:
+        return self._parts.channel.workflows.rows(width, height, frame=self._work.frame)
+
     def _look(self) -> Look:
         is_new = not self._talk.session.entries and not self._work.is_busy
         return prompt_look(self.input, self._suggestion or (_INVITATION if is_new else ""))
@@ -378,8 +391,9 @@ class Chat:
         hint = hint_of(self.input, again=again, cancel=self._cancel_key, pending=self._app.keys.pending)
         rows = [] if command is None else command.rows(width)
         if rows:
-            mode = mode_line(self._talk.session.state.mode)
-            last = (*mode, *((Span("  "),) if mode and hint else ()), *hint)
+            mode, shared = mode_line(self._talk.session.state.mode), shared_line(self._parts.status())
+            known = (*mode, *((Span("  "),) if mode and shared else ()), *shared)
+            last = (*known, *((Span("  "),) if known and hint else ()), *hint)
             return [*rows, last] if last else rows
         shown = footer(self._parts.status(), width, left=hint, right=vim_mode(self.input))
         # What the next key would do matters more than how the session stands.

@@ -46,7 +46,9 @@ class Questioner:
         context_share: Callable[[], float | None],
         start_afresh: Callable[["PlanAnswer"], Awaitable[None]],
         tell: Callable[[str], None],
+        script_of: Callable[[Mapping[str, Any]], str | None] = lambda _: None,
     ) -> None:
+        """`script_of` finds the file of a workflow that a call only names."""
         self._app = app
         self._notifier = notifier
         self._cwd = cwd
@@ -55,6 +57,7 @@ class Questioner:
         self._context_share = context_share
         self._start_afresh = start_afresh
         self._tell = tell
+        self._script_of = script_of
         self._waiting = 0
         self.own_calls: set[str] = set()
         """Calls that the user typed: nobody has to approve them once more."""
@@ -86,7 +89,8 @@ class Questioner:
         self._notifier.tell(f"Your approval is needed for {question.tool}")
         asked = question
         while True:
-            subject = await asyncio.to_thread(read_subject, question, self._cwd())
+            script = self._script_of(question.input) if question.tool == "Workflow" else None
+            subject = await asyncio.to_thread(read_subject, question, self._cwd(), script=script)
             dialog = PermissionDialog(subject, waiting=self._waiting - 1)
             reply = await self._app.open(
                 dialog, priority=_URGENT, guard=GUARD_SECONDS, on_armed=dialog.panel.arm
@@ -105,6 +109,8 @@ class Questioner:
         """The question about the input as the user changed it."""
         import json
 
+        if question.tool == "Workflow" and isinstance(script := question.input.get("script"), str):
+            return await self._rewritten(question, script)
         text = json.dumps(dict(question.input), indent=2, ensure_ascii=False)
         try:
             given = json.loads(await self._edit(text, suffix=".json"))
@@ -115,6 +121,15 @@ class Questioner:
             self._tell("The input stays as it was: it must be a JSON object.")
             return question
         return msgspec.structs.replace(question, input=given, parts=())
+
+    async def _rewritten(self, question: PermissionQuestion, script: str) -> PermissionQuestion:
+        """The question about a script as the user changed it."""
+        try:
+            changed = await self._edit(script, suffix=".js")
+        except BridleError as error:
+            self._tell(f"The script stays as it was: {error}")
+            return question
+        return msgspec.structs.replace(question, input={**question.input, "script": changed}, parts=())
 
     async def _plan(self, question: PermissionQuestion) -> Answer:
         from bridle.engine.planning import answer_plan

@@ -1,10 +1,9 @@
 """Opens the views that commands ask for, and does what is chosen in them."""
 
 import asyncio
-import os.path
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridle.frontends.tui import notices
@@ -78,6 +77,8 @@ class Showing:
             do=lambda wish: self._start(wish, opened),
             preview_theme=self._use_theme,
             keys_file=self._keys_file,
+            waiting=lambda: self._app.waiting,
+            arguments=wanted.arguments,
         )
         named = await named_view(wanted, self._context(), around)
         if named is None or self._app.is_plain:
@@ -85,12 +86,10 @@ class Showing:
         opened.append(named)
         following = self._app.spawn(self._follow(named))
         try:
-            chosen = await self._app.open(named.view)
+            while isinstance(chosen := await self._app.open(named.view), OpenAgent):
+                await self._agent(chosen)
         finally:
             following.cancel()
-        if isinstance(chosen, OpenAgent):
-            await self._agent(chosen)
-            return await self.show(wanted)
         return Says() if chosen is None else await self._do(chosen)
 
     async def transcript(self) -> None:
@@ -106,17 +105,19 @@ class Showing:
 
     async def _agent(self, wanted: "OpenAgent") -> None:
         """Show the conversation of an agent, as it goes on while it is looked at."""
+        from bridle.frontends.tui.agent_talk import agent_messages
         from bridle.frontends.tui.views.passages import passages_of
         from bridle.frontends.tui.views.transcript import ToScrollback, TranscriptView
 
-        messages = await asyncio.to_thread(self._agent_messages, wanted.id)
+        runtime = self._context().runtime
+        messages = await asyncio.to_thread(agent_messages, runtime, wanted.id)
         view = TranscriptView(passages_of(messages), title=wanted.title)
 
         async def follow() -> None:
             seen = len(messages)
             while True:
                 await asyncio.sleep(_FOLLOW_SECONDS)
-                now = await asyncio.to_thread(self._agent_messages, wanted.id)
+                now = await asyncio.to_thread(agent_messages, runtime, wanted.id)
                 if len(now) != seen:
                     seen = len(now)
                     view.show(passages_of(now))
@@ -132,20 +133,6 @@ class Showing:
         elif chosen is not None:
             await self._do(chosen)
 
-    def _agent_messages(self, agent_id: str) -> Sequence[Mapping[str, Any]]:
-        """What an agent and its task have said so far; nothing where it has said nothing yet."""
-        from bridle.sessions.conversation import fold
-        from bridle.sessions.reader import load
-
-        runtime = self._context().runtime
-        for folder in (runtime.storage, *runtime.earlier):
-            try:
-                loaded = load(os.path.join(folder, "subagents", f"agent-{agent_id}.jsonl"), sidechain=True)
-            except OSError:
-                continue
-            return fold(loaded.entries).messages
-        return ()
-
     async def _follow(self, named: "Named") -> None:
         """Keep a view of things that change by themselves up to date while it is open."""
         while (pause := named.view.refresh) is not None:
@@ -160,8 +147,8 @@ class Showing:
                 if isinstance(wish, Measure) and isinstance(named.view, RewindView):
                     named.view.measured(wish.uuid, await self._measure(wish.uuid))
             result = await self._do(wish)
-            if isinstance(result, Says) and result.is_error:
-                self.tell(result.text)
+            if isinstance(result, Says):
+                self._report(result, opened)
             for named in opened:
                 await named.renew()
             self._app.redraw()
@@ -169,6 +156,14 @@ class Showing:
         from bridle.frontends.tui.views.rewind import Measure, RewindView
 
         self._app.spawn(work())
+
+    def _report(self, said: Says, opened: "list[Named]") -> None:
+        """Tell what came of it, in the view where it can."""
+        telling = [named.told for named in opened if named.told is not None]
+        for told in telling:
+            told(said)
+        if said.is_error and not telling:
+            self.tell(said.text)
 
     async def _do(self, wish: Any) -> CommandResult:
         """What was chosen, as the command that does it or as something only a terminal can do."""

@@ -193,6 +193,13 @@ class Terminal:
         self._modes.remove(mode)
         return mode[1]
 
+    def renew(self, first: str) -> None:
+        """Turn everything on again and ask again what the terminal can do: it is another one by now."""
+        self.write(first + "".join(on for on, _ in self._modes))
+        if asked := questions(self.env):
+            self.write(asked)
+            self._asked = time.monotonic()
+
     def suspend(self) -> None:
         """Stop like any program on ctrl+z; returns when the user brings bridle back."""
         with self.lent():

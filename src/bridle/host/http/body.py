@@ -142,8 +142,8 @@ def unpacking(encoding: str | None) -> Callable[[bytes, bool], Iterable[bytes]]:
     match (encoding or "identity").strip().lower():
         case "identity":
             return _as_it_is
-        case "gzip" | "x-gzip":
-            return _Gzip()
+        case "gzip" | "x-gzip" | "deflate":
+            return _Inflate()
         case other:
             raise BodyFault(f"The response is packed as {other[:40]!r}, which cannot be read.")
 
@@ -152,29 +152,43 @@ def _as_it_is(data: bytes, _last: bool) -> Iterable[bytes]:
     return (data,) if data else ()
 
 
-class _Gzip:
+class _Inflate:
     """Unpacks in bounded steps, so that a small response cannot become a huge one in memory."""
 
     _STEP = 1024 * 1024
+    _WRAPPED, _BARE = 47, -15
+    """Some hosts leave out the wrapping that deflate should have."""
 
     def __init__(self) -> None:
         import zlib  # Few services pack what they send to us.
 
         self._error = zlib.error
-        self._start = lambda: zlib.decompressobj(31)
-        self._unpacker = self._start()
+        self._new = zlib.decompressobj
+        self._unpacker = self._new(self._WRAPPED)
+        self._first: bytes | None = b""
+        """What has come until the wrapping is known."""
 
     def __call__(self, data: bytes, last: bool) -> Iterable[bytes]:
         while data:
-            try:
-                unpacked = self._unpacker.decompress(data, self._STEP)
-            except self._error as error:
-                raise BodyFault(f"The response cannot be unpacked ({error}).") from error
+            unpacked = self._step(data)
             if unpacked:
                 yield unpacked
             data = self._unpacker.unconsumed_tail
             if self._unpacker.eof:
                 data = self._unpacker.unused_data
-                self._unpacker = self._start() if data else self._unpacker
+                self._unpacker = self._new(self._WRAPPED) if data else self._unpacker
         if last and not self._unpacker.eof:
             raise BodyFault("The response broke off.")
+
+    def _step(self, data: bytes) -> bytes:
+        first = self._first
+        try:
+            unpacked = self._unpacker.decompress(data, self._STEP)
+        except self._error as error:
+            if first is None:
+                raise BodyFault(f"The response cannot be unpacked ({error}).") from error
+            self._first, self._unpacker = None, self._new(self._BARE)
+            return self._step(first + data)
+        # Two bytes tell how it is wrapped.
+        self._first = first + data if first is not None and len(first + data) < 2 else None
+        return unpacked

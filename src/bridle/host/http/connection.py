@@ -46,8 +46,12 @@ class Unanswered(HttpFault):
 class Response:
     """Status and headers of an answer; iterating gives its body, once. Header names are in lower case."""
 
-    def __init__(self, status: int, headers: dict[str, str], chunks: AsyncGenerator[bytes, None]) -> None:
+    def __init__(
+        self, status: int, headers: dict[str, str], chunks: AsyncGenerator[bytes, None], *, reason: str = ""
+    ) -> None:
         self.status = status
+        self.reason = reason
+        """The host's words for the status, if it has any."""
         self.headers = headers
         self._chunks = chunks
 
@@ -115,7 +119,8 @@ class Connection:
         headers = answer.headers
         self._framing = framing(answer.status, method, headers)
         self._stays_open = answer.version == "1.1" and "close" not in headers.get("connection", "").lower()
-        return Response(answer.status, headers, self._body(answer.rest, self._framing, headers, limits))
+        chunks = self._body(answer.rest, self._framing, headers, limits)
+        return Response(answer.status, headers, chunks, reason=answer.reason)
 
     def settle(self) -> bool:
         """Make ready for another exchange; False when this connection cannot have one."""

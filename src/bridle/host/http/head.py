@@ -23,6 +23,8 @@ class ResponseHead(Struct, frozen=True):
     version: str
     rest: bytes
     """What had come behind the head."""
+    reason: str = ""
+    """The words behind the status, if any."""
 
 
 def write_head(method: str, target: str, headers: Sequence[tuple[str, str]]) -> bytes:
@@ -78,7 +80,11 @@ class HeadReader:
         if not isinstance(event, h11.Response):
             raise HeadFault("the connection was closed")
         return ResponseHead(
-            event.status_code, _joined(event), event.http_version.decode(), self._machine.trailing_data[0]
+            event.status_code,
+            _joined(event),
+            event.http_version.decode(),
+            self._machine.trailing_data[0],
+            event.reason.decode("latin-1"),
         )
 
 

@@ -85,7 +85,8 @@ def reach_host(question: NetworkQuestion) -> Confirm:
         Choice(value="always", label="Yes, always in this project"),
         Choice(value="no", label="No", field="and say why"),
     )
-    return Confirm(f"Reach {one_line(question.host)}?", body, choices, cancel="no", hint="for no")
+    whose = "" if question.asker is None else f"{one_line(question.asker)}: "
+    return Confirm(f"{whose}Reach {one_line(question.host)}?", body, choices, cancel="no", hint="for no")
 
 
 def cost_reached(usd: float) -> Confirm:

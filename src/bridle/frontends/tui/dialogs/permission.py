@@ -8,6 +8,7 @@ from msgspec import Struct
 from bridle.frontends.tui.dialogs.menu import Choice, Menu
 from bridle.frontends.tui.dialogs.panel import Panel
 from bridle.frontends.tui.dialogs.subject import Subject
+from bridle.frontends.tui.dialogs.workflow import script_lines
 from bridle.frontends.tui.key_names import EDIT, EXPLAIN, REFUSE, Bound, Hint, sentences
 from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
@@ -51,7 +52,7 @@ class PermissionDialog:
         """`waiting` is how many more questions there are."""
         self._subject = subject
         self._question = subject.question
-        self._explains = self._shows_raw = False
+        self._explains = self._shows_raw = self._reads_script = False
         self._to: Destination = "localSettings"
         self._problem = ""
         more = f" ({count(waiting, 'more question')})" if waiting else ""
@@ -118,6 +119,8 @@ class PermissionDialog:
                     needs_text=True,
                 )
             )
+        if question.tool == "Workflow" and self._subject.script is not None:
+            choices.append(Choice(value="read", label="Read the whole script", note="or close it again"))
         if command and reveal(command) == command:
             choices.append(
                 Choice(
@@ -129,7 +132,8 @@ class PermissionDialog:
                 )
             )
         else:
-            choices.append(Choice(value="outside", label="Change the input in my editor first"))
+            what = "script" if isinstance(question.input.get("script"), str) else "input"
+            choices.append(Choice(value="outside", label=f"Change the {what} in my editor first"))
         choices.append(
             Choice(value="no", label="No", note="or say what to do instead", field="say what to do instead")
         )
@@ -154,6 +158,9 @@ class PermissionDialog:
                 return Closed(Permitted(input={**self._question.input, "command": text}))
             case "outside":
                 return Closed(EditOutside())
+            case "read":
+                self._reads_script = not self._reads_script
+                return None
             case _:
                 said = text.strip()[:_MOST_SAID]
                 if not said:
@@ -184,16 +191,24 @@ class PermissionDialog:
             menu.at = (menu.at + 1) % len(menu.choices)
 
     def _body(self, width: int) -> list[Line]:
-        rows = self._raw(width) if self._shows_raw else self._subject.lines(width)
+        rows = self._raw(width) if self._shows_raw else self._shown(width)
         if self._explains:
             rows += [(), *self._explanation(width)]
-        else:
+        elif self._question.tool != "Workflow":  # Its reason says again what is shown.
             rows += paragraph(f"asked because {_as_clause(self._question.reason)}", width, MUTED)
         return rows
+
+    def _shown(self, width: int) -> list[Line]:
+        if self._reads_script and (script := self._subject.script) is not None:
+            return script_lines(script, width)
+        return self._subject.lines(width)
 
     def _notes(self, width: int) -> list[Line]:
         """Where a rule is kept, and what is wrong with it."""
         rows: list[Line] = []
+        if self._question.elsewhere:
+            also = f"also open in {one_line(self._question.elsewhere)}: answer here or there"
+            rows += [(), *paragraph(also, width, style("info"))]
         if self.panel.menu.current.value == "always":
             rows += [(), *paragraph(f"kept {_PLACES[self._to]}", width, style("info"))]
         if self._problem:

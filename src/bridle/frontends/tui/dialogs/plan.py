@@ -11,6 +11,7 @@ from bridle.frontends.tui.dialogs.panel import Panel
 from bridle.frontends.tui.key_names import EDIT, REFUSE, Hint, sentences
 from bridle.frontends.tui.keymap import USUAL, Keymap
 from bridle.frontends.tui.keys import Key
+from bridle.frontends.tui.render.layout import one_line
 from bridle.frontends.tui.render.markdown import render_markdown
 from bridle.frontends.tui.view import Closed, Frame
 from bridle.types.question import PermissionQuestion
@@ -36,8 +37,12 @@ class PlanDialog:
     def __init__(self, question: PermissionQuestion, *, may_bypass: bool, used: float | None = None) -> None:
         """`used` is how full the window is, from 0 to 1."""
         self.plan = str(question.input.get("plan") or "")
-        menu = Menu(_choices(may_bypass=may_bypass, used=used) if self.plan else _PLAIN)
-        self.panel = Panel("Carry out this plan?", self._body, menu, color="plan")
+        # A new conversation takes the place of the user's own, never of an agent's.
+        self._begins_anew = bool(self.plan) and question.agent_id is None
+        choices = _choices(may_bypass=may_bypass, used=used) if self.plan else _PLAIN
+        menu = Menu([each for each in choices if self._begins_anew or each.value != "clear_and_start"])
+        whose = "" if question.asker is None else f"{one_line(question.asker)}: "
+        self.panel = Panel(f"{whose}Carry out this plan?", self._body, menu, color="plan")
 
     @property
     def contexts(self) -> tuple[str, ...]:
@@ -56,7 +61,7 @@ class PlanDialog:
             return Closed(PlanReply("keep_planning"))
         if self.plan and (action in EDIT.actions or (menu.is_typing and name == "ctrl+g")):
             return Closed(PlanReply("keep_planning", edits=True))
-        if action == "confirm:cycleMode" and self.plan:
+        if action == "confirm:cycleMode" and self._begins_anew:
             return Closed(PlanReply("clear_and_start"))
         chosen = menu.press(key, action)
         return None if chosen is None else Closed(PlanReply(_CHOICES[chosen.value], menu.text))

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.frontends.tui import cells
+from bridle.frontends.tui.dialogs.workflow import read_script, summary_lines
 from bridle.frontends.tui.render.call import short_path
 from bridle.frontends.tui.render.code import highlight
 from bridle.frontends.tui.render.diff import FileChange, change_between, render_hunks, summary
@@ -29,6 +30,7 @@ _TITLES = {
     "WebSearch": "Search the web",
     "Skill": "Use a skill",
     "EnterPlanMode": "Enter plan mode",
+    "Workflow": "Run a workflow",
 }
 _DOUBTS: Mapping[str, Style] = {
     "ask": Style(color="warning", bold=True),
@@ -43,14 +45,17 @@ class Subject(Struct, frozen=True):
     cwd: str
     before: str | None = None
     """What the file holds; None when it is not there or cannot be read."""
+    file: str = ""
+    """The file of a script that the call only names."""
 
     @property
     def title(self) -> str:
-        tool = self.question.tool
+        tool, asker = self.question.tool, self.question.asker
+        whose = "" if asker is None else f"{one_line(asker)}: "
         if tool.startswith("mcp__"):
             _, server, name = (*tool.split("__", 2), "", "")[:3]
-            return f"Use {name} of the server {server}"
-        return _TITLES.get(tool, f"Use {tool}")
+            return f"{whose}Use {name} of the server {server}"
+        return whose + _TITLES.get(tool, f"Use {tool}")
 
     def lines(self, width: int) -> list[Line]:
         """All that would happen, laid out for a width; nothing is left out."""
@@ -63,6 +68,8 @@ class Subject(Struct, frozen=True):
             case "NotebookEdit":
                 deed = paragraph(_cell_deed(given), width, style("warning"))
                 return [*self._path(width), *deed, (), *_code(str(given.get("new_source", "")), width)]
+            case "Workflow":
+                return summary_lines(given, self.script, width, file=self.file, cwd=self.cwd)
             case "WebFetch":
                 return [
                     *paragraph(reveal(str(given.get("url", ""))), width, style("link", underline=True)),
@@ -70,6 +77,12 @@ class Subject(Struct, frozen=True):
                 ]
             case _:
                 return _json(given, width)
+
+    @property
+    def script(self) -> str | None:
+        """The script of a workflow; None where there is none that can be read."""
+        given = self.question.input.get("script")
+        return given if isinstance(given, str) and given else self.before
 
     def _path(self, width: int) -> list[Line]:
         path = str(self.question.input.get("file_path") or self.question.input.get("notebook_path") or "")
@@ -90,8 +103,10 @@ class Subject(Struct, frozen=True):
         return [cells.truncate(head, width), *render_hunks(change, width)]
 
 
-def read_subject(question: PermissionQuestion, cwd: str) -> Subject:
-    """Look at the file that a call would change."""
+def read_subject(question: PermissionQuestion, cwd: str, *, script: str | None = None) -> Subject:
+    """Look at the file that a call would change, or at that of a `script` that it would run."""
+    if script is not None:
+        return Subject(question, cwd, read_script(script, _LARGEST), script)
     path = question.input.get("file_path")
     if question.tool not in ("Edit", "Write", "MultiEdit") or not isinstance(path, str):
         return Subject(question, cwd)

@@ -33,6 +33,10 @@ class Status(Struct, frozen=True, kw_only=True):
     context_used: int = 0
     context_window: int = 0
     cost_usd: float = 0.0
+    shared: str = ""
+    """That others reach the session from elsewhere."""
+    editor: str = ""
+    """The editor beside the session, and where the user is in it."""
     note: str = ""
     """What somebody else adds, such as a status line command."""
 
@@ -85,6 +89,11 @@ def mode_line(mode: str) -> Line:
     return (Span(_MODES.get(mode, mode), style(f"mode.{mode}", bold=True)),) if mode != "default" else ()
 
 
+def shared_line(status: Status) -> Line:
+    """That the session is shared; nothing when it is not."""
+    return (Span(one_line(status.shared), style("warning", bold=True)),) if status.shared else ()
+
+
 def context_share(status: Status) -> float | None:
     """How full the window is, from 0 to 1."""
     return min(1.0, status.context_used / status.context_window) if status.context_window > 0 else None
@@ -100,6 +109,8 @@ def _parts(status: Status) -> list[tuple[int, Line]]:
     parts: list[tuple[int, Line]] = [(1, (Span(one_line(status.model), style("accent")),))]
     if mode := mode_line(status.mode):
         parts.append((0, mode))
+    if status.shared:
+        parts.append((0, shared_line(status)))
     if status.folder:
         parts.append((4, (Span(one_line(status.folder), MUTED),)))
     if status.branch:
@@ -109,6 +120,8 @@ def _parts(status: Status) -> list[tuple[int, Line]]:
         parts.append((2, (Span(f"{share:.0%} context", style(color)),)))
     if status.cost_usd > 0:
         parts.append((3, (Span(money(status.cost_usd), MUTED),)))
+    if status.editor:
+        parts.append((3, (Span(one_line(status.editor), style("info")),)))
     if status.note:
         parts.append((6, (Span(one_line(status.note), MUTED),)))
     return parts

@@ -9,6 +9,7 @@ from bridle.frontends.tui.keymap import Keymap
 from bridle.frontends.tui.view import View
 from bridle.frontends.tui.views.pane import Do, nothing
 from bridle.frontends.tui.views.sheet import Sheet
+from bridle.types.command import Says
 
 
 class Around(Struct, frozen=True, kw_only=True):
@@ -21,6 +22,10 @@ class Around(Struct, frozen=True, kw_only=True):
     """Told what the user wants done while a view stays open."""
     preview_theme: Callable[[str], None] = nothing
     keys_file: str = ""
+    waiting: Callable[[], int] = int
+    """How many questions wait until the view is closed."""
+    arguments: str = ""
+    """What the command named."""
 
 
 class Named(Struct, frozen=True):
@@ -28,15 +33,19 @@ class Named(Struct, frozen=True):
 
     view: View[Any]
     renew: Callable[[], Awaitable[None]]
+    told: Callable[[Says], None] | None = None
+    """Shows what came of something that was done; without it only faults are told, below the view."""
 
 
-def renewed(sheet: Sheet[Any], read: Callable[[], Awaitable[Any]]) -> Named:
+def renewed(
+    sheet: Sheet[Any], read: Callable[[], Awaitable[Any]], *, told: Callable[[Says], None] | None = None
+) -> Named:
     """A view that is shown again with what `read` finds."""
 
     async def renew() -> None:
         sheet.show(await read())
 
-    return Named(sheet, renew)
+    return Named(sheet, renew, told)
 
 
 def fixed(view: View[Any]) -> Named:

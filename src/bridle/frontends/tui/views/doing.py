@@ -7,6 +7,7 @@ import msgspec
 
 from bridle.frontends.tui.views.agents import ToggleAgent
 from bridle.frontends.tui.views.config import SetSetting
+from bridle.frontends.tui.views.editors import LinkEditor, UnlinkEditor
 from bridle.frontends.tui.views.goal import SetGoal
 from bridle.frontends.tui.views.items import DropItem, HoldItem, StubItem
 from bridle.frontends.tui.views.mcp import ReconnectServer, ToggleServer
@@ -30,6 +31,13 @@ from bridle.frontends.tui.views.skills import SetVisibility
 from bridle.frontends.tui.views.styles import ChooseStyle
 from bridle.frontends.tui.views.tasks import StopAllTasks, StopTask
 from bridle.frontends.tui.views.theme import ChooseTheme
+from bridle.frontends.tui.views.workflow_commands import (
+    DirectAgent,
+    PauseRun,
+    ResumeRun,
+    SaveRun,
+    StopRun,
+)
 
 _SCOPES = {
     "userSettings": "user",
@@ -91,6 +99,10 @@ def _commands_for_panel(wanted: Any) -> tuple[str, ...]:
             return (f"/items {'hold' if on else 'release'} {id}",)
         case SetGoal(condition):
             return (f"/goal {condition or 'clear'}",)
+        case LinkEditor(port):
+            return (f"/ide {port}",)
+        case UnlinkEditor():
+            return ("/ide off",)
         case SetAutoMemory(on):
             return (f"/memory {'on' if on else 'off'}",)
         case SetSandbox(mode):
@@ -125,6 +137,23 @@ def _commands_for_plugins(wanted: Any) -> tuple[str, ...]:
             return (f"/plugin marketplace remove {name}",)
         case UpdateMarketplace(name):
             return (f"/plugin marketplace update {name}",)
+        case _:
+            return _commands_for_workflows(wanted)
+
+
+def _commands_for_workflows(wanted: Any) -> tuple[str, ...]:
+    match wanted:
+        case PauseRun(id):
+            return (f"/workflows {id} pause",)
+        case ResumeRun(id):
+            return (f"/workflows {id} resume",)
+        case StopRun(id):
+            return (f"/workflows {id} stop",)
+        case DirectAgent(run, number, verdict):
+            return (f"/workflows {run} {verdict} {number}",)
+        case SaveRun(id, name, scope, replace):
+            flags = f"{' --user' if scope == 'user' else ''}{' --force' if replace else ''}"
+            return (f"/workflows {id} save {name}{flags}",)
         case _:
             return ()
 

@@ -20,7 +20,6 @@ from bridle.frontends.tui.views.scroll import Scroll
 T = TypeVar("T")
 
 _SIDE = 96
-"""From this width on the description stands beside the list."""
 _LEAST_ROWS = 5
 """So many rows of the list are left by what stands above it, or two fifths."""
 _MOST_INTRO = 0.6
@@ -55,9 +54,13 @@ class Command(Struct, Generic[T], frozen=True, kw_only=True):
     """Values and names of which one is chosen."""
     confirm: str = ""
     """A question to be answered with y."""
+    doubt: Callable[[T | None, Given], str] = lambda _item, _given: ""
+    """The same, asked last about what was typed and chosen; empty when there is no doubt."""
     closes: bool = False
     alone: bool = False
     """It needs no selected thing."""
+    titled: bool = True
+    """Its questions name the selected thing."""
     when: Callable[[T], bool] = lambda _: True
 
 
@@ -67,7 +70,9 @@ class _Asking(Struct, Generic[T]):
     command: Command[T]
     field: Field | None
     choices: Picker[str] | None = None
-    is_confirming: bool = False
+    confirm: str = ""
+    """The question to be answered with y; empty while something is typed or chosen."""
+    given: Given = Given()
     problem: str = ""
 
 
@@ -89,7 +94,9 @@ class ListPane(Generic[T]):
         selected: int = 0,
         empty: str = "nothing here",
         contexts: tuple[str, ...] = ("Select",),
+        side: int = _SIDE,
     ) -> None:
+        """From the width `side` on the description stands beside the list."""
         self.picker = Picker(items, typing=typing, multiple=multiple, selected=selected, empty=empty)
         self._commands = commands
         self._accept = accept
@@ -98,6 +105,7 @@ class ListPane(Generic[T]):
         self._moved = moved
         self._intro = intro
         self._contexts = contexts
+        self._side = side
         self._asking: _Asking[T] | None = None
         self._open: Scroll | None = None
 
@@ -115,9 +123,14 @@ class ListPane(Generic[T]):
         return self._asking is not None or self._open is not None
 
     @property
+    def is_reading(self) -> bool:
+        """Whether the description is shown alone."""
+        return self._open is not None
+
+    @property
     def hints(self) -> Sequence[Hint]:
         if self._asking is not None:
-            return [("y", "yes"), ("n", "no")] if self._asking.is_confirming else [(ACCEPT, "go on")]
+            return [("y", "yes"), ("n", "no")] if self._asking.confirm else [(ACCEPT, "go on")]
         found: list[Hint] = []
         if self._open is not None:
             found.append(("↑↓", "scroll"))
@@ -178,7 +191,7 @@ class ListPane(Generic[T]):
 
     def _list(self, width: int, height: int) -> tuple[list[Line], Cursor | None]:
         current = self.picker.current
-        if self._details is None or width < _SIDE or current is None:
+        if self._details is None or width < self._side or current is None:
             return self.picker.rows(width, height)
         left = width // 2
         rows, cursor = self.picker.rows(left - 2, height)
@@ -226,15 +239,15 @@ class ListPane(Generic[T]):
         elif (choices := self._choices(command)) is not None:
             self._asking = _Asking(command, None, choices)
         elif command.confirm:
-            self._asking = _Asking(command, None, is_confirming=True)
+            self._asking = _Asking(command, None, confirm=command.confirm)
         else:
             return self._run(command, Given())
         return True
 
     def _answer(self, asking: _Asking[T], key: Key, action: str | None) -> Closed[Any] | bool:
-        if asking.is_confirming:
+        if asking.confirm:
             self._asking = None
-            return self._run(asking.command, Given()) if key.name == "y" and not key.ctrl else True
+            return self._run(asking.command, asking.given) if key.name == "y" and not key.ctrl else True
         taker = asking.choices
         signal = taker.press(key, action) if taker else asking.field.press(key) if asking.field else None
         if signal is Signal.CANCELLED:
@@ -246,9 +259,16 @@ class ListPane(Generic[T]):
                 asking.choices = None if asking.problem else self._choices(asking.command)
                 if asking.problem or asking.choices is not None:
                     return True
-            self._asking = None
-            return self._run(asking.command, Given(text, (taker.current or "") if taker else ""))
+            return self._given(asking.command, Given(text, (taker.current or "") if taker else ""))
         return True
+
+    def _given(self, command: Command[T], given: Given) -> Closed[Any] | bool:
+        """Everything is typed and chosen."""
+        self._asking = None
+        if doubt := command.doubt(self._subject(command), given):
+            self._asking = _Asking(command, None, confirm=doubt, given=given)
+            return True
+        return self._run(command, given)
 
     def _run(self, command: Command[T], given: Given) -> Closed[Any] | bool:
         wanted = command.act(self._subject(command), given)
@@ -260,10 +280,11 @@ class ListPane(Generic[T]):
 
     def _question(self, asking: _Asking[T], width: int, height: int) -> tuple[list[Line], Cursor | None]:
         current = self.picker.current
-        about = "" if asking.command.alone or current is None else self._label()
+        is_titled = asking.command.titled and not asking.command.alone
+        about = self._label() if is_titled and current is not None else ""
         rows = cells.wrap((Span(about, style(bold=True)),), width) if about else []
-        if asking.is_confirming:
-            return [*rows, *cells.wrap((Span(asking.command.confirm, style("warning")),), width)], None
+        if asking.confirm:
+            return [*rows, *cells.wrap((Span(one_line(asking.confirm), style("warning")),), width)], None
         if asking.choices is not None:
             if asking.field is not None:
                 rows = [*rows, *cells.wrap((Span(asking.field.text, style("info")),), width)]

@@ -67,19 +67,14 @@ def effort_view(levels: Sequence[str], *, current: str | None) -> Sheet[None]:
 class ModelView:
     """The list of models; left and right change the effort of the selected one."""
 
+    is_full = False
+    refresh = None
+
     def __init__(self, models: Sequence[ModelRow], *, current: str, effort: str | None = None) -> None:
         self._current = current
         self._effort = effort
         at = next((index for index, row in enumerate(models) if row.id == current), 0)
         self._list = Picker([_item(row, current) for row in models], selected=at, empty="no models")
-
-    @property
-    def is_full(self) -> bool:
-        return False
-
-    @property
-    def refresh(self) -> float | None:
-        return None
 
     @property
     def contexts(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from bridle.frontends.tui.views.named_choices import (
 )
 from bridle.frontends.tui.views.named_extensions import (
     open_agents,
+    open_editors,
     open_hooks,
     open_memory,
     open_plugins,
@@ -37,6 +38,7 @@ from bridle.frontends.tui.views.named_session import (
     open_tasks,
     open_usage,
 )
+from bridle.frontends.tui.views.named_workflows import open_workflows
 from bridle.types.command import Shows
 
 
@@ -59,6 +61,7 @@ _VIEWS: Mapping[str, Callable[[CommandContext, Around], Awaitable[Named]]] = {
     "goal": open_goal,
     "help": open_help,
     "hooks": open_hooks,
+    "ide": open_editors,
     "items": open_items,
     "mcp": open_servers,
     "memory": open_memory,
@@ -74,4 +77,5 @@ _VIEWS: Mapping[str, Callable[[CommandContext, Around], Awaitable[Named]]] = {
     "tasks": open_tasks,
     "theme": open_theme,
     "usage": open_usage,
+    "workflows": open_workflows,
 }

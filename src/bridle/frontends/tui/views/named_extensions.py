@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from typing import Literal
 
 from bridle.commands.context import CommandContext
+from bridle.commands.editors import rows_of
 from bridle.commands.facts.extending import agent_facts, hook_table, skill_facts
 from bridle.commands.facts.memories import memory_places, takes_notes
 from bridle.commands.plugins import plugin_rows
 from bridle.commands.reports import breakdown_of
 from bridle.context.tokens import estimate
+from bridle.engine.editors.upkeep import Row
 from bridle.frontends.tui.views.agents import AgentRow, agents_view
 from bridle.frontends.tui.views.around import Around, Named, fixed, renewed
+from bridle.frontends.tui.views.editors import editors_view
 from bridle.frontends.tui.views.hooks import hook_rows, hooks_view
 from bridle.frontends.tui.views.mcp import ServerRow, mcp_view
 from bridle.frontends.tui.views.memory import Memory, MemoryRow, memory_view
@@ -32,6 +35,15 @@ async def open_servers(context: CommandContext, around: Around) -> Named:
         ]
 
     return renewed(mcp_view(await read(), do=around.do), read)
+
+
+async def open_editors(context: CommandContext, around: Around) -> Named:
+    """Editors that the session can be linked to."""
+
+    async def read() -> Sequence[Row]:
+        return await rows_of(context)
+
+    return renewed(editors_view(await read(), do=around.do), read)
 
 
 async def open_agents(context: CommandContext, around: Around) -> Named:

@@ -73,6 +73,9 @@ class Around(Struct, frozen=True, kw_only=True):
 class ResumeView:
     """Searches with every letter; ctrl keys narrow the list and change the selected conversation."""
 
+    is_full = True
+    refresh = None
+
     def __init__(
         self,
         sessions: Sequence[SessionInfo],
@@ -102,14 +105,6 @@ class ResumeView:
         )
         self._refill()
         self._list.paste(query)
-
-    @property
-    def is_full(self) -> bool:
-        return True
-
-    @property
-    def refresh(self) -> float | None:
-        return None
 
     @property
     def contexts(self) -> tuple[str, ...]:

@@ -59,6 +59,9 @@ class Measure(Struct, frozen=True):
 class RewindView:
     """First the prompt is chosen, then what to go back with."""
 
+    is_full = True
+    refresh = None
+
     def __init__(
         self,
         points: Sequence[RewindPoint],
@@ -81,14 +84,6 @@ class RewindView:
         self._measure()
 
     @property
-    def is_full(self) -> bool:
-        return True
-
-    @property
-    def refresh(self) -> float | None:
-        return None
-
-    @property
     def contexts(self) -> tuple[str, ...]:
         if self._field is not None or self._points.is_filtering:
             return ()
@@ -108,16 +103,9 @@ class RewindView:
             about = self._about(point, width)[:1] if point else []
             body: list[Line] = [*rows, (), *about]
             hints: list[Hint] = [(ACCEPT, "go back to this prompt"), ("/", "search"), (CLOSE, "close")]
-            return page(
-                "Rewind",
-                body,
-                width=width,
-                height=height,
-                hints=spoken(hints, keys, self.contexts),
-                cursor=cursor,
-            )
-        body, cursor = self._chosen(point, self._choices, width, room(height))
-        hints = [(ACCEPT, "do it"), (CLOSE, "back")]
+        else:
+            body, cursor = self._chosen(point, self._choices, width, room(height))
+            hints = [(ACCEPT, "do it"), (CLOSE, "back")]
         return page(
             "Rewind",
             body,

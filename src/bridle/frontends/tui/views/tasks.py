@@ -64,7 +64,7 @@ def tasks_view(
                 key="s",
                 words="stop",
                 confirm="Stop it and all that it started?",
-                when=lambda id: known[id].status == "running",
+                when=lambda id: _can_be_stopped(known[id]),
                 act=lambda id, _: StopTask(id) if id else None,
             ),
             Command(
@@ -79,7 +79,7 @@ def tasks_view(
                 label="S",
                 words="stop all",
                 confirm="Stop everything that runs in the background?",
-                when=lambda _: any(each.status == "running" for each in known.values()),
+                when=lambda _: any(map(_can_be_stopped, known.values())),
                 act=lambda _, __: StopAllTasks(),
             ),
             Command(
@@ -97,12 +97,16 @@ def tasks_view(
     return Sheet("Background work", [("", pane)], update=update, refresh=1.0)
 
 
+def _can_be_stopped(task: Task) -> bool:
+    return task.status == "running" or task.resident
+
+
 def _item(task: Task, now: float) -> Item[str]:
     sign, color = _SIGNS[task.status]
     return Item(
         value=task.id,
-        label=task.description or task.command,
-        facts=(task.status, duration((task.ended or now) - task.started)),
+        label=_label(task),
+        facts=(_state(task), duration((task.ended or now) - task.started)),
         detail=task.command if task.description else "",
         group="Running" if task.status == "running" else "Ended",
         words=task.id,
@@ -110,11 +114,20 @@ def _item(task: Task, now: float) -> Item[str]:
     )
 
 
+def _label(task: Task) -> str:
+    named = f"{task.name}: " if task.name and task.description else task.name or ""
+    return f"{named}{task.description or task.command}"
+
+
+def _state(task: Task) -> str:
+    return "idle" if task.resident else task.status
+
+
 def _details(task: Task, output: str, now: float, width: int) -> list[Line]:
-    rows = [heading(task.description or task.id)]
+    rows = [heading(_label(task) or task.id)]
     rows += paragraph(task.command, width, style("code")) if task.command else []
     ending = "" if task.exit_code is None else f", exit code {task.exit_code}"
-    rows += pair("state", f"{task.status}{ending}", width, column=8)
+    rows += pair("state", f"{_state(task)}{ending}", width, column=8)
     rows += pair("time", duration((task.ended or now) - task.started), width, column=8)
     rows += [(), heading("output")]
     shown = fold_output(output, width, head=0, tail=_ROWS)

@@ -38,6 +38,9 @@ class ChooseTheme(Struct, frozen=True):
 class ThemeView:
     """Calls `preview` with every theme that is looked at, and with the first one again when cancelled."""
 
+    is_full = False
+    refresh = None
+
     def __init__(
         self,
         current: str,
@@ -54,14 +57,6 @@ class ThemeView:
             [Item(value=name, label=_NAMES.get(name, name)) for name in names],
             selected=names.index(current) if current in names else 0,
         )
-
-    @property
-    def is_full(self) -> bool:
-        return False
-
-    @property
-    def refresh(self) -> float | None:
-        return None
 
     @property
     def contexts(self) -> tuple[str, ...]:

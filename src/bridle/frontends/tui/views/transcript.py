@@ -36,6 +36,9 @@ class ToScrollback(Struct, frozen=True):
 class TranscriptView:
     """Begins at the end, and follows it until the reader scrolls up."""
 
+    is_full = True
+    refresh = None
+
     def __init__(
         self,
         passages: Sequence[Passage],
@@ -62,14 +65,6 @@ class TranscriptView:
         self._hits: list[tuple[int, int]] = []
         self._hit = 0
         self._origin = (0, 0)
-
-    @property
-    def is_full(self) -> bool:
-        return True
-
-    @property
-    def refresh(self) -> float | None:
-        return None
 
     @property
     def contexts(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bridle.frontends.tui.render.call import Look
-from bridle.frontends.tui.render.tools import agents, bash, files, others, searches, tasks
+from bridle.frontends.tui.render.tools import agents, bash, files, others, searches, tasks, workflow
 
 _LOOKS: Mapping[str, Look] = {
     "Bash": bash.LOOK,
@@ -28,9 +28,11 @@ _LOOKS: Mapping[str, Look] = {
     "TaskStop": tasks.STOP,
     "KillShell": tasks.STOP,
     "AskUserQuestion": others.ASK,
+    "Advisor": others.ADVICE,
     "Agent": agents.LOOK,
     "Task": agents.LOOK,
     "Skill": others.SKILL,
+    "Workflow": workflow.LOOK,
     "ExitPlanMode": others.PLAN,
 }
 

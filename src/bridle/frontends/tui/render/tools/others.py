@@ -130,6 +130,16 @@ def _plan(call: Call, width: int, *, expanded: bool) -> list[Line]:
     return fold(rows, width, head=40, expanded=expanded)
 
 
+def _advice_title(call: Call) -> str:
+    return f"Advice from {model}" if (model := call.fact_text("model")) else "Advice"
+
+
+def _advice(call: Call, width: int, *, expanded: bool) -> list[Line]:
+    advice = call.fact_text("advice") or call.said
+    rows = render_markdown(advice[:100_000], max(1, width))
+    return fold(rows, width, head=3, expanded=expanded)
+
+
 def _skill_subject(call: Call) -> str:
     return f"{call.text('skill') or call.text('command')} {call.text('args')}".strip()
 
@@ -140,6 +150,9 @@ def _skill_result(call: Call, width: int, *, expanded: bool) -> list[Line]:
 
 MCP = Look(title=_mcp_title, subject=_arguments, result=_result, input=_whole_input)
 ASK = Look(title=lambda _: "Question", subject=_questions, result=_answers)
+ADVICE = Look(
+    title=_advice_title, subject=lambda call: call.text("question") or "on the work so far", result=_advice
+)
 SKILL = Look(title=lambda call: call.tool, subject=_skill_subject, result=_skill_result)
 PLAN = Look(title=lambda _: "Plan", subject=lambda _: "", result=_plan)
 UNKNOWN = Look(title=lambda call: call.tool, subject=_arguments, result=_result, input=_whole_input)

@@ -1,0 +1,92 @@
+"""The connection of a background session to what holds its terminal."""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.host.jobs import records, wire
+from bridle.types.task import Tasks
+
+_READ = 64 * 1024
+
+
+class Inside:
+    """Says how the session stands, and hears when somebody new looks at it."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self.on_paint: Callable[[], None] = lambda: None
+        self.handed: Sequence[Any] = ()
+        """Commands that the conversation left running when it was moved here."""
+        self.has_agreed = False
+        """Whether a person agreed to a mode that asks nothing, before they moved the conversation here."""
+
+    @classmethod
+    async def open(cls, folder: str) -> "Inside | None":
+        """The connection; None when whoever held the terminal is gone, which ends the program anyway."""
+        facts = records.read(folder)
+        if facts is None:
+            return None
+        try:
+            reader, writer = await asyncio.open_unix_connection(facts["socket"])
+        except OSError:
+            return None
+        inside = cls(reader, writer)
+        inside.handed = facts.get("shells") or ()
+        inside.has_agreed = facts.get("agreed") is True
+        inside._send(wire.frame(wire.INSIDE))
+        inside.tell({"pid": os.getpid()})
+        return inside
+
+    def tell(self, values: Mapping[str, Any]) -> None:
+        """Have it written down how the session stands."""
+        self._send(wire.message(wire.STATE, **values))
+
+    def take_over(self, tasks: Callable[[], Tasks]) -> None:
+        """Have the commands that run on as jobs of this session, and say so to whoever let go of them."""
+        if not self.handed:
+            return
+        from bridle.host.background import BackgroundShells, Handed
+
+        shells = tasks()
+        if isinstance(shells, BackgroundShells):
+            for each in msgspec.convert(self.handed, list[Handed]):
+                shells.take_over(each)
+        self.tell({"shells": None})
+
+    def detach(self) -> None:
+        """Let everybody go who looks at the session; it goes on."""
+        self._send(wire.frame(wire.LEAVE))
+
+    def stop(self) -> None:
+        """Have the session ended."""
+        self._send(wire.frame(wire.STOP))
+
+    async def listen(self) -> None:
+        """Hear what the holder says until it is gone."""
+        frames = wire.Frames()
+        while data := await self._read():
+            for kind, _ in frames.feed(data):
+                if kind == wire.PAINT:
+                    self.on_paint()
+
+    async def close(self) -> None:
+        try:
+            await self._writer.drain()
+        except OSError:
+            pass  # The holder is gone.
+        self._writer.close()
+
+    async def _read(self) -> bytes:
+        try:
+            return await self._reader.read(_READ)
+        except OSError:
+            return b""
+
+    def _send(self, data: bytes) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(data)

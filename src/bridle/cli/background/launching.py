@@ -1,0 +1,155 @@
+"""`bridle --bg`: starts a session, or a command, that goes on by itself."""
+
+import os
+import sys
+from collections.abc import Collection, Mapping, Sequence
+
+from bridle.cli.args import Args
+from bridle.cli.background.permission import Means, means
+from bridle.cli.flags import FLAGS
+from bridle.cli.say import say
+from bridle.host.jobs import records, starting
+from bridle.host.paths import config_home
+from bridle.types.errors import UsageError
+from bridle.types.ids import new_uuid
+
+_PLACE = ("bg", "background", "exec", "continue", "resume", "session-id", "fork-session")
+"""Flags that say what is started, and not how."""
+_ONCE = ("resume-session-at", "resume-drops-turn", "worktree", "init", "maintenance")
+"""Flags that count for the first start alone: a conversation that goes on has them behind it."""
+
+
+def run_in_background(args: Args, env: Mapping[str, str]) -> int:
+    """Start what the flags ask for, say how to look at it, and return at once.
+
+    Raises:
+        UsageError: the flags contradict each other.
+        SessionError: there is no such conversation.
+        JobError: it cannot be started.
+    """
+    if args.on("print") or args.has("output-format") or args.has("input-format"):
+        raise UsageError("--bg starts a session that goes on by itself, so it cannot be used with --print")
+    given = means(env, flag=args.text("settings"), sources=args.text("setting-sources"))
+    command = args.text("exec")
+    facts = _command(command, env) if command is not None else _session(args, env)
+    if (name := args.text("name")) is not None:
+        facts["name"] = name[:200]
+    return say(_told(start_job(facts, env, given)))
+
+
+def start_job(facts: records.Facts, env: Mapping[str, str], given: Means) -> records.Facts:
+    """Start a job of this folder at the size that the terminal has.
+
+    Raises:
+        JobError: it cannot be started.
+    """
+    rows, columns = _window()
+    argv = [*given.wrapper, *facts["argv"]]
+    whole = {"cwd": os.getcwd(), "rows": rows, "columns": columns, **facts, "argv": argv}
+    return starting.start(config_home(env), whole, env=given.env, wrapper=given.wrapper)
+
+
+def session_facts(
+    session_id: str, *, flags: Sequence[str], prompt: str = "", begins: bool = False
+) -> records.Facts:
+    """A job that goes on with a conversation, or begins it."""
+    which = ["--session-id", session_id] if begins else ["--resume", session_id]
+    words = ["--", prompt] if prompt else []
+    return {
+        "kind": "session",
+        "argv": [*program(), *flags, *which, *words],
+        "flags": list(flags),
+        "sessionId": session_id,
+        **({"prompt": prompt} if prompt else {}),
+    }
+
+
+def program() -> list[str]:
+    """This program, whatever lies in the folder where it is started."""
+    return [sys.executable, "-P", "-m", "bridle"]
+
+
+def flags_of(args: Args, *, without: Collection[str] = (*_PLACE, "name")) -> list[str]:
+    """A command line that means these flags again."""
+    line: list[str] = []
+    for flag in FLAGS:
+        if flag.key not in args.values or flag.key in without:
+            continue
+        name = flag.names[-1]
+        match args.values[flag.key]:
+            case True:
+                line.append(name)
+            case str() as value:
+                line.append(f"{name}={value}")
+            case [*values]:
+                line += [f"{name}={value}" for value in values] or [name]
+            case _:
+                pass
+    return line
+
+
+def lasting_flags(args: Args, *, without: Collection[str] = ()) -> list[str]:
+    """The flags that also count when the conversation goes on."""
+    return flags_of(args, without=(*_PLACE, *_ONCE, "name", *without))
+
+
+def _session(args: Args, env: Mapping[str, str]) -> records.Facts:
+    prompt, cwd = " ".join(args.words).strip(), os.getcwd()
+    flags = flags_of(args)
+    if args.on("resume"):
+        raise UsageError("--bg with --resume needs the id of a conversation; nobody is there to choose one")
+    wanted = args.text("resume")
+    if wanted is None and not args.on("continue"):
+        facts = session_facts(args.text("session-id") or new_uuid(), flags=flags, prompt=prompt, begins=True)
+    else:
+        from bridle.sessions import resume
+
+        from_path = (
+            resume.find(wanted, cwd, env)
+            if wanted is not None
+            else resume.newest(cwd, env, interactive=True, without=conversations(env))
+        )
+        if from_path is None:
+            raise UsageError("there is no conversation in this folder to go on with")
+        found = os.path.basename(from_path).removesuffix(".jsonl")
+        facts = session_facts(found, flags=flags, prompt=prompt)
+        if args.on("fork-session"):
+            fresh = args.text("session-id") or new_uuid()
+            at = facts["argv"].index("--resume") + 2
+            facts["argv"][at:at] = ["--fork-session", "--session-id", fresh]
+            facts["sessionId"] = fresh
+    if args.text("name") is not None:
+        at = len(program())
+        facts["argv"][at:at] = [f"--name={args.text('name')}"]
+    return {**facts, "flags": lasting_flags(args)}
+
+
+def conversations(env: Mapping[str, str]) -> frozenset[str]:
+    """The conversations that belong to background sessions."""
+    found = (records.read(folder) for folder in records.folders(config_home(env)))
+    return frozenset(str(facts["sessionId"]) for facts in found if facts is not None and "sessionId" in facts)
+
+
+def _command(command: str, env: Mapping[str, str]) -> records.Facts:
+    if not command.strip():
+        raise UsageError("--exec needs a command: --bg --exec 'make test'")
+    shell = env.get("SHELL") or "/bin/sh"
+    return {"kind": "shell", "argv": [shell, "-c", command], "prompt": command}
+
+
+def _window() -> tuple[int, int]:
+    try:
+        size = os.get_terminal_size(1)
+    except OSError:
+        return 40, 120
+    return size.lines or 40, size.columns or 120
+
+
+def _told(facts: records.Facts) -> str:
+    job = facts["id"]
+    return (
+        f"Started {job} in the background.\n"
+        f"  bridle attach {job}   look at it and talk to it\n"
+        f"  bridle logs {job}     what it has shown\n"
+        f"  bridle stop {job}     end it\n"
+    )

@@ -1,0 +1,192 @@
+"""Moves the conversation of a terminal to the background, and copies it there."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bridle.cli.background.inside import Inside
+from bridle.cli.background.launching import lasting_flags, session_facts, start_job
+from bridle.cli.background.permission import is_on, means_of, refusal
+from bridle.cli.setup import Setup
+from bridle.frontends.tui.app import App
+from bridle.frontends.tui.chat import Chat
+from bridle.host.jobs import records, wire
+from bridle.host.jobs.places import jobs_dir
+from bridle.host.paths import config_home
+from bridle.sessions.session import Session
+from bridle.types.block import text_of
+from bridle.types.errors import BridleError
+from bridle.types.permission import Effect, Rule
+from bridle.types.task import Task
+from bridle.types.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bridle.host.background import BackgroundShells, Handed
+
+_INTERRUPTED = "The session was moved to the background while you worked. Go on where you stopped."
+_MOST_NAMED = 10
+_TAKING_OVER_SECONDS = 15.0
+_LONGEST = 80
+
+
+class JobDoor:
+    """Implements `commands.context.Jobs` for a session at a terminal."""
+
+    def __init__(
+        self, app: App, setup: Setup, session: Session, *, inside: Inside | None, workspace: Workspace
+    ) -> None:
+        self._app = app
+        self._setup = setup
+        self._session = session
+        self._inside = inside
+        self._workspace = workspace
+        self.chat: Chat | None = None
+        self._goes_on: records.Facts | None = None
+        """What to start once this program has let go of the conversation."""
+        self._shells: BackgroundShells | None = None
+        """What keeps the commands that run on until somebody takes them over."""
+        self._handed: tuple[Task, ...] = ()
+        self._stopped: tuple[Task, ...] = ()
+        """Work that the move ends."""
+
+    @property
+    def is_inside(self) -> bool:
+        return self._inside is not None
+
+    @property
+    def refusal(self) -> str | None:
+        return refusal(self._setup.config, self._setup.env)
+
+    def detach(self) -> None:
+        if self._inside is not None:
+            self._inside.detach()
+
+    def stop(self) -> None:
+        if self._inside is not None:
+            self._inside.stop()
+
+    def move(self, prompt: str) -> None:
+        """End the program; the conversation goes on elsewhere as soon as nobody here writes to it."""
+        session, chat, env = self._session, self.chat, self._setup.env
+        adopts = not is_on(env, "CLAUDE_DISABLE_ADOPT")
+        handed = self._hand_over_shells() if adopts else ()
+        kept = {each.task.id for each in handed}
+        running = (task for task in self._workspace.jobs() if task.status == "running")
+        self._stopped = tuple(task for task in running if task.id not in kept)
+        is_busy = chat is not None and chat.is_busy
+        words = _next_prompt(
+            prompt,
+            () if chat is None else chat.queued,
+            in_flight=is_busy and adopts,
+            stopped=self._stopped if adopts else (),
+        )
+        facts = session_facts(session.id, flags=self._flags(), prompt=words, begins=not session.entries)
+        self._goes_on = {**facts, "prompt": _about(session) or words}
+        if handed:
+            self._goes_on["shells"] = msgspec.to_builtins(handed)
+        self._app.end(0)
+
+    def begin(self, session_id: str, prompt: str) -> str:
+        facts = session_facts(session_id, flags=self._flags(), prompt=prompt)
+        return self._start({**facts, "prompt": prompt or _about(self._session)})["id"]
+
+    def hand_over(self) -> str:
+        """Start what was moved; what to say about it, nothing when nothing was."""
+        if self._goes_on is None:
+            return ""
+        is_taken = False
+        try:
+            facts = self._start(self._goes_on)
+            is_taken = self._shells is not None and _are_taken_over(facts, self._setup.env)
+        except BridleError as error:
+            return f"error: {error}\nbridle --resume {self._session.id} goes on with this conversation.\n"
+        finally:
+            if self._shells is not None:
+                self._shells.part(taken=is_taken)
+        handed = () if is_taken else self._handed
+        lost = [task for task in (*self._stopped, *handed) if task.kind == "local_bash"]
+        job = facts["id"]
+        rows = [f"  stopped: {_short(task)}\n" for task in lost[:_MOST_NAMED]]
+        return f"Moved to the background as {job}: bridle attach {job} returns to it.\n{''.join(rows)}"
+
+    def _hand_over_shells(self) -> "tuple[Handed, ...]":
+        """The commands that can go on: behind a boundary they need this program."""
+        if not self._workspace.jobs() or is_on(self._setup.env, "CLAUDE_CODE_DISABLE_BG_EXIT_HANDOFF"):
+            return ()
+        from bridle.host.background import BackgroundShells
+
+        shells = self._workspace.tasks
+        sandbox = self._setup.config.settings.sandbox
+        if not isinstance(shells, BackgroundShells) or (sandbox is not None and sandbox.enabled):
+            return ()
+        handed = shells.hand_over()
+        self._shells = shells if handed else None
+        self._handed = tuple(each.task for each in handed)
+        return handed
+
+    def _start(self, facts: records.Facts) -> records.Facts:
+        setup = self._setup
+        given = means_of(setup.config, setup.env, base=os.environ)
+        # In this mode a person has agreed to it already, here.
+        agreed = self._session.state.mode == "bypassPermissions"
+        return start_job({**facts, "cwd": setup.cwd, "agreed": agreed}, setup.env, given)
+
+    def _flags(self) -> list[str]:
+        state = self._session.state
+        flags = lasting_flags(self._setup.args, without=("model", "permission-mode"))
+        return [*flags, *_granted(state.rules), f"--model={state.model}", f"--permission-mode={state.mode}"]
+
+
+def _are_taken_over(facts: records.Facts, env: Mapping[str, str]) -> bool:
+    """Wait until the session over there has the commands that run on; False when it never does."""
+    folder = os.path.join(jobs_dir(config_home(env)), facts["id"])
+    try:
+        with wire.connect(facts["socket"], seconds=_TAKING_OVER_SECONDS) as connection:
+            connection.sendall(wire.frame(wire.WATCH))
+            while "shells" in (now := records.read(folder) or {}):
+                if records.is_ended(now) or not connection.recv(4096):
+                    return False
+    except OSError:
+        return False
+    return not records.is_ended(now)
+
+
+def _granted(rules: Sequence[Rule]) -> list[str]:
+    """What was allowed and denied in this session alone, as flags."""
+    names = {Effect.ALLOW: "--allowed-tools", Effect.DENY: "--disallowed-tools"}
+    return [
+        f"{names[rule.effect]}={rule}" for rule in rules if rule.source == "session" and rule.effect in names
+    ]
+
+
+def _about(session: Session) -> str:
+    """What the conversation began with."""
+    for entry in session.entries:
+        if entry["type"] == "user" and not entry.get("isMeta"):
+            return text_of(entry["message"]["content"])[:_LONGEST]
+    return ""
+
+
+def _next_prompt(prompt: str, queued: Sequence[str], *, in_flight: bool, stopped: Sequence[Task]) -> str:
+    """What the session is told over there: the given prompt, or to go on, and what was lost on the way."""
+    parts = [prompt] if prompt else [_INTERRUPTED] if in_flight else []
+    parts += queued
+    if stopped:
+        rows = "\n".join(f"- {_lost(task)}" for task in stopped[:_MOST_NAMED])
+        parts.append(
+            f"This work in the background ended with the move:\n{rows}\nStart again what is still needed."
+        )
+    return "\n\n".join(parts)
+
+
+def _lost(task: Task) -> str:
+    if task.kind == "local_bash":
+        return f"command {_short(task)}"
+    return f"agent {task.id} ({_short(task)}): SendMessage to {task.id} lets it go on from its transcript"
+
+
+def _short(task: Task) -> str:
+    text = " ".join((task.command or task.description).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,70 @@
+"""Whether there may be background sessions here, and what they are started with."""
+
+import os
+from collections.abc import Mapping
+
+from bridle.config.load import Config, environment, load
+from bridle.config.reach import SHARED
+from bridle.types.errors import UsageError
+
+_OFF = "Background sessions are turned off here (disableAgentView or CLAUDE_CODE_DISABLE_AGENT_VIEW)."
+_YES = ("1", "true", "yes", "on")
+
+
+class Means:
+    """What a program of ours is started with."""
+
+    __slots__ = ("env", "wrapper")
+
+    def __init__(self, env: Mapping[str, str], wrapper: tuple[str, ...]) -> None:
+        self.env = env
+        self.wrapper = wrapper
+        """Words that come before every program of ours."""
+
+
+def means(env: Mapping[str, str], *, flag: str | None = None, sources: str | None = None) -> Means:
+    """What to start programs with, by the settings of this folder.
+
+    Raises:
+        UsageError: background sessions are turned off.
+        ConfigError: the settings of the command line cannot be read.
+    """
+    cwd = os.getcwd()
+    names = None if sources is None else tuple(part.strip() for part in sources.split(",") if part.strip())
+    config = load(cwd=cwd, env=env, flag=flag, setting_sources=names)
+    # Whether the folder is trusted is worth asking only where it sets variables.
+    brings = any(layer.source in SHARED and layer.values.get("env") for layer in config.layers)
+    return means_of(config, environment(config, env, trusted=brings and config.trusted()), base=env)
+
+
+def means_of(config: Config, merged: Mapping[str, str], *, base: Mapping[str, str]) -> Means:
+    """The same by settings that were read already; programs get `base`, not what the settings add to it.
+
+    Raises:
+        UsageError: background sessions are turned off.
+    """
+    if (problem := refusal(config, merged)) is not None:
+        raise UsageError(problem)
+    wrapper = merged.get("CLAUDE_CODE_PROCESS_WRAPPER") or config.settings.process_wrapper or ""
+    return Means(base, _words(wrapper))
+
+
+def refusal(config: Config, env: Mapping[str, str]) -> str | None:
+    """Why there may be none; None when there may."""
+    off = config.settings.disable_agent_view or is_on(env, "CLAUDE_CODE_DISABLE_AGENT_VIEW")
+    return _OFF if off else None
+
+
+def is_on(env: Mapping[str, str], name: str) -> bool:
+    return env.get(name, "").strip().lower() in _YES
+
+
+def _words(text: str) -> tuple[str, ...]:
+    if not text.strip():
+        return ()
+    import shlex
+
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"processWrapper cannot be read as a command: {error}") from error

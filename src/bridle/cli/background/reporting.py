@@ -1,0 +1,100 @@
+"""Tells how a session stands, in a few words: at work, waiting for somebody, done."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from bridle.types.event import ConversationReset, Event, SessionNamed, TurnFinished, TurnStarted
+from bridle.types.question import (
+    Answer,
+    ChoiceQuestion,
+    ElicitationQuestion,
+    NetworkQuestion,
+    PermissionQuestion,
+    Question,
+)
+from bridle.types.turn import Outcome
+
+_LONGEST = 200
+_AT_REST = {"state": "done", "status": "idle", "waitingFor": None}
+_AT_WORK = {"state": "working", "status": "busy", "waitingFor": None}
+_INTERRUPTED = ("aborted_streaming", "aborted_tools")
+
+Tell = Callable[[Mapping[str, Any]], None]
+
+
+class Reporter:
+    """Sees every event and every question of a session."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._asked: list[str] = []
+        self._resting: Mapping[str, Any] = _AT_WORK
+
+    def opened(self, session_id: str, cwd: str, *, has_prompt: bool) -> None:
+        """The session can be talked to."""
+        self._resting = _AT_WORK if has_prompt else _AT_REST
+        self._tell({"sessionId": session_id, "cwd": cwd, **self._resting})
+
+    def held_up(self, is_held_up: bool) -> None:
+        """Before a session begins somebody is asked something, or not any more."""
+        waits = {"state": "blocked", "status": "waiting", "waitingFor": "an answer before it can begin"}
+        self._tell(waits if is_held_up else _AT_WORK)
+
+    def take(self, event: Event) -> None:
+        match event:
+            case TurnStarted():
+                self._stand(_AT_WORK)
+            case TurnFinished(outcome=outcome):
+                has_failed = outcome.is_error and outcome.reason not in _INTERRUPTED
+                self._stand({**_AT_REST, "state": "failed"} if has_failed else _AT_REST)
+            case SessionNamed(title=title):
+                self._tell({"name": title[:_LONGEST]})
+            case ConversationReset(session_id=session_id):
+                self._tell({"sessionId": session_id})
+            case _:
+                pass  # No news for those who only want to know how it stands.
+
+    def finish(self, outcome: Outcome | None) -> None:
+        """Who holds the terminal sees the end of the program, and how it ended."""
+
+    def asking(self, ask: Callable[[Question], Awaitable[Answer]]) -> Callable[[Question], Awaitable[Answer]]:
+        """The same way to ask, which others hear of."""
+
+        async def asked(question: Question) -> Answer:
+            words = waiting_for(question)
+            self._asked.append(words)
+            self._tell_question()
+            try:
+                return await ask(question)
+            finally:
+                self._asked.remove(words)
+                self._tell_question()
+
+        return asked
+
+    def _stand(self, how: Mapping[str, Any]) -> None:
+        self._resting = how
+        if not self._asked:
+            self._tell(how)
+
+    def _tell_question(self) -> None:
+        if self._asked:
+            self._tell({"state": "blocked", "status": "waiting", "waitingFor": self._asked[0]})
+        else:
+            self._tell(self._resting)
+
+
+def waiting_for(question: Question) -> str:
+    """What a question waits for, in a few words."""
+    match question:
+        case PermissionQuestion(tool="ExitPlanMode"):
+            words = "approval of a plan"
+        case PermissionQuestion(tool=tool):
+            words = f"permission to use {tool}"
+        case ChoiceQuestion():
+            words = "an answer to a question"
+        case NetworkQuestion(host=host):
+            words = f"permission to reach {host}"
+        case ElicitationQuestion(server=server):
+            words = f"an answer for {server}"
+    return words[:_LONGEST]

@@ -1,0 +1,174 @@
+"""`bridle logs`, `stop`, `respawn`, `rm` and `daemon`."""
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+
+from bridle.cli.background.finding import all_jobs, find_job, is_live, title_of
+from bridle.cli.background.permission import Means, means
+from bridle.cli.say import say
+from bridle.host.jobs import records, starting, wire
+from bridle.host.jobs.starting import JobError
+from bridle.host.jobs.supervisor import running
+from bridle.host.liveness import is_alive
+from bridle.host.paths import config_home
+from bridle.types.errors import UsageError
+
+_STOP_SECONDS = 15.0
+
+
+def run_verb(verb: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Do what a verb says to the job that is named.
+
+    Raises:
+        UsageError: the words are off, or background sessions are turned off.
+        JobError: it cannot be done.
+    """
+    given = means(env)
+    match verb:
+        case "attach":
+            from bridle.cli.background.attaching import run_attach
+
+            return run_attach(argv, env)
+        case "logs":
+            from bridle.cli.background.logs import run_logs
+
+            return run_logs(argv, env)
+        case "stop" | "kill":
+            _, facts = find_job(_one(verb, argv), env)
+            return say(f"{facts['id']} {stop(facts)}.\n")
+        case "respawn":
+            return _respawn(argv, env, given)
+        case "rm":
+            return say(f"{forget(*find_job(_one(verb, argv), env), env)}\n")
+        case _:
+            return _daemon(argv, env)
+
+
+def stop(facts: records.Facts) -> str:
+    """End a job, gently at first; returns what to say about it.
+
+    Raises:
+        JobError: it does not end.
+    """
+    if not is_live(facts):
+        return f"had ended already ({facts['state']})"
+    try:
+        connection = wire.connect(facts["socket"], seconds=_STOP_SECONDS)
+        with connection:
+            connection.sendall(wire.frame(wire.STOP))
+            frames = wire.Frames()
+            while data := connection.recv(64 * 1024):
+                if any(kind == wire.OVER for kind, _ in frames.feed(data)):
+                    break
+    except TimeoutError as error:
+        raise JobError(f"{facts['id']} does not end: process {facts.get('pid')} still runs.") from error
+    except OSError as error:
+        raise JobError(f"{facts['id']} cannot be reached ({error.strerror}): see bridle agents.") from error
+    return "is stopped"
+
+
+def respawn(facts: records.Facts, env: Mapping[str, str], given: Means) -> None:
+    """Start a job that has ended again: a conversation goes on, a command runs once more.
+
+    Raises:
+        JobError: it runs, or cannot be started.
+    """
+    from bridle.cli.background.launching import session_facts
+
+    if is_live(facts):
+        raise JobError(f"{facts['id']} runs: stop it first.")
+    if not os.path.isdir(facts["cwd"]):
+        raise JobError(f"{facts['id']} cannot be started again: its folder {facts['cwd']} is gone.")
+    again = dict(facts)
+    if facts.get("kind") == "session":
+        from bridle.sessions.store import lookup
+
+        session_id = facts["sessionId"]
+        begins = lookup(session_id, facts["cwd"], env) is None
+        prompt = str(facts.get("prompt", "")) if begins else ""
+        again |= session_facts(session_id, flags=facts.get("flags", ()), prompt=prompt, begins=begins)
+        again["argv"] = [*given.wrapper, *again["argv"]]
+    starting.start(config_home(env), again, env=given.env, wrapper=given.wrapper)
+
+
+def _respawn(argv: Sequence[str], env: Mapping[str, str], given: Means) -> int:
+    if list(argv) == ["--all"]:
+        chosen = [job for job in all_jobs(env) if not is_live(job[1])]
+        if not chosen:
+            return say("Every background session runs.\n")
+    else:
+        chosen = [find_job(_one("respawn", argv), env)]
+    for _, facts in chosen:
+        respawn(facts, env, given)
+        say(f"{facts['id']} runs again.\n")
+    return 0
+
+
+def forget(folder: str, facts: records.Facts, env: Mapping[str, str]) -> str:
+    """Remove what is kept about a job that has ended, and nothing that it has made; says so.
+
+    Raises:
+        JobError: it runs.
+    """
+    import shutil
+
+    if is_live(facts):
+        raise JobError(f"{facts['id']} runs: bridle stop {facts['id']} ends it.")
+    shutil.rmtree(folder)
+    starting.wake_if_there(config_home(env))
+    stays = f"; bridle --resume {facts['sessionId']} goes on with it" if "sessionId" in facts else ""
+    return f"Forgot {facts['id']}. Its conversation and its work trees stay{stays}."
+
+
+def _daemon(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    words = list(argv)
+    if words == ["status"]:
+        return _status(env)
+    if words[:1] == ["stop"] and not set(words[1:]) - {"--any", "--keep-workers"}:
+        return _stop_supervisor(env, any_="--any" in words, keep="--keep-workers" in words)
+    raise UsageError("say bridle daemon status, or bridle daemon stop --any [--keep-workers]")
+
+
+def _status(env: Mapping[str, str]) -> int:
+    found = running(config_home(env))
+    live = [facts for _, facts in all_jobs(env) if is_live(facts)]
+    if found is None:
+        say(f"The supervisor is not running; background sessions that run: {len(live)}.\n")
+        return 1
+    rows = [f"  {facts['id']}  {facts['state']:8} {title_of(facts)}\n" for facts in live]
+    return say(
+        f"The supervisor runs as process {found[0]}; background sessions: {len(live)}.\n" + "".join(rows)
+    )
+
+
+def _stop_supervisor(env: Mapping[str, str], *, any_: bool, keep: bool) -> int:
+    live = [facts for _, facts in all_jobs(env) if is_live(facts)]
+    if live and not any_:
+        raise JobError(
+            f"{len(live)} background sessions run: --any stops them, --any --keep-workers lets them run."
+        )
+    if not keep:
+        for facts in live:
+            say(f"{facts['id']} {stop(facts)}.\n")
+    if (found := running(config_home(env))) is None:
+        return say("The supervisor is not running.\n")
+    _end(*found)
+    return say("The supervisor has ended.\n")
+
+
+def _end(pid: int, born: str) -> None:
+    """End the supervisor; it has nothing to finish."""
+    import time
+
+    os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + 5
+    while is_alive(pid, born) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _one(verb: str, argv: Sequence[str]) -> str:
+    if len(argv) != 1 or argv[0].startswith("-"):
+        more = " or --all" if verb == "respawn" else ""
+        raise UsageError(f"say which one: bridle {verb} <id or part of a name>{more}")
+    return argv[0]

@@ -1,0 +1,160 @@
+"""What flags, variables and settings choose about models: which ones, and how they are asked."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bridle.cli.args import Args
+from bridle.cli.flags import EFFORTS
+from bridle.config.load import Config
+from bridle.engine.runtime import Asking, ModelFacts
+from bridle.permissions.rules import split_rules
+from bridle.providers import catalog
+from bridle.providers.catalog import Model
+from bridle.types.agent import AgentDefinition
+from bridle.types.errors import UsageError
+from bridle.types.model import Thinking
+from bridle.types.usage import Usage
+from bridle.types.variables import is_on, whole_number
+
+if TYPE_CHECKING:
+    from bridle.providers.user_command import CloudCommands
+
+SMALL_WINDOW = 16_384
+"""A model with fewer tokens than this gets a short prompt and few tools."""
+
+
+def choose_model(
+    args: Args, config: Config, env: Mapping[str, str], *, agent: AgentDefinition | None = None
+) -> str:
+    """The full id of the model to start with: flag, agent, variable, setting, default, in this order.
+
+    Raises:
+        UsageError: the setting availableModels leaves it out.
+    """
+    own = None if agent is None or agent.model == "inherit" else agent.model
+    named = args.text("model") or own or env.get("ANTHROPIC_MODEL") or config.settings.model or "default"
+    if config.settings.available_models is not None:
+        named = _available(named, config, env)
+    return catalog.resolve(named, env, own=config.raw.get("bridleModels"))
+
+
+def choose_fallbacks(args: Args, config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
+    listed = args.text("fallback-model")
+    names = listed.split(",") if listed is not None else config.settings.fallback_model or ()
+    own = config.raw.get("bridleModels")
+    return tuple(catalog.resolve(name.strip(), env, own=own) for name in names if name.strip())
+
+
+def choose_commands(config: Config) -> "CloudCommands | None":
+    """The commands that bring credentials of clouds, None when the settings have none."""
+    settings = config.settings
+    if not (settings.aws_auth_refresh or settings.aws_credential_export or settings.gcp_auth_refresh):
+        return None
+    from bridle.providers.user_command import CloudCommands
+
+    return CloudCommands(
+        aws_refresh=settings.aws_auth_refresh,
+        aws_export=settings.aws_credential_export,
+        gcp_refresh=settings.gcp_auth_refresh,
+    )
+
+
+def choose_asking(args: Args, config: Config, env: Mapping[str, str], *, model: str) -> Asking:
+    """How requests are made.
+
+    Raises:
+        UsageError: a value cannot be used.
+    """
+    main = catalog.find(model, config.raw.get("bridleModels"))
+    betas = [name for part in args.many("betas") or () for name in split_rules(part)]
+    betas += split_rules(env.get("ANTHROPIC_BETAS", ""))
+    usual = "ultracode" if config.settings.ultracode else config.settings.effort_level
+    effort = args.text("effort") or env.get("CLAUDE_CODE_EFFORT_LEVEL") or usual
+    return Asking(
+        small_model=model if main.dialect == "offline" else catalog.small_model(env, main),
+        effort=None if effort == "auto" else {"ultracode": "xhigh"}.get(effort or "", effort),
+        task_budget=args.whole("task-budget"),
+        betas=tuple(dict.fromkeys(betas)),
+        cache=not is_on(env, "DISABLE_PROMPT_CACHING"),
+        extra=_extra_body(env),
+        max_tokens=whole_number(env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
+    )
+
+
+def facts_of(args: Args, config: Config, env: Mapping[str, str]) -> Callable[[str], ModelFacts]:
+    """What the engine must know of any model, looked up once each."""
+    own = catalog.with_declared(config.raw.get("bridleModels") or {}, env)
+    override = _thinking(args, config, env)
+    fixed = is_on(env, "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING")
+    window = whole_number(env, "CLAUDE_CODE_MAX_CONTEXT_TOKENS")
+    lenient = is_on(env, "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT")
+    always = is_on(env, "CLAUDE_CODE_ALWAYS_ENABLE_EFFORT")
+    known: dict[str, ModelFacts] = {}
+
+    def facts(name: str) -> ModelFacts:
+        if name not in known:
+            model = catalog.find(name, own)
+
+            def cost(usage: Usage) -> float:
+                return catalog.cost(model, usage)
+
+            thinks = model.thinking != "none"
+            known[name] = ModelFacts(
+                context_window=window or model.context_window,
+                window_enforced=not lenient or window is not None or model.window_known,
+                max_output=model.max_output,
+                max_tokens=model.max_tokens,
+                thinking=(override or _usual_thinking(model, fixed=fixed)) if thinks else None,
+                efforts=EFFORTS if always else model.efforts,
+                cost=cost,
+            )
+        return known[name]
+
+    return facts
+
+
+def _available(named: str, config: Config, env: Mapping[str, str]) -> str:
+    from bridle.providers.offers import Choice, is_available, settled
+
+    choice = Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=env)
+    if not is_available(named := settled(named, choice), choice):
+        allowed = ", ".join(config.settings.available_models or ())
+        raise UsageError(f"the model {named} is not among availableModels: {allowed}")
+    return named
+
+
+def _usual_thinking(model: Model, *, fixed: bool) -> Thinking | None:
+    """How a model thinks when nobody said otherwise; `fixed` is for those that can do with a budget too."""
+    budgeted = fixed and catalog.normal(model.id).endswith("-4-6")
+    return Thinking("enabled") if budgeted else model.default_thinking()
+
+
+def _thinking(args: Args, config: Config, env: Mapping[str, str]) -> Thinking | None:
+    display = args.text("thinking-display")
+    shown = "summarized" if display == "summarized" else "omitted" if display == "omitted" else None
+    budget = args.whole("max-thinking-tokens", least=0)
+    if budget is None:
+        budget = whole_number(env, "MAX_THINKING_TOKENS", least=0)
+    off = config.settings.always_thinking_enabled is False or is_on(env, "CLAUDE_CODE_DISABLE_THINKING")
+    match args.text("thinking"):
+        case "disabled":
+            return Thinking("disabled")
+        case "adaptive":
+            return Thinking("adaptive", display=shown)
+        case "enabled":
+            return Thinking("enabled", budget, shown)
+        case _ if budget is not None:
+            return Thinking("enabled", budget, shown) if budget else Thinking("disabled")
+        case _:
+            return Thinking("disabled") if off else None
+
+
+def _extra_body(env: Mapping[str, str]) -> Mapping[str, Any]:
+    if not (text := env.get("CLAUDE_CODE_EXTRA_BODY")):
+        return {}
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise UsageError(f"CLAUDE_CODE_EXTRA_BODY is not a JSON object: {error}") from error

@@ -1,0 +1,83 @@
+"""The command that links a session to an editor."""
+
+import asyncio
+import os.path
+
+from bridle.commands.context import CommandContext
+from bridle.engine.editors.session import SessionEditors
+from bridle.engine.editors.upkeep import Row
+from bridle.host.editors import find_editors
+from bridle.types.command import CommandResult, Says, Shows
+from bridle.types.errors import UsageError
+
+_NONE = "No editor lets itself be reached here; docs/editors.md tells how one does."
+_NO_PLACE = "This session cannot be linked to an editor: start bridle with --ide, and without --bare."
+
+
+async def ide(arguments: str, context: CommandContext) -> CommandResult:
+    """List the editors that run, link to one or to none, or show a file in the one that is linked to."""
+    word, _, rest = arguments.strip().partition(" ")
+    if not word:
+        return Shows(view="ide", text=listing(await rows_of(context)))
+    editors = _editors(context)
+    match word:
+        case "off" | "disconnect":
+            before = await editors.disconnect()
+            return Says(
+                "No editor was linked." if before is None else f"{before.name} is not linked any more."
+            )
+        case "open":
+            return Says(await _open(rest, context, editors))
+        case _:
+            editor = await editors.connect(arguments)
+            return Says(f"{editor.name} is linked to this session.")
+
+
+async def rows_of(context: CommandContext) -> tuple[Row, ...]:
+    """The editors that run, and how the session stands to each."""
+    if (editors := context.runtime.editors) is not None:
+        return await editors.rows()
+    found = await asyncio.to_thread(find_editors, context.env, context.workspace.start)
+    return tuple(Row(editor=each) for each in found)
+
+
+def listing(rows: tuple[Row, ...]) -> str:
+    """The same in text."""
+    if not rows:
+        return _NONE
+    lines = [f"- {row.editor.name} ({row.editor.port}): {told(row)}" for row in rows]
+    return "\n".join([*lines, "", "/ide <editor> links to one, /ide off to none."])
+
+
+def told(row: Row) -> str:
+    """How an editor stands, in a few words."""
+    folders = ", ".join(row.editor.folders[:3]) or "no folder"
+    match row.standing:
+        case "connected":
+            return f"linked, in {folders}"
+        case "connecting":
+            return f"being linked to, in {folders}"
+        case "waiting":
+            return f"not linked, {row.problem or 'tried again soon'}"
+        case "off":
+            return f"in {folders}" if row.editor.fits else f"in another folder: {folders}"
+
+
+def complete(context: CommandContext) -> tuple[str, ...]:
+    """Editors that can be linked to."""
+    found = find_editors(context.env, context.workspace.start)
+    names = [each.name for each in found]
+    return tuple(each.name if names.count(each.name) == 1 else str(each.port) for each in found)
+
+
+async def _open(name: str, context: CommandContext, editors: SessionEditors) -> str:
+    path = context.workspace.resolve(name.strip()) if name.strip() else ""
+    if not os.path.isfile(path):
+        raise UsageError("Use /ide open with a file that is there.")
+    return f"{path} is open in {await editors.open_file(path)}."
+
+
+def _editors(context: CommandContext) -> SessionEditors:
+    if (editors := context.runtime.editors) is None:
+        raise UsageError(_NO_PLACE)
+    return editors

@@ -1,0 +1,1 @@
+"""What an editor beside the session tells it, and what the session shows there."""

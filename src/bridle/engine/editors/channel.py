@@ -1,0 +1,26 @@
+"""The channel of a session with an editor beside it."""
+
+from bridle.engine.editors.session import SessionEditors
+from bridle.types.channel import Channel
+from bridle.types.event import Event
+from bridle.types.question import Answer, PermissionQuestion, Question
+
+
+class EditorChannel:
+    """Passes everything on; changes that wait for approval are shown in the editor, too."""
+
+    def __init__(self, channel: Channel, editors: SessionEditors) -> None:
+        self._channel = channel
+        self._editors = editors
+
+    def emit(self, event: Event) -> None:
+        self._channel.emit(event)
+
+    async def ask(self, question: Question) -> Answer:
+        if not isinstance(question, PermissionQuestion) or question.tool not in ("Edit", "Write"):
+            return await self._channel.ask(question)
+        if (link := self._editors.diffing) is None:
+            return await self._channel.ask(question)
+        from bridle.engine.editors.asking import ask_beside
+
+        return await ask_beside(question, self._channel, self._editors, link)

@@ -1,0 +1,261 @@
+"""The editor beside one session: where the user is in it, and what it finds wrong."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from bridle.engine.editors.selection import (
+    Selection,
+    label,
+    mention_of,
+    read_answer,
+    read_mention,
+    read_selection,
+    reminder,
+)
+from bridle.engine.editors.upkeep import Around, Listener, Row, Upkeep
+from bridle.host.editors import Editor
+from bridle.types.block import text_block
+from bridle.types.errors import McpError, UsageError
+from bridle.types.tool import Tool, ToolOutput
+from bridle.types.turn import Prompt
+
+if TYPE_CHECKING:
+    from bridle.engine.editors.problems import Problem, Problems
+    from bridle.engine.turn import Turn
+    from bridle.mcp.editor_link import EditorLink
+
+_FIRST_LOOK = 2.0
+"""How long a prompt waits for an editor that was asked for on the command line."""
+_BEFORE_CHANGE = 0.5
+_AFTER_CHANGE = 3.0
+_LEFT_ALONE = 30.0
+_LAST_WORDS = 1.0
+_SELECTION_TOOLS = ("getLatestSelection", "getCurrentSelection")
+_NONE: Sequence[Tool] = ()
+
+
+class SessionEditors:
+    """Opened with a session and closed with it."""
+
+    def __init__(self, around: Around) -> None:
+        self._around = around
+        self._upkeep = Upkeep(around, Listener(heard=self._hear, changed=self._follow))
+        self._followed: EditorLink | None = None
+        self._selection: Selection | None = None
+        self._told: WeakKeyDictionary[object, tuple[str, Selection]] = WeakKeyDictionary()
+        """Where each session believes the user to be, and in which of its conversations it heard so."""
+        self._problems: Problems | None = None
+        self._revisions: dict[str, str] = {}
+        """What the model must know about calls that the user changed in the editor."""
+        self._aside: set[asyncio.Task[None]] = set()
+        self.on_change: Callable[[], None] = lambda: None
+        """Told whenever what people see of it is another."""
+        self.on_mention: Callable[[str], None] = lambda _: None
+        """Told how a prompt mentions what the user wants to speak about."""
+
+    @property
+    def around(self) -> Around:
+        return self._around
+
+    @property
+    def diffing(self) -> "EditorLink | None":
+        """The editor that shows changes which wait for approval, where there is one that is to do so."""
+        link = self._upkeep.link
+        return link if link is not None and link.offers("openDiff") and self._around.shows_changes() else None
+
+    def begin(self) -> None:
+        """Link to the editor that the session belongs to, in the background."""
+        if self._around.wants is not None and not self._upkeep.is_at_work:
+            self._upkeep.keep(self._around.wants)
+
+    async def rows(self) -> tuple[Row, ...]:
+        """Every editor that runs, and how the session stands to it."""
+        return await self._upkeep.rows()
+
+    async def connect(self, name: str) -> Editor:
+        """Link to an editor by its name or port, instead of any other.
+
+        Raises:
+            UsageError: no such editor runs.
+            McpError: it cannot be reached.
+        """
+        return await self._upkeep.connect(name)
+
+    async def disconnect(self) -> Editor | None:
+        """End the link and look for no editor any more; the one that was linked to."""
+        return await self._upkeep.disconnect()
+
+    async def open_file(self, path: str) -> str:
+        """Show a file in the editor; the name of the editor.
+
+        Raises:
+            UsageError: no editor is linked to.
+            McpError: the editor will not.
+        """
+        if (link := self._upkeep.link) is None:
+            raise UsageError("No editor is linked to this session; /ide lists those that run.")
+        # Some editors insist on fields that others leave out.
+        asked = {"filePath": path, "preview": False, "startText": "", "endText": "", "makeFrontmost": True}
+        await link.call("openFile", asked)
+        return link.editor.name
+
+    def tools(self) -> Sequence[Tool]:
+        """What the editor lets models do."""
+        return _NONE if self._upkeep.link is None else self._upkeep.link.tools()
+
+    def label(self) -> str:
+        """The editor and where the user is in it, in a few words; empty where there is none."""
+        editor = self._upkeep.editor
+        if editor is None:
+            return ""
+        if self._upkeep.standing != "connected":
+            return f"{editor.name}: {'connecting' if self._upkeep.standing == 'connecting' else 'not there'}"
+        place = label(self._selection)
+        return f"{editor.name}: {place}" if place else editor.name
+
+    async def beside(self, turn: "Turn", prompt: Prompt) -> Prompt:
+        """A prompt with what the user has open and selected beside it, unless the model knows."""
+        await self._wait_for_first_look()
+        selection, editor = self._selection, self._upkeep.editor
+        if selection is None or editor is None:
+            return prompt
+        heard = (turn.session.id, selection)
+        if self._told.get(turn.session) == heard:
+            return prompt
+        from bridle.engine.gate import standing
+        from bridle.permissions.hidden import hides
+
+        if hides(standing(turn))(selection.path):
+            return prompt
+        self._told[turn.session] = heard
+        told = text_block(reminder(selection, editor.name))
+        return msgspec.structs.replace(prompt, beside=(*prompt.beside, told))
+
+    async def foresee(self, paths: Sequence[str]) -> None:
+        """Files are about to be changed."""
+        if self._problems is not None and paths:
+            await self._problems.foresee(paths)
+
+    def finish(
+        self, conversation: object, call_id: str, output: ToolOutput, paths: Sequence[str]
+    ) -> ToolOutput:
+        """A call that may have changed files is done; its output, with what the user did to it."""
+        said = self._revisions.pop(call_id, None)
+        if output.is_error:
+            return output
+        if self._problems is not None:
+            self._problems.touch(conversation, paths)
+        if said is None or not isinstance(output.content, str):
+            return output
+        data = {**output.data, "userModified": True} if isinstance(output.data, dict) else output.data
+        return msgspec.structs.replace(output, content=f"{output.content}\n{said}", data=data)
+
+    def revise(self, call_id: str, text: str) -> None:
+        """The user has changed a call in the editor: what its result has to say."""
+        self._revisions[call_id] = text
+
+    def news(self, conversation: object) -> str | None:
+        """What the editor finds wrong with files that a conversation has changed."""
+        return None if self._problems is None else self._problems.news(conversation)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside, for as long as the session is there."""
+        task = asyncio.create_task(work)
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
+
+    async def close(self) -> None:
+        if self._aside:
+            await asyncio.wait(tuple(self._aside), timeout=_LAST_WORDS)
+        problems, self._problems = self._problems, None
+        if problems is not None:
+            await problems.close()
+        await self._upkeep.disconnect()
+        aside = tuple(self._aside)
+        for task in aside:
+            task.cancel()
+        await asyncio.gather(*aside, return_exceptions=True)
+
+    def _follow(self) -> None:
+        """The link is another, or gone."""
+        link = self._upkeep.link
+        if link is not self._followed:
+            problems, self._problems = self._problems, None if link is None else _problems_of(link)
+            self._followed, self._selection = link, None
+            if problems is not None:
+                self.spawn(problems.close())
+            if link is not None:
+                self.spawn(self._ask_selection(link))
+        self.on_change()
+
+    async def _wait_for_first_look(self) -> None:
+        if not self._around.insists or not self._upkeep.is_at_work:
+            return
+        try:
+            async with asyncio.timeout(_FIRST_LOOK):
+                await self._upkeep.settled.wait()
+                if self._aside:
+                    await asyncio.wait(tuple(self._aside))
+        except TimeoutError:
+            pass  # It may join later.
+
+    async def _ask_selection(self, link: "EditorLink") -> None:
+        """Where the user is already; editors tell on their own only when that changes."""
+        asked = next((each for each in _SELECTION_TOOLS if link.offers(each)), None)
+        if asked is None:
+            return
+        try:
+            found = read_answer(await link.call(asked, {}, seconds=_FIRST_LOOK))
+        except McpError:
+            return  # It is told with the next change.
+        if self._selection is None and link is self._followed:
+            self._selection = found
+            self.on_change()
+
+    def _hear(self, method: str, params: Mapping[str, Any]) -> None:
+        match method:
+            case "selection_changed":
+                self._selection = read_selection(params)
+                self.on_change()
+            case "at_mentioned":
+                cwd = self._around.workspace.cwd
+                if (place := read_mention(params, cwd)) is not None:
+                    self.on_mention(mention_of(place, cwd))
+            case "diagnostics_changed" if self._problems is not None:
+                self._problems.stir(params)
+            case _:
+                pass  # What editors log of themselves is of no interest here.
+
+
+def _problems_of(link: "EditorLink") -> "Problems | None":
+    if not link.offers("getDiagnostics"):
+        return None
+    from bridle.engine.editors.problems import Problems, read_problems
+    from bridle.host.lsp.documents import uri_of
+
+    async def ask(path: str, seconds: float) -> "Sequence[Problem] | None":
+        try:
+            texts = await link.call("getDiagnostics", {"uri": uri_of(path)}, seconds=seconds)
+        except McpError:
+            return None  # The editor does not have the file open, or takes too long to tell.
+        return read_problems(texts, path)
+
+    clock = asyncio.get_running_loop().time
+    busy_until = 0.0
+
+    async def ask_before(path: str) -> "Sequence[Problem] | None":
+        """Each call waits for this, so that an editor which is slow is left alone for a while."""
+        nonlocal busy_until
+        began = clock()
+        if began < busy_until:
+            return None
+        found = await ask(path, _BEFORE_CHANGE)
+        if clock() - began >= _BEFORE_CHANGE:
+            busy_until = clock() + _LEFT_ALONE
+        return found
+
+    return Problems(before=ask_before, after=lambda path: ask(path, _AFTER_CHANGE))

@@ -1,0 +1,208 @@
+"""Keeps a session linked to an editor: finds it, connects, and does so again when it was lost."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from bridle.engine.editors.choice import Choose, Standing, like, named
+from bridle.host.editors import Editor, find_editors, locks_folder
+from bridle.host.watch import next_change, stamps
+from bridle.types.errors import McpError
+from bridle.types.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bridle.mcp.editor_link import EditorLink
+
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 30.0
+_STEADY = 60.0
+"""A link that held so long is a fresh start for the pauses between attempts."""
+_CONNECT_WITHIN = 15.0
+
+
+class Around(Struct, frozen=True, kw_only=True):
+    """The session beside which the editor stands."""
+
+    workspace: Workspace
+    env: Mapping[str, str]
+    tell: Callable[[str], None]
+    """Says something to the user."""
+    wants: Choose | None = None
+    """Whom to link to from the start; None for nobody."""
+    insists: bool = False
+    """The user asked for it on the command line: the first prompt waits a moment, and failures are told."""
+    shows_changes: Callable[[], bool] = lambda: False
+    """Whether changes that wait for approval are to be opened in the editor, too."""
+    first_pause: float = _FIRST_PAUSE
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """An editor as it is listed."""
+
+    editor: Editor
+    standing: Standing = "off"
+    problem: str = ""
+
+
+class Listener(Struct, frozen=True, kw_only=True):
+    """Who follows a link."""
+
+    heard: Callable[[str, Mapping[str, Any]], None]
+    """Takes what the editor tells on its own."""
+    changed: Callable[[], None]
+    """Told when the link is there or not."""
+
+
+class Upkeep:
+    """At most one link at a time; `link` is None while there is none."""
+
+    def __init__(self, around: Around, listener: Listener) -> None:
+        self._around = around
+        self._listener = listener
+        self._keeping: asyncio.Task[None] | None = None
+        self._problem = ""
+        self.link: EditorLink | None = None
+        self.editor: Editor | None = None
+        """The one that is linked to, or was before it was lost."""
+        self.standing: Standing = "off"
+        self.settled = asyncio.Event()
+        """Set when the first attempt is over, whatever came of it."""
+
+    @property
+    def is_at_work(self) -> bool:
+        return self._keeping is not None
+
+    def keep(self, choose: Choose) -> None:
+        """Link to the editor that is chosen, now or when it appears."""
+        self.settled.clear()
+        self._keeping = asyncio.create_task(self._stay_linked(choose))
+
+    async def rows(self) -> tuple[Row, ...]:
+        """Every editor that runs, and how the session stands to it."""
+        return tuple(self._row(each) for each in await asyncio.to_thread(self._find))
+
+    async def connect(self, name: str) -> Editor:
+        """Link to an editor by its name or port, instead of any other.
+
+        Raises:
+            UsageError: no such editor runs.
+            McpError: it cannot be reached.
+        """
+        editor = named(name, await asyncio.to_thread(self._find))
+        await self.disconnect()
+        self.keep(like(editor))
+        try:
+            async with asyncio.timeout(_CONNECT_WITHIN):
+                await self.settled.wait()
+        except TimeoutError as error:
+            raise McpError(f"{editor.name} does not answer; it is tried again in the background.") from error
+        if self.link is None:
+            reason = self._problem or "it is gone."
+            await self.disconnect()
+            raise McpError(f"{editor.name} cannot be linked to: {reason}")
+        return self.link.editor
+
+    async def disconnect(self) -> Editor | None:
+        """End the link and look for no editor any more; the one that was linked to."""
+        before, keeping = self.editor, self._keeping
+        self._keeping = None
+        if keeping is not None:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+        await self._part()
+        self.editor, self._problem = None, ""
+        self.settled.clear()
+        self._stand("off")
+        return before
+
+    async def _stay_linked(self, choose: Choose) -> None:
+        around, loop = self._around, asyncio.get_running_loop()
+        folder, pause = locks_folder(around.env), around.first_pause
+        while True:
+            known = stamps([folder])
+            editor = choose(await asyncio.to_thread(self._find))
+            if editor is None:
+                self._stand("waiting")
+                self._complain("there is not exactly one editor with this folder open; /ide lists them.")
+                self.settled.set()
+                await next_change(known)
+                continue
+            began = loop.time()
+            if (link := await self._join(editor)) is not None:
+                choose = like(editor)
+                self.settled.set()
+                await link.gone.wait()
+                await self._part()
+            self.settled.set()
+            held = loop.time() - began > _STEADY
+            pause = around.first_pause if held else min(pause * 2, _LONGEST_PAUSE)
+            await asyncio.sleep(pause)
+
+    async def _join(self, editor: Editor) -> "EditorLink | None":
+        self.editor = editor
+        self._stand("connecting")
+        # What speaks to editors takes a while to import, and somebody may be typing.
+        await asyncio.to_thread(_import_links)
+        link = _make_link(editor, self._around, self._listener.heard)
+        try:
+            await link.open()
+        except McpError as error:
+            await link.close()
+            self._problem = str(error)
+            self._stand("waiting")
+            self._complain(f"{editor.name} cannot be linked to: {error}")
+            return None
+        except asyncio.CancelledError:
+            await link.close()
+            raise
+        self.link, self._problem = link, ""
+        self._stand("connected")
+        return link
+
+    async def _part(self) -> None:
+        link, self.link = self.link, None
+        if link is not None:
+            self._stand("waiting")
+            await link.close()
+
+    def _find(self) -> tuple[Editor, ...]:
+        return find_editors(self._around.env, self._around.workspace.start)
+
+    def _row(self, editor: Editor) -> Row:
+        if self.editor is None or editor.port != self.editor.port:
+            return Row(editor=editor)
+        return Row(editor=editor, standing=self.standing, problem=self._problem)
+
+    def _stand(self, standing: Standing) -> None:
+        self.standing = standing
+        self._listener.changed()
+
+    def _complain(self, text: str) -> None:
+        """Once, and only to somebody who asked for an editor."""
+        if self._around.insists and not self.settled.is_set():
+            self._around.tell(f"--ide: {text}")
+
+
+def _import_links() -> None:
+    for name in ("bridle.mcp.editor_link", "websockets.asyncio.client"):
+        import_module(name)
+
+
+def _make_link(
+    editor: Editor, around: Around, heard: Callable[[str, Mapping[str, Any]], None]
+) -> "EditorLink":
+    from bridle.mcp.editor_link import EditorLink, Surroundings
+
+    workspace = around.workspace
+    return EditorLink(
+        editor,
+        Surroundings(
+            cwd=workspace.cwd,
+            env=around.env,
+            roots=lambda: workspace.roots,
+            heard=heard,
+        ),
+    )

@@ -1,0 +1,83 @@
+"""Tells of plugins that fit what a session does, as marketplaces that management trusts say."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bridle.engine.runtime import Runtime
+from bridle.extensions.plugins.around import Around
+from bridle.extensions.plugins.dependencies import dependencies
+from bridle.extensions.plugins.relevance import Work, suggestions
+from bridle.permissions.prepare import read_command
+from bridle.sessions.session import Session
+from bridle.types.entry import ConversationEntry
+from bridle.types.event import Noticed
+from bridle.types.turn import Outcome
+
+_HOST = re.compile(r"https?://(?:[^/\s'\"@]*@)?([A-Za-z0-9.-]+)")
+_MOST = 500
+
+
+class PluginHints:
+    """An errand: after each turn, each plugin that fits is told of once."""
+
+    def __init__(self, around: Around, marketplaces: Sequence[str]) -> None:
+        self._around = around
+        self._marketplaces = marketplaces
+        self._told: set[str] = set()
+        self._read = 0
+        self._files: dict[str, None] = {}
+        self._programs: dict[str, None] = {}
+        self._hosts: dict[str, None] = {}
+
+    async def __call__(self, session: Session, runtime: Runtime, outcome: Outcome) -> None:
+        """Look at what the turn did.
+
+        Raises:
+            ConfigError: the file of marketplaces, or of what is installed, cannot be read.
+        """
+        del outcome
+        entries = session.entries[self._read :]
+        self._read = len(session.entries)
+        for input in _calls(entries):
+            self._note(input, runtime)
+        start = runtime.workspace.start
+        work = Work(
+            files=tuple(self._files)[-_MOST:],
+            programs=tuple(self._programs)[-_MOST:],
+            hosts=tuple(self._hosts)[-_MOST:],
+            dependencies=lambda: dependencies(start),
+        )
+        for each in await asyncio.to_thread(suggestions, self._around, self._marketplaces, work):
+            if each.plugin not in self._told:
+                self._told.add(each.plugin)
+                runtime.channel.emit(Noticed(each.sentence, level="suggestion"))
+
+    def _note(self, block: Mapping[str, Any], runtime: Runtime) -> None:
+        match block:
+            case {"name": "Read" | "Edit" | "Write" | "NotebookEdit", "input": {"file_path": str() as path}}:
+                self._files[runtime.workspace.resolve(path)] = None
+            case {"name": "Bash" | "Monitor", "input": {"command": str() as command}}:
+                self._hosts |= dict.fromkeys(host.lower() for host in _HOST.findall(command))
+                self._programs |= dict.fromkeys(_programs(command, runtime))
+            case {"name": "WebFetch", "input": {"url": str() as url}}:
+                self._hosts |= dict.fromkeys(host.lower() for host in _HOST.findall(url))
+            case _:
+                pass
+
+
+def _calls(entries: Sequence[ConversationEntry]) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    for entry in entries:
+        if entry["type"] == "assistant":
+            content = entry["message"]["content"]
+            found += [block for block in content if block["type"] == "tool_use"]
+    return found
+
+
+def _programs(command: str, runtime: Runtime) -> list[str]:
+    """The programs that a command runs, wrappers such as `sudo` and what they run alike."""
+    reading = read_command(command, cwd=runtime.workspace.cwd, home=runtime.env.get("HOME", "/"))
+    forms = (form for part in reading.parts for form in part.deny_forms)
+    return [form.split(maxsplit=1)[0].rpartition("/")[2] for form in forms if form.strip()]

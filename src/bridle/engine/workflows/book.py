@@ -1,0 +1,138 @@
+"""What has happened in a run so far: its agents, phases, lines and faults, counted as they come."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+from bridle.context.lines import one_line
+from bridle.engine.agents.log import AgentLog
+from bridle.engine.workflows.agents import Member
+from bridle.types.task import TaskUsage
+
+_KEPT_LINES = 200
+_MOST_LINES = 10_000
+_LONGEST_LINE = 1_000
+_MOST_FAULTS = 3
+_MOST_PLACES = 20
+_SIGNS = {"done": "+", "replayed": "="}
+
+
+class Book:
+    """Written by whoever answers the script; `changed` is called with the tool that was used last, if any."""
+
+    def __init__(self, file: str, changed: Callable[[str | None], None]) -> None:
+        self.members: list[Member] = []
+        self.live: dict[int, Member] = {}
+        """Those that have not ended, by number."""
+        self._begun: dict[int, Member] = {}
+        """Those of them that have used anything."""
+        self.phases: list[str] = []
+        self.logs: deque[str] = deque(maxlen=_KEPT_LINES)
+        self.changed = changed
+        self._faults: list[str] = []
+        self._places: list[str] = []
+        """Work trees that hold changes."""
+        self._settled = TaskUsage()
+        self._written = 0
+        """What agents that have ended have written, in tokens."""
+        self._file = AgentLog(file)
+        self._lines = 0
+        self._began = time.monotonic()
+
+    @property
+    def path(self) -> str:
+        """The file to read along in."""
+        return self._file.path
+
+    @property
+    def spent(self) -> int:
+        """What the models of the run have written, in tokens."""
+        return self._written + sum(member.output_tokens for member in self._begun.values())
+
+    def add(self, member: Member) -> None:
+        self.members.append(member)
+        self.live[member.number] = member
+
+    def begin(self, member: Member, agent_id: str, now: float) -> None:
+        """An agent begins to work, or once more."""
+        member.begin(agent_id, now)
+        self._begun[member.number] = member
+        self.changed(None)
+
+    def settle(self, member: Member) -> None:
+        """An agent has ended."""
+        self.live.pop(member.number, None)
+        self._begun.pop(member.number, None)
+        before = self._settled
+        self._settled = TaskUsage(before.tokens + member.tokens, before.tool_uses + member.tool_uses)
+        self._written += member.output_tokens
+        self.write(
+            f"{_SIGNS.get(member.state, '-')} {member.request.label}: {member.state}. {member.preview}"
+        )
+        self.changed(None)
+
+    def end(self) -> None:
+        """Nobody works any more, also nobody who had not begun."""
+        for member in tuple(self.live.values()):
+            member.end("stopped", "")
+            self.settle(member)
+
+    def open_phase(self, title: str) -> None:
+        if title not in self.phases:
+            self.phases.append(title)
+        self.log(f"[{title}]")
+
+    def log(self, text: str) -> None:
+        """A line for people."""
+        line = one_line(" ".join(text[: 2 * _LONGEST_LINE].split()), _LONGEST_LINE)
+        self.logs.append(line)
+        self.write(line)
+        self.changed(None)
+
+    def fault(self, text: str) -> None:
+        """Something went wrong that the script may not notice."""
+        self._faults.append(text)
+        self.log(text)
+
+    def keep_place(self, label: str, path: str, branch: str | None) -> None:
+        """An agent has left changes in a work tree."""
+        self._places.append(f"{path} on branch {branch}" if branch else path)
+        self.log(f"{label}: its changes are in {self._places[-1]}")
+
+    def write(self, line: str) -> None:
+        """Add to the file alone."""
+        self._lines += 1
+        if self._lines < _MOST_LINES:
+            self._file.write(f"{line}\n")
+        elif self._lines == _MOST_LINES:
+            self._file.write("(Further lines are left out.)\n")
+
+    def close(self, last: str) -> None:
+        self._file.write(f"{last}\n")
+        self._file.close()
+
+    def usage(self) -> TaskUsage:
+        begun = self._begun.values()
+        return TaskUsage(
+            self._settled.tokens + sum(member.tokens for member in begun),
+            self._settled.tool_uses + sum(member.tool_uses for member in begun),
+            round((time.monotonic() - self._began) * 1000),
+        )
+
+    def progress(self) -> str:
+        """How far it is, in a few words."""
+        over = len(self.members) - len(self.live)
+        phase = f"{self.phases[-1]}: " if self.phases else ""
+        return f"{phase}{over} of {len(self.members)} agents done"
+
+    def outcome(self) -> str:
+        """How many agents there were, and what went wrong."""
+        states = [member.state for member in self.members]
+        good = sum(state in ("done", "replayed") for state in states)
+        again = states.count("replayed")
+        known = f", {again} known from before" if again else ""
+        wrong = "; ".join(fault.rstrip(".") for fault in self._faults[:_MOST_FAULTS])
+        more = f"; {len(self._faults) - _MOST_FAULTS} more" if len(self._faults) > _MOST_FAULTS else ""
+        failed = f" Failed: {wrong}{more}." if wrong else ""
+        trees = f" Changes are in: {'; '.join(self._places[:_MOST_PLACES])}." if self._places else ""
+        return f"{good} of {len(states)} agents finished{known}.{failed}{trees}"

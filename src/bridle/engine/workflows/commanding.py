@@ -1,0 +1,59 @@
+"""Begins a workflow because a person typed its name."""
+
+from typing import Protocol
+
+from msgspec import UNSET
+
+from bridle.engine.runtime import Runtime
+from bridle.engine.turn import Turn
+from bridle.engine.workflows.rules import objection
+from bridle.engine.workflows.session import SessionWorkflows
+from bridle.sessions.session import Session
+from bridle.types.errors import ToolError
+from bridle.types.ids import new_uuid
+from bridle.types.permission import Deny
+from bridle.types.turn import Prompt
+from bridle.types.workflow import Launch, Launched, read_arguments
+
+
+class Caller(Protocol):
+    """What a slash command is given."""
+
+    @property
+    def session(self) -> Session: ...
+
+    @property
+    def runtime(self) -> Runtime: ...
+
+
+async def begin(workflows: SessionWorkflows, name: str, arguments: str, caller: Caller) -> str:
+    """Begin a saved workflow, and say so.
+
+    Raises:
+        ToolError: it cannot be run.
+    """
+    typed = f"/{name} {arguments}".strip()
+    launch = Launch(name=name, args=read_arguments(arguments) if arguments.strip() else UNSET)
+    return told(await start(workflows, launch, typed, caller))
+
+
+async def start(workflows: SessionWorkflows, launch: Launch, typed: str, caller: Caller) -> Launched:
+    """Begin a run for a command.
+
+    Raises:
+        ToolError: it cannot be run.
+    """
+    turn = Turn(caller.session, Prompt(content=typed), caller.runtime)
+    # Who types the name has approved it; a rule against it counts all the same.
+    if launch.name and isinstance(doubt := objection(turn, "Workflow", "name", launch.name), Deny):
+        raise ToolError(f"The workflow {launch.name} may not be run: {doubt.reason}.")
+    return await workflows.start(turn, launch, call_id=f"command_{new_uuid()}", typed=True)
+
+
+def told(launched: Launched) -> str:
+    """A run that has begun, for the user."""
+    known = f", with {launched.known} results known from before" if launched.known else ""
+    return (
+        f"The workflow {launched.name} runs in the background{known}. "
+        f"/workflows {launched.run_id} shows how it goes."
+    )

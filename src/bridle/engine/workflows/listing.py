@@ -1,0 +1,34 @@
+"""What the model is told of saved workflows when a conversation begins."""
+
+from collections.abc import Mapping
+
+from bridle.context.lines import one_line
+from bridle.extensions.workflows import WorkflowFile
+
+_LONGEST_LINE = 250
+_MOST_LISTED = 40
+_SIZES = {"small": 5, "medium": 15, "large": 50}
+
+
+def listing(files: Mapping[str, WorkflowFile], guideline: str | None) -> str | None:
+    """The workflows by name with what they do; None for none."""
+    if not files:
+        return None
+    lines = [f"- {name}: {_about(file)}" for name, file in list(files.items())[:_MOST_LISTED]]
+    size = size_line(guideline)
+    return "\n".join(("# Saved workflows for the Workflow tool", *lines, *((size,) if size else ())))
+
+
+def size_line(guideline: str | None) -> str | None:
+    """How many agents the user thinks right, as advice."""
+    most = _SIZES.get(guideline or "medium")
+    return (
+        None
+        if most is None
+        else f"Unless the task asks for more, a workflow has about {most} agents at most."
+    )
+
+
+def _about(file: WorkflowFile) -> str:
+    text = f"{file.description} {file.when_to_use}".strip()
+    return one_line(" ".join(text.split()), _LONGEST_LINE)

@@ -1,0 +1,32 @@
+"""What rules say about the parts of a run that nobody is asked about by themselves."""
+
+from typing import Any
+
+from bridle.engine.call import Call
+from bridle.engine.gate import TurnedAway, pass_gate, standing
+from bridle.engine.parsing import parse_input
+from bridle.engine.turn import Turn
+from bridle.permissions.prepare import Asked, prepare
+from bridle.types.errors import ToolError
+from bridle.types.permission import Allow, Ask, Deny
+from bridle.types.tool import Tool
+
+
+def objection(turn: Turn, tool: str, field: str, name: str) -> Ask | Deny | None:
+    """The doubt that a rule raises about a call of `tool` for something of a name; None where none does."""
+    asked = Asked(tool=tool, input={field: name}, subject=name, read_only=True)
+    decision = turn.runtime.decide(prepare(asked, standing(turn)))
+    return None if isinstance(decision, Allow) or decision.rule is None else decision
+
+
+async def require(tool: Tool, input: dict[str, Any], turn: Turn) -> None:
+    """Put a part of a run to whoever can approve it.
+
+    Raises:
+        ToolError: a rule denies it, or asks about it and nobody agrees.
+    """
+    call = Call(id=f"{tool.name.lower()}_{turn.id}", name=tool.name, input=input)
+    try:
+        await pass_gate(call, tool, parse_input(tool, call), turn, hook=None)
+    except TurnedAway as refusal:
+        raise ToolError(str(refusal)) from refusal

@@ -1,0 +1,291 @@
+"""One workflow run: begun by a call, a job in the background while it lasts, a note at its end."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from bridle.context.lines import one_line
+from bridle.engine.agents import Agents
+from bridle.engine.agents.assignment import output_path
+from bridle.engine.turn import Turn
+from bridle.engine.workflows.agents import Verdict, phases_of, preview_of
+from bridle.engine.workflows.book import Book
+from bridle.engine.workflows.calls import Calls, Event, Means, Nested
+from bridle.engine.workflows.crew import Crew
+from bridle.engine.workflows.journal import Journal, RunFolder, RunNote
+from bridle.host.scripts.wire import ScriptEnd
+from bridle.types.errors import ToolError
+from bridle.types.event import Noticed, TaskProgressed
+from bridle.types.task import Task, TaskStatus, TaskUsage
+from bridle.types.workflow import RunState, RunView
+
+_LONGEST_DESCRIPTION = 200
+_QUIET_SECONDS = 0.25
+_STOP_PATIENCE = 5.0
+_STATES: dict[TaskStatus, RunState] = {
+    "running": "running",
+    "completed": "completed",
+    "failed": "failed",
+    "killed": "stopped",
+}
+_DONE: dict[Verdict, str] = {"skip": "skipped", "stop": "stopped", "restart": "restarted"}
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What a run is to do."""
+
+    run_id: str
+    call_id: str
+    name: str
+    description: str
+    phases: tuple[tuple[str, str], ...] = ()
+    """Titles and details."""
+    source: str
+    args: Any = UNSET
+    origin: str | None = None
+    budget: int | None = None
+    """The most tokens that its agents may write."""
+    background: bool = True
+    """False where a call waits for the end."""
+    asked: str = ""
+    """The command by which a person asked for it: the model has not seen that."""
+
+
+class WorkflowRun:
+    """A run from its first call to its end."""
+
+    def __init__(self, turn: Turn, agents: Agents, plan: Plan, folder: RunFolder) -> None:
+        self.plan = plan
+        self.folder = folder
+        self._turn = turn
+        self._agents = agents
+        self._channel = turn.runtime.channel
+        self._tasks = turn.runtime.workspace.tasks
+        self._clock = turn.runtime.clock
+        self._crew = Crew(turn.runtime.env)
+        self._book = Book(output_path(turn.runtime, plan.run_id), self._tell)
+        self._main: asyncio.Task[None] | None = None
+        self._underway: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._listed = False
+        self._telling: asyncio.TimerHandle | None = None
+        """The next report of how far it is."""
+        self.task = Task(
+            id=plan.run_id,
+            kind="local_workflow",
+            description=one_line(f"{plan.name}: {plan.description}", _LONGEST_DESCRIPTION),
+            call_id=plan.call_id,
+            output_file=self._book.path,
+            started=time.time(),
+            backgrounded=plan.background,
+            name=plan.name,
+            usage=TaskUsage(),
+        )
+
+    async def begin(self, find: Callable[[Any], Awaitable[Nested]]) -> int:
+        """Start the script, and return how many results are known once it has made its first call.
+
+        `find` looks up the workflows that it calls.
+
+        Raises:
+            ToolError: it cannot be run at all, or nothing can be kept of it.
+        """
+        try:
+            journal = self.folder.open_journal()
+            self.folder.write(self.folder.script, self.plan.source.encode())
+            self.folder.write_note(self._note("running"))
+        except OSError as error:
+            raise ToolError(f"Nothing can be kept of the run: {error.strerror or error}.") from error
+        known = len(journal)
+        self._main = asyncio.create_task(self._run(journal, find))
+        self._main.add_done_callback(self._leave)
+        try:
+            await asyncio.shield(self._underway)
+        except asyncio.CancelledError:
+            self._main.cancel()
+            raise
+        except ToolError:
+            # Nobody knows of the run from here on, so its child must be gone.
+            await asyncio.wait((self._main,))
+            raise
+        return known
+
+    async def stop(self) -> None:
+        """End the run and all its agents."""
+        if self._main is not None and not self._main.done():
+            self._main.cancel()
+            await asyncio.wait((self._main,), timeout=_STOP_PATIENCE)
+
+    def interrupt(self) -> bool:
+        """Begin to end the run, because the user wants quiet; whether it was at work."""
+        self.task = msgspec.structs.replace(self.task, hushed=True)
+        return self._main is not None and self._main.cancel()
+
+    def pause(self) -> None:
+        """Let no further agent begin; those at work finish."""
+        self._crew.pause()
+        self._book.log("Paused: agents at work finish, no further one begins.")
+
+    def go_on(self) -> None:
+        """Let agents begin again."""
+        self._crew.go_on()
+        self._book.log("Going on.")
+
+    def decide(self, number: int, verdict: Verdict) -> str:
+        """Skip, stop or restart one agent; a sentence about it.
+
+        Raises:
+            ToolError: there is no such agent at work.
+        """
+        member = self._book.live.get(number)
+        if member is None:
+            there = ", ".join(map(str, self._book.live)) or "none"
+            raise ToolError(f"Agent {number} is not at work in {self.plan.run_id}. At work: {there}.")
+        member.decide(verdict)
+        return f"Agent {number} ({member.request.label}) is {_DONE[verdict]}."
+
+    @property
+    def state(self) -> RunState:
+        state = _STATES[self.task.status]
+        return "paused" if state == "running" and self._crew.paused else state
+
+    def view(self) -> RunView:
+        """How it stands."""
+        now, task, plan = self._clock(), self.task, self.plan
+        agents = tuple(member.view(now) for member in self._book.members)
+        return RunView(
+            run_id=plan.run_id,
+            name=plan.name,
+            description=plan.description,
+            state=self.state,
+            script_path=self.folder.script,
+            phases=phases_of(plan.phases, self._book.phases, agents),
+            agents=agents,
+            logs=tuple(self._book.logs),
+            tokens=self._book.usage().tokens,
+            started=task.started,
+            ended=task.ended,
+            preview=preview_of(task.error or task.result or ""),
+        )
+
+    async def _run(self, journal: Journal, find: Callable[[Any], Awaitable[Nested]]) -> None:
+        status: TaskStatus = "failed"
+        error: str | None = "It ended unexpectedly."
+        value: Any = None
+        calls = Calls(
+            Means(
+                turn=self._turn,
+                agents=self._agents,
+                book=self._book,
+                crew=self._crew,
+                journal=journal,
+                call_id=self.plan.call_id,
+                budget=self.plan.budget,
+                find=find,
+                heard=self._hear,
+            )
+        )
+        try:
+            value = await calls.run(self.plan.source, self.plan.args)
+            status, error = "completed", None
+        except asyncio.CancelledError:
+            status, error = "killed", None
+            raise
+        except ToolError as fault:
+            error = str(fault)
+        finally:
+            journal.close()
+            self._end(status, error, value)
+
+    def _hear(self, event: Event) -> None:
+        """List the job with the first sign that the script can be run."""
+        if self._underway.done():
+            return
+        if isinstance(event, ScriptEnd) and event.error is not None:
+            text = f"The script cannot be run: {event.error}. It is kept in {self.folder.script}"
+            self._underway.set_exception(ToolError(text))
+            return
+        self._listed = True
+        self._tasks.begin(self.task, self.stop)
+        self._underway.set_result(None)
+
+    def _tell(self, last_tool: str | None) -> None:
+        """Report how far it is, not more often than anybody can look."""
+        if last_tool is not None:
+            self.task = msgspec.structs.replace(self.task, last_tool=last_tool)
+        if self._listed and self._telling is None and self.task.status == "running":
+            self._telling = asyncio.get_running_loop().call_later(_QUIET_SECONDS, self._tell_now)
+
+    def _tell_now(self) -> None:
+        self._telling = None
+        self.task = msgspec.structs.replace(self.task, usage=self._book.usage())
+        self._tasks.change(self.task)
+        self._channel.emit(TaskProgressed(self.task, self._book.progress()))
+
+    def _end(self, status: TaskStatus, error: str | None, value: Any) -> None:
+        self._book.end()
+        if self._telling is not None:
+            self._telling.cancel()
+            self._tell_now()
+        if error is not None:
+            error = (
+                f"{error} {self._book.outcome()} Mend it and go on with resumeFromRunId {self.plan.run_id}."
+            )
+        self.task = msgspec.structs.replace(
+            self.task,
+            status=status,
+            ended=time.time(),
+            usage=self._book.usage(),
+            result=self._report(value) if status == "completed" else None,
+            error=error,
+        )
+        self._book.close(self.task.error or self.task.result or f"({_STATES[status]})")
+        try:
+            if status == "completed":
+                self.folder.write(self.folder.result, msgspec.json.encode(value) + b"\n")
+            self.folder.write_note(self._note(_STATES[status]))
+        except OSError as fault:
+            text = f"The end of the run {self.plan.run_id} could not be kept: {fault.strerror or fault}."
+            self._channel.emit(Noticed(text, "warning"))
+        if self._listed:
+            self._tasks.change(self.task)
+
+    def _report(self, value: Any) -> str:
+        asked = f"The user asked for it with {self.plan.asked}\n" if self.plan.asked else ""
+        return f"{asked}{self._book.outcome()}\n\n{_text(value)}"
+
+    def _note(self, state: RunState) -> RunNote:
+        plan, task = self.plan, self.task
+        return RunNote(
+            run_id=plan.run_id,
+            name=plan.name,
+            description=plan.description,
+            phases=plan.phases,
+            args=plan.args,
+            origin=plan.origin,
+            state=state,
+            started=task.started,
+            ended=task.ended,
+            preview=preview_of(task.error or task.result or ""),
+            logs=tuple(self._book.logs),
+        )
+
+    def _leave(self, done: asyncio.Task[None]) -> None:
+        """Nobody waits for the run, so a defect must be told."""
+        if not self._underway.done():
+            self._underway.set_exception(ToolError(self.task.error or "The run was stopped before it began."))
+        # Nobody asks for it where the call that began the run was interrupted.
+        self._underway.exception()
+        if not done.cancelled() and (defect := done.exception()) is not None:
+            text = f"bridle has a defect: the workflow {self.plan.run_id} failed with {defect!r}"
+            self._channel.emit(Noticed(text, "warning"))
+
+
+def _text(value: Any) -> str:
+    """What the script returned, as a model reads it."""
+    if value is None or value == "":
+        return "(The script returned nothing.)"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

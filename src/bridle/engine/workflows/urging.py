@@ -1,0 +1,27 @@
+"""What the model is told where ultracode is on: think of a workflow."""
+
+import re
+
+from bridle.engine.workflows.listing import size_line
+
+EFFORT = "xhigh"
+"""How hard the model thinks then."""
+
+_WORD = re.compile(r"\bultracode\b", re.IGNORECASE)
+
+
+def says_ultracode(text: str) -> bool:
+    """Whether a prompt asks for it by the word."""
+    return _WORD.search(text) is not None
+
+
+def reminder(guideline: str | None) -> str:
+    """What to tell the model with a prompt that ultracode holds for."""
+    size = size_line(guideline)
+    return (
+        "<system-reminder>\nThe user wants this done thoroughly, with a workflow. Unless it is a small "
+        "thing, look around first, then write one with the Workflow tool: several agents on independent "
+        "parts, others that check what they found, and a last step that puts it together. Several workflows "
+        "one after the other are fine. Tell the user in a sentence what you start."
+        f"{f' {size}' if size else ''}\n</system-reminder>"
+    )

@@ -1,0 +1,1 @@
+"""A session that people and other sessions reach from elsewhere, served by itself."""

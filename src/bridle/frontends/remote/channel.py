@@ -1,0 +1,151 @@
+"""A channel that others may join: they see what happens here, and whoever answers a question first counts."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from bridle.types.channel import Channel
+from bridle.types.event import Event, Noticed, PromptFolded, TurnStarted
+from bridle.types.ids import new_uuid
+from bridle.types.question import Answer, Question, Refused
+
+_NOBODY = "the session"
+
+
+class Pending:
+    """A question that waits for its first answer."""
+
+    def __init__(self, question: Question) -> None:
+        self.id = new_uuid()
+        self.question = question
+        self.own: asyncio.Future[Answer] | None = None
+        """The answer that is being asked for here."""
+        self.given: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        """The answer that somebody elsewhere gave."""
+        self.by = ""
+        """Who that was."""
+
+    @property
+    def is_open(self) -> bool:
+        answered_here = self.own is not None and self.own.done() and not _is_nobodys(self.own)
+        return not self.given.done() and not answered_here
+
+    def claim(self, answer: Answer, by: str) -> bool:
+        """Give the answer; False when somebody was first."""
+        if not self.is_open:
+            return False
+        self.by = by
+        self.given.set_result(answer)
+        return True
+
+
+class Audience(Protocol):
+    """Those who are elsewhere."""
+
+    def take(self, event: Event) -> None: ...
+
+    def sender(self, prompt_uuid: str | None) -> str | None:
+        """Who sent a prompt, when it was one of them."""
+        ...
+
+    def asked(self, pending: Pending) -> None:
+        """A question is open."""
+        ...
+
+    def settled(self, pending: Pending, *, by: str, answer: Answer | None) -> None:
+        """A question is closed; without an answer when it was taken back."""
+        ...
+
+    async def deserted(self) -> None:
+        """Return when nobody is left who could answer."""
+        ...
+
+
+class SharedChannel:
+    """Passes everything on to the channel of this place and, while there is one, to an audience."""
+
+    def __init__(
+        self,
+        local: Channel,
+        *,
+        here: str,
+        answered: Callable[[Question, Answer], None] = lambda _, __: None,
+    ) -> None:
+        self._local = local
+        self._here = here
+        """What answers that are given here are said to come from."""
+        self._answered = answered
+        """Told of answers that were given elsewhere."""
+        self._open: list[Pending] = []
+        self._audience: Audience | None = None
+
+    def share(self, audience: Audience | None) -> None:
+        """Let an audience in, with the questions that are open, or send it away."""
+        self._audience = audience
+        for pending in self._open if audience is not None else ():
+            self._tell_asked(pending)
+
+    def emit(self, event: Event) -> None:
+        audience = self._audience
+        if audience is None:
+            self._local.emit(event)
+            return
+        if isinstance(event, TurnStarted | PromptFolded):
+            sender = audience.sender(event.prompt_uuid)
+            if sender is not None:
+                self._local.emit(Noticed(f"From {sender}, by remote control:", "notice"))
+        self._local.emit(event)
+        audience.take(event)
+
+    async def ask(self, question: Question) -> Answer:
+        pending = Pending(question)
+        pending.own = own = asyncio.ensure_future(self._local.ask(question))
+        by, answer = _NOBODY, None
+        self._open.append(pending)
+        try:
+            # What is settled at once is nobody else's question.
+            await asyncio.sleep(0)
+            if pending.is_open:
+                self._tell_asked(pending)
+            by, answer = await self._first(pending, own)
+            return answer
+        finally:
+            self._open.remove(pending)
+            own.cancel()
+            await asyncio.gather(own, return_exceptions=True)
+            if self._audience is not None:
+                self._audience.settled(pending, by=by, answer=answer)
+            if pending.given.done():
+                self._tell_given(pending)
+
+    async def _first(self, pending: Pending, own: "asyncio.Future[Answer]") -> tuple[str, Answer]:
+        """The first answer and whose it is; while others are there, that nobody is here settles nothing."""
+        await asyncio.wait([own, pending.given], return_when=asyncio.FIRST_COMPLETED)
+        if not pending.given.done() and _is_nobodys(own) and self._audience is not None:
+            deserted = asyncio.ensure_future(self._audience.deserted())
+            try:
+                await asyncio.wait([deserted, pending.given], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                deserted.cancel()
+                await asyncio.gather(deserted, return_exceptions=True)
+        if pending.given.done():
+            return pending.by, pending.given.result()
+        return self._here, own.result()
+
+    def _tell_asked(self, pending: Pending) -> None:
+        if self._audience is not None:
+            self._audience.asked(pending)
+
+    def _tell_given(self, pending: Pending) -> None:
+        answer = pending.given.result()
+        self._answered(pending.question, answer)
+        what = "Refused" if isinstance(answer, Refused) else "Answered"
+        self._local.emit(Noticed(f"{what} by {pending.by}, by remote control.", "notice"))
+
+
+def _is_nobodys(own: "asyncio.Future[Answer]") -> bool:
+    """Whether the answer only says that nobody can be asked."""
+    if not own.done() or own.cancelled() or own.exception() is not None:
+        return False
+    answer = own.result()
+    return isinstance(answer, Refused) and not answer.by_person

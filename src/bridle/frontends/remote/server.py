@@ -1,0 +1,260 @@
+"""Serves shared sessions: a page for people, numbered events, and a few actions, to whoever has the key."""
+
+import asyncio
+import os.path
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+from urllib.parse import parse_qs
+
+import h11
+
+from bridle.frontends.remote.faults import Declined
+from bridle.frontends.remote.guard import (
+    EVERYWHERE,
+    has_token,
+    is_known_host,
+    is_same_origin,
+    known_names,
+    letter_token,
+)
+from bridle.frontends.remote.room import Room
+from bridle.frontends.remote.wire import Pace, Request, Visit
+from bridle.host.files import read_bytes
+
+_MOST_VISITS = 64
+_MOST_FOLLOWERS = 16
+_BATCH = 256 * 1024
+_LARGEST_FILE = 1_000_000
+_STILL_HERE = b'{"beat":true}\n'
+_PAGE = os.path.join(os.path.dirname(__file__), "page")
+_FILES = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/page.css": ("page.css", "text/css; charset=utf-8"),
+    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "/conversation.js": ("conversation.js", "text/javascript; charset=utf-8"),
+    "/questions.js": ("questions.js", "text/javascript; charset=utf-8"),
+    "/connection.js": ("connection.js", "text/javascript; charset=utf-8"),
+}
+_SESSION = re.compile(r"/api/sessions/([0-9A-Za-z-]{1,64})/(events|act)")
+_PLAIN = re.compile(r"[^\w .,()'-]")
+_LONGEST_NAME = 40
+
+
+class Rooms(Protocol):
+    """The sessions that are served."""
+
+    @property
+    def opens(self) -> bool:
+        """Whether more can be started."""
+        ...
+
+    def all(self) -> Sequence[Room]: ...
+
+    def find(self, id: str) -> Room | None: ...
+
+    async def open(self, wish: Mapping[str, Any], who: str) -> Room:
+        """Start another session.
+
+        Raises:
+            Declined: none can be.
+        """
+        ...
+
+
+class RemoteServer:
+    """Listens for as long as something is shared."""
+
+    def __init__(
+        self,
+        rooms: Rooms,
+        token: str,
+        *,
+        listen: str = "127.0.0.1",
+        port: int = 0,
+        names: str = "",
+        pace: Pace | None = None,
+    ) -> None:
+        self._rooms = rooms
+        self._pace = pace or Pace()
+        self._token = token
+        self._letters = letter_token(token)
+        self._listen = listen
+        self._port = port
+        self._names = known_names(listen, names)
+        self._server: asyncio.Server | None = None
+        self._visits: set[asyncio.Task[None]] = set()
+        self._followers = 0
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    @property
+    def address(self) -> str:
+        """Where this is, without the key."""
+        host = "127.0.0.1" if self._listen in EVERYWHERE else self._listen
+        host = f"[{host}]" if ":" in host else host
+        return f"http://{host}:{self._port}/"
+
+    async def open(self) -> None:
+        """Listen.
+
+        Raises:
+            OSError: the address cannot be used.
+        """
+        self._server = await asyncio.start_server(self._serve, self._listen, self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        """Send everybody away; the key opens nothing any more."""
+        if self._server is not None:
+            self._server.close()
+        for visit in tuple(self._visits):
+            visit.cancel()
+        await asyncio.gather(*self._visits, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        visit, task = Visit(reader, writer, self._pace), asyncio.current_task()
+        if task is None or len(self._visits) >= _MOST_VISITS:
+            visit.abort()
+            return
+        self._visits.add(task)
+        try:
+            await self._receive(visit)
+        except (OSError, TimeoutError, h11.LocalProtocolError):
+            visit.abort()  # Whoever it was went away, or does not read.
+        except asyncio.CancelledError:
+            visit.abort()  # We are closing, and this task is the connection's own.
+        finally:
+            self._visits.discard(task)
+            visit.close()
+
+    async def _receive(self, visit: Visit) -> None:
+        try:
+            head = await visit.head()
+            if head is None:
+                return
+            self._check(head)
+            request = await visit.whole(head)
+            await self._answer(request, visit)
+        except Declined as refusal:
+            await visit.answer_json(refusal.status, {"error": str(refusal), **refusal.beside})
+            if refusal.status == 413:
+                await visit.linger()
+        except (OSError, TimeoutError, h11.LocalProtocolError):
+            raise
+        except Exception as defect:
+            # The top of this front end: whoever asked must not wait because bridle has a defect.
+            await visit.answer_json(500, {"error": f"bridle has a defect: {type(defect).__name__}: {defect}"})
+
+    def _check(self, head: h11.Request) -> None:
+        """Look at who asks before the rest is even read.
+
+        Raises:
+            Declined: they may not.
+        """
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+        if not is_known_host(headers.get("host", ""), self._names):
+            raise Declined(421, "This name is not one of this session's: see BRIDLE_REMOTE_HOSTS.")
+        path = head.target.decode("latin-1").partition("?")[0]
+        if path in _FILES:
+            return
+        if not is_same_origin(headers):
+            raise Declined(403, "Requests of other pages are not answered.")
+        keys = (self._token, self._letters) if path == "/api/letters" else (self._token,)
+        if not has_token(headers, *keys):
+            raise Declined(401, "The key is missing or wrong.")
+
+    async def _answer(self, request: Request, visit: Visit) -> None:
+        who = _who(request.headers)
+        match request.method, request.path:
+            case "GET", path if path in _FILES:
+                name, kind = _FILES[path]
+                data = await asyncio.to_thread(read_bytes, os.path.join(_PAGE, name), _LARGEST_FILE)
+                await visit.answer(200, data, kind)
+            case "GET", "/api/sessions":
+                sessions = [room.listing() for room in self._rooms.all()]
+                await visit.answer_json(200, {"sessions": sessions, "opens": self._rooms.opens})
+            case "POST", "/api/sessions":
+                room = await self._rooms.open(request.json(), who)
+                await visit.answer_json(200, room.listing())
+            case "GET", "/api/letters":
+                await visit.answer_json(200, {"name": self._room(None).name})
+            case "POST", "/api/letters":
+                letter = request.json()
+                await visit.answer_json(200, await self._room(letter.get("session")).take_letter(letter))
+            case method, path if (named := _SESSION.fullmatch(path)) is not None:
+                room = self._room(named[1])
+                if (method, named[2]) == ("GET", "events"):
+                    await self._follow(room, request, visit, who)
+                elif (method, named[2]) == ("POST", "act"):
+                    await visit.answer_json(200, room.act(request.json(), who))
+                else:
+                    raise Declined(405, "That is not how this is asked for.")
+            case _, path if path in _FILES or path in ("/api/sessions", "/api/letters"):
+                raise Declined(405, "That is not how this is asked for.")
+            case _:
+                raise Declined(404, "There is nothing here.")
+
+    def _room(self, id: Any) -> Room:
+        """A session by its id; without one the only session there is."""
+        rooms = self._rooms.all()
+        found = self._rooms.find(id) if isinstance(id, str) else rooms[0] if len(rooms) == 1 else None
+        if found is None:
+            raise Declined(404, "There is no such session.")
+        return found
+
+    async def _follow(self, room: Room, request: Request, visit: Visit, who: str) -> None:
+        """Send what happens until the reader goes or falls too far behind."""
+        if self._followers >= _MOST_FOLLOWERS:
+            raise Declined(503, f"{_MOST_FOLLOWERS} are connected already, which is the most.")
+        epoch, after = _position(request.query)
+        self._followers += 1
+        leave = room.come(who)
+        watching = asyncio.ensure_future(visit.gone())
+        try:
+            visit.begin_lines()
+            if room.log.since(epoch, after, most=0) is None:
+                epoch, after = room.log.epoch, room.log.last
+                await visit.send([room.snapshot()])
+            while not watching.done():
+                lines = room.log.since(epoch, after, most=_BATCH)
+                if lines is None:
+                    return  # Too far behind: it comes back and begins anew.
+                if lines:
+                    after += len(lines)
+                    await visit.send(lines)
+                elif not await _news(room, after, watching, self._pace.beat):
+                    room.look()
+                    await visit.send([_STILL_HERE])
+        finally:
+            self._followers -= 1
+            leave()
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+
+async def _news(room: Room, after: int, watching: "asyncio.Future[None]", seconds: float) -> bool:
+    """Wait a while for something to tell; whether there is."""
+    news = asyncio.ensure_future(room.log.changed(after))
+    try:
+        done, _ = await asyncio.wait([news, watching], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        news.cancel()
+        await asyncio.gather(news, return_exceptions=True)
+    return bool(done)
+
+
+def _position(query: str) -> tuple[str, int]:
+    """What a reader has already; nothing where it does not say."""
+    values = parse_qs(query)
+    epoch, after = values.get("epoch", [""])[0], values.get("after", ["0"])[0]
+    return epoch, int(after) if after.isdecimal() and len(after) < 16 else 0
+
+
+def _who(headers: Mapping[str, str]) -> str:
+    """What the other end calls itself, in harmless characters; else what its browser is."""
+    named = headers.get("bridle-client", "")
+    name = " ".join(_PLAIN.sub("", named).split())[:_LONGEST_NAME]
+    return name or "somebody elsewhere"

@@ -1,0 +1,120 @@
+"""Run a workflow: a script that puts many agents to work."""
+
+import asyncio
+import hashlib
+import math
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct
+
+from bridle.types.errors import ToolError
+from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.workflow import Launch, Launched, read_arguments
+
+_LARGEST_SCRIPT = 1_000_000
+
+
+class WorkflowInput(
+    Struct,
+    forbid_unknown_fields=True,
+    kw_only=True,
+    rename={"path": "scriptPath", "resume": "resumeFromRunId"},
+):
+    script: Annotated[
+        str | None, Meta(description="The script; its first statement is export const meta.")
+    ] = None
+    name: Annotated[str | None, Meta(description="Instead: a saved workflow.")] = None
+    path: Annotated[str | None, Meta(description="Instead: a file with the script.")] = None
+    args: Annotated[Any, Meta(description="JSON for the script's args.")] = None
+    resume: Annotated[
+        str | None,
+        Meta(
+            description="A run to go on with: what it has finished is not done again. Alone: its own script."
+        ),
+    ] = None
+
+
+def _subject(input: WorkflowInput) -> str:
+    """A saved workflow by its name; a script that was written out stands for itself alone."""
+    if input.name:
+        return input.name.removeprefix("/")
+    if input.script:
+        return f"script:{hashlib.sha256(input.script.encode(errors='replace')).hexdigest()[:12]}"
+    return input.path or f"run:{input.resume or ''}"
+
+
+def _check(input: WorkflowInput, ctx: ToolContext) -> None:
+    del ctx
+    named = [each for each in (input.script, input.name, input.path) if each and each.strip()]
+    if len(named) > 1:
+        raise ToolError("Give one of script, name and scriptPath, not several.")
+    if not named and not input.resume:
+        raise ToolError("Give a script, the name of a saved workflow, or a scriptPath.")
+    if len(input.script or "") > _LARGEST_SCRIPT:
+        raise ToolError(f"The script has more than {_LARGEST_SCRIPT:,} characters.")
+
+
+# Whatever the agents do passes the gate by itself; to put many to work costs money, so that is asked about.
+@tool("Workflow", WorkflowInput, subject=_subject, check=_check, parallel=lambda _: True)
+async def TOOL(input: WorkflowInput, ctx: ToolContext) -> ToolOutput:
+    """Run a script that puts many agents to work, in the background."""
+    if ctx.workflows is None:
+        raise ToolError(
+            "There are no workflows in this session: use the Agent tool, or do the work yourself."
+        )
+    launched = await ctx.workflows.start(
+        Launch(
+            script=input.script or None,
+            path=input.path or None,
+            name=input.name or None,
+            args=_arguments(input.args),
+            resume=input.resume or None,
+        )
+    )
+    if not launched.background:
+        return await _awaited(launched, ctx)
+    return ToolOutput(content=_told(launched), data=_data(launched))
+
+
+async def _awaited(launched: Launched, ctx: ToolContext) -> ToolOutput:
+    """The end of a run where nothing may go on beside the conversation; who stops waiting stops the run."""
+    tasks = ctx.workspace.tasks
+    try:
+        task = await tasks.wait(launched.run_id, math.inf)
+    except asyncio.CancelledError:
+        await tasks.stop(launched.run_id)
+        raise
+    if task.result is None:
+        raise ToolError(task.error or "The run was stopped before it had a result.")
+    return ToolOutput(content=task.result, data={**_data(launched), "status": "completed"})
+
+
+def _arguments(given: Any) -> Any:
+    """Models write objects and lists as text now and then."""
+    if given is None:
+        return UNSET
+    return read_arguments(given) if isinstance(given, str) else given
+
+
+def _told(launched: Launched) -> str:
+    known = f" {launched.known} results are known from before." if launched.known else ""
+    return (
+        f"The workflow {launched.name} runs in the background. runId and task id: {launched.run_id}.{known}\n"
+        f"Script: {launched.script_path}\nProgress: {launched.output_file}\n"
+        "A note will bring its result; until then go on with something else, or end your turn. Do not do its "
+        "work yourself and do not guess its result. TaskStop ends it. To change it, edit the script and call "
+        f"Workflow with scriptPath and resumeFromRunId {launched.run_id}: the unchanged is not done again."
+    )
+
+
+def _data(launched: Launched) -> dict[str, Any]:
+    return {
+        "status": "async_launched",
+        "runId": launched.run_id,
+        "taskId": launched.run_id,
+        "taskType": "local_workflow",
+        "workflowName": launched.name,
+        "summary": launched.description,
+        "scriptPath": launched.script_path,
+        "outputFile": launched.output_file,
+    }

@@ -1,0 +1,98 @@
+"""A session with workflows for tests: the real engine and the real child, a script for each conversation."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bridle.engine.runtime import Runtime
+from bridle.engine.turn import Turn
+from bridle.engine.workflows.door import Wishes, WorkflowDoor
+from bridle.engine.workflows.run import WorkflowRun
+from bridle.engine.workflows.session import SessionWorkflows
+from bridle.extensions.index import Index
+from bridle.extensions.places import Root
+from bridle.extensions.workflows import WorkflowFiles
+from bridle.tools.workflow import TOOL as WORKFLOW
+from bridle.types.task import Task
+from bridle.types.tool import Tool
+from bridle.types.turn import Prompt
+from bridle.types.workflow import Launch, Launched
+from tests.fakes.agents import Team, team
+
+META = "export const meta = {name: 'test', description: 'A test.'}\n"
+
+
+class Workshop:
+    """A team that can run workflows."""
+
+    def __init__(self, made: Team) -> None:
+        self.team = made
+
+    @property
+    def door(self) -> WorkflowDoor:
+        assert self.team.runtime.workflows is not None
+        return self.team.runtime.workflows
+
+    @property
+    def runs(self) -> SessionWorkflows:
+        return self.door.open()
+
+    async def start(self, script: str = "", *, prompt: str = "go", **launch: Any) -> Launched:
+        """Begin a run; a script without metadata gets some."""
+        if script:
+            launch["script"] = script if "export const meta" in script else META + script
+        turn = Turn(self.team.session, Prompt(content=prompt), self.team.runtime)
+        return await self.runs.start(turn, Launch(**launch), call_id="call-0")
+
+    async def finish(self, script: str = "", **launch: Any) -> Task:
+        """A run to its end."""
+        before = len(self.team.ended)
+        await self.start(script, **launch)
+        return (await self.team.over(before + 1))[-1]
+
+    def run(self, run_id: str) -> WorkflowRun:
+        found = self.runs.find(run_id)
+        assert found is not None
+        return found
+
+
+def answer_of(task: Task) -> str:
+    """What a script returned, without the line about its agents."""
+    assert task.result is not None, task.error
+    return task.result.partition("\n\n")[2]
+
+
+@asynccontextmanager
+async def workshop(
+    folder: Path,
+    scripts: Mapping[str, Sequence[Any]],
+    *tools: Tool,
+    wishes: Wishes | None = None,
+    ultracode: bool = False,
+    change: Callable[[Runtime], Runtime] = lambda runtime: runtime,
+    **more: Any,
+) -> AsyncGenerator[Workshop]:
+    """A session in `folder` whose saved workflows are in `.claude/workflows`."""
+    saved = Root(kind="workflows", path=str(folder / ".claude" / "workflows"), source="project")
+    files = WorkflowFiles(Index(str(folder / "index")), lambda: (saved,))
+    door = WorkflowDoor(files.all, wishes=wishes or Wishes(), ultracode=ultracode)
+
+    def with_workflows(runtime: Runtime) -> Runtime:
+        return change(msgspec.structs.replace(runtime, workflows=door))
+
+    async with team(folder, scripts, WORKFLOW, *tools, change=with_workflows, **more) as made:
+        try:
+            yield Workshop(made)
+        finally:
+            await door.close()
+
+
+def save(folder: Path, name: str, body: str, description: str = "A saved one.") -> Path:
+    """Write a workflow file of the project."""
+    path = folder / ".claude" / "workflows" / f"{name}.js"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"export const meta = {{name: '{name}', description: '{description}'}}\n{body}")
+    return path

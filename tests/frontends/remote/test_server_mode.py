@@ -1,0 +1,209 @@
+"""`bridle remote-control`: sessions that somebody elsewhere starts, each in a process of its own."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.cli.remote_control import read_wishes
+from bridle.frontends.remote.guard import letter_token
+from bridle.types.errors import UsageError
+from bridle.types.ids import new_uuid
+from tests.fakes.messages_server import MessagesServer, Script, step
+from tests.fakes.processes import eventually, is_running
+from tests.fakes.program import Program
+from tests.fakes.remote import RemoteClient
+from tests.fakes.repositories import repository
+from tests.tui.app.session import QUIET
+
+_CALL = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "touch made.txt"}}
+
+
+class Serving:
+    def __init__(self, program: Program, process: asyncio.subprocess.Process, client: RemoteClient) -> None:
+        self.program = program
+        self.process = process
+        self.client = client
+
+    async def sessions(self) -> list[Any]:
+        return (await self.client.get("/api/sessions")).json["sessions"]
+
+
+@asynccontextmanager
+async def serving(folder: Path, script: Script, *flags: str) -> AsyncGenerator[Serving]:
+    async with MessagesServer(script) as server:
+        program = Program(folder, server.url, **QUIET)
+        program.env["BRIDLE_TRUST_FOLDER"] = str(program.project)
+        process = await program.start("remote-control", *flags)
+        assert process.stdout is not None
+        try:
+            async with asyncio.timeout(10):
+                told = b"".join([await process.stdout.readline() for _ in range(3)]).decode()
+            found = re.search(r"http://127\.0\.0\.1:(\d+)/#(\w{43})", told)
+            assert found is not None, told
+            yield Serving(program, process, RemoteClient(int(found[1]), found[2]))
+        finally:
+            if process.returncode is None:
+                process.send_signal(signal.SIGINT)
+            async with asyncio.timeout(15):
+                await process.wait()
+
+
+async def test_a_session_is_there_from_the_start_and_is_steered_to_its_end(tmp_path: Path):
+    async with serving(tmp_path, [step(_CALL), step("Made.")], "--name", "attic") as made:
+        (first,) = await made.sessions()
+        assert first["name"] == "attic"
+        async with made.client.follow(first["id"]) as stream:
+            await stream.line()
+            await made.client.act(first["id"], do="prompt", text="make it")
+            asked = await stream.frame("control_request")
+            assert asked["request"]["input"]["command"] == "touch made.txt"
+            named = {"request_id": asked["request_id"], "digest": asked["digest"]}
+            answer = await made.client.act(first["id"], do="answer", behavior="allow", **named)
+            assert answer.json == {"counted": True}
+            closed = await stream.frame("control_cancel_request")
+            assert closed["decided"] == {"by": "Phone", "how": "allowed"}
+            late = await made.client.act(first["id"], do="answer", behavior="deny", **named)
+            assert late.status == 409 and late.json["decided"]["how"] == "allowed"
+            assert (await stream.frame("result"))["result"] == "Made."
+        assert (made.program.project / "made.txt").exists()
+        snapshot = await _snapshot(made.client, first["id"])
+        assert "make it" in json.dumps(snapshot["frames"]) and snapshot["state"]["busy"] is False
+
+
+async def test_sessions_are_started_on_demand_up_to_the_capacity(tmp_path: Path):
+    script = [step("One."), step("Two.")]
+    async with serving(tmp_path, script, "--capacity", "2", "--no-create-session-in-dir") as made:
+        assert await made.sessions() == []
+        rooms = [(await made.client.post("/api/sessions", {})).json["id"] for _ in range(2)]
+        assert [each["id"] for each in await made.sessions()] == rooms
+        full = await made.client.post("/api/sessions", {})
+        assert full.status == 503 and "2 sessions" in full.json["error"]
+        for room in rooms:
+            async with made.client.follow(room) as stream:
+                await stream.line()
+                await made.client.act(room, do="prompt", text="go")
+                assert (await stream.frame("result"))["result"] in ("One.", "Two.")
+
+
+async def test_only_one_session_is_served_where_that_is_wanted(tmp_path: Path):
+    async with serving(tmp_path, [], "--spawn", "session") as made:
+        assert (await made.client.get("/api/sessions")).json["opens"] is False
+        assert (await made.client.post("/api/sessions", {})).status == 405
+
+
+async def test_modes_and_commands_are_bounded_in_sessions_of_a_server_too(tmp_path: Path):
+    """S5."""
+    async with serving(tmp_path, []) as made:
+        (first,) = await made.sessions()
+        assert "bypassPermissions" not in first["modes"]
+        refused = await made.client.act(first["id"], do="mode", mode="bypassPermissions")
+        assert refused.status == 403
+        async with made.client.follow(first["id"]) as stream:
+            await stream.line()
+            assert (await made.client.act(first["id"], do="mode", mode="plan")).status == 200
+            assert (await stream.frame("system", subtype="remote_state"))["mode"] == "plan"
+        command = await made.client.act(first["id"], do="prompt", text="/permissions allow Bash")
+        assert command.status == 403 and "/permissions" in command.json["error"]
+
+
+async def test_sessions_of_a_server_work_in_trees_of_their_own_where_that_is_wanted(tmp_path: Path):
+    repository(tmp_path / "project")
+    async with serving(tmp_path, [step("Here.")], "--spawn", "worktree") as made:
+        (first,) = await made.sessions()
+        room = (await made.client.post("/api/sessions", {})).json["id"]
+        async with made.client.follow(room) as stream:
+            await stream.line()
+            await made.client.act(room, do="prompt", text="where are you?")
+            begun = await stream.frame("system", subtype="init")
+            await stream.frame("result")
+        assert "worktrees" in begun["cwd"] and first["cwd"] == str(made.program.project)
+
+
+async def test_a_message_reaches_a_session_of_a_server_once_and_not_as_the_users_words(tmp_path: Path):
+    async with serving(tmp_path, [step("I will look.", when="the build is broken")]) as made:
+        (first,) = await made.sessions()
+        letter = {"id": new_uuid(), "text": "the build is broken", "name": "desk"}
+        writer = RemoteClient(made.client.port, letter_token(made.client.token))
+        async with made.client.follow(first["id"]) as stream:
+            await stream.line()
+            cards = made.program.home / ".claude" / "bridle" / "broker" / "sessions"
+            await eventually(lambda: list(cards.glob("*.json")))
+            answers = [(await writer.post("/api/letters", letter)).json for _ in range(2)]
+            assert answers == [{"taken": True, "new": True}, {"taken": True, "new": False}]
+            assert (await stream.frame("result"))["result"] == "I will look."
+    (row,) = [row for row in made.program.rows() if "the build is broken" in json.dumps(row)]
+    assert row["isMeta"] is True and "agent-message" in row["message"]["content"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_no_session_is_left_when_the_server_ends(tmp_path: Path, number: signal.Signals):
+    async with serving(tmp_path, []) as made:
+        children = _children(made.process.pid)
+        assert len(children) == 1
+        made.process.send_signal(number)
+        async with asyncio.timeout(15):
+            assert await made.process.wait() == 0
+        assert not [pid for pid in children if is_running(pid)]
+
+
+async def test_sessions_end_by_themselves_when_the_server_is_killed(tmp_path: Path):
+    async with serving(tmp_path, []) as made:
+        children = _children(made.process.pid)
+        made.process.kill()
+        await eventually(lambda: not [pid for pid in children if is_running(pid)], seconds=10)
+
+
+async def test_a_folder_that_is_not_trusted_is_not_served(tmp_path: Path):
+    done = await Program(tmp_path, "http://127.0.0.1:9").run("remote-control")
+    assert done.code == 1 and "is not trusted yet" in done.err and done.out == ""
+
+
+async def test_sharing_that_is_turned_off_holds_for_servers_too(tmp_path: Path):
+    program = Program(tmp_path, "http://127.0.0.1:9")
+    (program.home / ".claude").mkdir()
+    (program.home / ".claude" / "settings.json").write_text('{"disableRemoteControl": true}')
+    done = await program.run("rc", BRIDLE_TRUST_FOLDER=str(program.project))
+    assert done.code == 1 and "disableRemoteControl" in done.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--spawn", "cloud"], "--spawn takes"),
+        (["--capacity", "0"], "--capacity takes"),
+        (["--capacity", "many"], "--capacity takes"),
+        (["please"], "means nothing here"),
+        (["--sandbox", "--no-sandbox"], "contradict"),
+        (["--port", "1"], "no option --port"),
+    ],
+)
+def test_words_that_cannot_be_meant_are_told(argv: list[str], sentence: str):
+    with pytest.raises(UsageError, match=sentence):
+        read_wishes(argv, {})
+
+
+def test_words_are_read():
+    wishes = read_wishes(["-c", "--spawn=worktree", "--sandbox", "--capacity", "3", "--name", "a b"], {})
+    assert wishes.first == ("--continue",) and wishes.spawn == "worktree" and wishes.capacity == 3
+    assert wishes.name == "a b" and wishes.flags == ("--settings", '{"sandbox":{"enabled":true}}')
+    assert read_wishes(["--session-id", "s1"], {}).first == ("--resume", "s1")
+    named = read_wishes([], {"CLAUDE_REMOTE_CONTROL_SESSION_NAME_PREFIX": "attic"})
+    assert named.name == f"attic-{os.path.basename(os.getcwd())}" and named.capacity == 32
+
+
+async def _snapshot(client: RemoteClient, room: str) -> Any:
+    async with client.follow(room) as stream:
+        return (await stream.line())["snapshot"]
+
+
+def _children(pid: int) -> list[int]:
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(each) for each in path.read_text(encoding="ascii").split()]
