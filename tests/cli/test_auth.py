@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bridle.cli.auth import check_policy
+from bridle.cli.verbs.auth import check_policy
 from bridle.config.schema import Settings
 from bridle.types.errors import UsageError
 from tests.fakes.json_server import JsonServer

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.hook_samples import sample
+from bridle.cli.hooks.samples import sample
 from bridle.config.sources import Layer
 from bridle.config.validate import check
 from bridle.hooks.table import from_layers

@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.cli.hook_samples import sample
+from bridle.cli.hooks.samples import sample
 from bridle.hooks.callback import run_function
 from bridle.hooks.handler import FunctionHook
 from bridle.hooks.payload import HookContext

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bridle.cli.args import parse
-from bridle.cli.plugging import OpenPlugins
-from bridle.cli.prepare import set_up
+from bridle.cli.session.plugging import OpenPlugins
+from bridle.cli.session.prepare import set_up
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.plugins import FIXTURE, write_plugin
 from tests.fakes.program import Program
@@ -110,8 +110,8 @@ async def test_a_strangers_folder_brings_no_plugins(program: Program, tmp_path: 
 
 async def test_programs_of_plugins_come_last_on_the_path(program: Program):
     script = (
-        "import os; from bridle.cli.args import parse; from bridle.cli.prepare import set_up\n"
-        "from bridle.cli.plugging import OpenPlugins\n"
+        "import os; from bridle.cli.args import parse; from bridle.cli.session.prepare import set_up\n"
+        "from bridle.cli.session.plugging import OpenPlugins\n"
         f"setup = set_up(parse(['--plugin-dir', {str(GREETER)!r}]), os.environ)\n"
         f"OpenPlugins(setup, [{str(GREETER)!r}], [])\n"
         "print(setup.env['PATH'])"

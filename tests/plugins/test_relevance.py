@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from bridle.cli.args import Args
-from bridle.cli.lasting import errands_of
-from bridle.cli.setup import Setup
+from bridle.cli.session.lasting import errands_of
+from bridle.cli.session.setup import Setup
 from bridle.config.load import load
 from bridle.engine.errands import Errands
 from bridle.engine.loop import run_turn

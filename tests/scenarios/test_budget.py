@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.usage import run_usage
+from bridle.cli.verbs.usage import run_usage
 from bridle.engine.loop import run_turn
 from bridle.engine.metering import MeteredProvider, source_of
 from bridle.engine.spending import Refusal, Spending

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.remotes import read_address, run_remote
+from bridle.cli.remote.verbs import read_address, run_remote
 from bridle.config.remotes import Remote, Remotes
 from bridle.engine.teams.inbound import Inbound
 from bridle.engine.teams.mailbox import MOST_LETTERS, as_prompt

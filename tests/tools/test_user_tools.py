@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bridle.cli.args import parse
-from bridle.cli.choices import choose_tools
+from bridle.cli.session.choices import choose_tools
 from bridle.engine.serve import Inbox, Server
 from bridle.providers.scripted import calls, says
 from bridle.tools.end_conversation import TOOL as END

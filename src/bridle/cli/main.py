@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bridle.cli.args import Args, parse
@@ -12,12 +12,36 @@ from bridle.types.errors import BridleError, UsageError
 if TYPE_CHECKING:
     from bridle.frontends.tui.first_frame import FirstFrame
 
-SUBCOMMANDS = (
-    "auth", "auto-mode", "config", "debug", "doctor", "hooks", "local", "mcp", "merge", "models", "packages",
-    "plugin", "plugins", "policy",
-    "rc", "record", "remote", "remote-control", "replay", "usage",
-)  # fmt: skip
-_BACKGROUND = ("agents", "attach", "daemon", "kill", "logs", "respawn", "rm", "stop")
+_VERBS = {
+    "agents": ("background.listing", "run_agents"),
+    "auth": ("verbs.auth", "run_auth"),
+    "auto-mode": ("verbs.auto_mode", "run_auto_mode"),
+    "config": ("verbs.config", "run_config"),
+    "debug": ("verbs.debug", "run_debug"),
+    "doctor": ("verbs.doctor", "run_doctor"),
+    "hooks": ("hooks.verbs", "run_hooks"),
+    "local": ("verbs.local", "run_local"),
+    "mcp": ("mcp.verbs", "run_mcp"),
+    "merge": ("verbs.merge", "run_merge"),
+    "models": ("verbs.models", "run_models"),
+    "packages": ("verbs.packages", "run_packages"),
+    "plugin": ("plugin.verbs", "run_plugin"),
+    "plugins": ("plugin.verbs", "run_plugin"),
+    "policy": ("verbs.policy", "run_policy"),
+    "rc": ("remote.server_mode", "run_remote_control"),
+    "record": ("verbs.record", "run_record"),
+    "remote": ("remote.verbs", "run_remote"),
+    "remote-control": ("remote.server_mode", "run_remote_control"),
+    "replay": ("verbs.record", "run_replay"),
+    "trust": ("verbs.trust", "run_trust"),
+    "usage": ("verbs.usage", "run_usage"),
+    # What sessions start by themselves:
+    "--mcp-cli": ("mcp.automation", "run_automation"),
+    "--teammate": ("session.teammate", "run_teammate"),
+}
+"""Who runs the words behind a verb; imported with it."""
+_JOB_VERBS = ("attach", "daemon", "kill", "logs", "respawn", "rm", "stop")
+SUBCOMMANDS = (*(verb for verb in _VERBS if verb[0] != "-"), *_JOB_VERBS)
 _LATER = (
     "gateway", "import", "install", "project", "self-hosted-runner",
     "setup-token", "ultrareview", "update",
@@ -47,80 +71,19 @@ def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
 
 
 def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | None") -> int:
-    if argv and argv[0] == "auto-mode":
-        from bridle.cli.auto_mode import run_auto_mode
+    verb = argv[0] if argv else ""
+    if verb in _VERBS:
+        return _runner(verb)(argv[1:], env)
+    if verb in _JOB_VERBS:
+        from bridle.cli.background.verbs import run_verb
 
-        return run_auto_mode(argv[1:], env)
-    if argv and argv[0] == "usage":
-        from bridle.cli.usage import run_usage
+        return run_verb(verb, argv[1:], env)
+    if verb == "--handed-over":
+        from bridle.cli.terminal.tmux import take_over
 
-        return run_usage(argv[1:], env)
-    if argv and argv[0] == "doctor":
-        from bridle.cli.doctor import run_doctor
-
-        return run_doctor(argv[1:], env)
-    if argv and argv[0] == "hooks":
-        from bridle.cli.hooks import run_hooks
-
-        return run_hooks(argv[1:], env)
-    if argv and argv[0] == "trust":
-        from bridle.cli.trust import run_trust
-
-        return run_trust(argv[1:], env)
-    if argv and argv[0] == "policy":
-        from bridle.cli.policy import run_policy
-
-        return run_policy(argv[1:], env)
-    if argv and argv[0] == "debug":
-        from bridle.cli.debug import run_debug
-
-        return run_debug(argv[1:], env)
-    if argv and argv[0] == "mcp":
-        from bridle.cli.mcp import run_mcp
-
-        return run_mcp(argv[1:], env)
-    if argv and argv[0] == "merge":
-        from bridle.cli.merge import run_merge
-
-        return run_merge(argv[1:], env)
-    if argv and argv[0] in ("plugin", "plugins"):
-        from bridle.cli.plugin import run_plugin
-
-        return run_plugin(argv[1:], env)
-    if argv and argv[0] == "packages":
-        from bridle.cli.packages import run_packages
-
-        return run_packages(argv[1:], env)
-    if argv and argv[0] == "models":
-        from bridle.cli.models import run_models
-
-        return run_models(argv[1:], env)
-    if argv and argv[0] == "auth":
-        from bridle.cli.auth import run_auth
-
-        return run_auth(argv[1:], env)
-    if argv and argv[0] == "local":
-        from bridle.cli.local import run_local
-
-        return run_local(argv[1:], env)
-    if argv and argv[0] in ("rc", "remote", "remote-control"):
-        from bridle.cli.remotes import run_elsewhere
-
-        return run_elsewhere(argv, env)
-    if argv and argv[0] in ("record", "replay"):
-        from bridle.cli.record import run_record
-
-        return run_record(argv, env)
-    if argv and argv[0] in ("--mcp-cli", "--teammate", "--handed-over"):
-        return _run_started(argv, env)
-    if argv and argv[0] in SUBCOMMANDS:
-        from bridle.cli.config import run_config
-
-        return run_config(argv[1:], env)
-    if argv and argv[0] in _BACKGROUND:
-        return _look_after_jobs(argv, env)
-    if argv and argv[0] in _LATER:
-        raise UsageError(f"'bridle {argv[0]}' is not part of this version of bridle")
+        return _dispatch(take_over(argv[1:]), env, None)
+    if verb in _LATER:
+        raise UsageError(f"'bridle {verb}' is not part of this version of bridle")
     args = parse(argv)
     if args.on("help"):
         from bridle.cli.help import text
@@ -135,21 +98,18 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
     if not is_headless(args):
         return _talk(args, env, frame)
     from bridle.cli.bytecode import compile_once
-    from bridle.cli.print_mode import run_print
+    from bridle.cli.headless.print_mode import run_print
 
     code = run_print(args, env)
     compile_once()
     return code
 
 
-def _look_after_jobs(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    if argv[0] == "agents":
-        from bridle.cli.background.listing import run_agents
+def _runner(verb: str) -> Callable[[Sequence[str], Mapping[str, str]], int]:
+    from importlib import import_module
 
-        return run_agents(argv[1:], env)
-    from bridle.cli.background.verbs import run_verb
-
-    return run_verb(argv[0], argv[1:], env)
+    module, name = _VERBS[verb]
+    return getattr(import_module(f"bridle.cli.{module}"), name)
 
 
 def _start_in_background(args: Args, env: Mapping[str, str]) -> int:
@@ -158,23 +118,6 @@ def _start_in_background(args: Args, env: Mapping[str, str]) -> int:
     from bridle.cli.background.launching import run_in_background
 
     return run_in_background(args, env)
-
-
-def _run_started(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """What sessions start by themselves."""
-    match argv[0]:
-        case "--teammate":
-            from bridle.cli.teammate import run_teammate
-
-            return run_teammate(argv[1:], env)
-        case "--handed-over":
-            from bridle.cli.tmux_session import take_over
-
-            return _dispatch(take_over(argv[1:]), env, None)
-        case _:
-            from bridle.cli.mcp_automation import run_automation
-
-            return run_automation(argv[1:], env)
 
 
 def _occupy_standard_streams() -> None:
@@ -194,12 +137,12 @@ def is_headless(args: Args) -> bool:
 
 def _talk(args: Args, env: Mapping[str, str], frame: "FirstFrame | None") -> int:
     if args.has("tmux"):
-        from bridle.cli.tmux_session import run_in_tmux
+        from bridle.cli.terminal.tmux import run_in_tmux
 
         return run_in_tmux(args, env)
     if len(args.words) == 1 and "BRIDLE_JOB" not in env:
         _check_spelling(args.words[0])
-    from bridle.cli.interactive import run_interactive
+    from bridle.cli.terminal.interactive import run_interactive
 
     return run_interactive(args, env, frame)
 
@@ -207,7 +150,7 @@ def _talk(args: Args, env: Mapping[str, str], frame: "FirstFrame | None") -> int
 def _check_spelling(word: str) -> None:
     from difflib import get_close_matches
 
-    if close := get_close_matches(word, (*SUBCOMMANDS, *_BACKGROUND, *_LATER), n=1, cutoff=0.7):
+    if close := get_close_matches(word, (*SUBCOMMANDS, *_LATER), n=1, cutoff=0.7):
         raise UsageError(f"there is no command '{word}': did you mean 'bridle {close[0]}'?")
 
 

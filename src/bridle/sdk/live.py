@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import Any
 
 from bridle.cli.args import parse
-from bridle.cli.command_door import CommandDoor
-from bridle.cli.compose import Brought, Parts, assemble
-from bridle.cli.conversation import open_session, place_of
-from bridle.cli.host_front import HostFront
-from bridle.cli.live_settings import SessionSettings
-from bridle.cli.prepare import set_up
-from bridle.cli.setup import Setup
+from bridle.cli.headless.host_front import HostFront
+from bridle.cli.session.command_door import CommandDoor
+from bridle.cli.session.compose import Brought, Parts, assemble
+from bridle.cli.session.conversation import open_session, place_of
+from bridle.cli.session.live_settings import SessionSettings
+from bridle.cli.session.prepare import set_up
+from bridle.cli.session.setup import Setup
 from bridle.engine.serve import Inbox, Server
 from bridle.protocol.control import ControlRequest, ControlResponse
 from bridle.protocol.prompts import Variables, read_message

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.remote_control import read_wishes
+from bridle.cli.remote.server_mode import read_wishes
 from bridle.frontends.remote.guard import letter_token
 from bridle.types.errors import UsageError
 from bridle.types.ids import new_uuid

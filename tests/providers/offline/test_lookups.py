@@ -35,6 +35,11 @@ async def test_a_folder_is_listed_without_hidden_files(folder: Path, prompt: str
     assert said.endswith("3 files for `**/*`:\n\n- README.md\n- main.py\n- src/boat.py")
 
 
+async def test_hidden_files_are_told_of_where_there_are_no_others(tmp_path: Path):
+    (tmp_path / ".hidden.py").touch()
+    assert (await Desk(tmp_path).ask("list the files")).endswith("no files for `**/*` but hidden ones.")
+
+
 async def test_a_listing_can_be_limited_to_a_folder(folder: Path):
     said = await Desk(folder).ask("list the files in src")
 

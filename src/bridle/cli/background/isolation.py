@@ -2,7 +2,7 @@
 
 import os
 
-from bridle.cli.setup import Setup
+from bridle.cli.session.setup import Setup
 from bridle.host import git
 
 

@@ -9,7 +9,7 @@ import msgspec
 from bridle.cli.background.inside import Inside
 from bridle.cli.background.launching import lasting_flags, session_facts, start_job
 from bridle.cli.background.permission import is_on, means_of, refusal
-from bridle.cli.setup import Setup
+from bridle.cli.session.setup import Setup
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat import Chat
 from bridle.host.jobs import records, wire

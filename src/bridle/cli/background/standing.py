@@ -8,7 +8,7 @@ from bridle.cli.background.inside import Inside
 from bridle.cli.background.permission import refusal
 from bridle.cli.background.presence import Presence
 from bridle.cli.background.reporting import Reporter
-from bridle.cli.setup import Setup
+from bridle.cli.session.setup import Setup
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.render.layout import MUTED
 from bridle.frontends.tui.text import Line, Span

@@ -15,7 +15,7 @@ Facts = dict[str, Any]
 """The content of a state file; keys that are not known are kept."""
 
 JOB = "BRIDLE_JOB"
-"""The variable that tells a session the folder of its job; `cli/interactive.py` takes it."""
+"""The variable that tells a session the folder of its job; `cli/terminal/interactive.py` takes it."""
 _STATE = "state.json"
 _LOCK = "holder.lock"
 _STARTING_SECONDS = 15.0

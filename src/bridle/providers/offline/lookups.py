@@ -197,10 +197,10 @@ def _list(conversation: Conversation, pattern: str) -> Procedure:
     pattern = f"{folder.rstrip('/')}/{pattern}" if folder else pattern
     found = yield from find_files(conversation, pattern, text=f"Looking for `{pattern}`.")
     # A leading dot hides a file unless it was asked for by its dot.
-    if "/." not in f"/{pattern}":
-        found = [path for path in found if "/." not in f"/{path}"]
-    if not found:
-        return f"There are no files for `{pattern}`."
+    plain = found if "/." in f"/{pattern}" else [path for path in found if "/." not in f"/{path}"]
+    if not plain:
+        return f"There are no files for `{pattern}`{' but hidden ones' if found else ''}."
+    found = plain
     found.sort(key=lambda path: (path.count("/"), path))
     lines = [f"- {path}" for path in found[:_MOST_LISTED]]
     if len(found) > _MOST_LISTED:

@@ -1,0 +1,1 @@
+"""`bridle -p`: print mode, and host programs on the standard streams."""

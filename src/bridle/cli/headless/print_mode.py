@@ -1,0 +1,363 @@
+"""Print mode: run what was asked, print the answer, leave with a code that scripts can rely on."""
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bridle.cli.args import Args
+from bridle.cli.headless.fronts import Front, PrintFront
+from bridle.cli.session.agenting import with_initial
+from bridle.cli.session.choices import is_attended
+from bridle.cli.session.command_door import CommandDoor
+from bridle.cli.session.compose import Brought, Parts, assemble
+from bridle.cli.session.conversation import open_session, place_of
+from bridle.cli.session.live_settings import SessionSettings
+from bridle.cli.session.prepare import set_up
+from bridle.cli.session.setup import Setup
+from bridle.engine.serve import Inbox, Server
+from bridle.host.streams import Output, read_all
+from bridle.sessions.deferred import deferred_call
+from bridle.sessions.session import Session
+from bridle.sessions.store import Place
+from bridle.sessions.transcript import Follow
+from bridle.types.channel import Channel
+from bridle.types.errors import SessionError, UsageError
+from bridle.types.ids import new_uuid
+from bridle.types.model import Provider
+from bridle.types.task import Task
+from bridle.types.text import encodable
+from bridle.types.turn import Prompt
+
+if TYPE_CHECKING:
+    from bridle.cli.remote.sharing import Remoting
+    from bridle.engine.structured import AnswerShape
+    from bridle.types.mcp import McpServers
+
+_STDIN, _STDOUT = 0, 1
+_STDIN_PATIENCE = 3.0
+_LAST_WORDS = 2.0
+"""Seconds for a reader to take the rest after we were told to stop."""
+_BACKGROUND_WAIT_MS = 600_000
+_NO_PROMPT = 'there is no prompt: give one as an argument (bridle -p "…") or on standard input'
+
+
+def run_print(
+    args: Args, env: Mapping[str, str], *, around: Callable[[Provider], Provider] | None = None
+) -> int:
+    """Run every prompt and return the exit code; `around` wraps whoever answers.
+
+    Raises:
+        BridleError: nothing could be begun.
+    """
+    # Until there is a session to put in order, being told to go is all it takes.
+    signal.signal(signal.SIGTERM, _leave)
+    args, read = _introduced(args)
+    setup = set_up(args, env)
+    prompts = _prompts_at_hand(args)
+    _warn_of(setup)
+    work = _Run(setup, _shape(args), around, read=read).run(prompts)
+    try:
+        return asyncio.run(work)
+    finally:
+        work.close()  # An interrupt may come before the loop has begun with it.
+
+
+class _Run:
+    """One process in print mode."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        shape: "AnswerShape | None",
+        around: Callable[[Provider], Provider] | None = None,
+        *,
+        read: bytes = b"",
+    ) -> None:
+        self._setup = setup
+        self._read = read
+        """What the host has said before anything was begun."""
+        self._shape = shape
+        self._around = around
+        self._inbox = Inbox()
+        self._server: Server | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._code: int | None = None
+        self._follow: Follow | None = None
+        self._stopped = asyncio.Event()
+        self._remoting: Remoting | None = None
+
+    async def run(self, prompts: list[Prompt]) -> int:
+        output = Output(_STDOUT, on_closed=self._lose_output)
+        try:
+            self._follow = _follow(self._setup.args, output)
+            session = open_session(self._setup, warn=_complain, follow=self._follow)
+        except SessionError as error:
+            return await self._refuse(output, error)
+        prompts = with_initial(
+            self._setup.agent, prompts or _continuation(session, self._setup.args), session
+        )
+        front = _front(self._setup, session, output, read=self._read)
+        channel = _channel(self._setup.args, front, self._servers)
+        self._remoting = remoting = _remoting(self._setup, session, channel, front)
+        parts = await assemble(
+            self._setup,
+            session,
+            channel if remoting is None else remoting.channel,
+            on_task=self._note_task,
+            wake=self._inbox.put,
+            brought=Brought(exchange=front.exchange, around=self._around),
+        )
+        if self._setup.args.on("init-only"):
+            await parts.close()
+            await front.finish()
+            return 0
+        self._server = server = Server(
+            session, parts.runtime, self._inbox, on_work=front.work, on_rest=front.rest
+        )
+        if self._shape is not None:
+            server.shape_answers(self._shape)
+        for prompt in prompts:
+            self._inbox.put(prompt)
+        # From here on there is garbage; what start-up made stays and is never looked at again.
+        gc.freeze()
+        gc.enable()
+        loop = asyncio.get_running_loop()
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            loop.add_signal_handler(number, self._stop, code)
+        try:
+            self._task = asyncio.create_task(self._serve(session, parts, server, front))
+            await asyncio.wait([self._task])
+        finally:
+            if remoting is not None:
+                await remoting.close()
+            await parts.close()
+        await front.finish()
+        await self._drain(output)
+        if not self._task.cancelled() and (fault := self._task.exception()) is not None:
+            raise fault
+        if self._code is not None:
+            return self._code
+        return 1 if front.outcome is not None and front.outcome.is_error else 0
+
+    async def _serve(self, session: Session, parts: Parts, server: Server, front: Front) -> None:
+        settings = SessionSettings(self._setup, session, server, parts.hooks, warn=_complain)
+        CommandDoor(
+            self._setup,
+            session,
+            server,
+            parts,
+            settings,
+            inbox=self._inbox,
+            place=self._place,
+            sharing=self._remoting,
+        ).attend()
+        if self._remoting is not None:
+            self._remoting.attend(server)
+            await self._remoting.begin()
+        serving = asyncio.create_task(server.serve(wait_for_tasks=self._patience(), say_waiting=_complain))
+        following = asyncio.create_task(settings.run())
+        feeding = asyncio.create_task(front.feed(self._inbox, server, settings))
+        try:
+            await asyncio.wait([serving, feeding], return_when=asyncio.FIRST_COMPLETED)
+            if feeding.done():
+                feeding.result()
+            await serving
+        finally:
+            for task in (serving, following, feeding):
+                task.cancel()
+            await asyncio.gather(serving, following, feeding, return_exceptions=True)
+
+    def _place(self) -> Place:
+        return place_of(self._setup, warn=_complain, follow=self._follow)
+
+    def _note_task(self, task: Task) -> None:
+        if self._server is not None:
+            self._server.note_task(task)
+
+    def _lose_output(self, error: OSError) -> None:
+        """A reader that went away is no fault; a full disk is."""
+        if isinstance(error, BrokenPipeError):
+            self._stop(141)
+        else:
+            _complain(f"error: the output cannot be written: {error.strerror}")
+            self._stop(1)
+
+    def _stop(self, code: int) -> None:
+        """End the run: the turn is settled and reported, then the process leaves with this code."""
+        if self._code is None:
+            self._code = code
+        self._stopped.set()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _refuse(self, output: Output, error: SessionError) -> int:
+        args = self._setup.args
+        if args.text("output-format") in ("json", "stream-json"):
+            from bridle.protocol.frames import encode
+            from bridle.protocol.result import start_failure
+
+            session_id = args.text("resume") or args.text("session-id") or new_uuid()
+            output.write(encode(start_failure(session_id, str(error))))
+            await output.drain()
+        _complain(str(error))
+        return 1
+
+    def _servers(self) -> "McpServers | None":
+        return None if self._server is None else self._server.runtime.servers
+
+    async def _drain(self, output: Output) -> None:
+        """Wait until the reader has everything; one that stalls is left behind when we are told to go."""
+        draining = asyncio.create_task(output.drain())
+        stopping = asyncio.create_task(self._stopped.wait())
+        await asyncio.wait([draining, stopping], return_when=asyncio.FIRST_COMPLETED)
+        if not draining.done():
+            await asyncio.wait([draining], timeout=_LAST_WORDS)
+        for task in (draining, stopping):
+            task.cancel()
+        await asyncio.gather(draining, stopping, return_exceptions=True)
+
+    def _patience(self) -> float:
+        """How long to wait for background jobs, in seconds."""
+        text = self._setup.env.get("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "")
+        milliseconds = int(text) if text.isdecimal() else _BACKGROUND_WAIT_MS
+        return milliseconds / 1000 if milliseconds else float("inf")
+
+
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def _introduced(args: Args) -> tuple[Args, bytes]:
+    """The command line with what a host adds to it, and what was read of its input for that."""
+    if not args.on("await-initialize"):
+        return args, b""
+    from bridle.cli.headless.awaiting import await_introduction
+
+    introduced = await_introduction(args)
+    return introduced.args, introduced.read
+
+
+def _front(setup: Setup, session: Session, output: Output, *, read: bytes = b"") -> Front:
+    """Whoever the flags say is on the other end."""
+    if setup.args.text("input-format") != "stream-json":
+        return PrintFront(setup, session, output)
+    from bridle.cli.headless.host_front import HostFront
+    from bridle.protocol.frames import encode
+
+    return HostFront(setup, session, lambda frame: output.write(encode(frame)), read=read)
+
+
+def _channel(args: Args, front: Front, servers: "Callable[[], McpServers | None]") -> Channel:
+    """Where events and questions go."""
+    tool = args.text("permission-prompt-tool")
+    if tool in (None, "stdio") or not is_attended(args):
+        return front.channel
+    from bridle.frontends.approval import ApprovedByTool
+
+    return ApprovedByTool(front.channel, tool, servers)
+
+
+def _remoting(setup: Setup, session: Session, channel: Channel, front: Front) -> "Remoting | None":
+    """What lets others in: wherever a host talks back, else only where somebody asks for it."""
+    asked = setup.args.has("remote-control") or setup.config.settings.remote_control_at_startup
+    if setup.args.text("input-format") != "stream-json" and not asked:
+        return None
+    from bridle.cli.remote.sharing import Remoting
+
+    return Remoting(
+        setup, session, channel, here="the host program", show=front.show, answered=front.note_answer
+    )
+
+
+def _follow(args: Args, output: Output) -> Follow | None:
+    """Who hears of every line of the transcript."""
+    if not args.on("session-mirror"):
+        return None
+    from bridle.protocol.frames import encode
+    from bridle.protocol.mirror import mirror_frames
+
+    def follow(path: str, entries: Sequence[Mapping[str, object]]) -> None:
+        for frame in mirror_frames(path, entries):
+            output.write(encode(frame))
+
+    return follow
+
+
+def _shape(args: Args) -> "AnswerShape | None":
+    """The shape that answers must have.
+
+    Raises:
+        UsageError: it is not a JSON Schema.
+    """
+    if (text := args.text("json-schema")) is None:
+        return None
+    try:
+        schema = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"--json-schema is not JSON: {error}") from error
+    from bridle.engine.structured import AnswerShape
+
+    return AnswerShape(schema)
+
+
+def _prompts_at_hand(args: Args) -> list[Prompt]:
+    """The prompt from the command line and standard input.
+
+    Raises:
+        UsageError: there is none.
+    """
+    words = encodable(" ".join(args.words))
+    if args.text("input-format") == "stream-json":
+        return [Prompt(content=words)] if words.strip() else []
+    piped = "" if os.isatty(_STDIN) else _piped(words)
+    text = "\n\n".join(part for part in (words, piped) if part.strip())
+    # A conversation with a call that was put off goes on without a prompt; which one is not known yet.
+    if not text and not (args.has("resume") or args.on("continue") or args.on("init-only")):
+        raise UsageError(_NO_PROMPT)
+    return [Prompt(content=text)] if text else []
+
+
+def _continuation(session: Session, args: Args) -> list[Prompt]:
+    """What stands for a prompt where a call that was put off is to be taken up again.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if args.text("input-format") == "stream-json" or args.on("init-only"):
+        return []
+    if deferred_call(session) is None:
+        raise UsageError(_NO_PROMPT)
+    return [Prompt(content="", meta=True)]
+
+
+def _piped(words: str) -> str:
+    """What stands on standard input; beside a prompt on the command line nobody waits for it long."""
+    try:
+        data = read_all(_STDIN, patience=_STDIN_PATIENCE if words.strip() else None)
+    except OSError:
+        return ""
+    if data is None:
+        _complain(
+            f"warning: nothing came on standard input within {_STDIN_PATIENCE:g} s; going on without it"
+        )
+        return ""
+    return data.decode(errors="replace")
+
+
+def _warn_of(setup: Setup) -> None:
+    """Settings that do not count are told to people, not to host programs."""
+    if setup.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
+        return
+    for problem in setup.problems:
+        _complain(f"warning: {problem}")
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()

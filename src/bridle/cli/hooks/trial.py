@@ -1,0 +1,170 @@
+"""`bridle hooks test`: runs hooks on a sample and shows what each of them says."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from bridle.cli.hooks.model import TrialModels
+from bridle.cli.hooks.samples import sample
+from bridle.cli.hooks.scene import Scene, describe, inert, read_object, short
+from bridle.cli.say import say
+from bridle.config.hook_schema import CommandHook
+from bridle.hooks.callback import run_function
+from bridle.hooks.command import CommandHooks
+from bridle.hooks.fold import fold
+from bridle.hooks.handler import Handler, Kind
+from bridle.hooks.http import http_handler
+from bridle.hooks.judged import agent_handler, prompt_handler
+from bridle.hooks.mcp_tool import mcp_tool_handler
+from bridle.hooks.output import LONGEST_TEXT
+from bridle.hooks.payload import HookContext, payload
+from bridle.hooks.runner import HookRunner, Surroundings
+from bridle.hooks.table import Entry, Listeners, Table, choose
+from bridle.host.paths import project_dir
+from bridle.host.reaper import Reaper
+from bridle.types.errors import UsageError
+from bridle.types.hook import HookEvent
+from bridle.types.hook_calls import ToolEvent
+from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome
+from bridle.types.ids import new_uuid
+
+_LONGEST_SHOWN = 2_000
+_NOT_EFFECTS = ("runs", "problems", "decision")
+
+
+def run_trial(scene: Scene, name: str, options: Mapping[str, str]) -> int:
+    """Run the hooks of an event that count; the exit code is 1 when one of them fails.
+
+    Raises:
+        UsageError: the event, its fields or the number of the hook are off.
+    """
+    event = sample(
+        name,
+        tool=options.get("tool"),
+        given=read_object(options.get("input"), "--input") or {},
+        cwd=scene.cwd,
+    )
+    entries = _chosen(scene, event, options.get("hook"))
+    with tempfile.TemporaryDirectory(prefix="bridle-hooks-") as storage:
+        return asyncio.run(_try_all(scene, entries, event, storage))
+
+
+async def _try_all(scene: Scene, entries: list[Entry], event: HookEvent, storage: str) -> int:
+    session_id = new_uuid()
+    context = HookContext(
+        session_id=session_id,
+        transcript_path=os.path.join(project_dir(scene.cwd, scene.env), f"{session_id}.jsonl"),
+        cwd=scene.cwd,
+        permission_mode="default",
+    )
+    say(inert(f"input: {_json(payload(context, event))}\n"))
+    reaper = Reaper()
+    commands = CommandHooks(project_dir=scene.cwd, storage=storage, env=lambda: scene.env, reaper=reaper)
+    models = TrialModels(scene.env)
+    try:
+        around = Surroundings(
+            handlers=_handlers(scene, commands, models),
+            context=lambda: context,
+            cut=lambda text: text[:LONGEST_TEXT],
+        )
+        said = [await _try(scene, entry, event, around) for entry in entries]
+    finally:
+        await models.close()
+        await commands.close()
+        await asyncio.to_thread(reaper.close)
+    if len(said) > 1:
+        say(inert(f"together: {_effect(fold(said))}\n"))
+    if models.usd is not None:
+        say(f"models: ${models.usd:.4f}\n")
+    return 1 if any(outcome.problems for outcome in said) else 0
+
+
+async def _try(scene: Scene, entry: Entry, event: HookEvent, around: Surroundings) -> HookOutcome:
+    number = scene.table.entries.index(entry) + 1
+    say(inert(f"{number:>3}  {entry.kind}: {short(describe(entry.hook))}\n"))
+    if (objection := _objection(scene, entry, event)) is not None:
+        say(inert(f"     not run: {objection}\n"))
+        return NOTHING_SAID
+    if isinstance(entry.hook, CommandHook) and (entry.hook.run_async or entry.hook.async_rewake):
+        say("     waited for here; in a session it goes on in the background and decides nothing\n")
+    alone = Table(entries=(entry,), policy=scene.table.policy)
+    outcome = await HookRunner(Listeners(alone), around).fire(event)
+    say(inert("".join(f"     {line}\n" for line in _lines(outcome))))
+    return outcome
+
+
+def _chosen(scene: Scene, event: HookEvent, number: str | None) -> list[Entry]:
+    listening = [entry for entry in scene.table.entries if entry.event == event.name]
+    if number is not None:
+        index = int(number) - 1 if number.isdecimal() else -1
+        if not 0 <= index < len(scene.table.entries):
+            raise UsageError(f"there is no hook {number}: see bridle hooks list")
+        if (entry := scene.table.entries[index]) not in listening:
+            raise UsageError(f"hook {number} is one of {entry.event}, not of {event.name}")
+        return [entry]
+    chosen = choose(listening, event.subject, None)
+    if not chosen:
+        subject = "" if event.subject is None else f" for {event.subject}"
+        hint = f": {len(listening)} with other matchers" if listening else ""
+        raise UsageError(f"no hook listens to {event.name}{subject}{hint}; see bridle hooks list")
+    return chosen
+
+
+def _objection(scene: Scene, entry: Entry, event: HookEvent) -> str | None:
+    if (objection := scene.table.policy.objection(entry)) is not None:
+        return objection
+    if not entry.matcher.matches(event.subject):
+        return f"its matcher {entry.matcher_text!r} does not fit {event.subject}"
+    rule = entry.hook.condition
+    if rule is not None and isinstance(event, ToolEvent) and not scene.holds(rule, event.tool, event.input):
+        return f"its condition {rule} does not hold for this call"
+    return None
+
+
+def _handlers(scene: Scene, commands: CommandHooks, models: TrialModels) -> dict[Kind, Handler]:
+    return {
+        "command": commands.run,
+        "http": http_handler(env=scene.env, limits=lambda: scene.limits),
+        "prompt": prompt_handler(models.ask),
+        "agent": agent_handler(models.inspect),
+        "mcp_tool": mcp_tool_handler(None),
+        "function": run_function,
+    }
+
+
+def _lines(outcome: HookOutcome) -> Iterator[str]:
+    for run in outcome.runs:
+        code = "" if run.exit_code is None else f", exit code {run.exit_code}"
+        yield f"{run.outcome}{code}, {run.seconds:.3f} s"
+        yield from _printed(run.stdout, run.stderr)
+    yield f"effect: {_effect(outcome)}"
+    yield from (f"problem: {problem}" for problem in outcome.problems)
+
+
+def _printed(stdout: str, stderr: str) -> Iterator[str]:
+    for name, text in (("stdout", stdout), ("stderr", stderr)):
+        if text.strip():
+            yield f"{name}: {text.strip()[:_LONGEST_SHOWN]}".replace("\n", "\n       ")
+
+
+def _effect(outcome: HookOutcome) -> str:
+    """What an outcome changes, as JSON."""
+    changes: dict[str, Any] = {
+        field.name: value
+        for field in msgspec.structs.fields(HookOutcome)
+        if field.name not in _NOT_EFFECTS
+        and (value := getattr(outcome, field.name)) != getattr(NOTHING_SAID, field.name)
+    }
+    if outcome.decision is not None:
+        decided = type(outcome.decision).__name__.lower()
+        changes = {"decision": decided, "reason": outcome.decision.reason, **changes}
+    return _json(changes) if changes else "none"
+
+
+def _json(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text)} characters)"

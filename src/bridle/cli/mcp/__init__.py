@@ -1,0 +1,1 @@
+"""`bridle mcp`, and the servers of a session for scripts beside it."""

@@ -1,0 +1,236 @@
+"""`bridle --mcp-cli`: the MCP servers of a running session for scripts."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.cli.mcp.endpoint import Address, endpoint_file, has_endpoint, is_enabled, state_file
+from bridle.cli.mcp.words import Kind, read_words
+from bridle.cli.say import say
+from bridle.host.files import read_bytes
+from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
+from bridle.host.paths import bridle_dir
+from bridle.mcp.automation import COMMANDS, Snapshot, answer
+from bridle.types.errors import McpError, UsageError
+from bridle.types.event import Event
+from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
+
+_HELP = """\
+Usage: bridle --mcp-cli <command>        (with ENABLE_EXPERIMENTAL_MCP_CLI=1, beside a running session)
+
+  servers                       the servers of the session and how they fare
+  tools [server]                the tools as server/tool
+  info <server/tool>            what a tool does and takes
+  grep <pattern>                tools whose name or description fits a regular expression
+  call <server/tool> <json|->   call a tool; - reads the arguments from standard input
+  resources [server]            what can be read
+  read <server> <uri>           read it (or server/uri in one word)
+
+  --json        the whole answer as JSON
+  --session ID  the session to ask; else CLAUDE_CODE_SESSION_ID, or the newest
+  --timeout MS  how long a call may take
+"""
+_OPTIONS: Mapping[str, tuple[str, Kind]] = {
+    "--json": ("json", "switch"),
+    "--session": ("session", "value"),
+    "--timeout": ("timeout", "value"),
+    "-h": ("help", "switch"),
+    "--help": ("help", "switch"),
+}
+_LARGEST = 64 * 1024 * 1024
+_LOOK_SECONDS = 10.0
+
+
+def run_automation(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run one command.
+
+    Raises:
+        UsageError: the words are off, or there is no session to ask.
+        McpError: the session or a server does not answer.
+    """
+    if not is_enabled(env):
+        raise UsageError("--mcp-cli is an experiment: set ENABLE_EXPERIMENTAL_MCP_CLI=1 to use it")
+    words = read_words(argv, _OPTIONS)
+    if words.on("help") or not words.words:
+        return say(_HELP)
+    command, *rest = words.words
+    if command not in COMMANDS:
+        raise UsageError(f"there is no command {command!r}; see bridle --mcp-cli --help")
+    arguments = _arguments(command, rest)
+    rest = _read_words(rest) if command == "read" else rest[:1] if command == "call" else rest
+    session = words.text("session") or env.get("CLAUDE_CODE_SESSION_ID") or _newest(env)
+    given = words.text("timeout") or env.get("MCP_TOOL_TIMEOUT", "")
+    seconds = int(given) / 1000 if given.isdecimal() and int(given) else 100_000.0
+    told = asyncio.run(_ask(env, session, command, rest, arguments=arguments, seconds=seconds))
+    code = say(_shown(command, told, as_json=words.on("json")))
+    return code or (1 if command == "call" and told.get("isError") else 0)
+
+
+async def _ask(
+    env: Mapping[str, str],
+    session: str,
+    command: str,
+    words: list[str],
+    *,
+    arguments: dict[str, Any],
+    seconds: float,
+) -> Any:
+    address = _address(env, session)
+    if address is not None:
+        patience = seconds if command in ("call", "read") else _LOOK_SECONDS
+        request = {"command": command, "words": words, "arguments": arguments}
+        return await _post(env, address, request, patience)
+    snapshot = _read_state(env, session)
+    if command == "call":
+        return await _call(env, snapshot, words, arguments)
+    if command == "read":
+        return await _read(env, snapshot, words)
+    return answer(snapshot, command, words)
+
+
+async def _post(env: Mapping[str, str], address: Address, request: Any, seconds: float) -> Any:
+    headers = (("Authorization", f"Bearer {address.key}"), ("Content-Type", "application/json"))
+    client = HttpClient({**env, "NO_PROXY": "*", "no_proxy": "*"})
+    body = msgspec.json.encode(request)
+    limits = Limits(connect=5.0, idle=seconds, total=seconds, body=_LARGEST)
+    try:
+        async with client.send(Request("POST", f"{address.url}/mcp", headers, body), limits) as response:
+            told = msgspec.json.decode(await response.read())
+    except (HttpFault, msgspec.DecodeError) as error:
+        raise McpError(f"The session does not answer: {error}") from error
+    finally:
+        await client.close()
+    if response.status >= 400:
+        raise McpError(str(told.get("error") or f"HTTP {response.status}"))
+    return told
+
+
+async def _call(
+    env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str], arguments: Mapping[str, Any]
+) -> Any:
+    """Connect to the server and call, through the gate of a session of its own."""
+    from bridle.cli.args import parse
+    from bridle.cli.session.compose import Brought, assemble
+    from bridle.cli.session.conversation import open_session
+    from bridle.cli.session.outside_calls import OutsideCalls
+    from bridle.cli.session.prepare import set_up
+
+    tool = snapshot.tool(words[0])
+    config = {"mcpServers": {tool.server_name: snapshot.configs[tool.server_name]}}
+    given = msgspec.json.encode(config).decode()
+    flags = ["--no-session-persistence", "--mcp-config", given, "--strict-mcp-config"]
+    setup = set_up(parse(flags), {**env, "ENABLE_TOOL_SEARCH": "false"})
+    session = open_session(setup, warn=_warn)
+    brought = Brought(warn=_warn)
+    parts = await assemble(setup, session, _Typed(), on_task=lambda _: None, greets=False, brought=brought)
+    try:
+        if parts.runtime.servers is not None:
+            await parts.runtime.servers.settle()
+        output = await OutsideCalls(session, parts.runtime).run(tool.name, arguments)
+    finally:
+        await parts.close()
+    return {"content": output.content, "isError": output.is_error}
+
+
+async def _read(env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str]) -> Any:
+    from bridle.cli.mcp.scene import look, running
+    from bridle.config.mcp_entry import read_entry
+    from bridle.types.mcp import Server
+
+    name = snapshot.server(words[0])
+    server = Server(name=name, config=read_entry(name, snapshot.configs[name], env), scope="dynamic")
+    async with running(look(env), (server,)) as servers:
+        await servers.settle()
+        return await servers.read_resource(name, words[1])
+
+
+class _Typed:
+    """Whoever types a call at a terminal agrees to it; a script needs a rule that does."""
+
+    def emit(self, event: Event) -> None:
+        """There is nobody to tell."""
+
+    async def ask(self, question: Question) -> Answer:
+        if isinstance(question, PermissionQuestion) and os.isatty(0) and os.isatty(1):
+            return Permitted()
+        return Refused(message="Nobody can be asked here: allow the tool by a rule.", by_person=False)
+
+
+def _arguments(command: str, words: Sequence[str]) -> dict[str, Any]:
+    if command != "call":
+        return {}
+    if len(words) != 2:
+        raise UsageError("--mcp-cli call takes <server/tool> and a JSON object, or - for standard input")
+    text = sys.stdin.read() if words[1] == "-" else words[1]
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise UsageError(f"the arguments are not a JSON object: {error}") from error
+
+
+def _read_words(words: list[str]) -> list[str]:
+    if len(words) == 1 and "/" in words[0]:
+        server, _, uri = words[0].partition("/")
+        words = [server, uri]
+    if len(words) != 2:
+        raise UsageError("--mcp-cli read takes <server> <uri>")
+    return words
+
+
+def _address(env: Mapping[str, str], session: str) -> Address | None:
+    if not has_endpoint(env):
+        return None
+    path = endpoint_file(env, session)
+    try:
+        return msgspec.json.decode(read_bytes(path, _LARGEST), type=Address)
+    except (OSError, msgspec.DecodeError):
+        sys.stderr.write(f"warning: session {session} has no endpoint at {path}; using its state file\n")
+        return None
+
+
+def _read_state(env: Mapping[str, str], session: str) -> Snapshot:
+    path = state_file(env, session)
+    try:
+        return msgspec.json.decode(read_bytes(path, _LARGEST), type=Snapshot)
+    except OSError as error:
+        raise UsageError(f"there is no state of session {session} at {path}; is it running?") from error
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+
+
+def _newest(env: Mapping[str, str]) -> str:
+    folder = os.path.join(bridle_dir(env), "mcp-cli")
+    try:
+        files = [entry for entry in os.scandir(folder) if not entry.name.endswith(".endpoint.json")]
+    except OSError:
+        files = []
+    if not files:
+        raise UsageError("no session with ENABLE_EXPERIMENTAL_MCP_CLI=1 is running")
+    return max(files, key=lambda entry: entry.stat().st_mtime).name.removesuffix(".json")
+
+
+def _shown(command: str, told: Any, *, as_json: bool) -> str:
+    if as_json or command == "info":
+        return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
+    match command:
+        case "servers":
+            lines = [f"{each['name']} - {each['status']}" for each in told]
+        case "tools":
+            lines = list(told)
+        case "grep":
+            lines = [f"{each['name']} - {each['description']}" for each in told]
+        case "resources":
+            lines = [f"{each['server']}/{each['uri']} - {each['name']}" for each in told]
+        case "call":
+            lines = [str(each.get("text", f"[{each.get('type')}]")) for each in told["content"]]
+        case _:
+            lines = [str(each.get("text", f"[{each.get('mimeType')}]")) for each in told.get("contents", ())]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _warn(text: str) -> None:
+    sys.stderr.write(f"warning: {text}\n")

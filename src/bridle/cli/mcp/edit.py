@@ -1,0 +1,240 @@
+"""`bridle mcp add`, `add-json`, `add-from-claude-desktop`, `remove` and `reset-project-choices`."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.cli.mcp.words import Kind, Words, read_words
+from bridle.cli.say import say
+from bridle.config.mcp import desktop_config_path, read_desktop_config
+from bridle.config.mcp_entry import read_entry
+from bridle.mcp.remembered import FileScope, forget_choices, remove_server, scopes_of, write_server
+from bridle.types.errors import ConfigError, UsageError
+from bridle.types.mcp import Server
+
+_SCOPE: Mapping[str, tuple[str, Kind]] = {"-s": ("scope", "value"), "--scope": ("scope", "value")}
+_ADD: Mapping[str, tuple[str, Kind]] = {
+    **_SCOPE,
+    "-t": ("transport", "value"),
+    "--transport": ("transport", "value"),
+    "-e": ("env", "many"),
+    "--env": ("env", "many"),
+    "-H": ("header", "many"),
+    "--header": ("header", "many"),
+    "--client-id": ("client-id", "value"),
+    "--client-secret": ("client-secret", "switch"),
+    "--callback-port": ("callback-port", "value"),
+}
+_TRANSPORTS = ("stdio", "http", "sse", "ws")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
+def run_edit(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Change what is written down.
+
+    Raises:
+        UsageError: the words are off.
+        ConfigError: a file cannot be used.
+    """
+    cwd = os.getcwd()
+    try:
+        match command:
+            case "add":
+                return _add(argv, env, cwd)
+            case "add-json":
+                return _add_json(argv, env, cwd)
+            case "add-from-claude-desktop":
+                return _add_from_desktop(argv, env, cwd)
+            case "remove":
+                return _remove(argv, env, cwd)
+            case _:
+                read_words(argv, {}, most=0)
+                forget_choices(env, cwd)
+                return say("The servers of this project will be asked about again.\n")
+    except OSError as error:
+        raise ConfigError(f"nothing was changed: {error}") from error
+
+
+def _add(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
+    transport = _transport(argv)
+    # The words of a program may look like options of ours; addresses have none behind them.
+    words = read_words(argv, _ADD, rest_after=2 if transport == "stdio" else None)
+    if len(words.words) < 2:
+        raise UsageError(
+            "mcp add needs a name and a command or an address: bridle mcp add <name> <command or url>"
+        )
+    name, target, *rest = words.words
+    scope = _scope(words) or "local"
+    raw = _program(words, target, rest) if transport == "stdio" else _remote(words, transport, target, rest)
+    file = _write(name, raw, scope, env=env, cwd=cwd)
+    if words.on("client-secret"):
+        _keep_secret(name, raw, env)
+    shown = f"with command: {' '.join((target, *rest))}" if transport == "stdio" else f"with URL: {target}"
+    return say(f"Added {transport} MCP server {name} {shown} to {scope} config\nFile modified: {file}\n")
+
+
+def _add_json(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
+    options: dict[str, tuple[str, Kind]] = {**_SCOPE, "--client-secret": ("client-secret", "switch")}
+    words = read_words(argv, options, most=2)
+    if len(words.words) != 2:
+        raise UsageError("mcp add-json needs a name and a JSON object: bridle mcp add-json <name> '{…}'")
+    name, text = words.words
+    try:
+        raw = msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise UsageError(f"the definition is not a JSON object: {error}") from error
+    scope = _scope(words) or "local"
+    file = _write(name, raw, scope, env=env, cwd=cwd)
+    if words.on("client-secret"):
+        _keep_secret(name, raw, env)
+    kind = raw.get("type", "stdio")
+    return say(f"Added {kind} MCP server {name} to {scope} config\nFile modified: {file}\n")
+
+
+def _add_from_desktop(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
+    words = read_words(argv, _SCOPE)
+    path = desktop_config_path(sys.platform, env)
+    found = read_desktop_config(path)
+    if not found:
+        return say(f"There are no MCP servers in {path}.\n")
+    wanted = words.words or tuple(found)
+    if unknown := [name for name in wanted if name not in found]:
+        raise UsageError(f"{path} has no server {unknown[0]!r}; it has {', '.join(found)}")
+    scope, lines = _scope(words) or "local", list[str]()
+    for name in wanted:
+        ours = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+        try:
+            _write(ours, found[name], scope, env=env, cwd=cwd)
+            lines.append(f"Added {ours}")
+        except (ConfigError, UsageError) as error:
+            lines.append(f"Left out {ours}: {error}")
+    return say("\n".join(lines) + "\n")
+
+
+def _remove(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
+    words = read_words(argv, _SCOPE, most=1)
+    if not words.words:
+        raise UsageError("mcp remove needs a name: bridle mcp remove <name>")
+    (name,) = words.words
+    scopes, wanted = scopes_of(name, env, cwd), _scope(words)
+    if not scopes or (wanted is not None and wanted not in scopes):
+        where = f" in {wanted} config" if wanted is not None else ""
+        raise UsageError(f"there is no MCP server {name!r}{where}; bridle mcp list shows all")
+    if wanted is None and len(scopes) > 1:
+        raise UsageError(
+            f"{name} is in several scopes ({', '.join(scopes)}): say which, as in bridle mcp remove {name} "
+            f"-s {next(iter(scopes))}"
+        )
+    scope = wanted or next(iter(scopes))
+    file = remove_server(name, scope, env=env, cwd=cwd)
+    _forget_login(name, scopes[scope], env)
+    return say(f"Removed MCP server {name} from {scope} config\nFile modified: {file}\n")
+
+
+def _write(name: str, raw: Mapping[str, Any], scope: FileScope, *, env: Mapping[str, str], cwd: str) -> str:
+    if _NAME.fullmatch(name) is None:
+        raise UsageError(f"{name!r} cannot be a server's name: use letters, digits, - and _")
+    try:
+        # Variables that are not set here may be set where the server is used.
+        read_entry(name, raw, _AnyVariable(env))
+    except ConfigError as error:
+        raise UsageError(f"{name} {error}") from error
+    return write_server(name, raw, scope, env=env, cwd=cwd)
+
+
+class _AnyVariable(dict[str, str]):
+    """An environment in which every variable is set to something."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return super().get(key, "https://unset.example" if default is None else default)
+
+
+def _transport(argv: Sequence[str]) -> str:
+    for place, word in enumerate(argv):
+        if word == "--":
+            break
+        flag, equals, value = word.partition("=")
+        if flag in ("-t", "--transport"):
+            given = value if equals else argv[place + 1] if place + 1 < len(argv) else ""
+            if given not in _TRANSPORTS:
+                raise UsageError(f"--transport takes one of {', '.join(_TRANSPORTS)}, not {given!r}")
+            return given
+    return "stdio"
+
+
+def _scope(words: Words) -> FileScope | None:
+    match words.text("scope"):
+        case None:
+            return None
+        case "local" | "project" | "user" as scope:
+            return scope
+        case other:
+            raise UsageError(f"--scope takes one of local, project, user, not {other!r}")
+
+
+def _program(words: Words, command: str, args: Sequence[str]) -> dict[str, Any]:
+    if command.startswith(("http://", "https://")):
+        raise UsageError(f"{command} is an address: say how it is spoken to, with --transport http or sse")
+    pairs = [each.partition("=") for each in words.many("env")]
+    if wrong := [name for name, equals, _ in pairs if not equals or not name]:
+        raise UsageError(f"--env takes KEY=value, not {wrong[0]!r}")
+    return {
+        "type": "stdio",
+        "command": command,
+        "args": list(args),
+        "env": {name: value for name, _, value in pairs},
+    }
+
+
+def _remote(words: Words, transport: str, url: str, rest: Sequence[str]) -> dict[str, Any]:
+    if rest:
+        raise UsageError(f"an address takes no arguments, and {rest[0]!r} is one")
+    raw: dict[str, Any] = {"type": transport, "url": url}
+    headers = [each.partition(":") for each in words.many("header")]
+    if wrong := [name for name, colon, _ in headers if not colon or not name.strip()]:
+        raise UsageError(f'--header takes "Name: value", not {wrong[0]!r}')
+    if headers:
+        raw["headers"] = {name.strip(): value.strip() for name, _, value in headers}
+    oauth: dict[str, Any] = {}
+    if (client := words.text("client-id")) is not None:
+        oauth["clientId"] = client
+    if (port := words.text("callback-port")) is not None:
+        if not port.isdecimal() or not 0 < int(port) < 65536:
+            raise UsageError(f"--callback-port takes a port, not {port!r}")
+        oauth["callbackPort"] = int(port)
+    return {**raw, "oauth": oauth} if oauth else raw
+
+
+def _keep_secret(name: str, raw: Mapping[str, Any], env: Mapping[str, str]) -> None:
+    secret = env.get("MCP_CLIENT_SECRET")
+    if not secret:
+        if not os.isatty(0):
+            raise UsageError("--client-secret needs a terminal to type it at, or MCP_CLIENT_SECRET")
+        from getpass import getpass
+
+        secret = getpass("Client secret: ")
+    server = Server(name=name, config=read_entry(name, raw, env), scope="user")
+    from bridle.mcp.auth.authorizers import Authorizers
+    from bridle.mcp.auth.logins import login_key
+
+    Authorizers(env).logins.save_client_secret(login_key(server), secret)
+
+
+def _forget_login(name: str, raw: Any, env: Mapping[str, str]) -> None:
+    """A login without its server is of no use to anybody."""
+    if not isinstance(raw, dict) or raw.get("type") not in ("http", "sse", "ws"):
+        return
+    from bridle.mcp.auth.authorizers import Authorizers
+    from bridle.mcp.auth.logins import login_key
+
+    try:
+        server = Server(name=name, config=read_entry(name, raw, env), scope="user")
+    except ConfigError:
+        return  # Its variables are not set, so nobody can have logged in here either.
+    logins = Authorizers(env).logins
+    logins.forget(login_key(server))
+    logins.save_client_secret(login_key(server), None)

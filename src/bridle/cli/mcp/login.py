@@ -1,0 +1,130 @@
+"""`bridle mcp login` and `bridle mcp logout`."""
+
+import asyncio
+import os
+import stat
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from bridle.cli.mcp.scene import Scene, look, running
+from bridle.cli.mcp.words import Kind, read_words
+from bridle.cli.say import say
+from bridle.mcp.auth.authorizers import Authorizers
+from bridle.mcp.auth.challenge import Challenge
+from bridle.mcp.auth.login import Account, log_in, log_out
+from bridle.mcp.auth.visit import Visit
+from bridle.mcp.auth.wire import Wire
+from bridle.mcp.auth.xaa import enterprise_login, log_in_to_provider
+from bridle.types.errors import UsageError
+from bridle.types.mcp import Server
+
+_OPTIONS: Mapping[str, tuple[str, Kind]] = {"--no-browser": ("no-browser", "switch")}
+
+
+def run_login(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Log in to a server, or out of it.
+
+    Raises:
+        UsageError: the words are off, or there is no such server.
+        McpError: it did not work.
+    """
+    words = read_words(argv, _OPTIONS if command == "login" else {}, most=1)
+    if not words.words:
+        raise UsageError(f"mcp {command} needs a name: bridle mcp {command} <name>")
+    scene = look(env)
+    server = scene.find(words.words[0])
+    if command == "logout":
+        return asyncio.run(_leave(scene, server))
+    return asyncio.run(_enter(scene, server, browser=not words.on("no-browser")))
+
+
+async def _enter(scene: Scene, server: Server, *, browser: bool) -> int:
+    authorizers = Authorizers(scene.env)
+    account = Account.of(server, authorizers.logins, scene.env)
+    challenge = await _challenge(scene, server)
+    wire = Wire(scene.env)
+    visit = Visit(open_page=_opener(scene.env, browser=browser), pasted=_paste())
+    try:
+        if account.settings.xaa:
+            await _enter_by_provider(scene, account, wire, visit, challenge)
+        else:
+            await log_in(account, visit, wire=wire, challenge=challenge)
+    finally:
+        await wire.close()
+    return say(f"You are logged in to {server.name}.\n")
+
+
+async def _enter_by_provider(
+    scene: Scene, account: Account, wire: Wire, visit: Visit, challenge: Challenge | None
+) -> None:
+    provider = scene.provider
+    if provider is None:
+        raise UsageError(f"{account.name} logs in by your organisation: the setting xaaIdp must say where")
+    await log_in_to_provider(account.logins, provider, wire=wire, visit=visit, now=time.time())
+    await enterprise_login(account, provider, wire=wire, challenge=challenge, visit=visit)
+
+
+async def _leave(scene: Scene, server: Server) -> int:
+    account = Account.of(server, Authorizers(scene.env).logins, scene.env)
+    wire = Wire(scene.env)
+    try:
+        problem = await log_out(account, wire=wire)
+    finally:
+        await wire.close()
+    if problem is not None:
+        sys.stderr.write(f"warning: {problem}\n")
+    return say(f"You are logged out of {server.name}.\n")
+
+
+async def _challenge(scene: Scene, server: Server) -> Challenge | None:
+    """What the server says about the login that it wants; a server that cannot be asked says nothing."""
+    async with running(scene, (server,)) as every:
+        await every.settle()
+        return every.challenge(server.name)
+
+
+def _opener(env: Mapping[str, str], *, browser: bool) -> Callable[[str], Awaitable[None]]:
+    async def open_page(url: str) -> None:
+        say(f"Log in at this address:\n\n  {url}\n\n")
+        opened = browser and await _open_in_browser(url, env)
+        if not opened:
+            say("When the browser ends at a page that cannot be shown, paste its address here.\n")
+
+    return open_page
+
+
+async def _open_in_browser(url: str, env: Mapping[str, str]) -> bool:
+    """Start the browser of the desktop; a text browser would take the terminal away."""
+    if sys.platform != "darwin" and not (
+        env.get("DISPLAY") or env.get("WAYLAND_DISPLAY") or env.get("BROWSER")
+    ):
+        return False
+    import webbrowser
+
+    return await asyncio.to_thread(webbrowser.open, url)
+
+
+def _paste() -> Callable[[], Awaitable[str]] | None:
+    """A line from standard input, where there can be one."""
+    mode = os.fstat(0).st_mode
+    if not (os.isatty(0) or stat.S_ISFIFO(mode)):
+        return None
+
+    async def pasted() -> str:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(os.dup(0), "rb", buffering=0)
+        )
+        try:
+            while True:
+                line = await reader.readline()
+                if not line:
+                    await asyncio.Event().wait()  # Nobody will type any more; the browser may still come.
+                if line.strip():
+                    return line.decode("utf-8", "replace")
+        finally:
+            transport.close()
+
+    return pasted

@@ -1,0 +1,102 @@
+"""`bridle mcp serve`: bridle's own tools for other programs, behind the same gate as in a session."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.cli.args import parse
+from bridle.cli.mcp.words import Kind, read_words
+from bridle.cli.session.compose import Brought, assemble
+from bridle.cli.session.conversation import open_session
+from bridle.cli.session.outside_calls import OutsideCalls
+from bridle.cli.session.prepare import set_up
+from bridle.mcp.server import Ask, Offer, Result, ServedClient, StandardStreams
+from bridle.types.event import Event
+from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
+
+_OPTIONS: Mapping[str, tuple[str, Kind]] = {
+    "-d": ("debug", "switch"),
+    "--debug": ("debug", "switch"),
+    "--verbose": ("verbose", "switch"),
+}
+_HIDDEN = ("AskUserQuestion", "ToolSearch")
+_LONGEST_SHOWN = 500
+
+
+def run_serve(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Serve until standard input ends.
+
+    Raises:
+        UsageError: the words are off.
+        ConfigError: the settings cannot be used.
+    """
+    words = read_words(argv, _OPTIONS, most=0)
+    asyncio.run(_serve(env, verbose=words.on("verbose") or words.on("debug")))
+    return 0
+
+
+async def _serve(env: Mapping[str, str], *, verbose: bool) -> None:
+    channel = _ClientChannel(verbose=verbose)
+    flags = ["--no-session-persistence", "--mcp-config", '{"mcpServers":{}}', "--strict-mcp-config"]
+    setup = set_up(parse(flags), {**env, "ENABLE_TOOL_SEARCH": "false"})
+    for problem in setup.problems:
+        channel.warn(problem)
+    session = open_session(setup, warn=channel.warn)
+    brought = Brought(warn=channel.warn)
+    parts = await assemble(setup, session, channel, on_task=lambda _: None, brought=brought)
+    offered = _Offered(OutsideCalls(session, parts.runtime), channel)
+    offer = Offer(tools=offered.definitions, call=offered.run)
+    try:
+        await ServedClient(StandardStreams(0, 1), offer).serve()
+    finally:
+        await parts.close()
+
+
+class _Offered:
+    """Calls of the client, each with the client as the person to ask."""
+
+    def __init__(self, calls: OutsideCalls, channel: "_ClientChannel") -> None:
+        self._calls = calls
+        self._channel = channel
+        self._alone = asyncio.Lock()
+
+    def definitions(self) -> list[Any]:
+        return [each for each in self._calls.definitions() if each["name"] not in _HIDDEN]
+
+    async def run(self, name: str, input: Mapping[str, Any], ask: Ask) -> Result:
+        # What one call changes the next may depend on; a client that wants both at once waits.
+        async with self._alone:
+            self._channel.person = ask
+            output = await self._calls.run(name, input)
+        return Result(content=output.content, is_error=output.is_error)
+
+
+class _ClientChannel:
+    """Asks the person at the client, where the client can ask."""
+
+    def __init__(self, *, verbose: bool) -> None:
+        self.person: Ask | None = None
+        """How to ask about the call that runs."""
+        self._verbose = verbose
+
+    def warn(self, text: str) -> None:
+        sys.stderr.write(f"warning: {text}\n")
+
+    def emit(self, event: Event) -> None:
+        if self._verbose:
+            sys.stderr.write(f"{type(event).__name__}\n")
+
+    async def ask(self, question: Question) -> Answer:
+        if not isinstance(question, PermissionQuestion) or self.person is None:
+            return Refused(message="Nobody can be asked here.", by_person=False)
+        shown = msgspec.json.encode(question.input).decode()[:_LONGEST_SHOWN]
+        if await self.person(f"May bridle run {question.tool} in {os.getcwd()}? {shown}"):
+            return Permitted()
+        return Refused(
+            message=f"{question.tool} needs approval ({question.reason}): allow it by a rule in settings.",
+            by_person=False,
+        )

@@ -1,0 +1,104 @@
+"""`bridle mcp list` and `bridle mcp get`: what there is, and whether it can be reached."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from bridle.cli.mcp.scene import Scene, look, running
+from bridle.cli.mcp.words import read_words
+from bridle.cli.say import say
+from bridle.mcp.timing import Timing
+from bridle.types.errors import UsageError
+from bridle.types.mcp import SdkServer, Server, ServerState, StdioServer
+
+_MARKS = {
+    "connected": "✓ Connected",
+    "needs-auth": "! Needs authentication",
+    "failed": "✗ Failed to connect",
+    "pending": "✗ Failed to connect",
+    "disabled": "⏸ Disabled",
+}
+_SECRET_HEADERS = ("authorization", "cookie", "key", "token", "secret")
+
+
+def run_show(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Print servers and their health.
+
+    Raises:
+        UsageError: the words are off, or there is no such server.
+    """
+    words = read_words(argv, {}, most=0 if command == "list" else 1)
+    scene = look(env)
+    if command == "list":
+        return asyncio.run(_list(scene))
+    if not words.words:
+        raise UsageError("mcp get needs a name: bridle mcp get <name>")
+    return asyncio.run(_get(scene, scene.find(words.words[0])))
+
+
+async def _list(scene: Scene) -> int:
+    if not scene.servers:
+        return say("No MCP servers configured. Use `bridle mcp add` to add a server.\n")
+    say("Checking MCP server health...\n\n")
+    states = await _states(scene, scene.servers)
+    lines = [f"{server.name}: {_address(server)} - {_health(server, states)}" for server in scene.servers]
+    return say("\n".join(lines) + "\n")
+
+
+async def _get(scene: Scene, server: Server) -> int:
+    states = await _states(scene, (server,))
+    state = states.get(server.name)
+    config = server.config
+    lines = [f"{server.name}:", f"  Scope: {_scope(server)}", f"  Status: {_health(server, states)}"]
+    lines.append(f"  Type: {config.__struct_config__.tag}")
+    if isinstance(config, StdioServer):
+        lines += [f"  Command: {config.command}", f"  Args: {' '.join(config.args)}", "  Environment:"]
+        lines += [f"    {name}={_hidden(name, value)}" for name, value in config.env.items()]
+    elif not isinstance(config, SdkServer):
+        lines.append(f"  URL: {config.url}")
+        headers: Mapping[str, str] = msgspec.to_builtins(config).get("headers") or {}
+        lines += ["  Headers:"] if headers else []
+        lines += [f"    {name}: {_hidden(name, value)}" for name, value in headers.items()]
+    if state is not None and state.info is not None:
+        lines.append(f"  Server: {state.info.name} {state.info.version} (protocol {state.protocol})")
+        lines.append(f"  Tools: {len(state.tools)}")
+    if server.scope in ("local", "project", "user"):
+        lines += ["", f'To remove this server, run: bridle mcp remove "{server.name}" -s {server.scope}']
+    return say("\n".join(lines) + "\n")
+
+
+async def _states(scene: Scene, servers: Sequence[Server]) -> dict[str, ServerState]:
+    timing = Timing.of(scene.env)
+    patient = msgspec.structs.replace(timing, first_turn=timing.connect)
+    async with running(scene, servers, timing=patient) as every:
+        await every.settle()
+        return {state.name: state for state in every.status()}
+
+
+def _health(server: Server, states: Mapping[str, ServerState]) -> str:
+    state = states[server.name]
+    mark = _MARKS[state.status]
+    if "approval" in server.off or "trusted" in server.off:
+        mark = "⏸ Pending approval"
+    return f"{mark} ({state.error})" if state.error and state.status in ("failed", "disabled") else mark
+
+
+def _address(server: Server) -> str:
+    config = server.config
+    if isinstance(config, StdioServer):
+        return " ".join((config.command, *config.args))
+    if isinstance(config, SdkServer):
+        return "inside a host program"
+    return f"{config.url} ({str(config.__struct_config__.tag).upper()})"
+
+
+def _scope(server: Server) -> str:
+    return f"{server.scope} ({server.file})" if server.file else server.scope
+
+
+def _hidden(name: str, value: str) -> str:
+    """What may be secret is shown by its length alone."""
+    if any(word in name.lower() for word in _SECRET_HEADERS):
+        return f"({len(value)} characters, not shown)"
+    return value

@@ -1,0 +1,162 @@
+"""`bridle plugin init`, `validate`, `eval` and `tag`: for those who write plugins."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.cli.plugin.words import Words, read_words
+from bridle.cli.say import say
+from bridle.context.tokens import estimate
+from bridle.extensions.agents import load_agents
+from bridle.extensions.index import Index
+from bridle.extensions.places import Kind
+from bridle.extensions.plugins.authoring import Finding, release_tag, scaffold, validate
+from bridle.extensions.plugins.loading import Loaded
+from bridle.extensions.plugins.names import INLINE, PluginId
+from bridle.extensions.plugins.report import examine
+from bridle.extensions.skills import skill_of
+from bridle.host.paths import bridle_dir
+from bridle.types.errors import ConfigError, UsageError
+
+_SKILLS: tuple[Kind, ...] = ("skills", "commands")
+
+
+def run_author(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run one of the commands.
+
+    Raises:
+        BridleError: it cannot be done.
+    """
+    try:
+        match command:
+            case "init":
+                return _init(argv)
+            case "validate":
+                return _validate(read_words(argv, switches=("json",)))
+            case "eval":
+                return _eval(read_words(argv, switches=("json",)), env)
+            case _:
+                return _tag(argv, env)
+    except OSError as error:
+        raise ConfigError(f"{error.filename or 'The plugin'}: {error.strerror or error}") from error
+
+
+def _init(argv: Sequence[str]) -> int:
+    words = read_words(argv, switches=("force",), values=("description", "author", "author-email", "with"))
+    name = words.one("plugin")
+    folder = os.path.abspath(name)
+    author: dict[str, str] = {}
+    if (who := words.text("author")) is not None:
+        author["name"] = who
+    if (mail := words.text("author-email")) is not None:
+        author["email"] = mail
+    facts: dict[str, Any] = {
+        "description": words.text("description") or "",
+        **({"author": author} if author else {}),
+    }
+    parts = [part for given in words.values.get("with", ("skill",)) for part in given.split(",") if part]
+    files = scaffold(folder, name=os.path.basename(folder), facts=facts, parts=parts, force=words.on("force"))
+    say("".join(f"Wrote {os.path.join(folder, file)}\n" for file in files))
+    return say(f"Try it: bridle --plugin-dir {folder}\n")
+
+
+def _validate(words: Words) -> int:
+    path = words.plain[0] if words.plain else "."
+    kind, findings = validate(path)
+    errors = [each for each in findings if each.is_error]
+    if words.on("json"):
+        told = {
+            "valid": not errors,
+            "type": kind,
+            "errors": [_finding(each) for each in errors],
+            "warnings": [_finding(each) for each in findings if not each.is_error],
+        }
+        say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
+    else:
+        say("".join(f"{each}\n" for each in findings))
+        say(f"The {kind} cannot be used as it is.\n" if errors else f"The {kind} is fine.\n")
+    return 1 if errors else 0
+
+
+def _finding(finding: Finding) -> dict[str, str]:
+    return {"path": finding.path, "message": finding.message}
+
+
+def _eval(words: Words, env: Mapping[str, str]) -> int:
+    folder = os.path.abspath(words.plain[0] if words.plain else ".")
+    manifest, components = examine(folder)
+    if manifest is None:
+        raise UsageError(f"{folder} is no plugin that can be read: bridle plugin validate {folder}")
+    loaded = Loaded(
+        plugin=PluginId(manifest.name, INLINE),
+        folder=folder,
+        data="",
+        manifest=manifest,
+        components=components,
+    )
+    index = Index(os.path.join(bridle_dir(env), "index"))
+    skills = [skill_of(found) for kind in _SKILLS for found in index.look(tuple(loaded.roots(kind)))]
+    listed = [
+        (each.name, estimate(f"{each.name}: {each.description} {each.when_to_use}"))
+        for each in skills
+        if each.for_model
+    ]
+    agents = load_agents(index, tuple(loaded.roots("agents")))
+    listed += [(each.name, estimate(f"{each.name}: {each.description}")) for each in agents.definitions]
+    problems = [*(fault.message for fault in components.faults), *map(str, agents.problems)]
+    total = sum(tokens for _, tokens in listed)
+    if words.on("json"):
+        told = {
+            "name": manifest.name,
+            "brings": list(components.brings()),
+            "tokens": total,
+            "listed": [{"name": name, "tokens": tokens} for name, tokens in listed],
+            "problems": problems,
+        }
+        say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
+    else:
+        say(f"{manifest.name}: {', '.join(components.brings()) or 'nothing'}\n")
+        say("".join(f"  {name}: {tokens} tokens in every session\n" for name, tokens in listed))
+        say("".join(f"! {problem}\n" for problem in problems))
+        say(f"{total} tokens in all, besides the tools of its MCP servers.\n")
+    return 1 if problems else 0
+
+
+def _tag(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    words = read_words(argv, switches=("push", "dry-run", "force"), values=("message", "remote"))
+    folder = os.path.abspath(words.plain[0] if words.plain else ".")
+    tag = release_tag(folder)
+    remote = words.text("remote") or "origin"
+    if remote.startswith("-"):
+        raise UsageError(f"{remote!r} is not the name of a remote")
+    if _git(folder, env, "status", "--porcelain", "--", ".") and not words.on("force"):
+        raise UsageError(f"{folder} has changes that are not committed: commit them, or use -f")
+    if words.on("dry-run"):
+        return say(f"Would tag {tag}{f' and push it to {remote}' if words.on('push') else ''}.\n")
+    forced = ("--force",) if words.on("force") else ()
+    _git(folder, env, "tag", "--annotate", *forced, "--message", words.text("message") or tag, tag)
+    if words.on("push"):
+        _git(folder, env, "push", *forced, remote, f"refs/tags/{tag}")
+    return say(f"Tagged {tag}{f' and pushed it to {remote}' if words.on('push') else ''}.\n")
+
+
+def _git(folder: str, env: Mapping[str, str], *words: str) -> str:
+    """What git prints in the author's own repository, with the author's own configuration."""
+    try:
+        done = subprocess.run(
+            ("git", *words),
+            cwd=folder,
+            env=dict(env),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ConfigError(f"git {words[0]} took longer than two minutes") from error
+    if done.returncode:
+        raise UsageError(f"git {words[0]} failed: {done.stderr.strip()[:300]}")
+    return done.stdout

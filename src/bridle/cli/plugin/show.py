@@ -1,0 +1,166 @@
+"""`bridle plugin list`, `details` and `configure`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.cli.plugin.words import Scene, read_words, scene_of
+from bridle.cli.say import say
+from bridle.extensions.plugins.installing import record_of
+from bridle.extensions.plugins.manifest import Manifest
+from bridle.extensions.plugins.options import read_options, save_options
+from bridle.extensions.plugins.report import (
+    PluginReport,
+    examine,
+    installed_plugins,
+    is_changed,
+    offered_plugins,
+    plugin_named,
+)
+from bridle.extensions.plugins.state import read_installed
+from bridle.types.errors import ConfigError, UsageError
+
+
+def run_show(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run one of the commands.
+
+    Raises:
+        BridleError: it cannot be done.
+    """
+    scene = scene_of(env)
+    match command:
+        case "list":
+            return _list(scene, argv)
+        case "details":
+            return _details(scene, argv)
+        case _:
+            return _configure(scene, argv)
+
+
+def _list(scene: Scene, argv: Sequence[str]) -> int:
+    words = read_words(argv, switches=("json", "available"))
+    loaded = scene.plugins()
+    rows = installed_plugins(scene.around, scene.config, loaded)
+    offers = offered_plugins(scene.around) if words.on("available") else ()
+    if words.on("json"):
+        installed = [_row(row) for row in rows]
+        available = [_offer(row) for row in offers if not row.installed]
+        told: Any = {"installed": installed, "available": available} if words.on("available") else installed
+        return say(_pretty(told))
+    for row in rows:
+        state = "on" if row.enabled else "off"
+        newer = f", {row.offered} is out" if row.offered else ""
+        say(f"{row.id} {row.version} ({row.scope}, {state}{newer}): {', '.join(row.brings) or 'nothing'}\n")
+        say("".join(f"  ! {problem}\n" for problem in row.problems))
+    if not rows:
+        say("No plugins are installed: bridle plugin install name@marketplace installs one.\n")
+    known = {row.id for row in rows}
+    for fault in loaded.faults:
+        if fault.plugin not in known and not any(id.startswith(f"{fault.plugin}@") for id in known):
+            say(f"! {fault}\n")
+    for row in offers:
+        say(f"{row.id} {row.version}{' (installed)' if row.installed else ''}: {row.description}\n")
+    return 0
+
+
+def _details(scene: Scene, argv: Sequence[str]) -> int:
+    words = read_words(argv, switches=("json",))
+    plugin = plugin_named(words.one("plugin"), scene.around, installed=True)
+    record = record_of(scene.around, read_installed(scene.around.env), plugin, None)
+    rows = installed_plugins(scene.around, scene.config, scene.plugins())
+    row = next(each for each in rows if each.id == str(plugin) and each.scope == record.scope)
+    changed = is_changed(record)
+    if words.on("json"):
+        return say(_pretty({**_row(row), "brings": list(row.brings), "changedOnDisk": changed}))
+    manifest, components = examine(record.install_path, record)
+    lines = [
+        f"{row.id} {row.version}" + (f" ({row.offered} is out)" if row.offered else ""),
+        row.description,
+        f"author: {row.author}" if row.author else "",
+        *(_told(manifest) if manifest else ()),
+        f"scope: {row.scope}, {'on' if row.enabled else 'off'}"
+        + (", by your organisation" if row.managed else ""),
+        f"folder: {row.path}" + (" (its files were changed since)" if changed else ""),
+        *(f"{place.kind}: {place.path}" for place in components.places),
+        *(f"hooks: {each.file}" for each in components.hooks),
+        *(f"MCP server: {name}" for name in components.mcp_servers),
+        *(f"language server: {name}" for name in components.lsp_servers),
+        *(f"monitor: {each.name}: {each.command}" for each in components.monitors),
+        *(
+            f"option: {key} ({field.type}) {field.description}"
+            for key, field in (manifest.options if manifest else {}).items()
+        ),
+        *(f"! {problem}" for problem in row.problems),
+    ]
+    return say("".join(f"{line}\n" for line in lines if line))
+
+
+def _told(manifest: Manifest) -> Iterator[str]:
+    """What a manifest says for people."""
+    for key in ("displayName", "homepage", "repository", "license", "keywords"):
+        value = manifest.values.get(key)
+        if isinstance(value, dict):
+            value = value.get("url")
+        if value:
+            yield f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
+
+
+def _configure(scene: Scene, argv: Sequence[str]) -> int:
+    words = read_words(argv)
+    if not words.plain:
+        raise UsageError("name a plugin: bridle plugin configure name@marketplace key=value")
+    around = scene.around
+    plugin = plugin_named(words.plain[0], around, installed=True)
+    record = record_of(around, read_installed(around.env), plugin, None)
+    manifest, _ = examine(record.install_path, record)
+    if manifest is None:
+        raise ConfigError(
+            f"the manifest of {plugin} cannot be read: bridle plugin validate {record.install_path}"
+        )
+    given: dict[str, str] = {}
+    for pair in words.plain[1:]:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UsageError(f"write key=value, not {pair!r}")
+        given[key] = value
+    if given:
+        save_options(around.env, plugin, manifest.options, given)
+        return say(f"Set {', '.join(given)} of {plugin}.\n")
+    configs = (scene.config.settings.plugin_configs or {}).get(str(plugin))
+    options = read_options(around.env, plugin, manifest.options, (configs.options if configs else None) or {})
+    for key, field in manifest.options.items():
+        value = (
+            "(secret)" if field.sensitive and key in options.values else options.values.get(key, "(not set)")
+        )
+        say(f"{key} ({field.type}{', required' if field.required else ''}): {value}  {field.description}\n")
+    return 0 if manifest.options else say(f"{plugin} has no options.\n")
+
+
+def _row(row: PluginReport) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "id": row.id,
+        "version": row.version,
+        "scope": row.scope,
+        "enabled": row.enabled,
+        "installPath": row.path,
+        "installedAt": row.installed_at,
+        "lastUpdated": row.last_updated,
+    }
+    if row.project:
+        told["projectPath"] = row.project
+    if row.offered:
+        told["availableVersion"] = row.offered
+    if row.problems:
+        told["errors"] = list(row.problems)
+    return told
+
+
+def _offer(row: PluginReport) -> dict[str, Any]:
+    name, _, marketplace = row.id.partition("@")
+    told = {"pluginId": row.id, "name": name, "marketplaceName": marketplace, "description": row.description}
+    return {**told, "version": row.version} if row.version else told
+
+
+def _pretty(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"

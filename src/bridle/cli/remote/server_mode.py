@@ -1,0 +1,235 @@
+"""`bridle remote-control`: one process that starts sessions on demand for whoever has its address."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from bridle.cli.plugin.words import read_words
+from bridle.cli.say import say
+from bridle.config.load import load
+from bridle.config.state import is_trusted
+from bridle.engine.teams.peers import socket_path
+from bridle.frontends.remote.child import Birth, ChildSession
+from bridle.frontends.remote.faults import Declined
+from bridle.frontends.remote.guard import new_token
+from bridle.frontends.remote.room import Room
+from bridle.frontends.remote.server import RemoteServer
+from bridle.types.errors import BridleError, UsageError
+from bridle.types.ids import new_uuid
+
+Spawn = Literal["same-dir", "worktree", "session"]
+
+_HELP = """\
+bridle remote-control: let browsers elsewhere start and steer sessions of this folder
+
+  --name <text>                          what the sessions are called
+  --spawn same-dir|worktree|session      where new ones work: here (usual), each in a work tree of its own;
+                                         or one session only
+  --capacity <n>                         how many at most (32)
+  -c, --continue                         begin with the newest conversation of this folder
+  --session-id <id>                      begin with this conversation
+  --no-create-session-in-dir             begin with none
+  --sandbox, --no-sandbox                run the commands of sessions in the sandbox, or not
+  --remote-control-session-name-prefix   what names begin with that nobody gave
+  --verbose                              show what the sessions say on standard error
+
+It listens on this machine alone; see docs/remote-control.md for ways from elsewhere.
+"""
+_SWITCHES = (
+    "continue", "verbose", "create-session-in-dir", "no-create-session-in-dir", "sandbox", "no-sandbox",
+)  # fmt: skip
+_VALUES = ("name", "spawn", "capacity", "session-id", "remote-control-session-name-prefix")
+_STREAMS = (
+    "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+    "--permission-prompt-tool", "stdio", "--include-partial-messages", "--replay-user-messages",
+)  # fmt: skip
+_MOST = 32
+_SOCKET = "CLAUDE_CODE_MESSAGING_SOCKET"
+
+
+class Wishes(Struct, frozen=True, kw_only=True):
+    """What the command line asks for."""
+
+    name: str
+    spawn: Spawn = "same-dir"
+    capacity: int = _MOST
+    first: tuple[str, ...] | None = ()
+    """Flags of the session to begin with; None for no session."""
+    flags: tuple[str, ...] = ()
+    """Flags of every session."""
+    verbose: bool = False
+
+
+def run_remote_control(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Serve until interrupted; returns the exit code.
+
+    Raises:
+        BridleError: it cannot be begun.
+    """
+    if "--help" in argv or "-h" in argv:
+        return say(_HELP)
+    wishes = read_wishes(argv, env)
+    cwd = os.getcwd()
+    if not is_trusted(env, cwd):
+        raise UsageError(f"{cwd} is not trusted yet: run bridle here once, or bridle trust")
+    if load(cwd=cwd, env=env, flag=None, setting_sources=None).settings.disable_remote_control:
+        raise UsageError("sharing is turned off by the setting disableRemoteControl")
+    return asyncio.run(_serve(wishes, env, cwd))
+
+
+def read_wishes(argv: Sequence[str], env: Mapping[str, str]) -> Wishes:
+    """What the words ask for.
+
+    Raises:
+        UsageError: they cannot be understood.
+    """
+    words = read_words(
+        ["--continue" if word == "-c" else word for word in argv], switches=_SWITCHES, values=_VALUES
+    )
+    if words.plain:
+        raise UsageError(f"{words.plain[0]!r} means nothing here; see bridle remote-control --help")
+    spawn: Spawn
+    match words.text("spawn"):
+        case None | "same-dir":
+            spawn = "same-dir"
+        case "worktree" | "session" as chosen:
+            spawn = chosen
+        case other:
+            raise UsageError(f"--spawn takes same-dir, worktree or session, not {other!r}")
+    capacity = words.text("capacity") or str(_MOST)
+    if not capacity.isdecimal() or int(capacity) < 1:
+        raise UsageError(f"--capacity takes a whole number from 1 up, not {capacity!r}")
+    first: tuple[str, ...] | None = None if words.on("no-create-session-in-dir") else ()
+    if (session := words.text("session-id")) is not None:
+        first = ("--resume", session)
+    elif words.on("continue"):
+        first = ("--continue",)
+    prefix = words.text("remote-control-session-name-prefix")
+    prefix = prefix or env.get("CLAUDE_REMOTE_CONTROL_SESSION_NAME_PREFIX") or os.uname().nodename
+    return Wishes(
+        name=words.text("name") or f"{prefix}-{os.path.basename(os.getcwd()) or 'session'}",
+        spawn=spawn,
+        capacity=1 if spawn == "session" else int(capacity),
+        first=first,
+        flags=_sandbox(on=words.on("sandbox"), off=words.on("no-sandbox")),
+        verbose=words.on("verbose"),
+    )
+
+
+class Hosted:
+    """Implements `server.Rooms`: sessions in processes of their own."""
+
+    def __init__(self, wishes: Wishes, env: Mapping[str, str], cwd: str) -> None:
+        self._wishes = wishes
+        self._env = env
+        self._cwd = cwd
+        self._running: dict[ChildSession, asyncio.Task[None]] = {}
+        self._count = 0
+        self.ended = asyncio.Event()
+        """The only session there may be is over."""
+
+    @property
+    def opens(self) -> bool:
+        return self._wishes.spawn != "session"
+
+    def all(self) -> Sequence[Room]:
+        return [child.room for child in self._running]
+
+    def find(self, id: str) -> Room | None:
+        return next((room for room in self.all() if room.id == id), None)
+
+    async def open(self, wish: Mapping[str, Any], who: str) -> Room:
+        del wish, who
+        if not self.opens:
+            raise Declined(405, "There is one session here and no other.")
+        try:
+            return await self.start(())
+        except BridleError as error:
+            raise Declined(503, str(error)) from error
+
+    async def start(self, flags: Sequence[str]) -> Room:
+        """Start one more session.
+
+        Raises:
+            BridleError: there are too many, or it cannot be started.
+        """
+        wishes = self._wishes
+        if len(self._running) >= wishes.capacity:
+            raise BridleError(f"{wishes.capacity} sessions run already, which is the most.")
+        self._count += 1
+        tree = (
+            ("--worktree", f"remote-{os.getpid()}-{self._count}")
+            if wishes.spawn == "worktree" and not flags
+            else ()
+        )
+        socket = socket_path(self._env, new_uuid())
+        child = ChildSession(
+            Birth(
+                argv=(sys.executable, "-m", "bridle", *_STREAMS, *wishes.flags, *flags, *tree),
+                cwd=self._cwd,
+                env={**self._env, _SOCKET: socket},
+                socket=socket,
+                name=wishes.name if self._count == 1 else f"{wishes.name} {self._count}",
+                log=_complain if wishes.verbose else lambda _: None,
+            )
+        )
+        await child.start()
+        self._running[child] = asyncio.create_task(self._run(child))
+        return child.room
+
+    async def close(self) -> None:
+        """End every session."""
+        children, tasks = tuple(self._running), tuple(self._running.values())
+        await asyncio.gather(*(child.close() for child in children))
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, child: ChildSession) -> None:
+        try:
+            await child.run()
+        finally:
+            del self._running[child]
+            if not self.opens:
+                self.ended.set()
+
+
+async def _serve(wishes: Wishes, env: Mapping[str, str], cwd: str) -> int:
+    from bridle.cli.remote.sharing import place_in
+
+    hosted, token = Hosted(wishes, env, cwd), new_token()
+    host, port = place_in(env)
+    server = RemoteServer(hosted, token, listen=host, port=port, names=env.get("BRIDLE_REMOTE_HOSTS", ""))
+    try:
+        await server.open()
+    except OSError as error:
+        raise UsageError(f"nothing can listen on {host}:{port}: {error.strerror or error}") from error
+    loop, stopped = asyncio.get_running_loop(), hosted.ended
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stopped.set)
+    try:
+        if wishes.first is not None:
+            await hosted.start(wishes.first)
+        say(
+            f"Serving {cwd} as {wishes.name}. Whoever has this address can start and steer sessions:\n"
+            f"{server.address}#{token}\nctrl+c ends all of them.\n"
+        )
+        await stopped.wait()
+    finally:
+        await server.close()
+        await hosted.close()
+    return 0
+
+
+def _sandbox(*, on: bool, off: bool) -> tuple[str, ...]:
+    if on and off:
+        raise UsageError("--sandbox and --no-sandbox contradict each other")
+    return ("--settings", f'{{"sandbox":{{"enabled":{"true" if on else "false"}}}}}') if on or off else ()
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

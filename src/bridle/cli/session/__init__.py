@@ -1,0 +1,1 @@
+"""Puts the parts of a session together from flags, variables and settings."""

@@ -1,0 +1,88 @@
+"""Makes the place for what runs beside a conversation."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from bridle.cli.session import choices
+from bridle.cli.session.ground import Ground
+from bridle.engine.beside import Around, Beside
+from bridle.types.event import Noticed
+
+if TYPE_CHECKING:
+    from bridle.engine.editors.session import SessionEditors
+    from bridle.sessions.session import Session
+    from bridle.types.channel import Channel
+    from bridle.types.schedule import Scheduled
+    from bridle.types.tool import Tool
+
+
+def open_beside(ground: Ground) -> Beside:
+    """The place for schedules, monitors and language servers; none of them runs yet."""
+    setup = ground.setup
+    args, env = setup.args, setup.env
+    return Beside(
+        Around(
+            workspace=ground.workspace,
+            project=setup.cwd,
+            storage=ground.storage,
+            env=env,
+            wake=ground.wake,
+            tell=lambda text: ground.channel.emit(Noticed(text)),
+            trusted=setup.trusted,
+            lasting=args.on("interactive") or args.text("input-format") == "stream-json",
+            closed=choices.is_closed(args, env),
+            sandbox=ground.sandbox,
+            language_servers=ground.plugins.language_servers,
+            monitors=ground.plugins.monitors,
+            recall_scheduled=lambda: ground.session.state.scheduled,
+            keep_scheduled=lambda scheduled: _keep(ground, scheduled),
+        )
+    )
+
+
+def open_editors(ground: Ground) -> "SessionEditors | None":
+    """The place for an editor beside the session; None where there can be none."""
+    args, env = ground.setup.args, ground.setup.env
+    is_lasting = args.on("interactive") or args.text("input-format") == "stream-json"
+    if not (is_lasting or args.on("ide")) or choices.is_closed(args, env):
+        return None
+    from bridle.cli.session.editors import session_editors
+
+    return session_editors(ground)
+
+
+def beside_editor(channel: "Channel", editors: "SessionEditors | None") -> "Channel":
+    """The channel that asks for permission, with the editor beside it."""
+    if editors is None:
+        return channel
+    from bridle.engine.editors.channel import EditorChannel
+
+    return EditorChannel(channel, editors)
+
+
+def with_editor(
+    brought: "Callable[[], Sequence[Tool]] | None", editors: "SessionEditors | None"
+) -> "Callable[[], Sequence[Tool]] | None":
+    """What was brought, and the tools of the editor; the same object until something changes."""
+    if editors is None or brought is None:
+        return brought if editors is None else editors.tools
+    known: list[tuple[Sequence[Tool], Sequence[Tool], Sequence[Tool]]] = []
+
+    def offered() -> "Sequence[Tool]":
+        first, second = brought(), editors.tools()
+        if not known or known[0][0] is not first or known[0][1] is not second:
+            known[:] = [(first, second, (*first, *second))]
+        return known[0][2]
+
+    return offered
+
+
+def editor_news(editors: "SessionEditors | None") -> "tuple[Callable[[Session], str | None], ...]":
+    """What the editor has to tell conversations."""
+    return () if editors is None else (editors.news,)
+
+
+def _keep(ground: Ground, scheduled: "Sequence[Scheduled]") -> None:
+    from bridle.sessions.scheduled import note_scheduled
+
+    note_scheduled(ground.session, scheduled)

@@ -1,0 +1,404 @@
+"""Puts the parts of a session together."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from bridle.cli.session import choices, lasting, model_choices, permission_choices, toolboxes
+from bridle.cli.session.agenting import as_agent, make_agents
+from bridle.cli.session.answering import packages_of, session_provider, warm_up
+from bridle.cli.session.beside import beside_editor, editor_news, open_beside, open_editors, with_editor
+from bridle.cli.session.briefing import brief
+from bridle.cli.session.conversation import checkpoints_of, recall_files, storage_of, transcript_of
+from bridle.cli.session.extending import Extensions, chosen_style, open_extensions
+from bridle.cli.session.ground import Ground
+from bridle.cli.session.plugging import open_plugins
+from bridle.cli.session.server_door import ServerDoor
+from bridle.cli.session.serving import Exchange, open_servers, relayed, sampler
+from bridle.cli.session.setup import Setup
+from bridle.cli.session.teaming import claims_of, joined, member_tools, open_team
+from bridle.cli.session.workflows import open_workflows
+from bridle.config.load import Config
+from bridle.config.schema import Worktree
+from bridle.config.state import installation_id
+from bridle.context.briefing import SessionBriefing
+from bridle.context.window import habits_from
+from bridle.engine.agents import Agents
+from bridle.engine.agents.means import AgentServers
+from bridle.engine.hook_door import HookDoor
+from bridle.engine.runtime import Asking, Runtime, Trees
+from bridle.engine.turn import Turn
+from bridle.sessions.session import Session
+from bridle.types.agent import AgentDefinition
+from bridle.types.channel import Channel
+from bridle.types.command import Command
+from bridle.types.errors import UsageError
+from bridle.types.model import Provider
+from bridle.types.permission import Ask, Case, Decision, PermissionUpdate
+from bridle.types.sandbox import Sandbox
+from bridle.types.task import Task, Tasks
+from bridle.types.tool import Toolbox
+from bridle.types.turn import Prompt
+from bridle.types.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bridle.cli.session.packaging import Packages
+    from bridle.engine.session_hooks import SessionHooks
+    from bridle.host.background import BackgroundShells
+    from bridle.mcp.attendant import Sampler
+    from bridle.sessions.checkpoints import FileCheckpoints
+
+
+def _warn(text: str) -> None:
+    sys.stderr.write(f"warning: {text}\n")
+    sys.stderr.flush()
+
+
+class Brought(Struct, frozen=True, kw_only=True):
+    """What a program around the session puts in place of what would be chosen, or beside it."""
+
+    provider: Provider | None = None
+    tools: toolboxes.Offer | None = None
+    exchange: Exchange | None = None
+    """Reaches MCP servers inside the program."""
+    warn: Callable[[str], None] = _warn
+    around: Callable[[Provider], Provider] | None = None
+    """Wraps whoever answers, to record or to watch."""
+
+    @property
+    def answers(self) -> bool:
+        """Whether no other process could ask whoever answers here."""
+        return self.provider is not None or self.around is not None
+
+
+class Parts(Struct, frozen=True, kw_only=True):
+    """A session ready to run, and how to take it down."""
+
+    runtime: Runtime
+    hooks: HookDoor
+    open_checkpoints: "Callable[[], FileCheckpoints | None]"
+    """The kept files of the conversation as it is now; after a move to another one they are others."""
+    commands: Callable[[], Sequence[Command]]
+    """The slash commands of Python packages."""
+    close: Callable[[], Awaitable[None]]
+
+
+async def assemble(
+    setup: Setup,
+    session: Session,
+    channel: Channel,
+    *,
+    on_task: Callable[[Task], None],
+    wake: Callable[[Prompt], None] = lambda _: None,
+    greets: bool = True,
+    brought: Brought | None = None,
+) -> Parts:
+    """Choose the parts that the engine works with."""
+    brought = brought or Brought()
+    args, config, env, channel = setup.args, setup.config, setup.env, joined(setup, session, channel, wake)
+    packages = packages_of(setup, brought.warn)
+    provider = brought.provider or session_provider(setup, packages)
+    provider = provider if brought.around is None else brought.around(provider)
+    warming = asyncio.create_task(warm_up(provider, setup.model))
+    storage = storage_of(setup, session)
+    shells = _Shells(storage, on_task)
+    roots = choices.choose_roots(args, config, setup.cwd, trusted=setup.trusted)
+    workspace = Workspace(setup.cwd, tasks=shells.make, extra_roots=roots)
+    recall_files(session, workspace)
+    ground = Ground(
+        setup=setup,
+        session=session,
+        channel=channel,
+        workspace=workspace,
+        hooks=HookDoor(lambda: _hooks(ground, runtime)),
+        sandbox=await _sandbox(setup, workspace, channel, brought.warn),
+        plugins=await open_plugins(setup, warn=brought.warn),
+        storage=storage,
+        facts=model_choices.facts_of(args, config, env),
+        wake=wake,
+        warn=brought.warn,
+    )
+    hooks, plugins, sandbox = ground.hooks, ground.plugins, ground.sandbox
+    beside, editors = open_beside(ground), open_editors(ground)
+    workflows = open_workflows(ground, lambda: extensions)
+    sample = sampler(lambda: (session, runtime))
+    servers = open_servers(ground, exchange=brought.exchange, sample=sample)
+    deferring, tools = toolboxes.offered(
+        ground, with_editor(brought.tools, editors), packages, servers, workflows=workflows
+    )
+    provider = lasting.metered(setup, session, provider, ground.facts)
+    memory, notes = lasting.memory_of(setup), lasting.notes_of(setup)
+    errands = lasting.errands_of(setup, memory=memory, notes=notes)
+    extensions = open_extensions(ground, offered=tools.names(), servers=servers)
+    checkpoints = checkpoints_of(ground)
+    agents, tools = _agents(ground, extensions, tools, sample)
+    toolbox = toolboxes.fitted(tools, ground.window)
+
+    async def brief_at(place: Setup) -> SessionBriefing:
+        return await brief(
+            place,
+            session,
+            tools=tools.names(),
+            roots=roots,
+            hooks=hooks,
+            listings=(
+                lambda: _agent_listing(agents, session) if "Agent" in toolbox.names() else None,
+                lasting.memory_listing(memory),
+                extensions.skill_listing,
+                lambda: None if workflows is None else workflows.listing(toolbox.names()),
+            ),
+            style=chosen_style(extensions, config.settings.output_style),
+        )
+
+    runtime = Runtime(
+        provider=provider,
+        channel=beside_editor(relayed(channel, servers), editors),
+        workspace=workspace,
+        toolbox=toolbox,
+        decide=lambda case: _decide(case, config),
+        briefing=await brief_at(setup),
+        facts=ground.facts,
+        asking=_named(model_choices.choose_asking(args, config, env, model=setup.model), env, session),
+        storage=storage,
+        env=env,
+        hooks=hooks,
+        limits=choices.choose_limits(args, env),
+        persist=lambda update: _persist(update, setup),
+        modes=permission_choices.choose_modes(args, config, env),
+        trusted=setup.trusted,
+        judge=_judge_by(config),
+        sandbox=sandbox,
+        sandbox_allows=permission_choices.is_unasked_inside(config),
+        checkpoints=checkpoints,
+        habits=habits_from(
+            env, enabled=config.settings.auto_compact_enabled, window=lasting.compact_at(setup)
+        ),
+        plans=lasting.plans_of(setup),
+        planner=lasting.planner_of(setup),
+        memory=memory,
+        notes=notes,
+        errands=errands,
+        transcript=transcript_of(setup, session),
+        servers=servers,
+        news=toolboxes.news(deferring, servers, extensions.skills, beside.news, *editor_news(editors)),
+        restore=toolboxes.again(deferring),
+        agents=agents,
+        claims=claims_of(setup, session),
+        skills=extensions.skills,
+        plugins=plugins,
+        styles=extensions.style_names,
+        trees=_trees(setup),
+        beside=beside,
+        editors=editors,
+        workflows=workflows,
+    )
+
+    team = await open_team(ground, agents, runtime, is_whole=brought.answers)
+    await _automate(session, runtime, servers)
+    _listen(ground, packages)
+
+    async def close() -> None:
+        warming.cancel()
+        await asyncio.gather(warming, return_exceptions=True)
+        await _close_each(errands, workflows, agents, team, beside, editors)
+        await hooks.say_goodbye()
+        await _close_each(hooks, shells, servers, plugins, sandbox, provider, checkpoints)
+        if workspace.visit is not None:
+            from bridle.cli.session.worktree import leave_worktree
+
+            await leave_worktree(runtime, session)
+        session.close()
+
+    if args.has("worktree") or session.worktree is not None:
+        try:
+            runtime = await _in_worktree(ground, runtime, brief_at)
+        except UsageError:
+            await close()
+            raise
+    if greets and _has_hooks(hooks, setup):
+        from bridle.cli.session.hooking import greet
+
+        await greet(hooks.open(), setup, session)
+    return Parts(
+        runtime=runtime,
+        hooks=hooks,
+        open_checkpoints=lambda: checkpoints_of(ground),
+        commands=packages.commands if packages is not None else tuple,
+        close=close,
+    )
+
+
+async def _in_worktree(
+    ground: Ground, runtime: Runtime, brief_at: Callable[[Setup], Awaitable[SessionBriefing]]
+) -> Runtime:
+    """The session moved to the work tree that the command line asks for, or in which it was left before.
+
+    Raises:
+        UsageError: there can be none.
+    """
+    from bridle.cli.session.worktree import enter_worktree, return_to_worktree
+
+    setup, session = ground.setup, ground.session
+    if _has_hooks(ground.hooks, setup):
+        ground.hooks.open()
+    if setup.args.has("worktree") or session.worktree is None:
+        await enter_worktree(runtime, session, setup.args.text("worktree"), ground.warn)
+    else:
+        await return_to_worktree(runtime, session, session.worktree, ground.warn)
+    there = msgspec.structs.replace(setup, cwd=runtime.workspace.cwd)
+    return msgspec.structs.replace(runtime, briefing=await brief_at(there))
+
+
+async def _automate(session: Session, runtime: Runtime, servers: ServerDoor | None) -> None:
+    if servers is not None and runtime.env.get("ENABLE_EXPERIMENTAL_MCP_CLI"):
+        from bridle.cli.mcp.endpoint import automate
+
+        await automate(session, runtime, servers)
+
+
+def _listen(ground: Ground, packages: "Packages | None") -> None:
+    if packages is not None:
+        packages.listen(ground.hooks)
+    ground.plugins.follow(ground.hooks)
+
+
+class _Closing(Protocol):
+    async def close(self) -> None: ...
+
+
+async def _close_each(*parts: _Closing | None) -> None:
+    """One after the other, in this order."""
+    for part in parts:
+        if part is not None:
+            await part.close()
+
+
+def _trees(setup: Setup) -> Trees:
+    wanted = setup.config.settings.worktree or Worktree()
+    return Trees(
+        base=wanted.base_ref or "fresh",
+        sparse=wanted.sparse_paths or (),
+        links=wanted.symlink_directories or (),
+        spared=_spared(setup) if setup.args.has("job") else None,
+    )
+
+
+def _spared(setup: Setup) -> str | None:
+    from bridle.cli.background.isolation import spared_checkout
+
+    return spared_checkout(setup)
+
+
+def _agent_listing(agents: Agents, session: Session) -> str | None:
+    if not any(rule.tool == "Agent" for rule in session.state.rules):
+        return agents.listing()
+    from bridle.permissions.matching import denied_agents
+
+    return agents.listing(denied_agents(session.state.rules))
+
+
+def _agents(
+    ground: Ground, extensions: Extensions, toolbox: Toolbox, sample: "Sampler"
+) -> tuple[Agents, Toolbox]:
+    """Whom the session can hand work to, and its tools, fewer where it is an agent itself."""
+    setup = ground.setup
+    agents = make_agents(
+        setup,
+        ground.hooks,
+        found=extensions.agents.definitions,
+        skill=extensions.skill_text,
+        toolbox=toolbox,
+        open_servers=lambda definition, _: _agent_servers(ground, definition, sample),
+    )
+    if setup.agent is None:
+        return agents, toolbox
+    if setup.member is not None:
+        return agents, member_tools(toolbox, setup.agent, setup.member)
+    toolbox, allowed = as_agent(toolbox, setup.agent)
+    return Agents(agents.staff, allowed=allowed), toolbox
+
+
+async def _agent_servers(
+    ground: Ground, definition: AgentDefinition, sample: "Sampler"
+) -> AgentServers | None:
+    if not definition.mcp_servers:
+        return None
+    from bridle.cli.session.agent_servers import open_agent_servers
+
+    return await open_agent_servers(ground, definition, sample=sample)
+
+
+def _hooks(ground: Ground, runtime: Runtime) -> "SessionHooks":
+    """What runs hooks; imported only where there are any."""
+    from bridle.cli.session.hooking import make_hooks
+
+    tables = ground.plugins.hook_tables()
+    return make_hooks(ground.setup, ground.session, runtime, wake=ground.wake, plugins=tables)
+
+
+def _has_hooks(hooks: HookDoor, setup: Setup) -> bool:
+    named = hooks.is_open or any(layer.values.get("hooks") for layer in setup.config.layers)
+    return named and not choices.is_bare(setup.args, setup.env) and not choices.is_safe(setup.args, setup.env)
+
+
+class _Shells:
+    """The background jobs of a session; what runs them is imported with the first command."""
+
+    def __init__(self, storage: str, on_change: Callable[[Task], None]) -> None:
+        self._storage = storage
+        self._on_change = on_change
+        self._made: BackgroundShells | None = None
+
+    def make(self) -> Tasks:
+        from bridle.host.background import BackgroundShells
+
+        self._made = BackgroundShells(self._storage, on_change=self._on_change)
+        return self._made
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()
+
+
+def _decide(case: Case, config: Config) -> Decision:
+    """The gate; its rules are imported with the first call that needs them."""
+    from bridle.cli.session.gating import decide
+
+    return decide(case, config)
+
+
+def _judge_by(config: Config) -> Callable[[Turn, Case, Ask], Awaitable[Decision]]:
+    async def answer(turn: Turn, case: Case, doubt: Ask) -> Decision:
+        from bridle.cli.session.gating import judge
+
+        return await judge(turn, case, doubt, config)
+
+    return answer
+
+
+async def _persist(update: PermissionUpdate, setup: Setup) -> None:
+    from bridle.cli.session.gating import persist
+
+    await persist(update, setup)
+
+
+async def _sandbox(
+    setup: Setup, workspace: Workspace, channel: Channel, warn: Callable[[str], None]
+) -> Sandbox | None:
+    """The boundary around commands; its code is imported only where the settings turn it on."""
+    wanted = setup.config.settings.sandbox
+    if wanted is None or not wanted.enabled:
+        return None
+    from bridle.cli.session.gating import open_sandbox
+
+    return await open_sandbox(setup, workspace, channel, warn)
+
+
+def _named(asking: Asking, env: Mapping[str, str], session: Session) -> Asking:
+    """Requests carry a name for the installation and the session, and nothing about the person."""
+    user = f"user_{installation_id(env)}_session_{session.id}"
+    return msgspec.structs.replace(asking, user_id=user)

@@ -1,0 +1,116 @@
+"""Reads the flags and settings of a session."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bridle.cli.args import Args
+from bridle.cli.session import choices, model_choices, permission_choices
+from bridle.cli.session.agenting import coordinator, main_agent
+from bridle.cli.session.extending import agent_files
+from bridle.cli.session.plugging import early_plugins
+from bridle.cli.session.setup import Setup
+from bridle.config.load import Config, environment, load
+from bridle.config.state import is_trusted
+from bridle.extensions.places import Kind, Root
+from bridle.types.agent import AgentDefinition
+from bridle.types.errors import UsageError
+
+if TYPE_CHECKING:
+    from bridle.extensions.plugins.loading import Plugins
+
+
+def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Setup:
+    """Read flags and settings, for the folder of this process or another one.
+
+    Raises:
+        UsageError: flags contradict each other or cannot be used.
+        ConfigError: the settings given on the command line cannot be used.
+    """
+    cwd = cwd or _current_folder()
+    _check(args)
+    sources = args.text("setting-sources")
+    config = load(
+        cwd=cwd,
+        env=env,
+        flag=args.text("settings"),
+        parent=args.text("managed-settings"),
+        setting_sources=None
+        if sources is None
+        else tuple(part.strip() for part in sources.split(",") if part.strip()),
+    )
+    trusted = is_trusted(env, cwd)
+    merged = environment(config, env, trusted=trusted)
+    rules, problems = permission_choices.choose_rules(args, config, trusted=trusted)
+    early = early_plugins(args, config, merged, cwd=cwd, trusted=trusted)
+    agent = _main_agent(args, config, merged, cwd=cwd, plugins=early.plugins)
+    advisor, doubts = _advisor(args, config, merged)
+    return Setup(
+        args=args,
+        config=config,
+        env=merged,
+        cwd=cwd,
+        trusted=trusted,
+        model=model_choices.choose_model(args, config, merged, agent=agent),
+        rules=rules,
+        problems=(*map(str, config.problems), *problems, *doubts),
+        agent=agent,
+        advisor=advisor,
+        early=early,
+    )
+
+
+def _main_agent(
+    args: Args, config: Config, env: Mapping[str, str], *, cwd: str, plugins: "Plugins | None"
+) -> AgentDefinition | None:
+    named = args.text("agent") is not None or "agent" in config.raw
+    proposed = () if named or plugins is None else plugins.agents()
+    if not named and not proposed:
+        return coordinator(env)
+    roots = _no_roots if plugins is None else plugins.roots
+    files = agent_files(config, env, cwd=cwd, closed=choices.is_closed(args, env), plugins=roots)
+    return main_agent(args, config, env, found=files.definitions, proposed=proposed)
+
+
+def _advisor(args: Args, config: Config, env: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
+    if not args.has("advisor") and not config.settings.advisor_model:
+        return None, ()
+    from bridle.cli.session.advising import choose_advisor
+
+    return choose_advisor(args, config, env)
+
+
+def _no_roots(_: Kind) -> tuple[Root, ...]:
+    return ()
+
+
+def _check(args: Args) -> None:
+    if args.has("tmux"):
+        raise UsageError("--tmux needs a terminal: leave it out in print mode and in pipes")
+    continues = args.on("continue") or args.has("resume")
+    if args.on("continue") and args.has("resume"):
+        raise UsageError("--continue and --resume cannot be used together")
+    if args.has("session-id") and continues and not args.on("fork-session"):
+        raise UsageError(
+            "--session-id can only be used with --continue or --resume together with --fork-session"
+        )
+    if args.on("fork-session") and not continues:
+        raise UsageError("--fork-session needs --continue or --resume")
+    output, input = args.text("output-format") or "text", args.text("input-format") or "text"
+    if output == "stream-json" and not args.on("verbose"):
+        raise UsageError("--output-format stream-json needs --verbose")
+    if input == "stream-json" and output != "stream-json":
+        raise UsageError("--input-format stream-json needs --output-format stream-json")
+    asked = args.text("permission-prompt-tool")
+    if asked not in (None, "stdio") and (not asked.startswith("mcp__") or asked.count("__") < 2):
+        raise UsageError(f"--permission-prompt-tool takes stdio or mcp__server__tool, not {asked!r}")
+    for flag in ("include-partial-messages", "replay-user-messages"):
+        if args.on(flag) and output != "stream-json":
+            raise UsageError(f"--{flag} needs --output-format stream-json")
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise UsageError("the current folder does not exist any more: change to another one") from error

@@ -1,0 +1,83 @@
+"""Makes the place for the workflows of a session, by what flags and settings say."""
+
+import os.path
+from collections.abc import Callable, Mapping
+
+from bridle.cli.session import choices
+from bridle.cli.session.extending import Extensions
+from bridle.cli.session.ground import Ground
+from bridle.config.schema import Settings
+from bridle.engine.workflows.door import TOOL, Wishes, WorkflowDoor
+from bridle.extensions.workflows import WorkflowFile, WorkflowFiles, are_workflows_on, workflow_roots
+from bridle.permissions.rules import split_rules
+from bridle.types.permission import Effect
+
+_ULTRACODE = "ultracode"
+_MOST_TOLD = 5
+
+
+def open_workflows(ground: Ground, extensions: Callable[[], Extensions]) -> WorkflowDoor | None:
+    """The workflows of a session, whose files are known later; None where they are turned off."""
+    setup = ground.setup
+    args, settings, env = setup.args, setup.config.settings, setup.env
+    if choices.is_closed(args, env) or not are_workflows_on(settings, env):
+        return None
+    usual = _ULTRACODE if settings.ultracode else settings.effort_level
+    effort = args.text("effort") or env.get("CLAUDE_CODE_EFFORT_LEVEL") or usual
+    return WorkflowDoor(
+        _looked_up(ground, extensions),
+        wishes=_wishes(settings),
+        ultracode=effort == _ULTRACODE,
+        wanted=_is_cheap(ground) or _is_named(ground),
+    )
+
+
+def follow_settings(workflows: WorkflowDoor | None, before: Settings, now: Settings) -> None:
+    """Let what settings say about workflows count after they have changed."""
+    if workflows is None:
+        return
+    workflows.wishes = _wishes(now)
+    if now.ultracode != before.ultracode:
+        workflows.ultracode = bool(now.ultracode)
+
+
+def _wishes(settings: Settings) -> Wishes:
+    return Wishes(
+        keyword=settings.workflow_keyword_trigger_enabled is not False,
+        guideline=settings.workflow_size_guideline,
+    )
+
+
+def _looked_up(
+    ground: Ground, extensions: Callable[[], Extensions]
+) -> Callable[[], Mapping[str, WorkflowFile]]:
+    """The workflow files as they are now; what is wrong with them is told with the first look."""
+    settings, env = ground.setup.config.settings, ground.setup.env
+    made: list[WorkflowFiles] = []
+
+    def look() -> Mapping[str, WorkflowFile]:
+        if not made:
+            known = extensions()
+            made.append(
+                WorkflowFiles(known.index, lambda: workflow_roots(settings, env, known.roots("workflows")))
+            )
+            # Host programs show nobody what is written to standard error.
+            if not env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
+                for problem in made[0].problems()[:_MOST_TOLD]:
+                    ground.warn(str(problem))
+        return made[0].all()
+
+    return look
+
+
+def _is_cheap(ground: Ground) -> bool:
+    """Whether the tool costs its name alone until somebody needs it."""
+    rules = ground.session.state.rules
+    return choices.choose_deferral(ground.setup.args, ground.setup.env, rules).when == "always"
+
+
+def _is_named(ground: Ground) -> bool:
+    """Whether flags, rules or what the conversation has done show that the tool will be used."""
+    listed = (name for part in ground.setup.args.many("tools") or () for name in split_rules(part))
+    rules = (rule.tool for rule in ground.session.state.rules if rule.effect is Effect.ALLOW)
+    return TOOL in (*listed, *rules) or os.path.isdir(os.path.join(ground.storage, "workflows"))

@@ -1,0 +1,143 @@
+"""What the user is asked before a session at the terminal begins."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bridle.cli.args import Args
+from bridle.cli.session import choices, permission_choices
+from bridle.cli.session.briefing import instruction_scope
+from bridle.cli.session.setup import Setup
+from bridle.config.state import trust_root
+from bridle.config.trust import brought_by, trust
+from bridle.frontends.tui.app import GUARD_SECONDS, App
+from bridle.host.files import read_bytes
+from bridle.types.errors import ConfigError
+
+if TYPE_CHECKING:
+    from bridle.frontends.tui.dialogs.confirm import Confirm
+
+# Few starts ask anything: the dialogs are imported by those that do.
+
+_LARGEST = 2 << 20
+_WAITING = "waits for your approval"
+
+
+async def ask_for_trust(app: App, setup: Setup) -> bool:
+    """Whether the folder may be worked in; what it brings along is listed.
+
+    Raises:
+        ConfigError: the folder cannot be trusted for good.
+    """
+    from bridle.frontends.tui.dialogs.consent import trust_folder
+
+    brought = await asyncio.to_thread(brought_by, setup.env, setup.cwd)
+    picked = await _ask(app, trust_folder(trust_root(setup.env, setup.cwd), brought))
+    if picked != "trust":
+        return False
+    try:
+        await asyncio.to_thread(trust, setup.env, setup.cwd)
+    except OSError as error:
+        raise ConfigError(f"trust cannot be written down: {error.strerror} ({error.filename})") from error
+    return True
+
+
+async def ask_for_bypass(app: App, setup: Setup) -> bool:
+    """Whether to go on in a mode that asks nothing; True where that mode is not wanted."""
+    mode = permission_choices.choose_mode(setup.args, setup.config, setup.env)
+    if mode != "bypassPermissions" or setup.config.settings.skip_dangerous_mode_permission_prompt:
+        return True
+    from bridle.frontends.tui.dialogs.consent import bypass_warning
+
+    return await _ask(app, bypass_warning()) == "accept"
+
+
+async def ask_for_servers(app: App, setup: Setup) -> None:
+    """Let the user approve servers of the project that are new or have changed."""
+    from bridle.config.mcp_places import is_any_configured
+
+    args, env = setup.args, setup.env
+    if choices.is_bare(args, env) or choices.is_safe(args, env) or args.on("strict-mcp-config"):
+        return
+    if not is_any_configured(setup.config.inputs, env):
+        return
+    from bridle.config import approvals
+    from bridle.config.mcp import Wish, find_servers
+    from bridle.frontends.tui.dialogs.consent import approve_server
+
+    wish = Wish(config=setup.config, env=env, trusted=setup.trusted, attended=True)
+    found = await asyncio.to_thread(find_servers, wish)
+    all_at_once = False
+    for server in found.servers:
+        if server.scope != "project" or server.off != _WAITING:
+            continue
+        definition = _definition(server.file or "", server.name)
+        changed = approvals.is_known(env, setup.cwd, kind="mcp", name=server.name)
+        picked = (
+            "yes"
+            if all_at_once
+            else await _ask(app, approve_server(server.name, definition, changed=changed))
+        )
+        all_at_once = all_at_once or picked == "all"
+        if picked in ("yes", "all"):
+            approvals.approve(env, setup.cwd, kind="mcp", name=server.name, definition=definition)
+
+
+async def ask_for_imports(app: App, setup: Setup) -> None:
+    """Let the user agree to files outside the project that its instructions import; each is asked about once.
+
+    Raises:
+        ConfigError: the answer cannot be written down.
+    """
+    from bridle.config import approvals
+    from bridle.context.instructions import load
+
+    if choices.is_bare(setup.args, setup.env) or choices.is_safe(setup.args, setup.env):
+        return
+    roots = choices.choose_roots(setup.args, setup.config, setup.cwd, trusted=setup.trusted)
+    outside = (await asyncio.to_thread(load, instruction_scope(setup, roots))).outside
+    new = [path for path in outside if not approvals.is_known(setup.env, setup.cwd, kind="import", name=path)]
+    if not new:
+        return
+    from bridle.frontends.tui.dialogs.consent import import_outside
+
+    agreed = await _ask(app, import_outside(new, setup.cwd)) == "yes"
+    for path in new:
+        try:
+            approvals.approve(setup.env, setup.cwd, kind="import", name=path, definition=agreed)
+        except OSError as error:
+            raise ConfigError(f"the answer cannot be kept: {error.strerror} ({error.filename})") from error
+
+
+async def choose_session(app: App, setup: Setup) -> Setup | None:
+    """The set-up with the conversation that the user picked; None when they want none."""
+    if not setup.args.on("resume"):
+        return setup
+    from bridle.frontends.tui.session_choice import pick_session
+
+    chosen = await pick_session(app, cwd=setup.cwd, env=setup.env)
+    if chosen is None:
+        return None
+    values: dict[str, Any] = {**setup.args.values, "resume": chosen.session_id}
+    if chosen.fork:
+        values["fork-session"] = True
+    return msgspec.structs.replace(setup, args=Args(values, setup.args.words))
+
+
+async def _ask(app: App, dialog: "Confirm") -> str | None:
+    picked = await app.open(dialog, guard=GUARD_SECONDS, on_armed=dialog.panel.arm)
+    return None if picked is None else picked.value
+
+
+def _definition(file: str, name: str) -> Mapping[str, Any]:
+    """A server as its file defines it, before variables are filled in."""
+    try:
+        found = msgspec.json.decode(read_bytes(os.path.expanduser(file), _LARGEST), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError):
+        return {}
+    servers = found.get("mcpServers")
+    definition = servers.get(name) if isinstance(servers, dict) else None
+    return definition if isinstance(definition, dict) else {}

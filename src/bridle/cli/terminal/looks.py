@@ -1,0 +1,56 @@
+"""How a session looks at the terminal: colours, words and names."""
+
+import os.path
+from collections.abc import Mapping, Sequence
+
+from bridle.cli.session.setup import Setup
+from bridle.config.schema import SpinnerVerbs
+from bridle.frontends.tui.colors import Rgb
+from bridle.frontends.tui.theme import Theme, detect_depth, detect_links, ground_of_environment, make_theme
+
+
+def theme_of(setup: Setup, ground: Rgb | None = None, *, name: str | None = None) -> Theme:
+    """The colours that the settings ask for, on a background that is known or guessed."""
+    env = setup.env
+    return make_theme(
+        name or setup.config.settings.theme or "auto",
+        depth=detect_depth(env),
+        links=detect_links(env),
+        ground=ground or ground_of_environment(env),
+    )
+
+
+def is_read_to(setup: Setup) -> bool:
+    """Whether somebody hears the screen instead of seeing it."""
+    return (
+        setup.args.on("ax-screen-reader")
+        or setup.config.settings.ax_screen_reader is True
+        or setup.env.get("CLAUDE_AX_SCREEN_READER", "0") not in ("", "0")
+    )
+
+
+def has_own_window(setup: Setup) -> bool:
+    """Whether the conversation covers the window, instead of using the terminal's own scrollback."""
+    env = setup.env
+    if env.get("CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN", "0") not in ("", "0"):
+        return False
+    asked = env.get("CLAUDE_CODE_NO_FLICKER", "0") not in ("", "0")
+    return asked or setup.config.settings.tui == "fullscreen"
+
+
+def verbs_of(wanted: SpinnerVerbs | None) -> Sequence[str]:
+    """Words of the user for the time that a turn takes."""
+    return () if wanted is None else tuple(wanted.verbs or ())
+
+
+def short_model(model: str) -> str:
+    """`sonnet-4-5` for `claude-sonnet-4-5-20250929`."""
+    name = model.rpartition("/")[2].removeprefix("claude-")
+    head, _, last = name.rpartition("-")
+    return head if head and last.isdecimal() and len(last) == 8 else name
+
+
+def short_folder(cwd: str, env: Mapping[str, str]) -> str:
+    """A folder with the home as `~`."""
+    home = env.get("HOME") or os.path.expanduser("~")
+    return f"~{cwd[len(home) :]}" if home != "/" and (cwd + "/").startswith(home + "/") else cwd

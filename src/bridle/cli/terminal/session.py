@@ -1,0 +1,309 @@
+"""A session at the terminal, from the command line to its end."""
+
+import asyncio
+import contextlib
+import gc
+import os.path
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bridle.cli.args import Args
+from bridle.cli.background.standing import Standing
+from bridle.cli.remote.sharing import Remoting
+from bridle.cli.session.command_door import CommandDoor
+from bridle.cli.session.compose import Brought, Parts, assemble
+from bridle.cli.session.conversation import open_session, place_of
+from bridle.cli.session.live_settings import SessionSettings
+from bridle.cli.session.prepare import set_up
+from bridle.cli.session.setup import Setup
+from bridle.cli.start import Start
+from bridle.cli.terminal.consent import (
+    ask_for_bypass,
+    ask_for_imports,
+    ask_for_servers,
+    ask_for_trust,
+    choose_session,
+)
+from bridle.cli.terminal.looks import has_own_window, is_read_to, theme_of
+from bridle.cli.terminal.stage import Stage
+from bridle.config.state import is_trusted
+from bridle.engine.serve import Inbox, Server
+from bridle.frontends.tui.app import App
+from bridle.frontends.tui.chat import Chat
+from bridle.frontends.tui.early import early_rows
+from bridle.frontends.tui.editor import Draft
+from bridle.frontends.tui.first_frame import FirstFrame
+from bridle.frontends.tui.keymap_file import KeymapFile
+from bridle.frontends.tui.plain_screen import PlainScreen
+from bridle.frontends.tui.screen import Screen
+from bridle.frontends.tui.showing import Showing
+from bridle.frontends.tui.terminal import Terminal
+from bridle.host.paths import config_home
+from bridle.sessions.session import Session
+from bridle.types.command import Command, CommandResult, Shows
+from bridle.types.task import Task
+
+if TYPE_CHECKING:
+    from bridle.cli.background.moving import JobDoor
+
+_FOREVER = 0.0
+
+
+def run_in_terminal(args: Args, env: Mapping[str, str], start: Start) -> int:
+    """Run until the user leaves; returns the exit code.
+
+    Raises:
+        BridleError: nothing could be begun.
+    """
+    return serve_in_terminal(set_up(args, env), start)
+
+
+def serve_in_terminal(setup: Setup, start: Start) -> int:
+    """The same for flags and settings that are read already.
+
+    Raises:
+        BridleError: nothing could be begun.
+    """
+    return asyncio.run(_TerminalRun(setup, start).run())
+
+
+class _TerminalRun:
+    """One program at the terminal."""
+
+    def __init__(self, setup: Setup, start: Start) -> None:
+        self._setup = setup
+        self._start = start
+        self._server: Server | None = None
+        self._early_warnings: list[str] = []
+        self._chat: Chat | None = None
+        self._resumable = ""
+        self._standing: Standing | None = None
+        self._jobs: JobDoor | None = None
+
+    async def run(self) -> int:
+        setup, typed = self._setup, b""
+        job = setup.args.text("job")
+        frame = self._start.take()
+        # The terminal of a job goes with whoever holds it: nobody has to find it in order.
+        terminal = Terminal(
+            env=setup.env, before=None if frame is None else frame.before, guarded=job is None
+        )
+        is_plain = terminal.capabilities.is_dumb or is_read_to(setup)
+        if is_plain and frame is not None:
+            typed = frame.undo()
+            frame, terminal = None, Terminal(env=setup.env)
+        screen = PlainScreen(terminal) if is_plain else Screen(terminal, theme_of(setup))
+        keymap = KeymapFile(os.path.join(config_home(setup.env), "keybindings.json"))
+        terminal.parting = screen.parting
+        terminal.open()
+        try:
+            app = App(terminal, screen, keymap.keymap)
+            if frame is not None:
+                typed = _take_over(frame, app)
+            standing = self._standing = await Standing.open(job, setup)
+            standing.attend(app)
+            app.spawn(self._begin(app, keymap))
+            try:
+                code = await app.run(typed=typed)
+            finally:
+                await standing.close()
+        finally:
+            terminal.close()
+        if self._resumable or self._jobs is not None:
+            with contextlib.suppress(OSError):
+                sys.stdout.write(self._parting())
+        return code
+
+    def _parting(self) -> str:
+        """What to say below the session; a conversation that was moved goes on elsewhere from here on."""
+        moved = "" if self._jobs is None else self._jobs.hand_over()
+        again = f"bridle --resume {self._resumable} goes on with this conversation.\n"
+        return moved or (again if self._resumable else "")
+
+    async def _begin(self, app: App, keymap: KeymapFile) -> None:
+        """Ask what must be known before anything runs, then serve prompts until cancelled."""
+        setup = self._setup
+        if setup.member is not None:
+            # Whoever leads the team has answered all that.
+            await self._serve(app, keymap, open_session(setup, warn=self._warn))
+            return
+        if not is_trusted(setup.env, setup.cwd):
+            if not await ask_for_trust(app, setup):
+                app.end(1)
+                return
+            setup = self._setup = set_up(setup.args, setup.env, cwd=setup.cwd)
+        agreed = self._standing is not None and self._standing.has_agreed
+        if not agreed and not await ask_for_bypass(app, setup):
+            app.end(1)
+            return
+        chosen = await choose_session(app, setup)
+        if chosen is None:
+            app.end(0)
+            return
+        setup = self._setup = chosen
+        await ask_for_servers(app, setup)
+        await ask_for_imports(app, setup)
+        session = open_session(setup, warn=self._warn)
+        await self._serve(app, keymap, session)
+
+    async def _serve(self, app: App, keymap: KeymapFile, session: Session) -> None:
+        setup, inbox = self._setup, Inbox()
+        reporter = None if self._standing is None else self._standing.reporter
+        built = Stage(app, setup, session, warn=self._warn, reporter=reporter)
+        remoting = Remoting(
+            setup,
+            session,
+            built.channel,
+            here="the terminal",
+            show=self._show,
+            answered=built.channel.note_answer,
+            on_change=app.redraw,
+        )
+        built.sharing = lambda: remoting.sign
+        parts = await assemble(
+            setup,
+            session,
+            remoting.channel,
+            on_task=self._note_task,
+            wake=inbox.put,
+            brought=Brought(warn=self._warn),
+        )
+        try:
+            server = self._server = Server(session, parts.runtime, inbox)
+            server.change(defers=False)
+            remoting.attend(server)
+            await self._talk(app, keymap, session, _Running(parts, server, inbox, built, remoting))
+        finally:
+            await remoting.close()
+            built.channel.finish(None if self._server is None else self._server.last)
+            if session.entries and not setup.args.on("no-session-persistence"):
+                self._resumable = session.id
+            await parts.close()
+
+    async def _talk(self, app: App, keymap: KeymapFile, session: Session, running: "_Running") -> None:
+        setup, server, built = self._setup, running.server, running.built
+        settings = SessionSettings(setup, session, server, running.parts.hooks, warn=self._warn)
+        door = CommandDoor(
+            setup,
+            session,
+            server,
+            running.parts,
+            settings,
+            inbox=running.inbox,
+            place=lambda: place_of(setup, warn=self._warn),
+            screen=True,
+            sharing=running.remoting,
+        )
+        showing = Showing(
+            app,
+            session,
+            env=setup.env,
+            context=door.context,
+            keys_file=keymap.path,
+            use_theme=built.use_theme,
+            use_layout=built.use_layout,
+        )
+        door.change(lambda command: _on_screen(command, showing))
+        door.jobs = self._jobs = self._job_door(app, session, running)
+        door.attend()
+        showing.tell = self._warn
+        chat = self._chat = self._jobs.chat = built.make_chat(server, door, showing)
+        if has_own_window(setup):
+            app.cover(())
+        app.stand_on(chat)
+        self._greet(app, session, built)
+        await running.remoting.begin()
+        watched = [asyncio.create_task(work) for work in built.beside(settings, keymap, app)]
+        serving = asyncio.create_task(server.serve(wait_for_tasks=_FOREVER, say_waiting=self._warn))
+        gc.freeze()
+        gc.enable()
+        try:
+            await serving
+            app.end(0)
+        finally:
+            for task in (serving, *watched):
+                task.cancel()
+            await asyncio.gather(serving, *watched, return_exceptions=True)
+
+    def _job_door(self, app: App, session: Session, running: "_Running") -> "JobDoor":
+        """What the session has to do with others in the background; it can be talked to from now on."""
+        from bridle.cli.background.moving import JobDoor
+
+        setup, standing = self._setup, self._standing
+        assert standing is not None
+        standing.begin(
+            app,
+            session.id,
+            setup.cwd,
+            recent=running.built.recent,
+            has_prompt=bool(setup.args.words),
+        )
+        workspace = running.server.runtime.workspace
+        if standing.inside is not None:
+            standing.inside.take_over(lambda: workspace.tasks)
+        return JobDoor(app, setup, session, inside=standing.inside, workspace=workspace)
+
+    def _greet(self, app: App, session: Session, built: Stage) -> None:
+        setup, chat = self._setup, self._chat
+        assert chat is not None
+        built.live.say(built.recent())
+        for text in setup.config.settings.company_announcements or ():
+            chat.tell(text)
+        for text in self._early_notes():
+            chat.tell(text, "warning")
+        if text := " ".join(setup.args.words).strip():
+            chat.submit(Draft(text, text, {}))
+
+    def _early_notes(self) -> Sequence[str]:
+        notes, self._early_warnings = self._early_warnings, []
+        return (*self._setup.problems, *notes)
+
+    def _warn(self, text: str) -> None:
+        text = text.removeprefix("warning: ")
+        if self._chat is None:
+            self._early_warnings.append(text)
+        else:
+            self._chat.tell(text, "warning")
+
+    def _show(self, text: str) -> None:
+        """Put something on the screen and nowhere else."""
+        if self._chat is not None:
+            self._chat.tell(text, "info")
+
+    def _note_task(self, task: Task) -> None:
+        if self._server is not None:
+            self._server.note_task(task)
+
+
+class _Running:
+    """The engine of a session that runs."""
+
+    def __init__(self, parts: Parts, server: Server, inbox: Inbox, built: Stage, remoting: Remoting) -> None:
+        self.parts = parts
+        self.server = server
+        self.inbox = inbox
+        self.built = built
+        self.remoting = remoting
+
+
+def _take_over(frame: FirstFrame, app: App) -> bytes:
+    """Go on in the rows of the first frame; returns what was typed into it."""
+    typed = frame.hand_over()
+    if isinstance(app.screen, Screen):
+        _, prompt, _ = frame.rows
+        app.screen.adopt(early_rows(prompt, frame.columns), frame.cursor)
+        app.shows_early = True
+    return typed
+
+
+def _on_screen(command: Command, showing: Showing) -> Command:
+    """A command whose views are opened instead of told."""
+
+    async def run(arguments: str, context: Any) -> CommandResult:
+        result = await command.run(arguments, context)
+        return await showing.show(result) if isinstance(result, Shows) else result
+
+    return msgspec.structs.replace(command, run=run)

@@ -1,0 +1,302 @@
+"""What shows a session at the terminal: the conversation, its status, and the questions in it."""
+
+import os.path
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bridle.cli.headless.fronts import debug_logs
+from bridle.cli.session import choices
+from bridle.cli.session.command_door import CommandDoor
+from bridle.cli.session.live_settings import SessionSettings
+from bridle.cli.session.setup import Setup
+from bridle.cli.terminal.facts import SessionFacts
+from bridle.cli.terminal.looks import short_folder, short_model, theme_of, verbs_of
+from bridle.engine.serve import Server
+from bridle.frontends.tui.agent_rows import AgentRows
+from bridle.frontends.tui.app import App
+from bridle.frontends.tui.channel import TerminalChannel
+from bridle.frontends.tui.chat import Chat
+from bridle.frontends.tui.chat import Parts as ChatParts
+from bridle.frontends.tui.complete.files import FileIndex
+from bridle.frontends.tui.editor import Draft
+from bridle.frontends.tui.history import History
+from bridle.frontends.tui.input_area import InputArea, Surroundings
+from bridle.frontends.tui.keymap_file import KeymapFile
+from bridle.frontends.tui.keys import Answer
+from bridle.frontends.tui.live import Live
+from bridle.frontends.tui.notify import Notifier
+from bridle.frontends.tui.opening import recent_lines, welcome
+from bridle.frontends.tui.questioner import Questioner
+from bridle.frontends.tui.render.status import Status, context_share
+from bridle.frontends.tui.screen import Screen
+from bridle.frontends.tui.showing import Showing
+from bridle.frontends.tui.status import StatusCommand
+from bridle.frontends.tui.submission import Talk
+from bridle.frontends.tui.work import Work
+from bridle.host.paths import config_home
+from bridle.host.watch import next_change, stamps
+from bridle.sessions.session import Session
+from bridle.types.command import Command, CommandResult
+from bridle.version import __version__
+
+if TYPE_CHECKING:
+    from bridle.cli.background.reporting import Reporter
+    from bridle.engine.planning import PlanAnswer
+    from bridle.frontends.tui.text import Line
+
+
+class Stage:
+    """What shows a session; it is there before the session can run."""
+
+    def __init__(
+        self,
+        app: App,
+        setup: Setup,
+        session: Session,
+        *,
+        warn: Callable[[str], None],
+        reporter: "Reporter | None" = None,
+    ) -> None:
+        settings = setup.config.settings
+        clock = time.monotonic
+        self._app, self._setup, self._session = app, setup, session
+        self._server: Server | None = None
+        self._chat: Chat | None = None
+        self.sharing: Callable[[], str] = str
+        """Whether others reach the session, in a few words; empty when not."""
+        self._facts = SessionFacts(
+            setup, session, runtime=lambda: None if self._server is None else self._server.runtime
+        )
+
+        def width() -> int:
+            return max(app.size.columns, 1)
+
+        self.live = Live(
+            app.write,
+            width=width,
+            clock=clock,
+            more_key=lambda: app.label("app:toggleTranscript"),
+            expanded=lambda: setup.args.on("verbose") or settings.verbose is True,
+            quiet=app.is_plain,
+        )
+        is_calm = settings.prefers_reduced_motion is True
+        self.work = Work(clock, verbs=verbs_of(settings.spinner_verbs), is_calm=is_calm)
+        self.notifier = Notifier(
+            app.terminal,
+            channel=settings.preferred_notif_channel or "auto",
+            bar=settings.terminal_progress_bar_enabled is not False,
+            clock=clock,
+        )
+        self.questioner = Questioner(
+            app,
+            self.notifier,
+            cwd=self._cwd,
+            env=setup.env,
+            modes=lambda: () if self._server is None else self._server.runtime.modes,
+            context_share=lambda: context_share(self.status()),
+            start_afresh=self._start_afresh,
+            tell=warn,
+            script_of=self._script_of,
+        )
+        self.channel = TerminalChannel(
+            self.live,
+            self.work,
+            self.notifier,
+            width=width,
+            clock=clock,
+            ask=self.questioner.ask if reporter is None else reporter.asking(self.questioner.ask),
+            redraw=app.redraw,
+            observers=(
+                self._facts,
+                *(() if reporter is None else (reporter,)),
+                *debug_logs(setup, session),
+            ),
+            says_duration=settings.show_turn_duration is not False,
+        )
+        self.status_command = self._status_command()
+        self.agent_rows = self._agent_rows()
+
+    def make_chat(self, server: Server, door: CommandDoor, showing: Showing) -> Chat:
+        """The conversation, once there is somebody to talk to."""
+        setup, settings = self._setup, self._setup.config.settings
+        self._server = server
+
+        async def run_now(command: Command, arguments: str) -> CommandResult:
+            return await command.run(arguments, door.context())
+
+        around = Surroundings(
+            cwd=self._cwd,
+            index=FileIndex(setup.cwd, setup.env),
+            commands=door.all,
+        )
+        input = InputArea(
+            around,
+            History(config_home(setup.env), setup.cwd, self._session.id),
+            vim=settings.editor_mode == "vim",
+            readline=settings.keybinding_flavor == "readline",
+        )
+        self._facts.vim = lambda: None if input.vim is None else input.vim.mode
+        talk = Talk(
+            session=self._session,
+            server=server,
+            commands=door,
+            run_now=run_now,
+            responds_to_shell=settings.respond_to_bash_commands is not False,
+            env=setup.env,
+        )
+        parts = ChatParts(
+            live=self.live,
+            work=self.work,
+            input=input,
+            notifier=self.notifier,
+            channel=self.channel,
+            questioner=self.questioner,
+            status=self.status,
+            status_command=self.status_command,
+            agent_rows=self.agent_rows,
+            on_answer=self._learn,
+            transcript=showing.transcript,
+        )
+        self._chat = Chat(self._app, talk, parts)
+        showing.put_prompt = input.editor.set
+        self._follow_editor(server, input)
+        return self._chat
+
+    def beside(self, settings: SessionSettings, keymap: KeymapFile, app: App) -> list[Any]:
+        """What goes on beside the turns."""
+        works: list[Any] = [settings.run(), _follow_keys(keymap, app)]
+        if self.status_command is not None:
+            self.status_command.refresh()
+            works.append(self.status_command.run())
+        if self.agent_rows is not None:
+            works.append(self.agent_rows.run())
+        return works
+
+    def recent(self) -> "list[Line]":
+        """What to show first: the end of the conversation, or a greeting."""
+        setup, session, width = self._setup, self._session, max(self._app.size.columns, 1)
+        if session.entries:
+            return recent_lines(session.history.messages, width)
+        folder = short_folder(setup.cwd, setup.env)
+        return welcome(width, version=__version__, model=setup.model, folder=folder)
+
+    def status(self) -> Status:
+        """How the session stands."""
+        session, server = self._session, self._server
+        state = session.state
+        window = 0 if server is None else server.runtime.facts(state.model).context_window
+        measured = state.measured
+        return Status(
+            model=short_model(state.model),
+            mode=state.mode,
+            folder=os.path.basename(self._cwd()) or "/",
+            branch=session.git_branch,
+            context_used=0 if measured is None else measured.tokens,
+            context_window=window if measured is not None else 0,
+            cost_usd=session.total_cost_usd,
+            shared=self.sharing(),
+            editor="" if server is None or (editors := server.runtime.editors) is None else editors.label(),
+        )
+
+    def use_theme(self, name: str) -> None:
+        """Show everything in other colours."""
+        screen = self._app.screen
+        if isinstance(screen, Screen):
+            ground = self._app.terminal.capabilities.ground
+            screen.repaint(theme_of(self._setup, ground, name=name))
+
+    def use_layout(self, name: str) -> None:
+        """Give the conversation a window to itself (`fullscreen`), or go back to the scrollback."""
+        if name == "fullscreen":
+            self._app.cover(recent_lines(self._session.history.messages, max(self._app.size.columns, 1)))
+        else:
+            self._app.uncover()
+
+    def _learn(self, answer: Answer) -> None:
+        """Follow the background of the terminal, where the theme is left to us."""
+        screen = self._app.screen
+        if self._setup.config.settings.theme or answer.kind != "color" or not isinstance(screen, Screen):
+            return
+        theme = theme_of(self._setup, self._app.terminal.capabilities.ground)
+        if not theme.is_dark:
+            screen.repaint(theme)
+
+    def _status_command(self) -> StatusCommand | None:
+        wanted = self._setup.config.settings.status_line
+        if wanted is None or not self._runs_commands:
+            return None
+        return StatusCommand(
+            wanted,
+            facts=self._facts.status,
+            env=lambda: self._setup.env,
+            cwd=self._cwd,
+            on_change=self._app.redraw,
+        )
+
+    def _agent_rows(self) -> AgentRows | None:
+        """The user's own command comes before that of a plugin."""
+        setup = self._setup
+        wanted = setup.config.settings.subagent_status_line
+        plugins = None if setup.early is None else setup.early.plugins
+        found = (wanted.command, {}) if wanted is not None else plugins and plugins.agent_rows()
+        if not found or not self._runs_commands or self._app.is_plain:
+            return None
+        command, variables = found
+        rows = AgentRows(
+            command,
+            running=self.channel.agents.running_beside,
+            facts=lambda running: self._facts.agents(running, max(self._app.size.columns, 1)),
+            env=lambda: {**setup.env, **variables},
+            cwd=self._cwd,
+            on_change=self._app.redraw,
+        )
+        self.channel.on_agents = rows.refresh
+        return rows
+
+    def _follow_editor(self, server: Server, input: InputArea) -> None:
+        """Show what the editor beside the session tells, and take what it wants to be mentioned."""
+        if (editors := server.runtime.editors) is None:
+            return
+
+        def mention(text: str) -> None:
+            before = input.editor.text[: input.editor.cursor]
+            input.editor.insert(f"{' ' if before and not before[-1].isspace() else ''}{text} ")
+            self._app.redraw()
+
+        editors.on_mention = mention
+        editors.on_change = self._app.redraw
+
+    @property
+    def _runs_commands(self) -> bool:
+        """Commands that draw rows are off wherever hooks are."""
+        setup = self._setup
+        return not choices.is_bare(setup.args, setup.env) and not setup.config.settings.disable_all_hooks
+
+    async def _start_afresh(self, chosen: "PlanAnswer") -> None:
+        """Carry a plan out in a conversation that holds nothing else."""
+        chat, server = self._chat, self._server
+        if chat is None or server is None or chosen.next_prompt is None:
+            return
+        from bridle.engine.planning import start_afresh
+
+        await start_afresh(self._session, server.runtime, chosen)
+        chat.run_command("/clear")
+        chat.submit(Draft(chosen.next_prompt, chosen.next_prompt, {}))
+
+    def _script_of(self, input: Mapping[str, Any]) -> str | None:
+        """The file of a workflow that a call only names."""
+        from bridle.frontends.tui.dialogs.workflow import script_path
+
+        return None if self._server is None else script_path(input, self._server.runtime)
+
+    def _cwd(self) -> str:
+        return self._setup.cwd if self._server is None else self._server.runtime.workspace.cwd
+
+
+async def _follow_keys(keymap: KeymapFile, app: App) -> None:
+    known = stamps([keymap.path])
+    while True:
+        known = await next_change(known)
+        if keymap.refresh():
+            app.change_keys(keymap.keymap)

@@ -1,0 +1,257 @@
+"""`bridle models`: which models there are, what they cost, whether they answer, and who takes over."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.cli.args import parse
+from bridle.cli.say import say
+from bridle.cli.session.model_choices import choose_fallbacks
+from bridle.cli.session.prepare import set_up
+from bridle.cli.session.setup import Setup
+from bridle.providers import catalog, fitting, gateway
+from bridle.providers.nearest import nearest
+from bridle.providers.offers import Choice, Offer, offer, offers
+from bridle.types.errors import UsageError
+
+_HELP = """\
+Usage: bridle models [list] [vendor] [--all] [--json]   models that you can use; with --all every known one
+       bridle models show <name> [--json]               all that is known of one
+       bridle models test [name]                        send one small request with a tool to call
+       bridle models chain [--fallback-model a,b]       who answers, and who takes over when it cannot
+
+Prices are dollars for a million tokens, list price. A name is an alias (opus, sonnet, haiku, fable, best,
+opusplan, yours) or an id; other vendors' models are vendor/name. See docs/models.md.
+"""
+_PASSED_ON = ("--model", "--fallback-model", "--settings", "--setting-sources")
+
+
+def run_models(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run one subcommand.
+
+    Raises:
+        UsageError: the words are off.
+        ConfigError: the settings cannot be used.
+        ProviderError: the model that is tested does not answer.
+    """
+    words, flags, as_json, everything = _read(argv)
+    match words:
+        case ["help"]:
+            return say(_HELP)
+        case [] | ["list"]:
+            return _list(_set_up(flags, env), None, as_json=as_json, everything=everything)
+        case ["list", vendor]:
+            return _list(_set_up(flags, env), vendor, as_json=as_json, everything=everything)
+        case ["show", name]:
+            return _show(_set_up(flags, env), name, as_json=as_json)
+        case ["test"]:
+            setup = _set_up(flags, env)
+            return _test(setup, setup.model, as_json=as_json)
+        case ["test", name]:
+            setup = _set_up(flags, env)
+            model = catalog.resolve(name, setup.env, own=_choice(setup).own)
+            return _test(setup, model, as_json=as_json)
+        case ["chain"]:
+            return _chain(_set_up(flags, env), as_json=as_json)
+        case _:
+            raise UsageError(f"cannot understand 'bridle models {' '.join(words)}': see bridle models help")
+
+
+def _list(setup: Setup, vendor: str | None, *, as_json: bool, everything: bool) -> int:
+    from bridle.providers import vendors
+
+    if vendor is not None and vendors.find(vendor) is None:
+        known = ", ".join(row.name for row in vendors.VENDORS if row.name != "custom")
+        raise UsageError(f"there is no vendor {vendor!r}: {known}")
+    asyncio.run(gateway.refresh(setup.env, helper=setup.config.settings.api_key_helper))
+    found = offers(_choice(setup), everything=everything, vendor=vendor)
+    if as_json:
+        return say(_pretty([msgspec.to_builtins(each) for each in found]))
+    hidden = len(catalog.listed()) - sum(each.value == each.model for each in found)
+    more = (
+        f"\n{hidden} more with --all: they need a key (bridle auth login <vendor>).\n" if hidden > 0 else "\n"
+    )
+    return say("\n".join(_table(found)) + (more if vendor is None and not everything else "\n"))
+
+
+def _show(setup: Setup, name: str, *, as_json: bool) -> int:
+    choice = _choice(setup)
+    line = offer(name, choice)
+    model = catalog.find(line.model, choice.own)
+    if not model.priced and model.vendor == "anthropic" and "claude" not in line.model:
+        close = ", ".join(nearest(name, choice.own))
+        raise UsageError(f"no model is called {name!r}{': did you mean ' + close + '?' if close else ''}")
+    small = line.model if model.dialect == "offline" else catalog.small_model(setup.env, model)
+    facts = msgspec.to_builtins(line) | {
+        "dialect": model.dialect,
+        "cache_read_price": model.cache_read_price if model.priced else None,
+        "cache_write_price": model.cache_write_price if model.priced else None,
+        "thinking": model.thinking,
+        "small_model": small,
+        "in_plan_mode": catalog.planner(name, setup.env, choice.own) or line.model,
+        "wire_name": model.wire_name,
+    }
+    if as_json:
+        return say(_pretty(facts))
+    rows = [(key.replace("_", " "), _told(value)) for key, value in facts.items()]
+    return say("".join(f"{key:<18}{value}\n" for key, value in rows if value))
+
+
+def _test(setup: Setup, model: str, *, as_json: bool) -> int:
+    told = asyncio.run(_ask(setup, model))
+    if as_json:
+        return say(_pretty(told))
+    called = {True: "it called the tool", False: "it did not call the tool that it was given", None: ""}
+    parts = [f"{model} answered in {told['seconds']:.1f} s", called[told["called"]], _dollars(told["usd"])]
+    return say(f"{', '.join(part for part in parts if part)}\n")
+
+
+async def _ask(setup: Setup, model: str) -> dict[str, Any]:
+    """One request with a tool, and what came of it."""
+    from bridle.cli.session.answering import provider_of
+    from bridle.types.block import text_of
+    from bridle.types.history import History
+    from bridle.types.model import Completed, ModelRequest, ToolDefinition
+    from bridle.types.usage import Usage
+
+    own = _choice(setup).own
+    known = catalog.find(model, own)
+    schema = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+    tool: ToolDefinition = {"name": "report", "description": "Report a word.", "input_schema": schema}
+    request = ModelRequest(
+        model=model,
+        history=History.of({"role": "user", "content": "Call the tool `report` with the word ready."}),
+        tools=(tool,) if known.tools and known.dialect != "offline" else (),
+        max_tokens=min(1024, known.max_output),
+        cache=False,
+    )
+    provider = provider_of(setup.config, {**setup.env, "CLAUDE_CODE_MAX_RETRIES": "1"}, model)
+    begun = time.monotonic()
+    try:
+        async for event in provider.stream(request):
+            if isinstance(event, Completed):
+                content = event.message["content"]
+                called = any(block["type"] == "tool_use" for block in content)
+                usage = Usage.from_api(event.message["usage"])
+                return {
+                    "model": model,
+                    "seconds": round(time.monotonic() - begun, 3),
+                    "called": called if request.tools else None,
+                    "text": text_of(content)[:200],
+                    "usd": catalog.cost(known, usage) if known.priced else None,
+                }
+    finally:
+        await provider.close()
+    raise UsageError(f"{model} gave no answer")
+
+
+def _chain(setup: Setup, *, as_json: bool) -> int:
+    choice = _choice(setup)
+    first = catalog.find(setup.model, choice.own)
+    links: list[dict[str, Any]] = []
+    for name in (setup.model, *choose_fallbacks(setup.args, setup.config, setup.env)):
+        model, line = catalog.find(name, choice.own), offer(name, choice)
+        told = [*fitting.shortcomings(first, model), *fitting.price_change(first, model)]
+        if line.key == "missing":
+            told.insert(0, f"There is no key: bridle auth login {line.vendor}.")
+        links.append(msgspec.to_builtins(line) | {"notes": told})
+    if as_json:
+        return say(_pretty(links))
+    lines: list[str] = []
+    for number, link in enumerate(links, 1):
+        lines.append(f"{number}. {link['model']}  {_count(link['window'])} window, {_price(link)}")
+        lines += [f"   {note}" for note in link["notes"]]
+    if len(links) == 1:
+        lines.append("Nobody takes over: name models with --fallback-model a,b or the setting fallbackModel.")
+    return say("\n".join(lines) + "\n")
+
+
+def _table(found: Sequence[Offer]) -> list[str]:
+    head = ("MODEL", "ID", "VENDOR", "WINDOW", "OUTPUT", "IN", "OUT", "CAN", "KEY")
+    rows = [head, *(_row(each) for each in found)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(head))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def _row(each: Offer) -> tuple[str, ...]:
+    key = each.key_source or each.key
+    return (
+        each.value,
+        "" if each.value == each.model else each.model,
+        each.vendor,
+        _count(each.window),
+        _count(each.max_output),
+        "?" if each.input_price is None else f"{each.input_price:g}",
+        "?" if each.output_price is None else f"{each.output_price:g}",
+        ",".join(each.capabilities),
+        key if each.allowed else f"{key}, not in availableModels",
+    )
+
+
+def _price(link: Mapping[str, Any]) -> str:
+    if link["input_price"] is None:
+        return "price not known"
+    return f"${link['input_price']:g} in, ${link['output_price']:g} out per million tokens"
+
+
+def _dollars(amount: float | None) -> str:
+    return "price not known" if amount is None else f"${amount:.6f}"
+
+
+def _count(tokens: int) -> str:
+    if tokens >= 1_000_000:
+        return f"{tokens / 1_000_000:.3g}m"
+    return f"{tokens // 1000}k" if tokens >= 1000 else str(tokens)
+
+
+def _told(value: Any) -> str:
+    match value:
+        case list() | tuple():
+            return ", ".join(map(str, value))
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return ""
+        case _:
+            return str(value)
+
+
+def _choice(setup: Setup) -> Choice:
+    own = setup.config.raw.get("bridleModels") or {}
+    return Choice(settings=setup.config.settings, own=own, env=setup.env)
+
+
+def _set_up(flags: Sequence[str], env: Mapping[str, str]) -> Setup:
+    return set_up(parse(flags), env)
+
+
+def _read(argv: Sequence[str]) -> tuple[list[str], list[str], bool, bool]:
+    words: list[str] = []
+    flags: list[str] = []
+    as_json = everything = False
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        name, equals, _ = word.partition("=")
+        if word in ("-h", "--help"):
+            return ["help"], [], False, False
+        if word == "--json":
+            as_json = True
+        elif word in ("-a", "--all"):
+            everything = True
+        elif name in _PASSED_ON:
+            flags += [word] if equals or not rest else [word, rest.pop(0)]
+        elif word.startswith("-"):
+            raise UsageError(f"unknown option '{word}': see bridle models help")
+        else:
+            words.append(word)
+    return words, flags, as_json, everything
+
+
+def _pretty(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"

@@ -1,0 +1,237 @@
+"""`bridle policy`: why a call would be allowed, asked about or denied, and which rules do nothing."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridle.cli.args import Args
+from bridle.cli.say import say
+from bridle.cli.session import choices, permission_choices
+from bridle.cli.verbs.imagined import PRIMARY, imagine
+from bridle.config.load import Config, load
+from bridle.config.state import is_trusted
+from bridle.host.paths import config_home
+from bridle.permissions.layers import rules_of
+from bridle.permissions.lint import lint
+from bridle.permissions.policy import Derivation, explain
+from bridle.permissions.prepare import Standing, prepare
+from bridle.tools.catalog import CATALOG
+from bridle.types.errors import ToolError, UsageError
+from bridle.types.permission import MODES, Allow, Ask, Decision, Deny, Mode, Rule, RuleSource
+
+_HELP = """\
+Usage: bridle policy why '<call>' [--mode <mode>] [--json]     how the gate decides, check by check
+       bridle policy lint [--json]                             rules that do nothing; exit code 1 if any
+
+A call is written like a rule, 'Bash(git push)' or 'Read(/etc/passwd)', or as JSON:
+'{"tool": "Bash", "input": {"command": "git push"}}'. Nothing is executed.
+"""
+_WORDS: dict[type[Decision], str] = {Allow: "allow", Ask: "ask", Deny: "deny"}
+_SOURCES: Mapping[RuleSource, str] = {
+    "userSettings": "user settings",
+    "projectSettings": "project settings",
+    "localSettings": "local project settings",
+    "flagSettings": "--settings",
+    "policySettings": "managed settings",
+    "cliArg": "the command line",
+    "command": "a command",
+    "session": "this session",
+}
+_OTHER_TOOLS = """
+    Agent Artifact Cd CronCreate CronDelete CronList EndConversation EnterPlanMode EnterWorktree ExitPlanMode
+    ExitWorktree LSP ListAgents ListMcpResourcesTool Monitor MultiEdit PowerShell PushNotification
+    ReadMcpResourceDirTool ReadMcpResourceTool RemoteTrigger ReportFindings ScheduleWakeup SendMessage
+    SendUserFile Skill SlashCommand TaskCreate TaskGet TaskList TaskUpdate ToolSearch WaitForMcpServers
+    Workflow
+"""
+"""Names of tools that rules may speak of although no module of bridle's has them."""
+_WIDEST_TEXT = 100
+
+
+def run_policy(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run one subcommand.
+
+    Raises:
+        UsageError: the words are off.
+        ConfigError: a settings file cannot be used.
+    """
+    words, mode, as_json = _read(argv)
+    match words:
+        case [] | ["help"]:
+            return say(_HELP)
+        case ["why", call]:
+            return _why(call, mode, env, as_json=as_json)
+        case ["lint"]:
+            return _lint(env, as_json=as_json)
+        case _:
+            raise UsageError(f"cannot understand 'bridle policy {' '.join(words)}': see bridle policy help")
+
+
+def read_call(text: str) -> tuple[str, dict[str, Any]]:
+    """The tool and input that a text names, as JSON or in the form of a rule.
+
+    Raises:
+        UsageError: it names no call.
+    """
+    stripped = text.strip()
+    if stripped.startswith("{"):
+        return _read_json(stripped)
+    name, bracket, rest = stripped.partition("(")
+    if not name or (bracket and not rest.endswith(")")):
+        raise UsageError(f"{text!r} is not a call: write Tool(what), such as 'Bash(git push)', or JSON")
+    content = rest[:-1]
+    if name == "WebFetch" and content.startswith("domain:"):
+        content = f"https://{content.removeprefix('domain:')}/"
+    field = PRIMARY.get(name, "subject")
+    return name, {field: content} if bracket else {}
+
+
+def _read(argv: Sequence[str]) -> tuple[list[str], Mode | None, bool]:
+    words: list[str] = []
+    mode: Mode | None = None
+    as_json = False
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        if word == "--json":
+            as_json = True
+        elif word in ("-h", "--help"):
+            return ["help"], None, False
+        elif word.partition("=")[0] == "--mode":
+            mode = _mode(word.partition("=")[2] or (rest.pop(0) if rest else ""))
+        elif word.startswith("--"):
+            raise UsageError(f"unknown option '{word}'")
+        else:
+            words.append(word)
+    return words, mode, as_json
+
+
+def _mode(name: str) -> Mode:
+    for mode in MODES:
+        if mode == ("default" if name == "manual" else name):
+            return mode
+    raise UsageError(f"--mode takes one of {', '.join(MODES)}, not {name!r}")
+
+
+def _read_json(text: str) -> tuple[str, dict[str, Any]]:
+    try:
+        values = msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise UsageError(f"the call is not a JSON object: {error}") from error
+    name = values.get("tool") or values.get("tool_name") or values.get("name")
+    input = values.get("input") or values.get("tool_input") or {}
+    if not isinstance(name, str) or not isinstance(input, dict):
+        raise UsageError('the call needs a tool and an input: {"tool": "Bash", "input": {"command": "ls"}}')
+    return name, input
+
+
+def _why(call: str, mode: Mode | None, env: Mapping[str, str], *, as_json: bool) -> int:
+    name, input = read_call(call)
+    cwd = os.getcwd()
+    config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
+    standing = _standing(config, mode, env, cwd)
+    try:
+        asked = imagine(name, input, cwd=cwd, home=standing.home)
+    except ToolError as error:
+        raise UsageError(f"{name} would refuse this input, whatever the rules say: {error}") from error
+    told = explain(prepare(asked, standing))
+    if as_json:
+        return say(msgspec.json.format(msgspec.json.encode(_to_json(told)), indent=2).decode() + "\n")
+    return say("\n".join(_lines(told, standing.mode)) + "\n")
+
+
+def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: str) -> Standing:
+    args = Args({}, ())
+    trusted = is_trusted(env, cwd)
+    rules, _ = permission_choices.choose_rules(args, config, trusted=trusted)
+    return Standing(
+        rules=rules,
+        mode=mode or permission_choices.choose_mode(args, config, env),
+        cwd=cwd,
+        start=cwd,
+        roots=choices.choose_roots(args, config, cwd, trusted=trusted),
+        home=env.get("HOME") or os.path.expanduser("~"),
+        config_home=config_home(env),
+        trusted=trusted,
+    )
+
+
+def _lines(told: Derivation, mode: str) -> Iterator[str]:
+    decision = told.decision
+    yield f"{_WORDS[type(decision)]}: {decision.reason}"
+    if decision.rule is not None:
+        yield f"  rule {decision.rule} from {_origin(decision.rule)}"
+    if decision.parts:
+        yield ""
+        yield "Parts of the command:"
+        for part in decision.parts:
+            yield f"  {part.decision:<6} {_short(part.command)}  ({part.reason})"
+    yield ""
+    yield f"Checks in mode {mode}; the first with an opinion decides:"
+    winner = next((each for each in told.opinions if each.decision is not None), None)
+    for opinion in told.opinions:
+        mark = "*" if opinion is winner else " "
+        if opinion.decision is None:
+            yield f"{mark} {opinion.check:<20} -"
+            continue
+        rule = opinion.decision.rule
+        place = f"  [{_origin(rule)}]" if rule is not None else ""
+        word = _WORDS[type(opinion.decision)]
+        yield f"{mark} {opinion.check:<20} {word:<6} {_short(opinion.decision.reason)}{place}"
+    if winner is None:
+        yield "* nothing else         ask    no rule covers this call"
+
+
+def _to_json(told: Derivation) -> dict[str, Any]:
+    return {
+        **_decision_to_json(told.decision),
+        "parts": [msgspec.to_builtins(part) for part in told.decision.parts],
+        "checks": [
+            {"check": each.check, **(_decision_to_json(each.decision) if each.decision is not None else {})}
+            for each in told.opinions
+        ],
+    }
+
+
+def _decision_to_json(decision: Decision) -> dict[str, Any]:
+    rule = decision.rule
+    return {
+        "decision": _WORDS[type(decision)],
+        "reason": decision.reason,
+        "rule": None
+        if rule is None
+        else {"rule": str(rule), "source": rule.source, "file": rule.file, "line": rule.line},
+    }
+
+
+def _origin(rule: Rule) -> str:
+    place = ":".join(str(part) for part in (rule.file, rule.line) if part is not None)
+    return f"{_SOURCES[rule.source]}, {place}" if place else _SOURCES[rule.source]
+
+
+def _short(text: str) -> str:
+    one_line = " ".join(text.split())
+    return one_line if len(one_line) <= _WIDEST_TEXT else f"{one_line[:_WIDEST_TEXT]}…"
+
+
+def _lint(env: Mapping[str, str], *, as_json: bool) -> int:
+    # What an untrusted folder brings does not count yet, but can be looked at.
+    config = load(cwd=os.getcwd(), env=env, flag=None, setting_sources=None, trusted=True)
+    rules: list[Rule] = []
+    complaints: list[str] = []
+    for layer in config.layers:
+        found, wrong = rules_of(layer)
+        rules += found
+        complaints += wrong
+    tools = {name for each in CATALOG for name in (each.name, *each.aliases)} | set(_OTHER_TOOLS.split())
+    findings = [str(finding) for finding in lint(rules, tools)]
+    if as_json:
+        say(msgspec.json.format(msgspec.json.encode([*complaints, *findings]), indent=2).decode() + "\n")
+    else:
+        say(
+            "".join(f"{line}\n" for line in (*complaints, *findings))
+            or f"{len(rules)} rules, nothing wrong\n"
+        )
+    return 1 if complaints or findings else 0
