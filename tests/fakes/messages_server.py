@@ -37,6 +37,8 @@ class Step(TypedDict, total=False):
     """Seconds between writes."""
     delay: float
     """Seconds before the first byte."""
+    held: bool
+    """No byte comes before the test sets `released`."""
     close_after: int
     """Close after this many bytes of the body; -1 is before any byte of the response."""
     silent_after: int
@@ -107,6 +109,8 @@ class MessagesServer:
         """Set when a client closed a connection in the middle of an answer."""
         self.arrived = asyncio.Event()
         """Set when a request arrived; a test may clear it."""
+        self.released = asyncio.Event()
+        """What a test sets to let held answers go."""
         self.port = 0
 
     @property
@@ -179,6 +183,8 @@ class MessagesServer:
         """Send what the script says; whether the connection can carry another request."""
         made = self._next_step(request)
         await asyncio.sleep(made.get("delay", 0))
+        if made.get("held"):
+            await self.released.wait()
         if made.get("garbage"):
             writer.write(b"\x00\xff not http at all\r\n\r\n")
             return False

@@ -17,6 +17,8 @@ from tests.fakes.program import Program
 from tests.fakes.real_model import FOLDER, engine_at_hand, needs_model
 
 _MODEL = "local/smollm2"
+_STEADY = '{"temperature": 0, "seed": 1}'
+"""A model this small, left to chance, may go on and on."""
 _LIGHT: ToolDefinition = {
     "name": "Light",
     "description": "Switch the light.",
@@ -105,7 +107,7 @@ async def test_the_loop_goes_on_while_the_real_model_thinks():
 @pytest.mark.slow
 @needs_model
 async def test_a_whole_session_runs_on_the_real_model(tmp_path: Path):
-    program = Program(tmp_path, CLAUDE_CODE_MAX_OUTPUT_TOKENS="400", PYTHONPATH=FOLDER)
+    program = Program(tmp_path, CLAUDE_CODE_EXTRA_BODY=_STEADY, PYTHONPATH=FOLDER)
     short = ("--tools", "", "--system-prompt", "You are friendly. Answer in one short sentence.")
     done = await program.run("-p", "Say hello.", "--model", _MODEL, "--output-format", "json", *short)
     assert (done.code, done.err) == (0, "")

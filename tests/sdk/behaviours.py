@@ -7,8 +7,8 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 DOCUMENT = _HERE.parent.parent / "docs" / "sdk.md"
 NOT_OF_AN_SDK = ("test_older_release.py", "test_node.py", "test_faults.py", "test_behaviours.py")
-NOT_UNDER_THE_OLDER = (*NOT_OF_AN_SDK, "test_mcp.py")
-"""MCP servers of the older release need an older `mcp` than the one installed here."""
+NOT_UNDER_THE_OLDER = (*NOT_OF_AN_SDK, "test_mcp.py", "test_workflows.py")
+"""Its MCP servers need an older `mcp` than the one installed here, and it knows nothing of workflows."""
 _BEGIN, _END = "<!-- behaviours -->", "<!-- end of behaviours -->"
 
 

@@ -21,6 +21,7 @@ _HERE = Path(__file__).parent
 async def test_older_release_shows_the_same_behaviours():
     files = sorted(str(path) for path in _HERE.glob("test_*.py") if path.name not in NOT_UNDER_THE_OLDER)
     path = os.pathsep.join(part for part in (_FOLDER, os.environ.get("PYTHONPATH", "")) if part)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -28,9 +29,11 @@ async def test_older_release_shows_the_same_behaviours():
         "-q",
         "-p",
         "no:cacheprovider",
+        "-n",
+        "2",
         *files,
         cwd=_HERE.parent.parent,
-        env={**os.environ, "PYTHONPATH": path, "BRIDLE_OLD_SDK": ""},
+        env={**kept, "PYTHONPATH": path, "BRIDLE_OLD_SDK": ""},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )

@@ -59,8 +59,8 @@ async def test_a_client_ends_a_run(tmp_path: Path, by: str):
     script = (
         step(_CALL, when='"text":"go"'),
         step("Waiting.", when="runs in the background"),
-        step("slow", when="Look at ", silent_after=0, repeat=True),
         step("It was stopped.", when="task-notification"),
+        step("slow", when="Look at ", silent_after=0, repeat=True),
     )
     async with world(tmp_path, *script) as it, it.client(allowed_tools=["Workflow"]) as client:
         await client.query("go")

@@ -184,7 +184,7 @@ async def test_what_is_said_to_everybody_reaches_those_at_work_and_the_leader(tm
     script = [
         said_to("ann", use("SendMessage", 5, to="*", message="HEAR-ME")),
         said_to("ann", "done", repeat=True),
-        said_to("bob", use("SendMessage", 6, to="ann", message="WAIT"), delay=3),
+        said_to("bob", use("SendMessage", 6, to="ann", message="WAIT"), held=True),
         said_to("bob", "done", repeat=True),
         step(hire("ann", 2), when="now ann"),
         step(hire("bob", 1)),
@@ -196,6 +196,7 @@ async def test_what_is_said_to_everybody_reaches_those_at_work_and_the_leader(tm
         await made.begun("bob")
         made.prompt("now ann")
         await made.task()
+        made.server.released.set()
         await made.task()
         await made.close()
     to_bob = json.dumps([body for body in made.bodies(helpers=True) if "`bob`" in json.dumps(body["system"])])
@@ -255,7 +256,7 @@ async def test_eight_teammates_work_at_once(tmp_path: Path):
 
 async def test_a_full_mailbox_is_told_to_the_sender_and_emptied_by_reading(tmp_path: Path):
     script = [
-        by_helper("done", delay=3),
+        by_helper("done", held=True),
         by_helper("done", repeat=True),
         step(hire()),
         step("ok", repeat=True),
@@ -277,6 +278,7 @@ async def test_a_full_mailbox_is_told_to_the_sender_and_emptied_by_reading(tmp_p
         made.prompt("write to ann")
         await made.result()
         refused = json.dumps(made.bodies(helpers=False)[-1]["messages"])
+        made.server.released.set()
         await made.task()
         await eventually(lambda: not box.waiting(), seconds=15)
         await made.close()
@@ -296,7 +298,7 @@ async def test_a_teammate_that_does_not_end_in_time_is_killed(tmp_path: Path):
 
 
 async def test_somebody_who_looks_at_the_pane_keeps_a_teammate_at_work_after_its_leader(tmp_path: Path):
-    script = [by_helper("I am through", delay=4), step(hire()), step("ok", repeat=True)]
+    script = [by_helper("I am through", held=True), step(hire()), step("ok", repeat=True)]
     async with leader(tmp_path, script) as made:
         made.prompt("go")
         await made.result()
@@ -307,6 +309,7 @@ async def test_somebody_who_looks_at_the_pane_keeps_a_teammate_at_work_after_its
             await terminal.until_text("── ann ──")
             made.process.kill()
             await made.process.wait()
+            made.server.released.set()
             await terminal.until_text("I am through")
         await eventually(lambda: not is_running(pid), seconds=5)
         (letter,) = made.transcripts()[0].parent.rglob("mail/main/*.json")
