@@ -1,6 +1,7 @@
-"""Start-up with nothing installed against 500 skills, 200 agents and 200 commands, interleaved in one run."""
+"""Start-up with nothing against 500 skills, 200 agents, 200 commands and 100 plugins, in one run."""
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -14,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.server import BenchServer, answer, text
 
 _BRIDLE = str(Path(sys.executable).with_name("bridle"))
-_SKILLS, _AGENTS, _COMMANDS = 500, 200, 200
+_SKILLS, _AGENTS, _COMMANDS, _PLUGINS = 500, 200, 200, 100
 
 
 def main() -> None:
@@ -26,6 +27,7 @@ def main() -> None:
         for home in homes.values():
             (home / "project").mkdir(parents=True)
         _fill(homes["many"] / ".claude")
+        _install(homes["many"], Path(folder) / "market")
         server = BenchServer()
         _start(server, homes["none"])
         first = _start(server, homes["many"])
@@ -85,6 +87,31 @@ def _fill(folder: Path) -> None:
         _write(
             folder / "commands" / f"group-{number % 10}" / f"command-{number}.md", "description: A command"
         )
+
+
+def _install(home: Path, market: Path) -> None:
+    """Install plugins from a marketplace, each with a skill and an agent of its own."""
+    names = [f"plugin-{number}" for number in range(_PLUGINS)]
+    for name in names:
+        _write_json(market / name / ".claude-plugin" / "plugin.json", {"name": name, "version": "1.0.0"})
+        _write(market / name / "skills" / "help" / "SKILL.md", f"description: The skill of {name}")
+        _write(market / name / "agents" / "aide.md", f"name: aide\ndescription: The agent of {name}")
+    offers = [{"name": name, "source": f"./{name}"} for name in names]
+    catalog = {"name": "market", "owner": {"name": "bench"}, "plugins": offers}
+    _write_json(market / ".claude-plugin" / "marketplace.json", catalog)
+    env = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
+    for words in (
+        ["marketplace", "add", str(market)],
+        ["install", "-y", *(f"{name}@market" for name in names)],
+    ):
+        subprocess.run(
+            [_BRIDLE, "plugin", *words], cwd=home / "project", env=env, check=True, capture_output=True
+        )
+
+
+def _write_json(file: Path, value: object) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(value))
 
 
 def _write(file: Path, header: str) -> None:

@@ -153,3 +153,21 @@ def test_names_and_places_that_are_not_text_do_no_harm(tmp_path: Path):
     index = Index(str(tmp_path / "index"))
     for _ in range(2):
         assert [each.entry.path for each in index.look([root(folder, "commands")])] == ["fine.md"]
+
+
+def test_folders_of_plugins_share_one_index_file(tmp_path: Path):
+    roots = [
+        Root(kind="skills", path=str(tmp_path / name / "skills"), source="plugin", prefix=name)
+        for name in ("one", "two", "three")
+    ]
+    files = [skill(Path(each.path), "a", f"Of {each.prefix}") for each in roots]
+    Index(str(tmp_path / "index")).look(roots)
+    assert len(list((tmp_path / "index").iterdir())) == 1
+    # What one of them knows is not lost because another has changed, or is not looked at.
+    files[0].write_text("---\ndescription: Changed now\n---\n")
+    Index(str(tmp_path / "index")).look(roots[:1])
+    before = files[1].stat()
+    files[1].write_text(files[1].read_text().replace("Of", "By"))
+    os.utime(files[1], ns=(before.st_atime_ns, before.st_mtime_ns))
+    found = Index(str(tmp_path / "index")).look(roots)
+    assert [each.entry.values["description"] for each in found] == ["Changed now", "Of two", "Of three"]

@@ -440,3 +440,16 @@ async def test_options_have_types_limits_and_defaults(home: PluginHome):
             check_option(fields, key, text)
     options = read_options(home.env, GREETER, fields, {"l": ["a", "b"]})
     assert (options.values, options.missing) == ({"l": "a,b", "s": "x"}, ("n",))
+
+
+async def test_more_plugins_are_installed_at_once_than_may_depend_on_each_other(tmp_path: Path):
+    home = PluginHome(tmp_path)
+    many = [f"many-{number}" for number in range(60)]
+    for name in many:
+        write_plugin(home.market / "plugins" / name, {"name": name, "version": "1.0.0"})
+    catalog = home.market / ".claude-plugin" / "marketplace.json"
+    offers = [{"name": name, "source": f"./plugins/{name}"} for name in many]
+    catalog.write_text(json.dumps({**json.loads(catalog.read_text()), "plugins": offers}))
+    await marketplaces.add(home.around(), parse_source(str(home.market), cwd="/"))
+    await install(home.around(), [PluginId(name, "village") for name in many])
+    assert names(home) == sorted(many)

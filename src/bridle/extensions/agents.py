@@ -102,34 +102,19 @@ def _read(found: Found) -> AgentDefinition | Problem | None:
 
 def _definition(found: Found, name: str, description: str, prompt: str) -> AgentDefinition:
     """Optional fields of the wrong kind are as if they were not there."""
-    values, root = found.entry.values, found.root
-    # What a plugin's agent could do to the session around it is not the plugin's to say.
-    own = {} if root.source == "plugin" else values
-    turns, effort = values.get("maxTurns"), values.get("effort")
-    window = values.get("autoCompactWindow")
+    is_plugins = found.root.source == "plugin"
+    said: dict[str, Any] = {}
+    for key, value in found.entry.values.items():
+        if key in _FIELDS and not (is_plugins and key in _NOT_FOR_PLUGINS):
+            field, read = _FIELDS[key]
+            said[field] = read(value)
     return AgentDefinition(
         name=name,
         description=description,
         prompt=prompt,
-        source=_SOURCES[root.source],
+        source=_SOURCES[found.root.source],
         file=found.path,
-        tools=_tools(values.get("tools")),
-        disallowed_tools=words(values.get("disallowedTools")),
-        model=_model(values.get("model")),
-        effort=effort if effort in _EFFORTS or (isinstance(effort, int) and effort > 0) else None,
-        permission_mode=_mode(own.get("permissionMode")),
-        max_turns=turns if isinstance(turns, int) and turns > 0 else None,
-        skills=words(values.get("skills")),
-        mcp_servers=_servers(own.get("mcpServers")),
-        hooks=hooks if isinstance(hooks := own.get("hooks"), dict) else {},
-        memory=_scope(values.get("memory")),
-        background=truth(values.get("background")) is True,
-        isolation="worktree" if values.get("isolation") == "worktree" else None,
-        color=color if (color := values.get("color")) in _COLORS else None,
-        initial_prompt=text_of(own.get("initialPrompt")),
-        omit_instructions=truth(values.get("omitClaudeMd")) is True,
-        reminder=text_of(values.get("criticalSystemReminder_EXPERIMENTAL")),
-        auto_compact_window=window if isinstance(window, int) and window > 0 else None,
+        **said,
     )
 
 
@@ -184,3 +169,43 @@ def _scope(value: Any) -> MemoryScope | None:
             return value
         case _:
             return None
+
+
+def _effort(value: Any) -> str | int | None:
+    return value if value in _EFFORTS or (isinstance(value, int) and value > 0) else None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_true(value: Any) -> bool:
+    return truth(value) is True
+
+
+_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "tools": ("tools", _tools),
+    "disallowedTools": ("disallowed_tools", words),
+    "model": ("model", _model),
+    "effort": ("effort", _effort),
+    "permissionMode": ("permission_mode", _mode),
+    "maxTurns": ("max_turns", _count),
+    "skills": ("skills", words),
+    "mcpServers": ("mcp_servers", _servers),
+    "hooks": ("hooks", _object),
+    "memory": ("memory", _scope),
+    "background": ("background", _is_true),
+    "isolation": ("isolation", lambda value: "worktree" if value == "worktree" else None),
+    "color": ("color", lambda value: value if value in _COLORS else None),
+    "initialPrompt": ("initial_prompt", text_of),
+    "omitClaudeMd": ("omit_instructions", _is_true),
+    "criticalSystemReminder_EXPERIMENTAL": ("reminder", text_of),
+    "autoCompactWindow": ("auto_compact_window", _count),
+}
+"""What a header may say, which field that is, and how it is read."""
+_NOT_FOR_PLUGINS = frozenset({"permissionMode", "mcpServers", "hooks", "initialPrompt"})
+"""What a plugin's agent could do to the session around it is not the plugin's to say."""

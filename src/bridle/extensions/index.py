@@ -1,12 +1,13 @@
 """Remembers what extension files say about themselves, so that start-up reads only those that changed.
 
-Each folder has one index file below the user's folder, named after the path of the folder. A file counts as
-known while its size and time of change are the same.
+Each folder has one index file below the user's folder, named after the path of the folder; the folders of all
+plugins share one for each kind, because a hundred small files take longer to open than to read. A file counts
+as known while its size and time of change are the same.
 """
 
 import os
 import os.path
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -23,7 +24,7 @@ from bridle.types.text import encodable
 LARGEST_FILE = 4 * 1024 * 1024
 FRESH_SECONDS = 0.9
 """How long a look at the disk is believed."""
-_FORMAT = 1
+_FORMAT = 2
 _LARGEST_INDEX = 64 * 1024 * 1024
 _MOST_FILES = 5_000
 _MOST_FOLDERS = 2_000
@@ -79,8 +80,9 @@ class Found(Struct, frozen=True, kw_only=True):
 
 class _Stored(Struct, array_like=True):
     format: int
-    root: str
-    entries: list[Entry]
+    key: str
+    roots: dict[str, list[Entry]]
+    """The files of each folder."""
 
 
 class Index:
@@ -88,43 +90,49 @@ class Index:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._known: dict[str, dict[str, Entry]] = {}
+        self._known: dict[str, dict[str, dict[str, Entry]]] = {}
+        """By the key of an index file, then by folder, then by path."""
 
     def look(self, roots: Sequence[Root]) -> list[Found]:
         """Every file below the roots, in their order and by name; only new and changed ones are read."""
-        return [Found(root=root, entry=entry) for root in roots for entry in self._look_into(root)]
+        stale: set[str] = set()
+        found = [Found(root=root, entry=entry) for root in roots for entry in self._look_into(root, stale)]
+        for key in stale:
+            self._save(key)
+        return found
 
-    def _look_into(self, root: Root) -> list[Entry]:
+    def _look_into(self, root: Root, stale: set[str]) -> list[Entry]:
         present = list(_files(root))
         if not present:
             return []
-        key = f"{root.kind}\0{root.path}"
-        known = self._known.get(key)
-        if known is None:
-            known = self._load(key)
+        key = f"{root.kind}\0{'plugins' if root.source == 'plugin' else root.path}"
+        if key not in self._known:
+            self._known[key] = self._load(key)
+        known = self._known[key].get(root.path, {})
         entries: dict[str, Entry] = {}
-        stale = len(known) != len(present)
+        if len(known) != len(present):
+            stale.add(key)
         for path, status in present:
             entry = known.get(path)
             if entry is None or (entry.size, entry.mtime_ns) != (status.st_size, status.st_mtime_ns):
-                entry, stale = _read_entry(root, path, status), True
+                entry = _read_entry(root, path, status)
+                stale.add(key)
             entries[path] = entry
-        self._known[key] = entries
-        if stale:
-            self._save(key, entries)
+        self._known[key][root.path] = entries
         return [entries[path] for path in sorted(entries)]
 
-    def _load(self, key: str) -> dict[str, Entry]:
+    def _load(self, key: str) -> dict[str, dict[str, Entry]]:
         try:
             stored = msgspec.msgpack.decode(read_bytes(self._file(key), _LARGEST_INDEX), type=_Stored)
         except (OSError, msgspec.DecodeError):
             return {}  # An index that is missing or broken is made anew.
-        if stored.format != _FORMAT or stored.root != key:
+        if stored.format != _FORMAT or stored.key != key:
             return {}
-        return {entry.path: entry for entry in stored.entries}
+        return {path: {entry.path: entry for entry in entries} for path, entries in stored.roots.items()}
 
-    def _save(self, key: str, entries: Mapping[str, Entry]) -> None:
-        stored = _Stored(_FORMAT, key, list(entries.values()))
+    def _save(self, key: str) -> None:
+        there = {path: known for path, known in self._known[key].items() if os.path.exists(path)}
+        stored = _Stored(_FORMAT, key, {path: list(known.values()) for path, known in there.items()})
         try:
             data = msgspec.msgpack.encode(stored)
             make_folders(self._folder, private=True)

@@ -68,7 +68,7 @@ class OpenPlugins:
         heard = [
             each
             for each in self._plugins.loaded
-            if _real(self._setup, each.folder) not in self._without_servers
+            if not self._without_servers or _real(self._setup, each.folder) not in self._without_servers
         ]
         return tuple(server for each in heard for server in each.servers())
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from bridle.config.approvals import digest
 from bridle.config.load import Config
 from bridle.extensions.places import Kind, Root
-from bridle.extensions.plugins.components import Components, HookFile, approval
+from bridle.extensions.plugins.components import Components, HookFile
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
 from bridle.extensions.plugins.manifest import Manifest, read_manifest
 from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, PluginId, data_dir, parse_id
@@ -235,7 +235,7 @@ class _Loading:
         manifest = known.manifest
         if manifest is None or self._switches.get(name, manifest.default_enabled) is not True:
             return
-        if record.bridle_approved and record.bridle_approved != approval(known.components):
+        if record.bridle_approved and record.bridle_approved != known.approval:
             message = (
                 f"what it runs has changed since you agreed to it: bridle plugin install {plugin} shows it"
             )

@@ -64,6 +64,7 @@ class _Planning:
         self._around = around
         self._installed = installed
         self._ranges: dict[PluginId, list[tuple[PluginId, str]]] = {}
+        self._needed = 0
         self.items: dict[PluginId, Item] = {}
 
     async def add(self, plugin: PluginId, *, needed_by: PluginId | None, fresh: bool = False) -> None:
@@ -71,8 +72,10 @@ class _Planning:
             return
         if needed_by is not None and not fresh and self._version(plugin) is not None:
             return
-        if len(self.items) >= _MOST:
-            raise ConfigError(f"more than {_MOST} plugins depend on each other")
+        if needed_by is not None:
+            self._needed += 1
+            if self._needed > _MOST:
+                raise ConfigError(f"more than {_MOST} plugins depend on each other")
         marketplace = await find(self._around, plugin.marketplace)
         item = await self._fetch(plugin, marketplace, automatic=needed_by is not None)
         self.items[item.plugin] = item

@@ -30,10 +30,10 @@ def among_skills(
             continue
         try:
             with os.scandir(root.path) as entries:
-                names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+                folders = [entry.path for entry in entries if not entry.name.startswith(".")]
         except OSError:
             continue  # Most folders have no skills.
-        for name in names:
-            folder = os.path.join(root.path, name)
-            if os.path.exists(os.path.join(folder, ".claude-plugin", "plugin.json")):
-                yield folder
+        # Asked for hundreds of folders at every start: `access` costs a third of what `exists` does.
+        yield from sorted(
+            folder for folder in folders if os.access(f"{folder}/.claude-plugin/plugin.json", os.F_OK)
+        )

@@ -7,12 +7,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.extensions.plugins.components import Components, discover
+from bridle.extensions.plugins.components import Components, approval, discover
 from bridle.extensions.plugins.faults import PluginFault
 from bridle.extensions.plugins.manifest import Manifest, Reading
 from bridle.host.files import make_folders, read_bytes, write_atomic
 
-_FORMAT = 3
+_FORMAT = 4
 _LARGEST_INDEX = 64 * 1024 * 1024
 
 
@@ -24,9 +24,16 @@ class KnownPlugin(Struct, array_like=True):
     manifest: Manifest | None
     components: Components
     faults: tuple[PluginFault, ...]
+    approval: str = ""
+    """The digest of what it would run."""
 
     def is_stale(self) -> bool:
-        return any(_stamp(path) != stamp for path, stamp in self.stamps.items())
+        """Whether a file has changed, gone or come; a folder that is as it was has got no new ones."""
+        for path, stamp in self.stamps.items():
+            told_by_folder = stamp is None and path.rpartition("/")[0] in self.stamps
+            if not told_by_folder and _stamp(path) != stamp:
+                return True
+        return False
 
 
 def examine(folder: str, reading: Reading) -> KnownPlugin:
@@ -39,6 +46,7 @@ def examine(folder: str, reading: Reading) -> KnownPlugin:
         reading.manifest,
         replace(components, looked_at=()),
         (*reading.faults, *components.faults),
+        approval(components),
     )
 
 

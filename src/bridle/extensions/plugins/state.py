@@ -191,7 +191,7 @@ def _installed(values: Mapping[str, Any]) -> Installed:
         listed: list[Any] = records if isinstance(records, list) else [{"scope": "user", **_object(records)}]
         try:
             parse_id(name)
-            found[name] = msgspec.convert(tuple(listed), tuple[Record, ...])
+            found[name] = tuple(msgspec.convert(each, Record) for each in listed)
         except (msgspec.ValidationError, UsageError):
             continue
     try:
