@@ -3,14 +3,11 @@
 import asyncio
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.fakes.host import FakeHost
 from tests.fakes.messages_server import MessagesServer, Script, Step, step
@@ -18,7 +15,6 @@ from tests.fakes.processes import is_running
 from tests.fakes.program import Program
 
 HELPER = {"helper": {"description": "Helps.", "prompt": "You help."}}
-needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
 
 def use(name: str, number: int = 1, /, **input: Any) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from bridle.types.question import NetworkQuestion, Permitted, Refused
 from tests.fakes.host import FakeHost
 from tests.fakes.messages_server import step
 from tests.fakes.processes import eventually, is_running
-from tests.fakes.teammates import HELPER, Leader, by_helper, hire, leader, needs_tmux, said_to, use
+from tests.fakes.teammates import HELPER, Leader, by_helper, hire, leader, said_to, use
+from tests.fakes.tmux import needs_tmux
 
 _STDIO = ("--permission-prompt-tool", "stdio")
 _MAKE = use("Bash", 9, command="touch made", description="Make a file")

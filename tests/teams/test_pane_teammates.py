@@ -12,8 +12,9 @@ from bridle.engine.teams.mailbox import Mailbox
 from bridle.types.message import Letter
 from tests.fakes.messages_server import step
 from tests.fakes.processes import eventually, is_running
-from tests.fakes.teammates import Leader, by_helper, hire, leader, needs_tmux, said_to, use
+from tests.fakes.teammates import Leader, by_helper, hire, leader, said_to, use
 from tests.fakes.terminal import PtyProgram
+from tests.fakes.tmux import needs_tmux
 
 pytestmark = needs_tmux
 

@@ -13,7 +13,8 @@ from tests.fakes.host import FakeHost
 from tests.fakes.messages_server import step
 from tests.fakes.processes import eventually, is_running
 from tests.fakes.repositories import git, repository
-from tests.fakes.teammates import HELPER, by_helper, hire, leader, needs_tmux, said_to, use
+from tests.fakes.teammates import HELPER, by_helper, hire, leader, said_to, use
+from tests.fakes.tmux import needs_tmux
 
 pytestmark = needs_tmux
 

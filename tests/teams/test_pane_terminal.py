@@ -14,9 +14,9 @@ from tests.fakes.messages_server import MessagesServer, Script, step
 from tests.fakes.processes import eventually
 from tests.fakes.program import Program
 from tests.fakes.repositories import repository
-from tests.fakes.teammates import HELPER, by_helper, hire, needs_tmux, use
+from tests.fakes.teammates import HELPER, by_helper, hire, use
 from tests.fakes.terminal import PtyProgram
-from tests.fakes.tmux import Tmux, tmux_with
+from tests.fakes.tmux import Tmux, needs_tmux, tmux_with
 from tests.tui.app.session import QUIET, READY
 
 pytestmark = needs_tmux

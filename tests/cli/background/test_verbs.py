@@ -152,6 +152,16 @@ async def test_the_supervisor_can_go_while_what_it_watched_stays(tmp_path: Path)
         assert [each["id"] for each in await bridle.agents()] == [job]
 
 
+async def test_a_supervisor_that_does_not_listen_is_ended_all_the_same(tmp_path: Path):
+    async with background(tmp_path) as bridle:
+        await bridle.start("--exec", "read line")
+        pid = int((await bridle.run("daemon", "status")).out.split("process ")[1].split(";")[0])
+        os.kill(pid, signal.SIGSTOP)
+        done = await bridle.run("daemon", "stop", "--any")
+        assert (done.code, is_running(pid)) == (0, False)
+        assert "The supervisor has ended." in done.out
+
+
 async def test_a_killed_session_is_listed_as_failed_and_starts_again(tmp_path: Path):
     async with background(tmp_path, [step("Said.")]) as bridle:
         job = await bridle.start("say it")

@@ -1,7 +1,6 @@
 """Panes of terminal programs: which are chosen, and how they are opened and closed."""
 
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,9 @@ from bridle.host.panes.iterm import ItermPanes
 from bridle.host.panes.pane import Pane, PaneFault
 from bridle.host.panes.tmux import TmuxPanes
 from tests.fakes.processes import eventually, is_running
-from tests.fakes.tmux import Tmux, tmux_with
+from tests.fakes.tmux import Tmux, needs_tmux, tmux_with
 
 _ITERM = {"TERM_PROGRAM": "iTerm.app", "ITERM_SESSION_ID": "w0t0p0:AAAA"}
-needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
 
 def _with_program(folder: Path, name: str, text: str) -> Mapping[str, str]:

@@ -1,4 +1,3 @@
-import shutil
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -8,13 +7,13 @@ import pytest
 
 from tests.fakes.messages_server import MessagesServer, Script, step
 from tests.fakes.program import Program
-from tests.fakes.tmux import Tmux, tmux_with
+from tests.fakes.tmux import Tmux, needs_tmux, tmux_with
 from tests.tui.app.session import QUIET
 
 _ROOT = Path(__file__).parents[3]
 _FOOT = "sonnet-5-5 ·"
 _LINES = [f"line {number:03} of a long answer, which has some words in it" for number in range(300)]
-pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+pytestmark = needs_tmux
 
 
 async def test_every_finished_line_is_in_the_scrollback_exactly_once(tmp_path: Path):

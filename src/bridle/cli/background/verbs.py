@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from bridle.cli.background.finding import all_jobs, find_job, is_live, title_of
 from bridle.cli.background.permission import Means, means
@@ -15,6 +16,8 @@ from bridle.host.paths import config_home
 from bridle.types.errors import UsageError
 
 _STOP_SECONDS = 15.0
+_PATIENCE = 2.0
+"""Seconds for the supervisor to end."""
 
 
 def run_verb(verb: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
@@ -158,13 +161,15 @@ def _stop_supervisor(env: Mapping[str, str], *, any_: bool, keep: bool) -> int:
 
 
 def _end(pid: int, born: str) -> None:
-    """End the supervisor; it has nothing to finish."""
+    """End the supervisor, the hard way if it does not listen: it has nothing to finish."""
     import time
 
-    os.kill(pid, signal.SIGTERM)
-    deadline = time.monotonic() + 5
-    while is_alive(pid, born) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+        deadline = time.monotonic() + _PATIENCE
+        while is_alive(pid, born) and time.monotonic() < deadline:
+            time.sleep(0.01)  # It is no child of ours, so its end can only be looked for.
 
 
 def _one(verb: str, argv: Sequence[str]) -> str:
