@@ -26,7 +26,7 @@ _TOOLS = (
 
 
 def _agent(name: str = "a", source: AgentSource = "user", **more: Any) -> AgentDefinition:
-    return AgentDefinition(name=name, description="d", prompt="p", source=source, **more)
+    return AgentDefinition(name=name, description="d", text="p", source=source, **more)
 
 
 def _kept(definition: AgentDefinition, **standing: Any) -> list[str]:
@@ -117,7 +117,7 @@ def test_agents_are_read_from_json_with_all_their_fields():
     assert agent == AgentDefinition(
         name="one",
         description="d",
-        prompt="p",
+        text="p",
         source="flag",
         tools=("Read",),
         disallowed_tools=("Bash", "Edit"),

@@ -18,7 +18,7 @@ from bridle.types.history import History
 from bridle.types.turn import Prompt
 from tests.fakes.agents import Team, echo, team
 
-_HELPER = AgentDefinition(name="helper", description="Helps.", prompt="You help.", source="user")
+_HELPER = AgentDefinition(name="helper", description="Helps.", text="You help.", source="user")
 _FORKS = {"CLAUDE_CODE_FORK_SUBAGENT": "1"}
 
 

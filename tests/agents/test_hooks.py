@@ -18,7 +18,7 @@ from bridle.types.agent import AgentDefinition
 from tests.fakes.agents import FakeMinds, echo
 from tests.fakes.hooked import hooked, output
 
-_HELPER = AgentDefinition(name="helper", description="d", prompt="p", source="user")
+_HELPER = AgentDefinition(name="helper", description="d", text="p", source="user")
 _CALL = calls("Agent", description="d", prompt="<job>", subagent_type="helper", run_in_background=False)
 _CALL_APART = {**_CALL, "input": {**_CALL["input"], "isolation": "worktree"}}
 

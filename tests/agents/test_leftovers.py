@@ -19,7 +19,7 @@ from tests.fakes.engine import facts
 from tests.fakes.processes import eventually
 from tests.fakes.repositories import commit, git, repository
 
-_HELPER = AgentDefinition(name="helper", description="d", prompt="p", source="user")
+_HELPER = AgentDefinition(name="helper", description="d", text="p", source="user")
 _ENV = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 
 

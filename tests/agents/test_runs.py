@@ -24,7 +24,7 @@ from tests.fakes.agents import echo, team, touch
 from tests.fakes.engine import FakeChannel
 from tests.fakes.tool_context import make_context
 
-_HELPER = AgentDefinition(name="helper", description="Helps.", prompt="You help.", source="user")
+_HELPER = AgentDefinition(name="helper", description="Helps.", text="You help.", source="user")
 
 
 def _call(prompt: str = "<job>", **more: Any) -> Any:
@@ -133,7 +133,7 @@ async def test_an_unknown_type_is_answered_with_the_known_ones(tmp_path: Path):
 
 
 async def test_at_its_limit_of_turns_an_agent_leaves_what_it_has(tmp_path: Path):
-    short = AgentDefinition(name="helper", description="d", prompt="p", source="user", max_turns=2)
+    short = AgentDefinition(name="helper", description="d", text="p", source="user", max_turns=2)
     scripts = {
         "main": [says(_call()), says("ok")],
         "job": [says("First.", calls("Echo", text="x")), says("Second.", calls("Echo", text="x"))],

@@ -7,7 +7,7 @@ from bridle.engine.agents.memory import memory_folder, memory_prompt
 from bridle.engine.agents.snapshots import check_snapshot
 from bridle.types.agent import AgentDefinition
 
-_AGENT = AgentDefinition(name="helper", description="d", prompt="p", memory="user")
+_AGENT = AgentDefinition(name="helper", description="d", text="p", memory="user")
 
 
 def _snapshot(project: Path, updated: str, **files: str) -> Path:

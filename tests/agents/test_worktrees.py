@@ -19,7 +19,7 @@ _ENV = {
     "GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@t", "GIT_COMMITTER_NAME": "t",
     "GIT_COMMITTER_EMAIL": "t@t",
 }  # fmt: skip
-_HELPER = AgentDefinition(name="helper", description="d", prompt="p", source="user", isolation="worktree")
+_HELPER = AgentDefinition(name="helper", description="d", text="p", source="user", isolation="worktree")
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -87,9 +87,8 @@ async def _use(servers: Servers, scenario: str, context: Mapping[str, Any]) -> i
 async def _load_skills(servers: Servers) -> None:
     """Use every skill with its files, as the model would; one that is not as announced is given up."""
     for skill, served in zip(served_skills(servers), servers.skills(), strict=True):
-        assert skill.fetch is not None
         try:
-            await skill.fetch()
+            await skill.load()
             for file in served.files:
                 await servers.read_resource(served.server, file)
         except (ToolError, McpError) as error:

@@ -1,9 +1,11 @@
 from pathlib import Path
 
-from bridle.extensions.agents import AgentFiles, load_agents
+import pytest
+
+from bridle.extensions.agents import AgentFiles, FileAgent, load_agents
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root
-from bridle.types.agent import AgentDefinition
+from bridle.types.errors import ToolError
 
 
 def write(file: Path, header: str, body: str = "You are an agent.") -> Path:
@@ -47,10 +49,9 @@ def test_every_field_of_a_file_is_read(tmp_path: Path):
     found = load_agents(Index(str(tmp_path / "i")), [root(tmp_path / "a")])
     assert found.problems == ()
     assert found.definitions == (
-        AgentDefinition(
+        FileAgent(
             name="reviewer",
             description="Reviews",
-            prompt="You are an agent.",
             source="project",
             file=str(file),
             tools=("Read", "Grep", "Agent(a, b)"),
@@ -84,9 +85,18 @@ def test_optional_fields_of_the_wrong_kind_are_dropped_one_by_one(tmp_path: Path
         "model: 3\npermissionMode: yolo\nisolation: island\ntools: '*'",
     )
     (agent,) = load_agents(Index(str(tmp_path / "i")), [root(tmp_path / "a")]).definitions
-    assert agent == AgentDefinition(
-        name="x", description="d", prompt="You are an agent.", source="project", file=str(tmp_path / "a/x.md")
-    )
+    assert agent == FileAgent(name="x", description="d", source="project", file=str(tmp_path / "a/x.md"))
+    assert agent.prompt == "You are an agent."
+
+
+def test_prompt_is_read_when_it_is_needed(tmp_path: Path):
+    file = write(tmp_path / "a" / "x.md", "name: x\ndescription: d")
+    (agent,) = load_agents(Index(str(tmp_path / "i")), [root(tmp_path / "a")]).definitions
+    file.write_text(file.read_text().replace("You are an agent.", "You are another."))
+    assert agent.prompt == "You are another."
+    file.unlink()
+    with pytest.raises(ToolError, match="cannot be read"):
+        _ = agent.prompt
 
 
 def test_empty_list_of_tools_means_none(tmp_path: Path):

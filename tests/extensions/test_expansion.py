@@ -11,7 +11,7 @@ HERE = Circumstances(session_id="s1", project_dir="/p", effort="high")
 
 
 def skill(body: str, **fields: object) -> Skill:
-    return Skill(name="one", values=fields, source="user", read=lambda: body)
+    return Skill(name="one", values=fields, source="user", body=body)
 
 
 async def shout(command: str) -> str:
@@ -55,7 +55,7 @@ async def test_plugins_know_their_folders_and_options():
         kind="skills", path="/x", source="plugin", plugin_root="/r", plugin_data="/d", options={"key": "v"}
     )
     body = "${CLAUDE_PLUGIN_ROOT} ${CLAUDE_PLUGIN_DATA} ${user_config.key}"
-    of_plugin = Skill(name="p:one", values={}, source="plugin", read=lambda: body, root=root)
+    of_plugin = Skill(name="p:one", values={}, source="plugin", body=body, root=root)
     assert (await expand(of_plugin, "", HERE, shout)).text == "/r /d v"
 
 
@@ -106,11 +106,9 @@ async def test_failing_command_aborts():
 
 
 async def test_missing_file_is_said():
-    def gone() -> str:
-        raise FileNotFoundError(2, "No such file or directory", "x")
-
-    with pytest.raises(ToolError):
-        await expand(Skill(name="one", values={}, source="user", read=gone), "", HERE, shout)
+    gone = Skill(name="one", values={}, source="user", file="/nowhere/one/SKILL.md")
+    with pytest.raises(ToolError, match="cannot be read"):
+        await expand(gone, "", HERE, shout)
 
 
 async def test_text_and_commands_are_bounded():

@@ -5,7 +5,7 @@ from bridle.extensions.usage import SkillUsage
 
 def skill(name: str, description: str = "Does something useful", source: str = "user") -> Skill:
     assert source in ("user", "bundled")
-    return Skill(name=name, values={"description": description}, source=source, read=lambda: "")
+    return Skill(name=name, values={"description": description}, source=source, body="")
 
 
 def lines(text: str | None) -> list[str]:
@@ -24,7 +24,7 @@ def test_all_that_fits_is_described():
 
 def test_when_to_use_stands_behind_the_description_and_both_are_cut():
     wordy = Skill(
-        name="a", values={"description": "What\nit does", "when_to_use": "y" * 3_000}, source="user", read=str
+        name="a", values={"description": "What\nit does", "when_to_use": "y" * 3_000}, source="user"
     )
     line = line_of(wordy)
     assert line.startswith("- a: What it does - yyy")

@@ -160,7 +160,7 @@ def test_change_is_noticed_within_a_second(tmp_path: Path):
 def test_skills_without_files_come_last(tmp_path: Path):
     write(tmp_path / "s" / "one" / "SKILL.md", "description: Of a file")
     others = [
-        Skill(name=name, values={"description": "Of a server"}, source="mcp", read=lambda: "x")
+        Skill(name=name, values={"description": "Of a server"}, source="mcp", body="x")
         for name in ("one", "mcp__srv__two")
     ]
     found = SkillCatalog(

@@ -11,7 +11,9 @@ from typing import Any
 
 from bridle.config.load import Config, load
 from bridle.extensions.plugins.around import Around
-from bridle.extensions.plugins.loading import Plugins, Wish, load_plugins
+from bridle.extensions.plugins.loaded import Plugins, Wish
+from bridle.extensions.plugins.loading import load_plugins
+from bridle.extensions.plugins.snapshot import current_plugins
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "marketplace"
 
@@ -65,14 +67,21 @@ class PluginHome:
         )
 
     def load(self, *folders: Path, trusted: bool = True) -> Plugins:
-        return load_plugins(
-            Wish(
-                config=self.config(trusted=trusted),
-                env=self.env,
-                cwd=str(self.project),
-                trusted=trusted,
-                folders=tuple(map(str, folders)),
-            )
+        """The plugins of a session: what is remembered and confirmed is the same as what is read."""
+        wish = self.wish(*folders, trusted=trusted)
+        plugins, remembered = current_plugins(wish)
+        if remembered is not None and not remembered.confirm():
+            plugins, _ = current_plugins(wish)
+        assert plugins == load_plugins(wish)
+        return plugins
+
+    def wish(self, *folders: Path, trusted: bool = True) -> Wish:
+        return Wish(
+            config=self.config(trusted=trusted),
+            env=self.env,
+            cwd=str(self.project),
+            trusted=trusted,
+            folders=tuple(map(str, folders)),
         )
 
 

@@ -72,8 +72,7 @@ async def test_text_of_an_announced_skill_is_fetched_without_its_header():
     async with FakeEndpoint(Served()) as endpoint, connected(HttpServer(url=endpoint.url)) as servers:
         await eventually(servers.skills)
         (skill,) = served_skills(servers)
-        assert skill.fetch is not None
-        text = await skill.fetch()
+        text = await skill.load()
     assert text.endswith("Fill $0 in. !`touch ran` @notes.txt")
     assert "skill://pdf/" in text and "ReadMcpResourceTool" in text
 
@@ -86,9 +85,8 @@ async def test_skill_that_is_not_what_was_announced_is_not_used(sent: str):
     ):
         await eventually(servers.skills)
         (skill,) = served_skills(servers)
-        assert skill.fetch is not None
         with pytest.raises(ToolError, match="than it had announced"):
-            await skill.fetch()
+            await skill.load()
 
 
 async def test_skill_with_another_header_than_announced_is_not_used():
@@ -96,9 +94,8 @@ async def test_skill_with_another_header_than_announced_is_not_used():
     async with FakeEndpoint(Served(entry)) as endpoint, connected(HttpServer(url=endpoint.url)) as servers:
         await eventually(servers.skills)
         (skill,) = served_skills(servers)
-        assert skill.fetch is not None
         with pytest.raises(ToolError, match="another header"):
-            await skill.fetch()
+            await skill.load()
 
 
 async def test_other_files_of_a_skill_are_held_against_their_digests():

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.extensions.plugins.components import Components, discover
+from bridle.extensions.plugins.components import brings, discover
+from bridle.extensions.plugins.loaded import Components
 from bridle.extensions.plugins.manifest import read_manifest
 from tests.fakes.plugins import FIXTURE, write_plugin
 
@@ -136,9 +137,9 @@ def test_workflows_are_scripts_in_a_folder_or_named_one_by_one(tmp_path: Path):
         file.write_text("")
 
     assert [(each.kind, each.single) for each in found(folder).places] == [("workflows", False)]
-    assert found(folder).brings() == ("1 workflow",)
+    assert brings(found(folder)) == ("1 workflow",)
     assert [(Path(each.path).name, each.single) for each in found(named).places] == [
         ("flows", False),
         ("one.mjs", True),
     ]
-    assert found(named).brings() == ("2 workflows",)
+    assert brings(found(named)) == ("2 workflows",)

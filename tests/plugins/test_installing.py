@@ -421,7 +421,7 @@ async def test_two_processes_do_not_change_plugins_at_once(home: PluginHome):
 
 
 async def test_options_have_types_limits_and_defaults(home: PluginHome):
-    from bridle.extensions.plugins.manifest import OptionField
+    from bridle.extensions.plugins.loaded import OptionField
     from bridle.extensions.plugins.options import check_option
 
     fields = {

@@ -25,7 +25,7 @@ async def test_rules_that_refuse_hold_for_agents_in_every_mode(tmp_path: Path, m
         "main": [says(calls("Agent", **given)), says("ok")],
         "job": [says(calls("Touch", path="denied")), says(calls("Touch", path="asked")), says("done")],
     }
-    worker = AgentDefinition(name="worker", description="works", prompt="Work.", source="user")
+    worker = AgentDefinition(name="worker", description="works", text="Work.", source="user")
     async with team(tmp_path, scripts, touch, agents=[worker]) as made:
         made.session.swap(mode=mode, rules=RULES)
         await made.prompt()

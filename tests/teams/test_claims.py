@@ -19,7 +19,7 @@ from bridle.types.agent import AgentDefinition
 from tests.fakes.agents import Team, team
 from tests.fakes.repositories import repository
 
-_HELPER = AgentDefinition(name="helper", description="d", prompt="p", source="user")
+_HELPER = AgentDefinition(name="helper", description="d", text="p", source="user")
 
 
 def _claiming(folder: Path) -> Callable[[Runtime], Runtime]:

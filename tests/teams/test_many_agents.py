@@ -22,7 +22,7 @@ from tests.fakes.engine import FakeChannel
 from tests.fakes.processes import eventually
 from tests.fakes.repositories import git, repository
 
-_HELPER = AgentDefinition(name="helper", description="d", prompt="p", source="user")
+_HELPER = AgentDefinition(name="helper", description="d", text="p", source="user")
 _ENV = {
     "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
     "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "40",

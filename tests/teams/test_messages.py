@@ -22,7 +22,7 @@ from bridle.types.turn import Prompt
 from tests.fakes.agents import EchoInput, Team, echo, team
 from tests.fakes.processes import eventually
 
-_HELPER = AgentDefinition(name="helper", description="d", prompt="p", source="user")
+_HELPER = AgentDefinition(name="helper", description="d", text="p", source="user")
 _TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
 
 

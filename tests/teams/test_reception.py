@@ -18,7 +18,7 @@ from bridle.engine.turn import Turn
 from bridle.host.panes.pane import Pane
 from bridle.types.agent import AgentDefinition
 
-_HELPER = AgentDefinition(name="helper", description="d", prompt="p")
+_HELPER = AgentDefinition(name="helper", description="d", text="p")
 
 
 def _member(folder: Path, *, pid: int) -> Member:

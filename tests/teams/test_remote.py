@@ -35,7 +35,7 @@ from tests.fakes.program import Program
 from tests.fakes.remote import CuttingLine
 from tests.frontends.remote.rooms import served
 
-_HELPER = AgentDefinition(name="helper", description="d", prompt="p", source="user")
+_HELPER = AgentDefinition(name="helper", description="d", text="p", source="user")
 _KEY = "k" * 43
 
 

@@ -18,7 +18,7 @@ from tests.fakes.agents import FakeMinds, team
 from tests.fakes.hooked import hooked
 from tests.fakes.processes import eventually
 
-_HELPER = AgentDefinition(name="helper", description="d", prompt="p", source="user")
+_HELPER = AgentDefinition(name="helper", description="d", text="p", source="user")
 _TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1", "CLAUDE_CODE_TEAM_NAME": "blue"}
 
 

@@ -94,7 +94,7 @@ async def test_an_agent_that_gives_no_object_or_fails_is_null_and_named(tmp_path
 
 
 async def test_options_choose_type_model_and_effort(tmp_path: Path):
-    helper = AgentDefinition(name="helper", description="Helps.", prompt="You help.", model="model-h")
+    helper = AgentDefinition(name="helper", description="Helps.", text="You help.", model="model-h")
     scripts = {key: [says("x")] for key in "abcd"}
     env = {"CLAUDE_CODE_WORKFLOW_SUBAGENT_MODEL": "model-w", "CLAUDE_CODE_SUBAGENT_MODEL": "model-s"}
     async with workshop(tmp_path, scripts, agents=[helper], env=env) as made:

@@ -9,7 +9,8 @@ from bridle.commands.context import CommandContext
 from bridle.extensions.plugins import installing, marketplaces, removing
 from bridle.extensions.plugins.around import Around
 from bridle.extensions.plugins.favourites import favour, read_favourites
-from bridle.extensions.plugins.loading import Plugins, Wish, load_plugins, switches
+from bridle.extensions.plugins.loaded import Plugins, Wish
+from bridle.extensions.plugins.loading import load_plugins, switches
 from bridle.extensions.plugins.names import Scope
 from bridle.extensions.plugins.report import (
     MarketplaceReport,

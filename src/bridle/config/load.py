@@ -4,13 +4,12 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from bridle.config.merge import merge
 from bridle.config.problem import Problem, located
 from bridle.config.reach import SHARED, counting_untrusted, permitted
-from bridle.config.schema import Settings
+from bridle.config.schema import Settings, settings_of
 from bridle.config.sources import Inputs, Layer, Place, places, read
 from bridle.config.validate import check
 from bridle.config.variables import only_when_trusted
@@ -108,8 +107,7 @@ def _load(inputs: Inputs, *, trusted: Callable[[], bool], previous: Mapping[str,
             layers.append(layer)
     raw = merge([(layer.source, layer.values) for layer in layers])
     return Config(
-        # Where nobody says anything there is nothing to convert, and msgspec need not learn the whole schema.
-        settings=msgspec.convert(raw, Settings) if raw else Settings(),
+        settings=settings_of(raw),
         raw=raw,
         layers=tuple(layers),
         problems=tuple(problems),

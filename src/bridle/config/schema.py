@@ -1,8 +1,9 @@
 """Every settings key that bridle knows; unknown keys live on in the raw values."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, convert, field
 
 from bridle.config.hook_schema import HookTable
 from bridle.config.sandbox_schema import Sandbox
@@ -340,6 +341,24 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     parent_settings_behavior: Literal["first-wins", "merge"] | None = None
     policy_helper: PolicyHelper | None = None
     wsl_inherits_windows_settings: bool | None = None
+
+
+TYPES: Mapping[str, Any] = {
+    key: Settings.__annotations__[name]
+    for key, name in zip(Settings.__struct_encode_fields__, Settings.__struct_fields__, strict=True)
+}
+"""The type of every key."""
+_NAMES = dict(zip(Settings.__struct_encode_fields__, Settings.__struct_fields__, strict=True))
+
+
+def settings_of(values: Mapping[str, Any]) -> Settings:
+    """The settings that checked values say.
+
+    Key by key, so that msgspec learns the types of those that are there: the whole schema takes it longer
+    than all else at the start of a session that has a settings file.
+    """
+    said = {_NAMES[key]: convert(value, TYPES[key]) for key, value in values.items() if key in TYPES}
+    return Settings(**said)
 
 
 class GlobalConfig(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -1,6 +1,7 @@
 """Checks a settings file and leaves out exactly what is wrong with it."""
 
 import re
+from collections.abc import Mapping
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -8,7 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from bridle.config.problem import Fault, KeyPath, Problem, located
-from bridle.config.schema import Settings
+from bridle.config.schema import TYPES
+from bridle.types.text import unmarked
 
 _DEEPEST = 64
 _LONGEST_SHOWN = 40
@@ -23,8 +25,9 @@ _MISSING = _Missing()
 
 def parse(data: bytes, *, file: str) -> tuple[dict[str, Any], str, Problem | None]:
     """The object in a settings file and its text; a file that cannot be read as one counts as empty."""
+    data = unmarked(data)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         return {}, "", Problem(file=file, line=line, message="the text is not UTF-8", broken=True)
@@ -51,13 +54,9 @@ def validate(values: dict[str, Any], *, file: str, text: str) -> tuple[dict[str,
 
 def check(values: dict[str, Any]) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     """Like `validate`, for values that have no text."""
-    try:
-        msgspec.convert(values, Settings)
-    except msgspec.ValidationError:
-        faults: list[Fault] = []
-        clean = _clean_struct(values, Settings, (), faults)
-        return clean, tuple(faults)
-    return values, ()
+    faults: list[Fault] = []
+    clean = _clean_fields(values, TYPES, (), faults)
+    return clean if faults else values, tuple(faults)
 
 
 def _clean(value: Any, expected: Any, path: KeyPath, faults: list[Fault]) -> Any:
@@ -98,6 +97,12 @@ def _clean_struct(
     value: dict[str, Any], struct: type[Struct], path: KeyPath, faults: list[Fault]
 ) -> dict[str, Any]:
     types = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+    return _clean_fields(value, types, path, faults)
+
+
+def _clean_fields(
+    value: dict[str, Any], types: Mapping[str, Any], path: KeyPath, faults: list[Fault]
+) -> dict[str, Any]:
     return {
         key: cleaned
         for key, item in value.items()

@@ -10,6 +10,7 @@ from bridle.context.lines import one_line
 from bridle.context.markdown import find_imports, split_rule, strip_comments
 from bridle.context.scope import InstructionFile, Instructions, Kind, PathRule, Reason, Scope, is_inside
 from bridle.host.files import read_bytes
+from bridle.types.text import unmarked
 
 _LARGEST = 4 * 1024 * 1024
 _FILE_BYTES = 200_000
@@ -102,7 +103,7 @@ class Reading:
         return self._text(path, real)
 
     def _add(self, file: InstructionFile, *, hops: int) -> None:
-        text = strip_comments(file.text.replace("\0", "\N{REPLACEMENT CHARACTER}")).strip()
+        text = strip_comments(file.text.replace("\0", "\ufffd")).strip()
         if text := self._fitting(file.path, text):
             self._files.append(replace(file, text=text))
             self._follow(file, text, hops=hops + 1)
@@ -170,7 +171,7 @@ class Reading:
             reason = "larger than 4 MiB" if error.errno == errno.EFBIG else error.strerror
             self.report(f"{one_line(path)} is not read: {reason}.")
             return None
-        return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+        return unmarked(data).decode("utf-8", "replace").replace("\r\n", "\n")
 
     def _fitting(self, path: str, text: str) -> str:
         """As much of a text as there is room for, with a notice when that is not all."""

@@ -19,7 +19,8 @@ async def make_room(turn: Turn) -> Ending | None:
         return None
     window = turn.runtime.window(turn.model)
     tokens = _tokens(turn)
-    if turn.steps == 0 and tokens > _WORTH_A_LOOK and turn.runtime.habits.allowed:
+    worth_a_look = turn.steps == 0 and tokens > _WORTH_A_LOOK and _has_answers(turn)
+    if worth_a_look and turn.runtime.habits.allowed:
         from bridle.engine.thinning import thin_when_cold
 
         tokens = _tokens(turn) if thin_when_cold(turn) else tokens
@@ -38,6 +39,10 @@ async def make_room(turn: Turn) -> Ending | None:
         "error_during_execution",
         "The conversation fills the window: use /compact, or /clear to begin anew.",
     )
+
+
+def _has_answers(turn: Turn) -> bool:
+    return any(entry["type"] == "assistant" for entry in turn.session.entries)
 
 
 async def compact_unasked(turn: Turn) -> bool:

@@ -1,6 +1,6 @@
 """The skills of MCP servers as skills of the session: fetched when they are used, and never trusted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,16 @@ _HEEDED = (
 """What a server may say of a skill: nothing that widens rights, runs something or costs more."""
 
 
+class _Fetched(Skill, frozen=True, kw_only=True):
+    fetch: Callable[[], Awaitable[str]]
+
+    async def load(self) -> str:
+        return await self.fetch()
+
+    def read(self) -> str:
+        raise FileNotFoundError("it is on an MCP server")
+
+
 def served_skills(servers: McpServers) -> Sequence[Skill]:
     """The skills that connected servers have announced, as `server:skill`."""
     return [_skill(servers, each) for each in servers.skills()]
@@ -31,11 +41,10 @@ def _skill(servers: McpServers, served: ServedSkill) -> Skill:
             raise ToolError(f"The skill {served.name} cannot be had: {error}") from error
         return _body(served, _text(result))
 
-    return Skill(
+    return _Fetched(
         name=f"{normalised(served.server)}:{served.name}",
         values={key: value for key, value in served.frontmatter.items() if key in _HEEDED},
         source="mcp",
-        read=_nowhere,
         fetch=fetch,
         file=served.uri,
     )
@@ -62,7 +71,3 @@ def _text(result: Mapping[str, Any]) -> str:
             return text
         case _:
             raise ToolError("The server did not send the text of the skill.")
-
-
-def _nowhere() -> str:
-    raise FileNotFoundError("it is on an MCP server")

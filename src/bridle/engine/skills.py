@@ -66,6 +66,8 @@ class SessionSkills:
         self._only: frozenset[str] | None = None
         self._touched: set[str] = set()
         """Skills for certain files that have been touched."""
+        self._callable: tuple[Mapping[str, Skill], list[Skill]] | None = None
+        """What the model may call of the skills that there were: asked at every step."""
         self._told: set[str] | None = None
         self.hooked: set[str] = set()
         """Skills whose hooks listen already."""
@@ -73,18 +75,23 @@ class SessionSkills:
     def restrict(self, names: Collection[str] | None) -> None:
         """Let the model know of these skills only; None for all."""
         self._only = None if names is None else frozenset(names)
+        self._callable = None
 
     def for_model(self) -> list[Skill]:
         """The skills that the model may call, in the order of their weight."""
-        overrides = self.settings.skill_overrides or {}
-        return [
-            skill
-            for skill in self.catalog.all().values()
-            if skill.for_model
-            and overrides.get(skill.name) not in ("off", "user-invocable-only")
-            and (self._only is None or skill.name in self._only)
-            and (not skill.paths or skill.name in self._touched)
-        ]
+        every = self.catalog.all()
+        if self._callable is None or self._callable[0] is not every:
+            overrides = self.settings.skill_overrides or {}
+            found = [
+                skill
+                for skill in every.values()
+                if skill.for_model
+                and overrides.get(skill.name) not in ("off", "user-invocable-only")
+                and (self._only is None or skill.name in self._only)
+                and (not skill.paths or skill.name in self._touched)
+            ]
+            self._callable = every, found
+        return self._callable[1]
 
     def for_user(self) -> list[Skill]:
         """The skills that are slash commands."""
@@ -127,6 +134,7 @@ class SessionSkills:
             below = [os.path.relpath(path, cwd) for path in paths if path.startswith(f"{cwd.rstrip('/')}/")]
             if any(matches(pattern, path) for pattern in skill.paths for path in below):
                 self._touched.add(skill.name)
+                self._callable = None
 
     def restored(self, session: "Session") -> str | None:
         """The texts of the skills used, for a conversation that has lost them: the last used first."""
@@ -168,7 +176,7 @@ class SessionSkills:
         if skill is None:
             return None
         try:
-            body = (skill.read() if skill.fetch is None else await skill.fetch()).strip()
+            body = (await skill.load()).strip()
         except (OSError, ToolError):
             return None
         if skill.folder is None or skill.source == "bundled":
@@ -178,6 +186,7 @@ class SessionSkills:
     def reconfigure(self, settings: Settings) -> None:
         """Go on with other settings."""
         self.settings = settings
+        self._callable = None
 
     def reload(self) -> str:
         """Look at the disk now; a sentence about what is there."""

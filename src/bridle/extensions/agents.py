@@ -8,20 +8,33 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.config.problem import Problem
+from bridle.extensions.fresh import Fresh
 from bridle.extensions.frontmatter import text_of, truth, words
-from bridle.extensions.index import FRESH_SECONDS, Found, Index
+from bridle.extensions.index import Found, Index, read_body
 from bridle.extensions.places import Root
 from bridle.types.agent import AgentDefinition, AgentSource, MemoryScope
+from bridle.types.errors import ToolError
 from bridle.types.permission import MODES, Mode
 
 _COLORS = ("red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan")
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
-class Agents(Struct, frozen=True, kw_only=True):
+class FileAgent(AgentDefinition, frozen=True, kw_only=True, array_like=True):
+    """An agent whose prompt is read when it is needed: hundreds are listed, and few begin to work."""
+
+    @property
+    def prompt(self) -> str:
+        try:
+            return read_body(self.file or "").strip()
+        except OSError as error:
+            raise ToolError(f"{self.file} cannot be read: {error.strerror or error}.") from error
+
+
+class Agents(Struct, frozen=True, kw_only=True, array_like=True):
     """What was found, lowest precedence first, and what was left out."""
 
-    definitions: tuple[AgentDefinition, ...] = ()
+    definitions: tuple[FileAgent, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -30,11 +43,15 @@ def load_agents(index: Index, roots: Sequence[Root]) -> Agents:
 
     A file without a name is a document and says nothing; one with a name that cannot be used is reported.
     """
-    agents: dict[str, AgentDefinition] = {}
+    return index.conclude("agents", roots, Agents, _draw)
+
+
+def _draw(every: Sequence[Found]) -> Agents:
+    agents: dict[str, FileAgent] = {}
     problems: list[Problem] = []
-    for found in index.look(roots):
-        if found.problem is not None:
-            problems.append(found.problem)
+    for found in every:
+        if found.entry.fault and (problem := found.problem) is not None:
+            problems.append(problem)
             continue
         agent = _read(found)
         if isinstance(agent, Problem):
@@ -45,7 +62,7 @@ def load_agents(index: Index, roots: Sequence[Root]) -> Agents:
 
 
 class AgentFiles:
-    """The agents of files as they are now; a look at the disk is believed for less than a second."""
+    """The agents of files as they are now."""
 
     def __init__(
         self,
@@ -54,27 +71,16 @@ class AgentFiles:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._index = index
-        self._roots = roots
-        self._clock = clock
-        self._looked: float | None = None
-        self._agents = Agents()
+        self._agents = Fresh(lambda: load_agents(index, roots()), clock)
 
     def definitions(self) -> tuple[AgentDefinition, ...]:
-        return self._current().definitions
+        return self._agents.get().definitions
 
     def problems(self) -> tuple[Problem, ...]:
-        return self._current().problems
-
-    def _current(self) -> Agents:
-        now = self._clock()
-        if self._looked is None or now - self._looked >= FRESH_SECONDS:
-            self._agents = load_agents(self._index, self._roots())
-            self._looked = now
-        return self._agents
+        return self._agents.get().problems
 
 
-def _add(agent: AgentDefinition, agents: dict[str, AgentDefinition], problems: list[Problem]) -> None:
+def _add(agent: FileAgent, agents: dict[str, FileAgent], problems: list[Problem]) -> None:
     other = agents.setdefault(agent.name, agent)
     file = agent.file or ""
     if other is not agent and os.path.realpath(other.file or "") != os.path.realpath(file):
@@ -82,7 +88,7 @@ def _add(agent: AgentDefinition, agents: dict[str, AgentDefinition], problems: l
         problems.append(Problem(file=file, key="name", message=message))
 
 
-def _read(found: Found) -> AgentDefinition | Problem | None:
+def _read(found: Found) -> FileAgent | Problem | None:
     values = found.entry.values
     name, description = values.get("name"), values.get("description")
     if not isinstance(name, str) or not name.strip():
@@ -93,14 +99,10 @@ def _read(found: Found) -> AgentDefinition | Problem | None:
         )
     if not isinstance(description, str) or not description.strip():
         return Problem(file=found.path, key="description", message="it is missing: say when to use the agent")
-    try:
-        body = found.read_body()
-    except OSError as error:
-        return Problem(file=found.path, message=f"the file cannot be read: {error.strerror or error}")
-    return _definition(found, _full_name(found, name.strip()), description.strip(), body.strip())
+    return _definition(found, _full_name(found, name.strip()), description.strip())
 
 
-def _definition(found: Found, name: str, description: str, prompt: str) -> AgentDefinition:
+def _definition(found: Found, name: str, description: str) -> FileAgent:
     """Optional fields of the wrong kind are as if they were not there."""
     is_plugins = found.root.source == "plugin"
     said: dict[str, Any] = {}
@@ -108,10 +110,9 @@ def _definition(found: Found, name: str, description: str, prompt: str) -> Agent
         if key in _FIELDS and not (is_plugins and key in _NOT_FOR_PLUGINS):
             field, read = _FIELDS[key]
             said[field] = read(value)
-    return AgentDefinition(
+    return FileAgent(
         name=name,
         description=description,
-        prompt=prompt,
         source=_SOURCES[found.root.source],
         file=found.path,
         **said,

@@ -54,7 +54,7 @@ async def expand(
         ToolError: the file is gone, or an embedded command failed or was not allowed.
     """
     try:
-        body = skill.read() if skill.fetch is None else await skill.fetch()
+        body = await skill.load()
     except OSError as error:
         raise ToolError(f"The skill {skill.name} cannot be read: {error.strerror or error}.") from error
     fill = _Filling(skill, arguments, circumstances)

@@ -66,6 +66,13 @@ def text_of(value: object) -> str | None:
     return str(value).strip() or None
 
 
+def summary_of(values: Mapping[str, Any], opening: str) -> str:
+    """What a skill says of itself, in one line: what it does and when to use it."""
+    when = text_of(values.get("when_to_use") or values.get("when-to-use"))
+    said = text_of(values.get("description")) or opening or "Skill"
+    return " ".join((f"{said} - {when}" if when else said).split())
+
+
 def first_line(body: str) -> str:
     """The first words of a body, for files that do not describe themselves."""
     lines = (line.strip().lstrip("#").strip() for line in body[:4_000].split("\n"))

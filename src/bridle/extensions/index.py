@@ -1,36 +1,36 @@
-"""Remembers what extension files say about themselves, so that start-up reads only those that changed.
+"""Remembers what extension files say about themselves, so that only those are read that have changed.
 
 Each folder has one index file below the user's folder, named after the path of the folder; the folders of all
 plugins share one for each kind, because a hundred small files take longer to open than to read. A file counts
-as known while its size and time of change are the same.
+as known while its size and time of change are the same, and a folder is listed again when it has changed.
+What follows from all of them together is remembered as well: most looks at the disk find nothing new.
 """
 
 import os
 import os.path
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 from zlib import crc32
 
 import msgspec
 from msgspec import Struct
 
 from bridle.config.problem import Problem
+from bridle.extensions.folders import list_files
 from bridle.extensions.frontmatter import first_line, read_front
+from bridle.extensions.memory import Grounds, Memory, Recalled, write_private
 from bridle.extensions.places import Root
-from bridle.host.files import make_folders, read_bytes, write_atomic
+from bridle.extensions.stamps import Stamps
+from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
-from bridle.types.text import encodable
 
 LARGEST_FILE = 4 * 1024 * 1024
-FRESH_SECONDS = 0.9
-"""How long a look at the disk is believed."""
-_FORMAT = 2
+_FORMAT = 4
 _LARGEST_INDEX = 64 * 1024 * 1024
-_MOST_FILES = 5_000
-_MOST_FOLDERS = 2_000
-_MOST_INDEXES = 400
-_KEEPS_BODY = ("agents", "output-styles")
-_LONGEST_KEPT_BODY = 100_000
+_UNREADABLE = -1
+"""A time that no file has: it is tried again at every look."""
+
+T = TypeVar("T")
 
 
 class Entry(Struct, frozen=True, array_like=True):
@@ -44,8 +44,6 @@ class Entry(Struct, frozen=True, array_like=True):
     """The header."""
     opening: str = ""
     """The first words of the body."""
-    body: str | None = None
-    """The whole body, for kinds that need it at once."""
     fault: str = ""
     line: int | None = None
 
@@ -58,8 +56,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str:
-        # Thousands of these are made at start-up, and the general join takes its time.
-        return f"{self.root.path}/{self.entry.path}" if self.entry.path else self.root.path
+        return _below(self.root, self.entry.path)
 
     @property
     def problem(self) -> Problem | None:
@@ -73,16 +70,24 @@ class Found(Struct, frozen=True, kw_only=True):
         Raises:
             OSError: the file cannot be read any more.
         """
-        if self.entry.body is not None:
-            return self.entry.body
-        return read_front(_read(self.path), file=self.path).body
+        return read_body(self.path)
+
+
+class _Shelf(Struct, frozen=True, array_like=True):
+    """A folder as it was at the last look: what it holds, and what tells that it holds nothing else."""
+
+    folders: dict[str, int]
+    """Each folder that was listed, below the root, with the time of its last change; 0 for one to list again
+    at every look."""
+    entries: list[Entry]
+    """By path."""
 
 
 class _Stored(Struct, array_like=True):
     format: int
     key: str
-    roots: dict[str, list[Entry]]
-    """The files of each folder."""
+    shelves: dict[str, _Shelf]
+    """By root."""
 
 
 class Index:
@@ -90,8 +95,29 @@ class Index:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._known: dict[str, dict[str, dict[str, Entry]]] = {}
-        """By the key of an index file, then by folder, then by path."""
+        self._memory = Memory(folder)
+        self._concluded: dict[str, tuple[bytes, Recalled[Any]]] = {}
+        """By name: the last conclusion of each kind, with what it depends on besides files."""
+        self._known: dict[str, dict[str, _Shelf]] = {}
+        """By the key of an index file, then by root."""
+
+    def conclude(
+        self, name: str, roots: Sequence[Root], kind: type[T], draw: Callable[[list[Found]], T]
+    ) -> T:
+        """What `draw` makes of the files below the roots: the same object while none of them changes."""
+        circumstances = _circumstances(roots)
+        if circumstances is None:
+            return draw(self.look(roots))
+        before, last = self._concluded.get(name, (b"", None))
+        if last is None or before != circumstances:
+            last = self._memory.recall(name, circumstances, kind)
+        elif not last.holds():
+            last = None
+        if last is None:
+            conclusion = draw(self.look(roots))
+            last = self._memory.keep(name, circumstances, self._grounds(roots), conclusion)
+        self._concluded[name] = circumstances, last
+        return last.conclusion
 
     def look(self, roots: Sequence[Root]) -> list[Found]:
         """Every file below the roots, in their order and by name; only new and changed ones are read."""
@@ -102,53 +128,63 @@ class Index:
         return found
 
     def _look_into(self, root: Root, stale: set[str]) -> list[Entry]:
-        present = list(_files(root))
-        if not present:
-            return []
-        key = f"{root.kind}\0{'plugins' if root.source == 'plugin' else root.path}"
-        if key not in self._known:
-            self._known[key] = self._load(key)
-        known = self._known[key].get(root.path, {})
-        entries: dict[str, Entry] = {}
-        if len(known) != len(present):
+        try:
+            changed = os.stat(root.path).st_ctime_ns
+        except OSError:
+            return []  # Most places have nothing.
+        key = _key(root)
+        shelves = self._known.get(key)
+        if shelves is None:
+            shelves = self._known[key] = self._load(key)
+        shelf = shelves.get(root.path)
+        listed = shelf is not None and (bool(shelf.entries) if root.single else shelf.folders[""] == changed)
+        if shelf is not None and listed:
+            entries = _glance(root, shelf)
+            if entries is not None:
+                if entries is not shelf.entries:
+                    shelves[root.path] = _Shelf(shelf.folders, entries)
+                    stale.add(key)
+                return entries
+        fresh = _list(root, {} if shelf is None else {entry.path: entry for entry in shelf.entries})
+        shelves[root.path] = fresh
+        if fresh != shelf and (fresh.entries or shelf is not None):
             stale.add(key)
-        for path, status in present:
-            entry = known.get(path)
-            if entry is None or (entry.size, entry.mtime_ns) != (status.st_size, status.st_mtime_ns):
-                entry = _read_entry(root, path, status)
-                stale.add(key)
-            entries[path] = entry
-        self._known[key][root.path] = entries
-        return [entries[path] for path in sorted(entries)]
+        return fresh.entries
 
-    def _load(self, key: str) -> dict[str, dict[str, Entry]]:
+    def _grounds(self, roots: Sequence[Root]) -> Grounds:
+        """What the last look at the roots rests on."""
+        return Grounds(
+            self._stamps(root for root in roots if not root.edition),
+            self._stamps(root for root in roots if root.edition),
+        )
+
+    def _stamps(self, roots: Iterable[Root]) -> Stamps:
+        files: dict[str, tuple[int, int]] = {}
+        folders: dict[str, int] = {}
+        absent: list[str] = []
+        for root in roots:
+            shelf = self._known.get(_key(root), {}).get(root.path)
+            if shelf is None or not os.path.exists(root.path):
+                absent.append(root.path)
+                continue
+            folders |= {_below(root, path): changed for path, changed in shelf.folders.items()}
+            files |= {_below(root, each.path): (each.size, each.mtime_ns) for each in shelf.entries}
+        return Stamps(files, folders, tuple(absent))
+
+    def _load(self, key: str) -> dict[str, _Shelf]:
         try:
             stored = msgspec.msgpack.decode(read_bytes(self._file(key), _LARGEST_INDEX), type=_Stored)
         except (OSError, msgspec.DecodeError):
             return {}  # An index that is missing or broken is made anew.
-        if stored.format != _FORMAT or stored.key != key:
-            return {}
-        return {path: {entry.path: entry for entry in entries} for path, entries in stored.roots.items()}
+        return stored.shelves if stored.format == _FORMAT and stored.key == key else {}
 
     def _save(self, key: str) -> None:
-        there = {path: known for path, known in self._known[key].items() if os.path.exists(path)}
-        stored = _Stored(_FORMAT, key, {path: list(known.values()) for path, known in there.items()})
+        there = {path: shelf for path, shelf in self._known[key].items() if os.path.exists(path)}
         try:
-            data = msgspec.msgpack.encode(stored)
-            make_folders(self._folder, private=True)
-            # Whoever writes last wins, and both wrote what they saw: there is nothing to lock.
-            write_atomic(self._file(key), data, mode=0o600)
-            self._prune()
-        except (OSError, UnicodeEncodeError):
-            # A home that cannot be written, or a path that is not text: the files are read at every start.
-            return
-
-    def _prune(self) -> None:
-        """Forget folders that nobody has looked into for the longest time."""
-        with os.scandir(self._folder) as listed:
-            files = [(each.stat().st_mtime_ns, each.path) for each in listed if each.name.endswith(".index")]
-        for _, path in sorted(files)[:-_MOST_INDEXES]:
-            os.unlink(path)
+            data = msgspec.msgpack.encode(_Stored(_FORMAT, key, there))
+        except UnicodeEncodeError:
+            return  # A path that is not text: the files are read at every start.
+        write_private(self._file(key), data)
 
     def _file(self, key: str) -> str:
         data = key.encode(errors="surrogateescape")
@@ -156,103 +192,71 @@ class Index:
         return os.path.join(self._folder, f"{crc32(data):08x}-{len(data):x}.index")
 
 
-def _files(root: Root) -> Iterator[tuple[str, os.stat_result]]:
-    """The files below a root, as paths below it; what cannot be listed has none."""
-    if root.single:
-        yield from _one(root)
-        return
-    match root.kind:
-        case "skills":
-            yield from _skill_files(root.path)
-        case "commands" | "agents":
-            yield from _all_below(root.path, ".md")
-        case "output-styles":
-            yield from _flat(root.path, ".md")
-        case "themes":
-            yield from _flat(root.path, ".json")
-        case "workflows":
-            yield from _flat(root.path, (".js", ".mjs"))
+def read_body(file: str) -> str:
+    """The body of a Markdown file as it is now.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return read_front(_read(file), file=file).body
 
 
-def _one(root: Root) -> Iterator[tuple[str, os.stat_result]]:
-    below = "SKILL.md" if root.kind == "skills" and os.path.isdir(root.path) else ""
-    status = _status(os.path.join(root.path, below) if below else root.path)
-    if status is not None:
-        yield below, status
+def _key(root: Root) -> str:
+    return f"{root.kind}\0{'plugins' if root.source == 'plugin' else root.path}"
 
 
-def _skill_files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    for entry in _listed(folder):
-        status = _status(f"{entry.path}/SKILL.md")
-        if status is not None:
-            yield f"{entry.name}/SKILL.md", status
+def _below(root: Root, path: str) -> str:
+    return f"{root.path}/{path}" if path else root.path
 
 
-def _flat(folder: str, ending: str | tuple[str, ...]) -> Iterator[tuple[str, os.stat_result]]:
-    for entry in _listed(folder):
-        if entry.name.endswith(ending) and (status := _status(entry.path)) is not None:
-            yield entry.name, status
-
-
-def _all_below(folder: str, ending: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Links are followed; a folder that was entered by another way is not entered again."""
-    waiting = [""]
-    entered: set[tuple[int, int]] = set()
-    while waiting and len(entered) < _MOST_FOLDERS:
-        below = waiting.pop()
-        for entry in _listed(os.path.join(folder, below) if below else folder):
-            path = f"{below}/{entry.name}" if below else entry.name
-            if entry.name.endswith(ending):
-                if (status := _status(entry.path)) is not None:
-                    yield path, status
-            elif (mark := _folder_mark(entry)) is not None and mark not in entered:
-                entered.add(mark)
-                waiting.append(path)
-
-
-def _listed(folder: str) -> list[os.DirEntry[str]]:
+def _circumstances(roots: Sequence[Root]) -> bytes | None:
     try:
-        with os.scandir(folder) as entries:
-            return [entry for entry in entries if _is_usable(entry.name)][:_MOST_FILES]
-    except OSError:
-        return []
+        return msgspec.msgpack.encode(roots)
+    except UnicodeEncodeError:
+        return None  # A path that is not text.
 
 
-def _is_usable(name: str) -> bool:
-    """Hidden files are left out, and names that are not text, because models and users could not say them."""
-    return not name.startswith(".") and (name.isascii() or encodable(name) == name)
-
-
-def _folder_mark(entry: os.DirEntry[str]) -> tuple[int, int] | None:
-    """What tells one folder from another; None for what is no folder."""
+def _glance(root: Root, shelf: _Shelf) -> list[Entry] | None:
+    """The files of a root that has got no others, changed ones read; None where it has to be listed."""
+    entries: list[Entry] | None = None
     try:
-        status = entry.stat() if entry.is_dir() else None
+        for below, changed in shelf.folders.items():
+            if below and os.stat(_below(root, below)).st_ctime_ns != changed:
+                return None
+        for number, entry in enumerate(shelf.entries):
+            status = os.stat(_below(root, entry.path))
+            if status.st_mtime_ns != entry.mtime_ns or status.st_size != entry.size:
+                entries = list(shelf.entries) if entries is None else entries
+                entries[number] = _read_entry(root, entry.path, status)
     except OSError:
-        return None
-    return None if status is None else (status.st_dev, status.st_ino)
+        return None  # A file or a folder is gone.
+    return shelf.entries if entries is None else entries
 
 
-def _status(path: str) -> os.stat_result | None:
-    try:
-        return os.stat(path)
-    except OSError:
-        return None
+def _list(root: Root, known: Mapping[str, Entry]) -> _Shelf:
+    """What is below a root now; only new and changed files are read."""
+    listing = list_files(root)
+    entries: list[Entry] = []
+    for path, status in sorted(listing.files.items()):
+        entry = known.get(path)
+        if entry is None or (entry.size, entry.mtime_ns) != (status.st_size, status.st_mtime_ns):
+            entry = _read_entry(root, path, status)
+        entries.append(entry)
+    return _Shelf(listing.folders, entries)
 
 
 def _read_entry(root: Root, path: str, status: os.stat_result) -> Entry:
-    file = os.path.join(root.path, path) if path else root.path
+    file = _below(root, path)
     size, mtime = status.st_size, status.st_mtime_ns
     try:
         text = _read(file)
     except OSError as error:
-        # A time that no file has: it is tried again at every look.
-        return Entry(path, size, -1, {}, fault=f"the file cannot be read: {error.strerror or error}")
+        return Entry(path, size, _UNREADABLE, {}, fault=f"the file cannot be read: {error.strerror or error}")
     if root.kind == "themes":
         return Entry(path, size, mtime, {})
     if root.kind == "workflows":
         return _script_entry(path, status, text)
     front = read_front(text, file=file)
-    keeps = root.kind in _KEEPS_BODY and len(front.body) <= _LONGEST_KEPT_BODY
     fault, line = ("", None) if front.problem is None else (front.problem.message, front.problem.line)
     return Entry(
         path,
@@ -260,7 +264,6 @@ def _read_entry(root: Root, path: str, status: os.stat_result) -> Entry:
         mtime,
         dict(front.values),
         opening=first_line(front.body),
-        body=front.body if keeps else None,
         fault=fault,
         line=line,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from bridle.extensions.frontmatter import summary_of
 from bridle.extensions.skills import Skill
 
 _HEADING = """\
@@ -27,10 +28,18 @@ def list_skills(
     """
     if not skills:
         return None
-    lines = {each.name: line_of(each, longest, bare=each.name in bare) for each in skills}
-    size = len(_HEADING) + sum(len(line) + 1 for line in lines.values())
+    names = [_name_of(each) for each in skills]
+    # Where the names alone are too much nothing else is put together, and hundreds of skills cost little.
+    crowded = len(_HEADING) + sum(map(len, names)) + len(names) > budget
+    lines = {
+        each.name: name
+        if each.name in bare or (crowded and each.source != "bundled")
+        else line_of(each, longest)
+        for each, name in zip(skills, names, strict=True)
+    }
+    size = len(_HEADING) + sum(map(len, lines.values())) + len(lines)
     cut = 0
-    if size > budget:
+    if size > budget and not crowded:
         size = _drop_descriptions(lines, skills, size, budget, scores or {})
     if size > budget:
         cut = _drop_names(lines, skills, size, budget, scores or {})
@@ -40,12 +49,15 @@ def list_skills(
 
 def line_of(skill: Skill, longest: int = 1_536, *, bare: bool = False) -> str:
     """How a skill stands in the list."""
-    name = f"- {skill.name[:_LONGEST_NAME]}"
+    name = _name_of(skill)
     if bare:
         return name
-    said = " - ".join(part for part in (skill.description, skill.when_to_use) if part)
-    words = " ".join(said.split())
+    words = skill.summary or summary_of(skill.values, skill.opening)
     return f"{name}: {words if len(words) <= longest else words[: longest - 1] + '…'}"
+
+
+def _name_of(skill: Skill) -> str:
+    return f"- {skill.name[:_LONGEST_NAME]}"
 
 
 def cost_of(skill: Skill, *, bare: bool = False) -> int:
@@ -64,7 +76,7 @@ def _drop_descriptions(
     for skill in _least_used(skills, scores):
         if size <= budget:
             break
-        name = line_of(skill, bare=True)
+        name = _name_of(skill)
         size -= len(lines[skill.name]) - len(name)
         lines[skill.name] = name
     return size

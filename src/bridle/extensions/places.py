@@ -16,7 +16,7 @@ Source = Literal["managed", "user", "project", "plugin", "bundled", "mcp"]
 _MOST_PARENTS = 40
 
 
-class Root(Struct, frozen=True, kw_only=True):
+class Root(Struct, frozen=True, kw_only=True, array_like=True):
     """One folder of extension files. A plugin contributes one for each kind of component that it has."""
 
     kind: Kind
@@ -30,6 +30,8 @@ class Root(Struct, frozen=True, kw_only=True):
     plugin_data: str | None = None
     options: Mapping[str, str] = {}
     """What the user set for the plugin, for `${user_config.name}`."""
+    edition: str = ""
+    """For what bridle installed itself: another one with every installation. Nobody else changes it."""
     single: bool = False
     """`path` is one file, or one skill's folder, instead of a folder of them."""
 

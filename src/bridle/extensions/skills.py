@@ -2,36 +2,59 @@
 
 import os.path
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.config.problem import Problem
-from bridle.extensions.frontmatter import text_of, truth, words
-from bridle.extensions.index import FRESH_SECONDS, Found, Index
+from bridle.extensions.fresh import Fresh
+from bridle.extensions.frontmatter import summary_of, text_of, truth, words
+from bridle.extensions.index import Found, Index, read_body
 from bridle.extensions.places import Root, Source
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
-class Skill(Struct, frozen=True, kw_only=True):
+class Skill(Struct, frozen=True, kw_only=True, array_like=True):
     """A skill or a command file; what its header says is looked up in `values`."""
 
     name: str
     values: Mapping[str, Any]
     source: Source
-    read: Callable[[], str]
-    """Reads the body. Raises OSError."""
-    fetch: Callable[[], Awaitable[str]] | None = None
-    """Fetches the body of a skill that is in no file. Raises ToolError."""
+    body: str | None = None
+    """Its text, where that is in no file."""
     opening: str = ""
+    summary: str = ""
+    """What it says of itself in one line, worked out beforehand: hundreds are listed at every start."""
     file: str = ""
-    folder: str | None = None
-    """Where files lie that belong to the skill; None for a command file."""
     form: Literal["skill", "command"] = "skill"
     root: Root | None = None
+    """The folder of the plugin that it comes from."""
+
+    @property
+    def folder(self) -> str | None:
+        """Where files lie that belong to the skill; None for a command file."""
+        has = self.form == "skill" and self.source != "mcp" and self.file
+        return self.file.rpartition("/")[0] if has else None
+
+    def read(self) -> str:
+        """The body as it is now.
+
+        Raises:
+            OSError: the file cannot be read any more.
+        """
+        return read_body(self.file) if self.body is None else self.body
+
+    async def load(self) -> str:
+        """The body, wherever it is.
+
+        Raises:
+            OSError: the file cannot be read any more.
+            ToolError: whoever has the text does not give it.
+        """
+        return self.read()
 
     @property
     def description(self) -> str:
@@ -59,7 +82,8 @@ class Skill(Struct, frozen=True, kw_only=True):
     @property
     def for_model(self) -> bool:
         """Whether the model may call it."""
-        return truth(self.values.get("disable-model-invocation")) is not True
+        said = self.values.get("disable-model-invocation")
+        return said is None or truth(said) is not True
 
     @property
     def for_user(self) -> bool:
@@ -103,7 +127,8 @@ class Skill(Struct, frozen=True, kw_only=True):
     @property
     def paths(self) -> tuple[str, ...]:
         """Patterns of files that make it worth knowing; none where it always is. Commands have none."""
-        return words(self.values.get("paths")) if self.form == "skill" else ()
+        said = self.values.get("paths")
+        return () if said is None or self.form == "command" else words(said)
 
     @property
     def shell(self) -> str:
@@ -126,22 +151,20 @@ class SkillCatalog:
         """The folders of skills and commands, the weightiest first."""
         self._others = others
         """Skills without files, such as those of MCP servers."""
-        self._clock = clock
         self._nested: dict[str, Root] = {}
-        self._looked: float | None = None
-        self._skills: dict[str, Skill] = {}
-        self.problems: tuple[Problem, ...] = ()
-        """What was left out, hidden or misread at the last look."""
+        self._found = Fresh(self._look, clock)
 
     def all(self) -> Mapping[str, Skill]:
         """Every skill by its name."""
-        now = self._clock()
-        if self._looked is None or now - self._looked >= FRESH_SECONDS:
-            self.reload()
-            self._looked = now
         # Servers tell when something has changed, so what they have is never remembered.
-        fresh = {each.name: each for each in self._others() if each.name not in self._skills}
-        return {**self._skills, **fresh} if fresh else self._skills
+        skills = self._found.get().skills
+        fresh = {each.name: each for each in self._others() if each.name not in skills}
+        return {**skills, **fresh} if fresh else skills
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is left out, hidden or misread."""
+        return self._found.get().problems
 
     def find(self, name: str) -> Skill | None:
         skills = self.all()
@@ -153,12 +176,20 @@ class SkillCatalog:
         fresh = {root.path: root for root in roots if root.path not in self._nested and _exists(root)}
         self._nested |= fresh
         if fresh:
-            self._looked = None
+            self._found.forget()
         return bool(fresh)
 
     def reload(self) -> None:
         """Look at the disk now."""
-        found = self._index.look((*self._roots(), *self._nested.values()))
+        self._found.forget()
+        self._found.get()
+
+    def _look(self) -> "_Found":
+        roots = (*self._roots(), *self._nested.values())
+        return self._index.conclude("skills", roots, _Found, self._draw)
+
+    def _draw(self, found: Sequence[Found]) -> "_Found":
+        """The skills that files are; of equal names the first counts."""
         skills: dict[str, Skill] = {}
         problems = [problem for each in found if each.entry.fault and (problem := each.problem) is not None]
         for each in found:
@@ -171,29 +202,33 @@ class SkillCatalog:
                 skills[skill.name] = skill
             elif skill.source != "bundled" and not _is_same(skill.file, other.file):
                 problems.append(Problem(file=skill.file, message=_hidden(skill, other)))
-        self._skills, self.problems = skills, tuple(problems)
+        return _Found(skills, tuple(problems))
+
+
+class _Found(Struct, array_like=True):
+    skills: dict[str, Skill] = {}
+    """By name, the weightiest first."""
+    problems: tuple[Problem, ...] = ()
 
 
 def skill_of(found: Found) -> Skill:
     """The skill that a file is; its name comes from its place."""
-    root, file = found.root, found.path
+    root, entry, file = found.root, found.entry, found.path
     is_skill = root.kind == "skills"
-    folder = file.rpartition("/")[0] if is_skill else None
-    if folder is not None:
-        name = folder.rpartition("/")[2]
+    if is_skill:
+        name = file.rsplit("/", 2)[-2]
     else:
-        below = found.entry.path or file.rpartition("/")[2]
+        below = entry.path or file.rpartition("/")[2]
         name = below.removesuffix(".md").replace("/", ":")
     return Skill(
         name=f"{root.prefix}:{name}" if root.source == "plugin" and root.prefix else name,
-        values=found.entry.values,
+        values=entry.values,
         source=root.source,
-        read=found.read_body,
-        opening=found.entry.opening,
+        opening="" if text_of(entry.values.get("description")) else entry.opening,
+        summary=summary_of(entry.values, entry.opening),
         file=file,
-        folder=folder,
         form="skill" if is_skill else "command",
-        root=root,
+        root=root if root.source == "plugin" else None,
     )
 
 

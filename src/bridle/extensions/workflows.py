@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from bridle.config.problem import Problem
 from bridle.config.schema import Settings
-from bridle.extensions.index import FRESH_SECONDS, LARGEST_FILE, Found, Index
+from bridle.extensions.fresh import Fresh
+from bridle.extensions.index import LARGEST_FILE, Found, Index
 from bridle.extensions.places import Root, Source
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
@@ -104,7 +105,7 @@ def are_workflows_on(settings: Settings, env: Mapping[str, str]) -> bool:
 
 
 class WorkflowFiles:
-    """The workflows of files as they are now; a look at the disk is believed for less than a second."""
+    """The workflows of files as they are now."""
 
     def __init__(
         self,
@@ -113,30 +114,16 @@ class WorkflowFiles:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._index = index
-        self._roots = roots
-        """What `workflow_roots` says, the weightiest first."""
-        self._clock = clock
-        self._looked: float | None = None
-        self._files: dict[str, WorkflowFile] = {}
-        self._problems: tuple[Problem, ...] = ()
+        self._found = Fresh(lambda: load_workflows(index, roots()), clock)
+        """In the folders that `workflow_roots` says, the weightiest first."""
 
     def all(self) -> Mapping[str, WorkflowFile]:
         """Every workflow by its name."""
-        self._refresh()
-        return self._files
+        return self._found.get()[0]
 
     def problems(self) -> tuple[Problem, ...]:
         """What was left out, and why."""
-        self._refresh()
-        return self._problems
-
-    def _refresh(self) -> None:
-        now = self._clock()
-        if self._looked is not None and now - self._looked < FRESH_SECONDS:
-            return
-        self._files, self._problems = load_workflows(self._index, self._roots())
-        self._looked = now
+        return self._found.get()[1]
 
 
 def load_workflows(

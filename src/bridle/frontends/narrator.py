@@ -20,6 +20,7 @@ from bridle.types.event import (
     TurnStarted,
 )
 from bridle.types.hook_outcome import HookStarted
+from bridle.types.text import printable
 from bridle.types.turn import Outcome
 
 _RESULT_LINES = 6
@@ -40,7 +41,7 @@ class Narrator:
                 self._line(f"[{event.model}, {event.mode} mode, {event.cwd}]")
             case TextDelta():
                 self._in_text = True
-                self._output.write(printable(event.text).encode(errors="replace"))
+                self._output.write(printable(event.text, keep="\n\t").encode(errors="replace"))
             case AssistantSaid(fault=fault) if fault is not None:
                 self._line(f"! {text_of(event.message['content'])}")
             case AssistantSaid(display=str() as shown):
@@ -88,19 +89,12 @@ class Narrator:
 
     def _line(self, text: str) -> None:
         self._end_text()
-        self._output.write(f"{printable(text)}\n".encode(errors="replace"))
+        self._output.write(printable(f"{text}\n", keep="\n\t").encode(errors="replace"))
 
     def _end_text(self) -> None:
         if self._in_text:
             self._in_text = False
             self._output.write(b"\n")
-
-
-def printable(text: str) -> str:
-    """Text without the control characters that could drive a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)
 
 
 def _telling(input: Mapping[str, Any]) -> str:

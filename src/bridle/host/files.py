@@ -9,6 +9,7 @@ from collections.abc import Callable
 from bridle.host.safe_open import Diverted, Location, folder_of, locate, open_folder
 
 _OTHERS = 0o077
+_SMALL = 1 << 14
 """Permission bits that let anybody but the owner in."""
 
 Look = Callable[[os.stat_result | None], None]
@@ -69,9 +70,12 @@ def read_bytes(path: str, limit: int) -> bytes:
             raise _too_large(path, limit)
         chunks: list[bytes] = []
         left = limit + 1
-        while left and (chunk := os.read(file, min(left, 1 << 20))):
+        # In one go where the size is true; what is asked for takes room even where less comes.
+        wanted = max(status.st_size + 1, _SMALL)
+        while left and (chunk := os.read(file, min(left, wanted))):
             chunks.append(chunk)
             left -= len(chunk)
+            wanted = max(wanted - len(chunk), _SMALL)
     finally:
         os.close(file)
     if not left:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from bridle.types.text import printable
+
 _STATUS_LINES = 40
 _STATUS_CHARS = 2_000
 _COMMITS = 5
@@ -83,7 +85,7 @@ def current_branch(cwd: str) -> str:
     """The branch checked out around `cwd`, `HEAD` when there is none, empty outside a repository."""
     if (root := find_root(cwd)) is None or (git_dir := _git_dir(root)) is None:
         return ""
-    head = _plain(_first_line(os.path.join(git_dir, "HEAD")))
+    head = printable(_first_line(os.path.join(git_dir, "HEAD")))
     if head.startswith("ref: "):
         name = head.removeprefix("ref: ").strip().removeprefix("refs/heads/")
         # Repositories with the reftable format keep the real name elsewhere and this word here.
@@ -120,7 +122,7 @@ async def _user_and_status(git: _Git) -> tuple[str, str | None]:
     if listed is None or len(listed) > _OUTPUT_BYTES:
         return "", None
     settings = dict(_setting(item) for item in _text(listed).split("\0") if item)
-    user = _plain(settings.get("user.name", ""))[:_NAME_CHARS]
+    user = printable(settings.get("user.name", ""))[:_NAME_CHARS]
     if (overrides := _without_filters(settings)) is None:
         return user, None
     printed = await _run(
@@ -135,7 +137,7 @@ async def _main_branch(git: _Git) -> str:
     rows = (line.partition(" ") for line in _lines(printed or b""))
     found = {name: target for name, _, target in rows}
     if target := found.get(guesses[0]):
-        return _plain(target.removeprefix("refs/remotes/origin/"))[:_NAME_CHARS]
+        return printable(target.removeprefix("refs/remotes/origin/"))[:_NAME_CHARS]
     return next((name.removeprefix("refs/heads/") for name in guesses[1:] if name in found), "")
 
 
@@ -144,7 +146,7 @@ async def _commits(git: _Git) -> tuple[str, ...]:
         git, "log", f"--max-count={_COMMITS}", "--format=%h %s", "--no-color", "--no-decorate", "--no-notes",
         "--no-show-signature", "--no-patch", "--no-ext-diff", "--no-textconv", "HEAD", "--",
     )  # fmt: skip
-    return tuple(_plain(line)[:_SUBJECT_CHARS] for line in _lines(printed or b"")[:_COMMITS])
+    return tuple(printable(line)[:_SUBJECT_CHARS] for line in _lines(printed or b"")[:_COMMITS])
 
 
 async def _run(git: _Git, *arguments: str, most: int = _OUTPUT_BYTES) -> bytes | None:
@@ -256,7 +258,7 @@ def _setting(item: str) -> tuple[str, str]:
 def _bounded(lines: list[str]) -> str:
     kept: list[str] = []
     size = 0
-    for line in map(_plain, lines[:_STATUS_LINES]):
+    for line in map(printable, lines[:_STATUS_LINES]):
         size += len(line) + 1
         if size > _STATUS_CHARS:
             break
@@ -300,7 +302,3 @@ def _lines(data: bytes) -> list[str]:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
-
-
-def _plain(text: str) -> str:
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

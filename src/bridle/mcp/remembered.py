@@ -16,6 +16,7 @@ from bridle.host.files import read_bytes
 from bridle.host.paths import global_state_file
 from bridle.types.errors import ConfigError
 from bridle.types.mcp import Server
+from bridle.types.text import printable
 
 FileScope = Literal["local", "project", "user"]
 Choice = Literal["yes", "all", "no"]
@@ -228,4 +229,4 @@ def _listed(project: Mapping[str, Any], key: str, name: str, *, on: bool) -> dic
 def shown(definition: Any) -> str:
     """A definition in one line, without what could move a terminal's cursor."""
     text = msgspec.json.encode(definition).decode()
-    return "".join(c if c.isprintable() else "�" for c in text)[:500]
+    return printable(text[:500])

@@ -14,8 +14,8 @@ MemoryScope = Literal["user", "project", "local"]
 class AgentDefinition(Struct, frozen=True, kw_only=True):
     name: str
     description: str
-    prompt: str
-    """Its system prompt."""
+    text: str = ""
+    """Its system prompt, where that is in no file."""
     source: AgentSource = "builtin"
     file: str | None = None
     tools: tuple[str, ...] | None = None
@@ -38,3 +38,12 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     reminder: str | None = None
     """Said again at every turn."""
     auto_compact_window: int | None = None
+
+    @property
+    def prompt(self) -> str:
+        """Its system prompt.
+
+        Raises:
+            ToolError: it is in a file that cannot be read any more.
+        """
+        return self.text

@@ -18,6 +18,18 @@ def encodable(text: str) -> str:
     return text
 
 
+def unmarked(data: bytes) -> bytes:
+    """UTF-8 without the mark that some editors put first; Python's codec for it is one more to import."""
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def printable(text: str, keep: str = "") -> str:
+    """A text that cannot steer a terminal: all but printable characters and `keep` are replaced."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in text)
+
+
 def encodable_value(value: Any) -> Any:
     """The same for every text inside a JSON-like value."""
     match value:

@@ -72,14 +72,14 @@ _AGENTS = (
     AgentDefinition(
         name="reviewer",
         description="Reads changes closely.",
-        prompt="You review.",
+        text="You review.",
         source="project",
         file="/proj/.claude/agents/reviewer.md",
         tools=("Read", "Grep"),
         color="blue",
         model="haiku",
     ),
-    AgentDefinition(name="general", description="Does anything.", prompt="You work."),
+    AgentDefinition(name="general", description="Does anything.", text="You work."),
 )
 _AGENT_ROWS = tuple(AgentRow(agent=agent, tokens=40, prompt_tokens=900) for agent in _AGENTS)
 _HOOKS = (

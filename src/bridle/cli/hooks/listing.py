@@ -8,6 +8,7 @@ import msgspec
 from bridle.config.sources import Layer
 from bridle.hooks.table import Entry, Table, from_layers
 from bridle.types.hook import EVENTS
+from bridle.types.text import printable
 
 _CONTENT = {"command": "Command", "prompt": "Prompt", "agent": "Prompt", "http": "URL", "mcp_tool": "Tool"}
 _LONGEST = 500
@@ -71,4 +72,4 @@ def _row(entry: Entry, table: Table) -> dict[str, Any]:
 
 def _visible(text: str) -> str:
     """One line without characters that could hide what it says."""
-    return "".join(c if c.isprintable() else "�" for c in text)[:_LONGEST]
+    return printable(text)[:_LONGEST]

@@ -15,6 +15,7 @@ from bridle.hooks.http import HttpLimits
 from bridle.hooks.table import Table, from_layers
 from bridle.types.errors import UsageError
 from bridle.types.task import Tasks
+from bridle.types.text import printable
 from bridle.types.workspace import Workspace
 
 _LONGEST_SHOWN = 100
@@ -70,7 +71,7 @@ def look(env: Mapping[str, str]) -> Scene:
 
 def inert(text: str) -> str:
     """A text that cannot steer the terminal, whoever wrote it."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return printable(text, keep="\n")
 
 
 def describe(hook: AnyHook) -> str:

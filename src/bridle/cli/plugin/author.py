@@ -14,7 +14,8 @@ from bridle.extensions.agents import load_agents
 from bridle.extensions.index import Index
 from bridle.extensions.places import Kind
 from bridle.extensions.plugins.authoring import Finding, release_tag, scaffold, validate
-from bridle.extensions.plugins.loading import Loaded
+from bridle.extensions.plugins.components import brings
+from bridle.extensions.plugins.loaded import Loaded
 from bridle.extensions.plugins.names import INLINE, PluginId
 from bridle.extensions.plugins.report import examine
 from bridle.extensions.skills import skill_of
@@ -111,14 +112,14 @@ def _eval(words: Words, env: Mapping[str, str]) -> int:
     if words.on("json"):
         told = {
             "name": manifest.name,
-            "brings": list(components.brings()),
+            "brings": list(brings(components)),
             "tokens": total,
             "listed": [{"name": name, "tokens": tokens} for name, tokens in listed],
             "problems": problems,
         }
         say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
     else:
-        say(f"{manifest.name}: {', '.join(components.brings()) or 'nothing'}\n")
+        say(f"{manifest.name}: {', '.join(brings(components)) or 'nothing'}\n")
         say("".join(f"  {name}: {tokens} tokens in every session\n" for name, tokens in listed))
         say("".join(f"! {problem}\n" for problem in problems))
         say(f"{total} tokens in all, besides the tools of its MCP servers.\n")

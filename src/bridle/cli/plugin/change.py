@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bridle.cli.plugin.words import Scene, Words, confirm, read_words, scene_of
 from bridle.cli.say import say
 from bridle.extensions.plugins import installing, marketplaces, removing
+from bridle.extensions.plugins.components import brings
 from bridle.extensions.plugins.names import SKILLS_DIR
 from bridle.extensions.plugins.planning import Item
 from bridle.extensions.plugins.report import plugin_named
@@ -144,7 +145,7 @@ def _agree(scene: Scene, words: Words) -> Callable[[Sequence[Item]], bool]:
 
     def agree(items: Sequence[Item]) -> bool:
         for item in items:
-            say(f"{item.plugin} {item.version}: {', '.join(item.components.brings()) or 'nothing'}\n")
+            say(f"{item.plugin} {item.version}: {', '.join(brings(item.components)) or 'nothing'}\n")
         if message := scene.config.settings.plugin_trust_message:
             say(f"{message}\n")
         return confirm("Install?", yes=words.on("yes"))

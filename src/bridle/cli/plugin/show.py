@@ -8,7 +8,7 @@ import msgspec
 from bridle.cli.plugin.words import Scene, read_words, scene_of
 from bridle.cli.say import say
 from bridle.extensions.plugins.installing import record_of
-from bridle.extensions.plugins.manifest import Manifest
+from bridle.extensions.plugins.loaded import Manifest
 from bridle.extensions.plugins.options import read_options, save_options
 from bridle.extensions.plugins.report import (
     PluginReport,

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from bridle.config.load import Config, load
 from bridle.config.state import is_trusted
 from bridle.extensions.plugins.around import Around
-from bridle.extensions.plugins.loading import Plugins, Wish, load_plugins, switches
+from bridle.extensions.plugins.loaded import Plugins, Wish
+from bridle.extensions.plugins.loading import load_plugins, switches
 from bridle.extensions.plugins.names import Scope
 from bridle.extensions.plugins.sources import Source
 from bridle.types.errors import UsageError

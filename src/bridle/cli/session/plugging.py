@@ -12,18 +12,26 @@ from bridle.cli.session import choices
 from bridle.cli.session.setup import Early, Setup
 from bridle.config.load import Config, reload
 from bridle.extensions.places import Kind, Root
-from bridle.extensions.plugins.presence import among_skills, has_marketplaces, is_any_installed
+from bridle.extensions.plugins.presence import (
+    among_skills,
+    has_marketplaces,
+    is_any_installed,
+    skill_folders,
+)
 from bridle.types.errors import BridleError, ConfigError
 
 if TYPE_CHECKING:
     from bridle.engine.hook_door import HookDoor
     from bridle.extensions.plugins.around import Around
     from bridle.extensions.plugins.faults import PluginFault
-    from bridle.extensions.plugins.loading import Plugins
+    from bridle.extensions.plugins.loaded import Plugins
+    from bridle.extensions.plugins.snapshot import Remembered
     from bridle.hooks.table import Table
     from bridle.types.monitor import PluginMonitor
 
 _MOST_TOLD = 5
+_SOON = 0.5
+"""Seconds until what was remembered of plugins is looked at."""
 
 
 class OpenPlugins:
@@ -47,9 +55,12 @@ class OpenPlugins:
         self._languages: Mapping[str, Mapping[str, Any]] | None = None
         """Put together once, because every step asks."""
         self._updating: asyncio.Task[None] | None = None
+        self._confirming: asyncio.Task[None] | None = None
+        self._remembered: Remembered | None = None
         self._hooks: HookDoor | None = None
         if setup.early is not None and setup.early.folders == self._folders:
             self._take(setup.early.plugins)
+            self._remembered = setup.early.remembered
         else:
             self._read(setup.config)
 
@@ -149,10 +160,24 @@ class OpenPlugins:
         if lasts and self._updating is None and has_marketplaces(setup.env):
             self._updating = asyncio.create_task(_look_around(setup, tell))
 
+    def confirm_soon(self, tell: Callable[[str], None]) -> None:
+        """See, when the first request is on its way, whether the plugins are as they were remembered."""
+        if self._remembered is not None:
+            self._confirming = asyncio.create_task(self._confirm(tell))
+
+    async def _confirm(self, tell: Callable[[str], None]) -> None:
+        await asyncio.sleep(_SOON)
+        remembered, self._remembered = self._remembered, None
+        if remembered is not None and not await asyncio.to_thread(remembered.confirm):
+            tell("Files of plugins have changed: /reload-plugins reads them, as does the next start.")
+
     async def close(self) -> None:
-        if self._updating is not None:
-            self._updating.cancel()
-            await asyncio.gather(self._updating, return_exceptions=True)
+        for task in (self._updating, self._confirming):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        if self._remembered is not None:
+            self._remembered.confirm()  # The session was over first; the next one shall know.
 
     def listing(self) -> list[Mapping[str, Any]]:
         return [] if self._plugins is None else [each.frame() for each in self._plugins.loaded]
@@ -173,6 +198,7 @@ class OpenPlugins:
         await asyncio.to_thread(self._read, config)
         if self._hooks is not None and (self._hooks.is_open or self.has_hooks()):
             self._hooks.open().reload(config.layers, plugins=self.hook_tables())
+        self._remembered = None
         count, wrong = len(self.listing()), len(self._faults())
         return f"{count} plugins are on" + (
             f", and {wrong} problems were found: see /plugin." if wrong else "."
@@ -187,7 +213,8 @@ class OpenPlugins:
         if closed or not (self._folders or _is_any(setup, config)):
             self._take(None)
             return
-        from bridle.extensions.plugins.loading import Wish, load_plugins
+        from bridle.extensions.plugins.loaded import Wish
+        from bridle.extensions.plugins.loading import load_plugins
 
         wish = Wish(config=config, env=setup.env, cwd=setup.cwd, trusted=setup.trusted, folders=self._folders)
         self._take(load_plugins(wish))
@@ -221,6 +248,7 @@ async def open_plugins(setup: Setup, *, warn: Callable[[str], None]) -> OpenPlug
     )
     for warning in plugins.warnings():
         warn(warning)
+    plugins.confirm_soon(warn)
     plugins.keep_current(warn)
     return plugins
 
@@ -229,13 +257,15 @@ def early_plugins(args: Args, config: Config, env: Mapping[str, str], *, cwd: st
     """The plugins before there is a session; those in archives are not unpacked for that."""
     named = () if config.settings.disable_sideload_flags else args.many("plugin-dir") or ()
     folders = tuple(place for place in named if os.path.isdir(os.path.join(cwd, place)))
-    installed = is_any_installed(config, env) or any(among_skills(config, env, cwd=cwd, trusted=trusted))
+    installed = is_any_installed(config, env) or _is_any_among(config, env, cwd=cwd, trusted=trusted)
     if choices.is_closed(args, env) or not (folders or installed):
         return Early(folders=folders)
-    from bridle.extensions.plugins.loading import Wish, load_plugins
+    from bridle.extensions.plugins.loaded import Wish
+    from bridle.extensions.plugins.snapshot import current_plugins
 
     wish = Wish(config=config, env=env, cwd=cwd, trusted=trusted, folders=folders)
-    return Early(folders=folders, plugins=load_plugins(wish))
+    plugins, remembered = current_plugins(wish)
+    return Early(folders=folders, plugins=plugins, remembered=remembered)
 
 
 async def _look_around(setup: Setup, tell: Callable[[str], None]) -> None:
@@ -317,6 +347,8 @@ def _real(setup: Setup, folder: str) -> str:
 
 def _is_any(setup: Setup, config: Config) -> bool:
     env = setup.env
-    return is_any_installed(config, env) or any(
-        among_skills(config, env, cwd=setup.cwd, trusted=setup.trusted)
-    )
+    return is_any_installed(config, env) or _is_any_among(config, env, cwd=setup.cwd, trusted=setup.trusted)
+
+
+def _is_any_among(config: Config, env: Mapping[str, str], *, cwd: str, trusted: bool) -> bool:
+    return any(among_skills(skill_folders(config, env, cwd=cwd, trusted=trusted)))

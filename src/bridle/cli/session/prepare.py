@@ -17,7 +17,7 @@ from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 
 if TYPE_CHECKING:
-    from bridle.extensions.plugins.loading import Plugins
+    from bridle.extensions.plugins.loaded import Plugins
 
 
 def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Setup:

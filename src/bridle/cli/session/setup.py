@@ -11,7 +11,8 @@ from bridle.types.permission import Rule
 
 if TYPE_CHECKING:
     from bridle.engine.teams.membership import Membership
-    from bridle.extensions.plugins.loading import Plugins
+    from bridle.extensions.plugins.loaded import Plugins
+    from bridle.extensions.plugins.snapshot import Remembered
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -43,3 +44,5 @@ class Early(Struct, frozen=True, kw_only=True):
     """Those that flags name; archives are unpacked later and are not among them."""
     plugins: "Plugins | None" = None
     """None where there are none at all."""
+    remembered: "Remembered | None" = None
+    """Where they were not read: what is to be confirmed yet."""

@@ -10,6 +10,7 @@ from bridle.cli.say import say
 from bridle.config.state import is_trusted, trust_root
 from bridle.config.trust import Brought, brought_by, revoke, trust
 from bridle.types.errors import ConfigError, UsageError
+from bridle.types.text import printable
 
 _HELP = """\
 Usage: bridle trust [folder]              show what the folder would bring, ask, and trust it
@@ -94,8 +95,7 @@ def _json(value: object) -> str:
 
 
 def _shown(name: str) -> str:
-    text = os.fsencode(name).decode(errors="replace")
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return printable(os.fsencode(name).decode(errors="replace"))
 
 
 def _agrees() -> bool:

@@ -84,12 +84,12 @@ BUILTIN: tuple[AgentDefinition, ...] = (
     AgentDefinition(
         name=GENERAL,
         description="Carries out any task of several steps: research, searching code, making changes.",
-        prompt=_GENERAL,
+        text=_GENERAL,
     ),
     AgentDefinition(
         name="statusline-setup",
         description="Sets up the status line of the terminal.",
-        prompt=_STATUS_LINE,
+        text=_STATUS_LINE,
         tools=("Read", "Edit", "Write", "Bash"),
         model="sonnet",
         color="orange",
@@ -100,7 +100,7 @@ BUILTIN: tuple[AgentDefinition, ...] = (
             "Searches and reads a code base, quickly and without changing anything. Say how thorough to be: "
             "quick, medium or very thorough."
         ),
-        prompt=_EXPLORE,
+        text=_EXPLORE,
         disallowed_tools=_NEVER_CHANGES,
         model="haiku",
         omit_instructions=True,
@@ -108,7 +108,7 @@ BUILTIN: tuple[AgentDefinition, ...] = (
     AgentDefinition(
         name="Plan",
         description="Designs an implementation: steps, critical files, risks. Changes nothing.",
-        prompt=_PLAN,
+        text=_PLAN,
         disallowed_tools=_NEVER_CHANGES,
         model="inherit",
         omit_instructions=True,
@@ -116,7 +116,7 @@ BUILTIN: tuple[AgentDefinition, ...] = (
     AgentDefinition(
         name="claude-code-guide",
         description="Answers questions about bridle itself: features, settings, hooks, MCP, the SDKs.",
-        prompt=_GUIDE,
+        text=_GUIDE,
         tools=("Glob", "Grep", "Read", "WebFetch", "WebSearch"),
         model="haiku",
         permission_mode="dontAsk",
@@ -125,7 +125,7 @@ BUILTIN: tuple[AgentDefinition, ...] = (
         name="verification",
         description="Tries to break finished work by running it, before it is called done. Give it the task, "
         "the files that changed and the approach.",
-        prompt=_VERIFICATION,
+        text=_VERIFICATION,
         disallowed_tools=_NEVER_CHANGES,
         model="inherit",
         color="red",
@@ -135,7 +135,7 @@ BUILTIN: tuple[AgentDefinition, ...] = (
 )
 
 FORK_DEFINITION = AgentDefinition(
-    name=FORK, description="Goes on from this conversation.", prompt="", model="inherit", max_turns=200
+    name=FORK, description="Goes on from this conversation.", text="", model="inherit", max_turns=200
 )
 """Never listed: it is what a call without a type means where forking is possible."""
 

@@ -68,7 +68,7 @@ def _read(name: str, value: Any, source: AgentSource) -> AgentDefinition:
     return AgentDefinition(
         name=name,
         description=written.description,
-        prompt=written.prompt,
+        text=written.prompt,
         source=source,
         tools=None if written.tools is None else _words(written.tools),
         disallowed_tools=_words(written.disallowed_tools),

@@ -21,6 +21,6 @@ with files and lines.
 COORDINATOR = AgentDefinition(
     name="coordinator",
     description="Leads workers and does no work itself.",
-    prompt=_PROMPT,
+    text=_PROMPT,
     tools=("Agent", "SendMessage", "ListAgents", "TaskStop", "ToolSearch"),
 )

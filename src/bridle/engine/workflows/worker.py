@@ -25,7 +25,7 @@ _CUT = "\n(The rest is left out.)"
 WORKER = AgentDefinition(
     name="workflow-worker",
     description="Does one step of a workflow.",
-    prompt="""\
+    text="""\
 You do one step of a larger piece of work that a program directs. It sees nothing of what you do \
 except your last message, which it takes as the result: give exactly what was asked for, whole and without \
 preamble. Use the tools to find out and to check instead of guessing. Change only what the task needs. \

@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from bridle.extensions.frontmatter import read_front
 from bridle.extensions.plugins.components import discover
-from bridle.extensions.plugins.manifest import COMPONENTS, FILE, Manifest, read_manifest
+from bridle.extensions.plugins.loaded import Manifest
+from bridle.extensions.plugins.manifest import COMPONENTS, FILE, read_manifest
 from bridle.extensions.plugins.marketplace import FILE as LIST
 from bridle.extensions.plugins.marketplace import read_marketplace
 from bridle.extensions.plugins.names import is_name

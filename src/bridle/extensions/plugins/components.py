@@ -5,13 +5,12 @@ import os.path
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct
-
 from bridle.config.approvals import digest
 from bridle.config.validate import parse
 from bridle.extensions.places import Kind
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
-from bridle.extensions.plugins.manifest import FILE, LARGEST, Manifest
+from bridle.extensions.plugins.loaded import Components, HookFile, Manifest, Monitor, Place
+from bridle.extensions.plugins.manifest import FILE, LARGEST
 from bridle.host.files import read_bytes
 
 _SETTINGS = ("agent", "subagentStatusLine")
@@ -28,58 +27,22 @@ _MOST_PATHS = 200
 _MOST_ENTRIES = 100
 
 
-class Place(Struct, frozen=True, array_like=True):
-    """One folder of components, or one file."""
-
-    kind: Kind
-    path: str
-    single: bool = False
-
-
-class HookFile(Struct, frozen=True, array_like=True):
-    file: str
-    values: Any
-    text: str = ""
-
-
-class Monitor(Struct, frozen=True, array_like=True):
-    """A command whose lines the model should hear of."""
-
-    name: str
-    command: str
-    description: str = ""
-    when: str = "always"
-
-
-class Components(Struct, frozen=True, kw_only=True):
-    places: tuple[Place, ...] = ()
-    hooks: tuple[HookFile, ...] = ()
-    mcp_servers: dict[str, Any] = {}
-    lsp_servers: dict[str, Any] = {}
-    monitors: tuple[Monitor, ...] = ()
-    programs: str | None = None
-    """A folder of programs for the PATH."""
-    settings: dict[str, Any] = {}
-    faults: tuple[PluginFault, ...] = ()
-    looked_at: tuple[str, ...] = ()
-    """Every file and folder that this depends on, whether it exists or not."""
-
-    def brings(self) -> tuple[str, ...]:
-        """What there is of each kind, in words; files are counted."""
-        counted = dict.fromkeys(_FOLDERS, 0)
-        for place in self.places:
-            counted[place.kind] += 1 if place.single else _count(place)
-        rows = [(number, str(kind)) for kind, number in counted.items()]
-        rows += [
-            (len(self.hooks), "hook files"),
-            (len(self.mcp_servers), "MCP servers"),
-            (len(self.lsp_servers), "language servers"),
-            (len(self.monitors), "monitors"),
-            (1 if self.programs else 0, "program folders"),
-        ]
-        return tuple(
-            f"{number} {word.removesuffix('s') if number == 1 else word}" for number, word in rows if number
-        )
+def brings(components: Components) -> tuple[str, ...]:
+    """What there is of each kind, in words; files are counted."""
+    counted = dict.fromkeys(_FOLDERS, 0)
+    for place in components.places:
+        counted[place.kind] += 1 if place.single else _count(place)
+    rows = [(number, str(kind)) for kind, number in counted.items()]
+    rows += [
+        (len(components.hooks), "hook files"),
+        (len(components.mcp_servers), "MCP servers"),
+        (len(components.lsp_servers), "language servers"),
+        (len(components.monitors), "monitors"),
+        (1 if components.programs else 0, "program folders"),
+    ]
+    return tuple(
+        f"{number} {word.removesuffix('s') if number == 1 else word}" for number, word in rows if number
+    )
 
 
 def discover(folder: str, manifest: Manifest) -> Components:

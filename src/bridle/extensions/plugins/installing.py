@@ -11,7 +11,8 @@ from msgspec import Struct
 from bridle.config import edit
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.around import Around, clear_staging
-from bridle.extensions.plugins.manifest import Manifest, read_manifest
+from bridle.extensions.plugins.loaded import Manifest
+from bridle.extensions.plugins.manifest import read_manifest
 from bridle.extensions.plugins.names import PluginId, Scope, cache_dir, parse_id
 from bridle.extensions.plugins.options import save_options
 from bridle.extensions.plugins.planning import Item, needs, plan

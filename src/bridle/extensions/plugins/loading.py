@@ -2,149 +2,49 @@
 
 import os
 import os.path
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from bridle.config.approvals import digest
 from bridle.config.load import Config
-from bridle.extensions.places import Kind, Root
-from bridle.extensions.plugins.components import Components, HookFile
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
-from bridle.extensions.plugins.manifest import Manifest, read_manifest
+from bridle.extensions.plugins.loaded import Loaded, Manifest, Options, Plugins, Wish
+from bridle.extensions.plugins.manifest import read_manifest
 from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, PluginId, data_dir, parse_id
-from bridle.extensions.plugins.options import Options, read_options
-from bridle.extensions.plugins.presence import among_skills
+from bridle.extensions.plugins.options import read_options
+from bridle.extensions.plugins.presence import among_skills, skill_folders
 from bridle.extensions.plugins.remembered import KnownPlugin, examine, read_index, write_index
 from bridle.extensions.plugins.seeds import seeded_plugin
 from bridle.extensions.plugins.state import Edit, Installed, Record, is_for, read_installed, read_known
-from bridle.extensions.plugins.variables import fill, fill_hooks
 from bridle.extensions.plugins.versions import satisfies
+from bridle.extensions.stamps import Stamps, merged
 from bridle.host.files import make_folders
 from bridle.host.paths import bridle_dir
 from bridle.types.errors import ConfigError, UsageError
 
 
-class Loaded(Struct, frozen=True, kw_only=True):
-    """A plugin that takes part in a session."""
-
-    plugin: PluginId
-    folder: str
-    data: str
-    manifest: Manifest
-    components: Components
-    options: Options = Options()
-    scope: str = "user"
-    shared: bool = False
-    """It came with the folder of the project."""
-
-    def roots(self, kind: Kind) -> Iterator[Root]:
-        for place in self.components.places:
-            if place.kind == kind:
-                yield Root(
-                    kind=kind,
-                    path=place.path,
-                    source="plugin",
-                    prefix=self.plugin.name,
-                    owner=str(self.plugin),
-                    plugin_root=self.folder,
-                    plugin_data=self.data,
-                    options=self.options.plain,
-                    single=place.single,
-                )
-
-    def servers(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Its MCP servers by their full names, with folders and options in place."""
-        for name, entry in self.components.mcp_servers.items():
-            raw = fill(entry, root=self.folder, data=self.data, options=self.options.values)
-            if "command" in raw:
-                own = raw.get("env")
-                raw["env"] = {**self.variables(), **(own if isinstance(own, dict) else {})}
-            yield f"plugin:{self.plugin.name}:{name}", raw
-
-    def channels(self) -> tuple[str, ...] | None:
-        """The full names of its servers that may push messages; None for all."""
-        named = self.manifest.channels
-        return None if named is None else tuple(f"plugin:{self.plugin.name}:{each}" for each in named)
-
-    def language_servers(self) -> dict[str, Any]:
-        return fill(
-            self.components.lsp_servers, root=self.folder, data=self.data, options=self.options.values
-        )
-
-    def hooks(self) -> Iterator[HookFile]:
-        for each in self.components.hooks:
-            yield HookFile(each.file, fill_hooks(each.values, options=self.options.values), each.text)
-
-    def variables(self) -> dict[str, str]:
-        """What its programs find in their environment."""
-        given = {f"CLAUDE_PLUGIN_OPTION_{key.upper()}": value for key, value in self.options.values.items()}
-        return {"CLAUDE_PLUGIN_ROOT": self.folder, "CLAUDE_PLUGIN_DATA": self.data, **given}
-
-    def frame(self) -> dict[str, Any]:
-        """The plugin as hosts are told of it."""
-        told: dict[str, Any] = {"name": self.plugin.name, "path": self.folder, "source": str(self.plugin)}
-        return {**told, "version": self.manifest.version} if self.manifest.version else told
-
-
-class Plugins(Struct, frozen=True, kw_only=True):
-    loaded: tuple[Loaded, ...] = ()
-    faults: tuple[PluginFault, ...] = ()
-
-    def roots(self, kind: Kind) -> tuple[Root, ...]:
-        return tuple(root for each in self.loaded for root in each.roots(kind))
-
-    def servers(self) -> tuple[tuple[str, dict[str, Any]], ...]:
-        return tuple(server for each in self.loaded for server in each.servers())
-
-    def programs(self) -> tuple[str, ...]:
-        """Folders for the PATH."""
-        return tuple(each.components.programs for each in self.loaded if each.components.programs)
-
-    def agents(self) -> tuple[str, ...]:
-        """Names of the agent that a plugin wants the session to be, the likeliest first."""
-        for each in self.loaded:
-            named = each.components.settings.get("agent")
-            if isinstance(named, str) and named:
-                return f"{each.plugin.name}:{named}", named
-        return ()
-
-    def agent_rows(self) -> tuple[str, Mapping[str, str]] | None:
-        """The command that writes the rows of agents, with what it finds in its environment."""
-        for each in self.loaded:
-            match each.components.settings.get("subagentStatusLine"):
-                case {"type": "command", "command": str() as command} if command.strip():
-                    return command, each.variables()
-                case _:
-                    continue
-        return None
-
-
-class Wish(Struct, frozen=True, kw_only=True):
-    """All that decides which plugins a session has."""
-
-    config: Config
-    env: Mapping[str, str]
-    cwd: str
-    trusted: bool
-    folders: tuple[str, ...] = ()
-    """Plugins that flags name, for this session only."""
-    extra: tuple[str, ...] = ()
-    """Folders that were added to the session."""
-    discovers: bool = True
-    """False where only what flags name counts."""
+class Outcome(Struct, frozen=True, kw_only=True):
+    plugins: Plugins
+    stamps: Stamps
+    """All that was looked at."""
 
 
 def load_plugins(wish: Wish) -> Plugins:
     """Read every plugin that is on; one that cannot be used is named and left out. Nothing of them is run."""
+    return read_plugins(wish).plugins
+
+
+def read_plugins(wish: Wish) -> Outcome:
+    """The same, with what tells whether it still holds."""
     loading = _Loading(wish)
     for folder in wish.folders:
         loading.add_folder(os.path.join(wish.cwd, os.path.expanduser(folder)), INLINE, shared=False)
     if wish.discovers:
         loading.add_installed()
-        skills = among_skills(wish.config, wish.env, cwd=wish.cwd, trusted=wish.trusted, extra=wish.extra)
-        for folder in skills:
+        folders = skill_folders(wish.config, wish.env, cwd=wish.cwd, trusted=wish.trusted, extra=wish.extra)
+        for folder in among_skills(folders):
             loading.add_folder(
                 folder, SKILLS_DIR, shared=not folder.startswith(wish.config.inputs.home + os.sep)
             )
@@ -211,11 +111,14 @@ class _Loading:
                 )
         return found
 
-    def finish(self) -> Plugins:
+    def finish(self) -> Outcome:
         loaded = self._with_dependencies()
         if self._used != self._known:
             write_index(self._file, self._used)
-        return Plugins(loaded=tuple(loaded.values()), faults=tuple(self._faults))
+        return Outcome(
+            plugins=Plugins(loaded=tuple(loaded.values()), faults=tuple(self._faults)),
+            stamps=merged(each.stamps for each in self._used.values()),
+        )
 
     def _record(self, records: Sequence[Record]) -> Record | None:
         """The record that counts here: those of a project only where it is trusted."""
@@ -241,9 +144,19 @@ class _Loading:
             )
             self._complain(name, "content-changed", message, folder)
             return
-        self._add(plugin, folder, known, scope=record.scope, shared=False)
+        edition = f"{record.bridle_tree} {record.last_updated}".strip()
+        self._add(plugin, folder, known, scope=record.scope, shared=False, edition=edition)
 
-    def _add(self, plugin: PluginId, folder: str, known: KnownPlugin, *, scope: str, shared: bool) -> None:
+    def _add(
+        self,
+        plugin: PluginId,
+        folder: str,
+        known: KnownPlugin,
+        *,
+        scope: str,
+        shared: bool,
+        edition: str = "",
+    ) -> None:
         assert known.manifest is not None
         # Of two with the same name only one can have its names; what a flag names comes first.
         if (other := self._loaded.get(plugin.name)) is not None:
@@ -255,7 +168,7 @@ class _Loading:
         if options is None:
             return
         data = data_dir(self._wish.env, plugin)
-        if _runs(known.components) and not os.path.isdir(data):
+        if known.components.runs and not os.path.isdir(data):
             self._make(data, plugin)
         self._loaded[plugin.name] = Loaded(
             plugin=plugin,
@@ -266,6 +179,7 @@ class _Loading:
             options=options,
             scope=scope,
             shared=shared,
+            edition=edition,
         )
 
     def _options(self, plugin: PluginId, manifest: Manifest) -> Options | None:
@@ -294,7 +208,7 @@ class _Loading:
     def _read(self, folder: str, entry: Mapping[str, Any] | None, fallback: str | None) -> KnownPlugin:
         key = f"{folder}\0{digest(entry) if entry else ''}"
         known = self._known.get(key)
-        if known is None or known.is_stale():
+        if known is None or not known.stamps.hold():
             known = examine(folder, read_manifest(folder, entry=entry, fallback=fallback))
         self._used[key] = known
         self._faults += known.faults
@@ -383,10 +297,6 @@ def _with_pending(known: dict[str, bool], pending: Iterable[Edit]) -> dict[str, 
         else:
             switched[each.plugin] = each.enabled
     return switched
-
-
-def _runs(components: Components) -> bool:
-    return bool(components.hooks or components.mcp_servers or components.lsp_servers or components.monitors)
 
 
 def _unsatisfied(each: Loaded, loaded: Mapping[str, Loaded]) -> str | None:

@@ -2,13 +2,14 @@
 
 import os.path
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from bridle.config.validate import parse
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
+from bridle.extensions.plugins.loaded import Dependency, Manifest, OptionField
 from bridle.extensions.plugins.names import is_name
 from bridle.host.files import read_bytes
 
@@ -19,44 +20,6 @@ COMPONENTS = (
     "experimental",
 )  # fmt: skip
 _MOST_DEPENDENCIES = 100
-
-
-class OptionField(Struct, frozen=True, kw_only=True):
-    """Something that the user of a plugin sets."""
-
-    type: Literal["string", "number", "boolean", "directory", "file"] = "string"
-    title: str = ""
-    description: str = ""
-    sensitive: bool = False
-    required: bool = False
-    default: Any = None
-    multiple: bool = False
-    min: float | None = None
-    max: float | None = None
-
-
-class Dependency(Struct, frozen=True, kw_only=True):
-    name: str
-    marketplace: str | None = None
-    """None for the marketplace of the plugin that needs it."""
-    version: str = ""
-    """The versions that will do, `^1.2` and the like; empty for any."""
-
-
-class Manifest(Struct, frozen=True, kw_only=True):
-    name: str
-    values: Mapping[str, Any]
-    """All of it as it is written, with what the marketplace adds."""
-    version: str = ""
-    description: str = ""
-    author: str = ""
-    default_enabled: bool = True
-    options: Mapping[str, OptionField] = {}
-    dependencies: tuple[Dependency, ...] = ()
-    channels: tuple[str, ...] | None = None
-    """Which of its MCP servers may push messages; None for all."""
-    written: bool = True
-    """False where the plugin has no manifest of its own."""
 
 
 class Reading(Struct, frozen=True, kw_only=True):

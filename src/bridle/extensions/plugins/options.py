@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.config import edit
-from bridle.extensions.plugins.manifest import OptionField
+from bridle.extensions.plugins.loaded import OptionField, Options
 from bridle.extensions.plugins.names import PluginId
 from bridle.host.files import read_bytes
 from bridle.host.paths import bridle_dir, config_home
@@ -19,15 +19,6 @@ _LARGEST = 4 * 1024 * 1024
 _LONGEST = 64 * 1024
 _SERVICE = "bridle-plugins"
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
-
-
-class Options(Struct, frozen=True, kw_only=True):
-    values: Mapping[str, str] = {}
-    """All of them as text, for programs."""
-    plain: Mapping[str, str] = {}
-    """Those that are no secret, for what the model reads."""
-    missing: tuple[str, ...] = ()
-    """Required, and not set."""
 
 
 def read_options(

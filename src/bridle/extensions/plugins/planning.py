@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from bridle.extensions.plugins.around import Around
-from bridle.extensions.plugins.components import Components, approval, discover
+from bridle.extensions.plugins.components import approval, discover
 from bridle.extensions.plugins.fetching import fetch
-from bridle.extensions.plugins.manifest import Manifest, read_manifest
+from bridle.extensions.plugins.loaded import Components, Manifest
+from bridle.extensions.plugins.manifest import read_manifest
 from bridle.extensions.plugins.marketplace import Marketplace, Offer
 from bridle.extensions.plugins.marketplaces import find
 from bridle.extensions.plugins.names import PluginId

@@ -2,11 +2,12 @@
 
 import os
 import os.path
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bridle.config.load import Config
 from bridle.extensions.places import roots_of, whereabouts
 from bridle.extensions.plugins.names import plugins_dir
+from bridle.extensions.stamps import Stamps, stamps_of
 
 
 def is_any_installed(config: Config, env: Mapping[str, str]) -> bool:
@@ -21,19 +22,38 @@ def has_marketplaces(env: Mapping[str, str]) -> bool:
     return os.path.exists(os.path.join(plugins_dir(env), "known_marketplaces.json"))
 
 
-def among_skills(
+def skill_folders(
     config: Config, env: Mapping[str, str], *, cwd: str, trusted: bool, extra: Sequence[str] = ()
-) -> Iterator[str]:
-    """Folders among the skills that are whole plugins; those of a folder that is not trusted do not count."""
-    for root in roots_of("skills", whereabouts(config, env, cwd=cwd, extra=extra)):
-        if root.source == "project" and not trusted:
-            continue
-        try:
-            with os.scandir(root.path) as entries:
-                folders = [entry.path for entry in entries if not entry.name.startswith(".")]
-        except OSError:
-            continue  # Most folders have no skills.
-        # Asked for hundreds of folders at every start: `access` costs a third of what `exists` does.
-        yield from sorted(
-            folder for folder in folders if os.access(f"{folder}/.claude-plugin/plugin.json", os.F_OK)
-        )
+) -> list[str]:
+    """The folders of skills that whole plugins may lie in; those of a project only where it is trusted."""
+    roots = roots_of("skills", whereabouts(config, env, cwd=cwd, extra=extra))
+    return [root.path for root in roots if trusted or root.source != "project"]
+
+
+def among_skills(folders: Iterable[str]) -> Iterator[str]:
+    """Folders among the skills that are whole plugins."""
+    for folder in folders:
+        for skill in _listed(folder):
+            # Asked for hundreds of folders: `access` costs a third of what `exists` does.
+            if os.access(_manifest(skill), os.F_OK):
+                yield skill
+
+
+def no_plugin_among(folders: Sequence[str]) -> tuple[Stamps, Stamps]:
+    """What tells that there is no plugin among skills: nothing new in the folders, no manifest in a skill."""
+    there = stamps_of(folder for folder in folders if os.path.isdir(folder)).folders
+    absent = tuple(folder for folder in folders if folder not in there)
+    manifests = tuple(_manifest(skill) for folder in there for skill in _listed(folder))
+    return Stamps(folders=there, absent=absent), Stamps(absent=manifests)
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []  # Most folders have no skills.
+    return [f"{folder}/{name}" for name in sorted(names) if not name.startswith(".")]
+
+
+def _manifest(folder: str) -> str:
+    return f"{folder}/.claude-plugin/plugin.json"

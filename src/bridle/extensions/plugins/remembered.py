@@ -1,48 +1,43 @@
 """Remembers what plugin folders hold, so that start-up reads only those that changed."""
 
-import os
 import os.path
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.extensions.plugins.components import Components, approval, discover
+from bridle.extensions.memory import write_private
+from bridle.extensions.plugins.components import approval, discover
 from bridle.extensions.plugins.faults import PluginFault
-from bridle.extensions.plugins.manifest import Manifest, Reading
-from bridle.host.files import make_folders, read_bytes, write_atomic
+from bridle.extensions.plugins.loaded import Components, Manifest
+from bridle.extensions.plugins.manifest import Reading
+from bridle.extensions.stamps import Stamps, stamps_of
+from bridle.host.files import read_bytes
 
-_FORMAT = 4
+_FORMAT = 5
 _LARGEST_INDEX = 64 * 1024 * 1024
 
 
 class KnownPlugin(Struct, array_like=True):
     """A plugin folder as it was when it was last read."""
 
-    stamps: dict[str, tuple[int, int] | None]
-    """Size and time of every file that counts; None for one that was not there."""
+    stamps: Stamps
     manifest: Manifest | None
     components: Components
     faults: tuple[PluginFault, ...]
     approval: str = ""
     """The digest of what it would run."""
 
-    def is_stale(self) -> bool:
-        """Whether a file has changed, gone or come; a folder that is as it was has got no new ones."""
-        for path, stamp in self.stamps.items():
-            told_by_folder = stamp is None and path.rpartition("/")[0] in self.stamps
-            if not told_by_folder and _stamp(path) != stamp:
-                return True
-        return False
-
 
 def examine(folder: str, reading: Reading) -> KnownPlugin:
     """Look into a plugin folder whose manifest was read."""
     if reading.manifest is None:
-        return KnownPlugin({}, None, Components(), reading.faults)
+        return KnownPlugin(Stamps(), None, Components(), reading.faults)
     components = discover(folder, reading.manifest)
+    # The folder around them tells when they come and go, and what is in them is looked at by others.
+    told = {each.path for each in components.places if each.kind != "skills" and not each.single}
     return KnownPlugin(
-        {path: _stamp(path) for path in components.looked_at},
+        stamps_of(os.path.dirname(path) if path in told else path for path in components.looked_at),
         reading.manifest,
         replace(components, looked_at=()),
         (*reading.faults, *components.faults),
@@ -64,20 +59,12 @@ def read_index(file: str) -> dict[str, KnownPlugin]:
 def write_index(file: str, folders: dict[str, KnownPlugin]) -> None:
     """Remember what was read."""
     try:
-        make_folders(os.path.dirname(file), private=True)
-        write_atomic(file, msgspec.msgpack.encode(_Stored(_FORMAT, folders)), mode=0o600)
-    except OSError:
-        pass  # Without an index the plugins are read again at the next start.
+        data = msgspec.msgpack.encode(_Stored(_FORMAT, folders))
+    except UnicodeEncodeError:
+        return  # A path that is not text: the plugins are read at every start.
+    write_private(file, data)
 
 
 class _Stored(Struct, array_like=True):
     format: int
     folders: dict[str, KnownPlugin]
-
-
-def _stamp(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns

@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from bridle.config.load import Config
 from bridle.extensions.plugins.around import Around
-from bridle.extensions.plugins.components import Components, discover
-from bridle.extensions.plugins.loading import Plugins, switches
-from bridle.extensions.plugins.manifest import Manifest, read_manifest
+from bridle.extensions.plugins.components import brings, discover
+from bridle.extensions.plugins.loaded import Components, Manifest, Plugins
+from bridle.extensions.plugins.loading import switches
+from bridle.extensions.plugins.manifest import read_manifest
 from bridle.extensions.plugins.marketplace import Marketplace, Offer
 from bridle.extensions.plugins.marketplaces import load, updates_itself
 from bridle.extensions.plugins.names import PluginId, parse_id
@@ -171,7 +172,7 @@ def _installed(around: Around, config: Config, loaded: Plugins) -> Iterator[Plug
                 project=record.project_path or "",
                 installed_at=record.installed_at,
                 last_updated=record.last_updated,
-                brings=components.brings(),
+                brings=brings(components),
                 problems=tuple(each.message for each in loaded.faults if each.plugin in (name, plugin.name)),
             )
     for each in loaded.loaded:
@@ -185,7 +186,7 @@ def _installed(around: Around, config: Config, loaded: Plugins) -> Iterator[Plug
                 enabled=True,
                 scope=each.scope,
                 path=each.folder,
-                brings=each.components.brings(),
+                brings=brings(each.components),
             )
 
 

@@ -10,6 +10,7 @@ from bridle.config.problem import Problem
 from bridle.frontends.tui.bindings import ACTIONS, CONTEXTS, DEFAULTS, RESERVED
 from bridle.frontends.tui.keymap import USUAL, Chord, Keymap, display, parse_chord
 from bridle.host.files import read_bytes
+from bridle.types.text import unmarked
 
 _LARGEST = 1 << 20
 
@@ -37,7 +38,7 @@ class KeymapFile:
 def load_keymap(path: str) -> tuple[Keymap, Sequence[Problem]]:
     """The default keys with the changes from the file, which may be missing, and what is wrong with it."""
     try:
-        text = read_bytes(path, _LARGEST).decode("utf-8-sig")
+        text = unmarked(read_bytes(path, _LARGEST)).decode()
     except FileNotFoundError:
         return USUAL, ()
     except (OSError, UnicodeDecodeError) as error:

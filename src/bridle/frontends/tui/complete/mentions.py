@@ -11,6 +11,7 @@ from bridle.frontends.tui.complete.completion import Completion
 from bridle.frontends.tui.complete.files import FileIndex
 from bridle.frontends.tui.complete.fuzzy import Found, lowered, match
 from bridle.frontends.tui.complete.trigger import Trigger
+from bridle.types.text import printable
 
 _MOST_ENTRIES = 5_000
 _NEEDS_QUOTES = frozenset(" \t\"'`()[]{}")
@@ -107,16 +108,11 @@ def _path(path: str, *, quoted: bool, positions: tuple[int, ...]) -> Completion:
     is_folder = path.endswith("/")
     return Completion(
         text=mention_of(path, quoted=quoted),
-        label=_visible(path),
+        label=printable(path),
         positions=positions,
         kind="folder" if is_folder else "file",
         goes_on=is_folder,
     )
-
-
-def _visible(path: str) -> str:
-    """A path as it can be shown, each of its characters in its place."""
-    return path if path.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in path)
 
 
 def _agents(query: str, agents: Sequence[tuple[str, str]]) -> list[Completion]:

@@ -1,0 +1,114 @@
+"""Keeps what was concluded from files, so that a start at which none has changed concludes nothing.
+
+Each conclusion has a file of its own for all that it depends on besides files: the same words in another
+project are another conclusion.
+"""
+
+import os
+import os.path
+from typing import Generic, TypeVar
+from zlib import crc32
+
+import msgspec
+from msgspec import Struct
+
+from bridle.extensions.stamps import Stamps
+from bridle.host.files import make_folders, read_bytes, write_atomic
+from bridle.version import __version__
+
+_LARGEST = 64 * 1024 * 1024
+_MOST_FILES = 400
+
+T = TypeVar("T")
+
+
+class Grounds(Struct, frozen=True):
+    """What a conclusion rests on."""
+
+    stamps: Stamps
+    later: Stamps = Stamps()
+    """Of what hardly ever changes, such as files that bridle installed itself: looked at soon after a start
+    instead of before it."""
+
+
+class _Kept(Struct, array_like=True):
+    version: str
+    circumstances: bytes
+    stamps: Stamps
+    later: msgspec.Raw
+    conclusion: msgspec.Raw
+
+
+class Recalled(Struct, Generic[T]):
+    """A conclusion that holds still."""
+
+    conclusion: T
+    stamps: Stamps
+    later: msgspec.Raw | Stamps
+    below: str
+
+    def holds(self) -> bool:
+        """Whether it does at a later look, at everything."""
+        if isinstance(self.later, msgspec.Raw):
+            self.later = msgspec.msgpack.decode(self.later, type=Stamps)
+        return self.stamps.hold(self.below) and self.later.hold(self.below)
+
+
+class Memory:
+    """The conclusions in a folder. One that is missing or broken is drawn anew, so nothing here can fail."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._below = os.path.dirname(os.path.dirname(folder))
+        """Most of what counts is in the user's own folder."""
+
+    def recall(self, name: str, circumstances: bytes, kind: type[T]) -> Recalled[T] | None:
+        """A conclusion that holds still."""
+        try:
+            kept = msgspec.msgpack.decode(read_bytes(self._file(name, circumstances), _LARGEST), type=_Kept)
+            same = kept.version == __version__ and kept.circumstances == circumstances
+            if not same or not kept.stamps.hold(self._below):
+                return None
+            conclusion = msgspec.msgpack.decode(kept.conclusion, type=kind)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return Recalled(conclusion, kept.stamps, kept.later, self._below)
+
+    def keep(self, name: str, circumstances: bytes, grounds: Grounds, conclusion: T) -> Recalled[T]:
+        """Remember a conclusion, unless something is too new to tell it from what may come yet."""
+        stamps, later = grounds.stamps.relative(self._below), grounds.later.relative(self._below)
+        if stamps.are_settled() and later.are_settled():
+            raw = [msgspec.Raw(msgspec.msgpack.encode(each)) for each in (later, conclusion)]
+            data = msgspec.msgpack.encode(_Kept(__version__, circumstances, stamps, *raw))
+            write_private(self._file(name, circumstances), data)
+        return Recalled(conclusion, stamps, later, self._below)
+
+    def forget(self, name: str, circumstances: bytes) -> None:
+        """Draw a conclusion anew at the next start."""
+        try:
+            os.unlink(self._file(name, circumstances))
+        except OSError:
+            return  # It is gone already, or what is here cannot be changed at all.
+
+    def _file(self, name: str, circumstances: bytes) -> str:
+        # The file says what it depends on, so that two with one name only lose time.
+        return os.path.join(self._folder, f"{name}-{crc32(circumstances):08x}.index")
+
+
+def write_private(file: str, data: bytes) -> None:
+    """Write a file of the index; in a home that cannot be written, all is read at every start."""
+    try:
+        make_folders(os.path.dirname(file), private=True)
+        # Whoever writes last wins, and both wrote what they saw: there is nothing to lock.
+        write_atomic(file, data, mode=0o600)
+        _prune(os.path.dirname(file))
+    except OSError:
+        return
+
+
+def _prune(folder: str) -> None:
+    """Forget what nobody has written for the longest time."""
+    with os.scandir(folder) as listed:
+        files = [(each.stat().st_mtime_ns, each.path) for each in listed if each.name.endswith(".index")]
+    for _, path in sorted(files)[:-_MOST_FILES]:
+        os.unlink(path)
