@@ -4,6 +4,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bridle.extensions import index as indexing
+from bridle.extensions import stamps
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root, Whereabouts, nested_roots, roots_of
 
@@ -31,14 +33,31 @@ def test_files_are_found_with_what_they_say(tmp_path: Path):
     assert found[0].read_body() == "Body of a"
 
 
-def test_what_has_not_changed_is_not_read_again(tmp_path: Path):
-    file = skill(tmp_path / "skills", "a", "Old words")
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are read, where nothing happens twice within a tick of the clock."""
+    monkeypatch.setattr(stamps, "_TICK_NS", -1)
+    files: list[str] = []
+
+    def read(path: str) -> str:
+        files.append(path)
+        return Path(path).read_text()
+
+    monkeypatch.setattr(indexing, "_read", read)
+    return files
+
+
+def test_what_has_not_changed_is_not_read_again(tmp_path: Path, reads: list[str]):
+    files = [skill(tmp_path / "skills", name) for name in "ab"]
     Index(str(tmp_path / "index")).look([root(tmp_path / "skills")])
-    before = file.stat()
-    file.write_text(file.read_text().replace("Old", "New"))
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    (found,) = Index(str(tmp_path / "index")).look([root(tmp_path / "skills")])
-    assert found.entry.values["description"] == "Old words"
+    assert reads == [str(file) for file in files]
+    before = files[0].stat()
+    files[0].write_text(files[0].read_text().replace("Does", "Did "))
+    os.utime(files[0], ns=(before.st_atime_ns, before.st_mtime_ns))
+    # Neither its size nor its time of modification tells, but it was changed.
+    found = Index(str(tmp_path / "index")).look([root(tmp_path / "skills")])
+    assert [each.entry.values["description"] for each in found] == ["Did  it", "Does it"]
+    assert reads[2:] == [str(files[0])]
 
 
 def test_changed_new_and_removed_files_are_noticed(tmp_path: Path):
@@ -155,7 +174,7 @@ def test_names_and_places_that_are_not_text_do_no_harm(tmp_path: Path):
         assert [each.entry.path for each in index.look([root(folder, "commands")])] == ["fine.md"]
 
 
-def test_folders_of_plugins_share_one_index_file(tmp_path: Path):
+def test_folders_of_plugins_share_one_index_file(tmp_path: Path, reads: list[str]):
     roots = [
         Root(kind="skills", path=str(tmp_path / name / "skills"), source="plugin", prefix=name)
         for name in ("one", "two", "three")
@@ -166,8 +185,6 @@ def test_folders_of_plugins_share_one_index_file(tmp_path: Path):
     # What one of them knows is not lost because another has changed, or is not looked at.
     files[0].write_text("---\ndescription: Changed now\n---\n")
     Index(str(tmp_path / "index")).look(roots[:1])
-    before = files[1].stat()
-    files[1].write_text(files[1].read_text().replace("Of", "By"))
-    os.utime(files[1], ns=(before.st_atime_ns, before.st_mtime_ns))
     found = Index(str(tmp_path / "index")).look(roots)
     assert [each.entry.values["description"] for each in found] == ["Changed now", "Of two", "Of three"]
+    assert reads == [str(file) for file in (*files, files[0])]

@@ -59,7 +59,7 @@ def test_what_was_absent_and_has_come_is_told(place: Path):
 
 def test_paths_may_be_below_a_folder(place: Path):
     stamped = _stamped(place).relative(str(place))
-    assert set(stamped.files) == {"file"}
+    assert set(stamped.changed) == {"file", "inner"}
     assert stamped.hold(str(place))
     assert not stamped.hold(str(place / "inner"))
     assert not stamped.hold(str(place / "nowhere"))

@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +6,7 @@ import pytest
 
 from bridle.config.problem import Problem
 from bridle.config.schema import Settings
+from bridle.extensions import index, stamps
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root, Source, Whereabouts, roots_of
 from bridle.extensions.workflows import (
@@ -158,13 +158,12 @@ def test_changes_on_disk_are_seen_after_a_moment(tmp_path: Path):
     )
 
 
-def test_files_that_did_not_change_are_not_read_again(tmp_path: Path):
-    file = write(tmp_path / "w", "a.js", description="first")
+def test_files_that_did_not_change_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stamps, "_TICK_NS", -1)
+    write(tmp_path / "w", "a.js", description="first")
     roots = [root(tmp_path / "w")]
     load_workflows(Index(str(tmp_path / "i")), roots)
-    status = file.stat()
-    file.write_text(file.read_text().replace("first", "third"))
-    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    monkeypatch.setattr(index, "_read", pytest.fail)
     files, _ = load_workflows(Index(str(tmp_path / "i")), roots)
     assert files["a"].description == "first"
 

@@ -16,8 +16,10 @@ class Listing:
     """What is found while folders are listed."""
 
     def __init__(self) -> None:
-        self.files: dict[str, os.stat_result] = {}
+        self.files: dict[str, int] = {}
+        """When each last changed."""
         self.folders: dict[str, int] = {}
+        """The same; 0 for one that has to be listed again every time."""
 
     def enter(self, folder: str, below: str) -> list[os.DirEntry[str]]:
         """What a folder holds."""
@@ -32,11 +34,11 @@ class Listing:
 
     def add(self, file: str, path: str, below: str) -> None:
         """A file that a folder names; one whose link leads nowhere may come without the folder telling."""
-        status = _status(file)
-        if status is None:
+        changed = _changed(file)
+        if changed is None:
             self.folders[below] = 0
         else:
-            self.files[path] = status
+            self.files[path] = changed
 
 
 def list_files(root: Root) -> Listing:
@@ -56,13 +58,13 @@ def _list_one(root: Root, listing: Listing) -> None:
 
 def _list_skills(folder: str, listing: Listing) -> None:
     for entry in listing.enter(folder, ""):
-        status = _status(f"{entry.path}/SKILL.md")
-        if status is not None:
-            listing.files[f"{entry.name}/SKILL.md"] = status
+        changed = _changed(f"{entry.path}/SKILL.md")
+        if changed is not None:
+            listing.files[f"{entry.name}/SKILL.md"] = changed
         elif os.path.isdir(entry.path):
             # It may become a skill, and the folder around it will not tell.
             dangling = os.path.lexists(f"{entry.path}/SKILL.md")
-            listing.folders[entry.name] = 0 if dangling else settled(os.stat(entry.path).st_ctime_ns)
+            listing.folders[entry.name] = 0 if dangling else settled(_changed(entry.path) or 0)
         elif entry.is_symlink():
             listing.folders[""] = 0
 
@@ -117,8 +119,8 @@ def _folder_mark(entry: os.DirEntry[str]) -> tuple[int, int] | None:
     return None if status is None else (status.st_dev, status.st_ino)
 
 
-def _status(path: str) -> os.stat_result | None:
+def _changed(path: str) -> int | None:
     try:
-        return os.stat(path)
+        return os.stat(path).st_ctime_ns
     except OSError:
         return None

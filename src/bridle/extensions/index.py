@@ -2,7 +2,7 @@
 
 Each folder has one index file below the user's folder, named after the path of the folder; the folders of all
 plugins share one for each kind, because a hundred small files take longer to open than to read. A file counts
-as known while its size and time of change are the same, and a folder is listed again when it has changed.
+as known while its time of change is the same, and a folder is listed again when it has changed.
 What follows from all of them together is remembered as well: most looks at the disk find nothing new.
 """
 
@@ -20,15 +20,13 @@ from bridle.extensions.folders import list_files
 from bridle.extensions.frontmatter import first_line, read_front
 from bridle.extensions.memory import Grounds, Memory, Recalled, write_private
 from bridle.extensions.places import Root
-from bridle.extensions.stamps import Stamps
+from bridle.extensions.stamps import Stamps, settled
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
 
 LARGEST_FILE = 4 * 1024 * 1024
-_FORMAT = 4
+_FORMAT = 5
 _LARGEST_INDEX = 64 * 1024 * 1024
-_UNREADABLE = -1
-"""A time that no file has: it is tried again at every look."""
 
 T = TypeVar("T")
 
@@ -38,8 +36,8 @@ class Entry(Struct, frozen=True, array_like=True):
 
     path: str
     """Below its root."""
-    size: int
-    mtime_ns: int
+    changed: int
+    """When; 0 where it is to be read again."""
     values: dict[str, Any]
     """The header."""
     opening: str = ""
@@ -159,17 +157,16 @@ class Index:
         )
 
     def _stamps(self, roots: Iterable[Root]) -> Stamps:
-        files: dict[str, tuple[int, int]] = {}
-        folders: dict[str, int] = {}
+        changed: dict[str, int] = {}
         absent: list[str] = []
         for root in roots:
             shelf = self._known.get(_key(root), {}).get(root.path)
             if shelf is None or not os.path.exists(root.path):
                 absent.append(root.path)
                 continue
-            folders |= {_below(root, path): changed for path, changed in shelf.folders.items()}
-            files |= {_below(root, each.path): (each.size, each.mtime_ns) for each in shelf.entries}
-        return Stamps(files, folders, tuple(absent))
+            changed |= {_below(root, path): when for path, when in shelf.folders.items()}
+            changed |= {_below(root, each.path): each.changed for each in shelf.entries}
+        return Stamps(changed, tuple(absent))
 
     def _load(self, key: str) -> dict[str, _Shelf]:
         try:
@@ -224,10 +221,10 @@ def _glance(root: Root, shelf: _Shelf) -> list[Entry] | None:
             if below and os.stat(_below(root, below)).st_ctime_ns != changed:
                 return None
         for number, entry in enumerate(shelf.entries):
-            status = os.stat(_below(root, entry.path))
-            if status.st_mtime_ns != entry.mtime_ns or status.st_size != entry.size:
+            changed = os.stat(_below(root, entry.path)).st_ctime_ns
+            if changed != entry.changed:
                 entries = list(shelf.entries) if entries is None else entries
-                entries[number] = _read_entry(root, entry.path, status)
+                entries[number] = _read_entry(root, entry.path, changed)
     except OSError:
         return None  # A file or a folder is gone.
     return shelf.entries if entries is None else entries
@@ -237,31 +234,31 @@ def _list(root: Root, known: Mapping[str, Entry]) -> _Shelf:
     """What is below a root now; only new and changed files are read."""
     listing = list_files(root)
     entries: list[Entry] = []
-    for path, status in sorted(listing.files.items()):
+    for path, changed in sorted(listing.files.items()):
         entry = known.get(path)
-        if entry is None or (entry.size, entry.mtime_ns) != (status.st_size, status.st_mtime_ns):
-            entry = _read_entry(root, path, status)
+        if entry is None or entry.changed != changed:
+            entry = _read_entry(root, path, changed)
         entries.append(entry)
     return _Shelf(listing.folders, entries)
 
 
-def _read_entry(root: Root, path: str, status: os.stat_result) -> Entry:
+def _read_entry(root: Root, path: str, changed: int) -> Entry:
+    """What a file says; its time of change was looked at before it was read."""
     file = _below(root, path)
-    size, mtime = status.st_size, status.st_mtime_ns
     try:
         text = _read(file)
     except OSError as error:
-        return Entry(path, size, _UNREADABLE, {}, fault=f"the file cannot be read: {error.strerror or error}")
+        return Entry(path, 0, {}, fault=f"the file cannot be read: {error.strerror or error}")
+    when = settled(changed)
     if root.kind == "themes":
-        return Entry(path, size, mtime, {})
+        return Entry(path, when, {})
     if root.kind == "workflows":
-        return _script_entry(path, status, text)
+        return _script_entry(path, when, text)
     front = read_front(text, file=file)
     fault, line = ("", None) if front.problem is None else (front.problem.message, front.problem.line)
     return Entry(
         path,
-        size,
-        mtime,
+        when,
         dict(front.values),
         opening=first_line(front.body),
         fault=fault,
@@ -269,15 +266,15 @@ def _read_entry(root: Root, path: str, status: os.stat_result) -> Entry:
     )
 
 
-def _script_entry(path: str, status: os.stat_result, text: str) -> Entry:
+def _script_entry(path: str, changed: int, text: str) -> Entry:
     # Most sessions have no new script to read.
     from bridle.extensions.literals import read_literal
 
     try:
         meta = read_literal(text)
     except ConfigError as error:
-        return Entry(path, status.st_size, status.st_mtime_ns, {}, fault=str(error))
-    return Entry(path, status.st_size, status.st_mtime_ns, meta if isinstance(meta, dict) else {})
+        return Entry(path, changed, {}, fault=str(error))
+    return Entry(path, changed, meta if isinstance(meta, dict) else {})
 
 
 def _read(path: str) -> str:

@@ -97,4 +97,4 @@ def _drop_names(
 def _least_used(skills: Sequence[Skill], scores: Mapping[str, float]) -> list[Skill]:
     """Those that may be shortened, the least used first, of equal ones the last listed."""
     cuttable = [skill for skill in reversed(skills) if skill.source != "bundled"]
-    return sorted(cuttable, key=lambda skill: scores.get(skill.name, 0.0))
+    return sorted(cuttable, key=lambda skill: scores.get(skill.name, 0.0)) if scores else cuttable

@@ -17,6 +17,8 @@ from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.version import __version__
 
 _LARGEST = 64 * 1024 * 1024
+_FORMAT = f"{__version__} 1"
+"""Who can read what is kept: raise the number when a type changes that is kept between two releases."""
 _MOST_FILES = 400
 
 T = TypeVar("T")
@@ -32,7 +34,7 @@ class Grounds(Struct, frozen=True):
 
 
 class _Kept(Struct, array_like=True):
-    version: str
+    format: str
     circumstances: bytes
     stamps: Stamps
     later: msgspec.Raw
@@ -66,7 +68,7 @@ class Memory:
         """A conclusion that holds still."""
         try:
             kept = msgspec.msgpack.decode(read_bytes(self._file(name, circumstances), _LARGEST), type=_Kept)
-            same = kept.version == __version__ and kept.circumstances == circumstances
+            same = kept.format == _FORMAT and kept.circumstances == circumstances
             if not same or not kept.stamps.hold(self._below):
                 return None
             conclusion = msgspec.msgpack.decode(kept.conclusion, type=kind)
@@ -79,7 +81,7 @@ class Memory:
         stamps, later = grounds.stamps.relative(self._below), grounds.later.relative(self._below)
         if stamps.are_settled() and later.are_settled():
             raw = [msgspec.Raw(msgspec.msgpack.encode(each)) for each in (later, conclusion)]
-            data = msgspec.msgpack.encode(_Kept(__version__, circumstances, stamps, *raw))
+            data = msgspec.msgpack.encode(_Kept(_FORMAT, circumstances, stamps, *raw))
             write_private(self._file(name, circumstances), data)
         return Recalled(conclusion, stamps, later, self._below)
 

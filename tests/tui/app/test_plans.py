@@ -41,15 +41,17 @@ async def _session_rules(terminal: Terminal) -> None:
     await terminal.until_text("prompt: run the tests")
 
 
+def _is_left(foot: str, shown: str) -> bool:
+    return "plan mode" not in foot and shown in foot
+
+
 @pytest.mark.parametrize(("key", "shown"), [("2", "edits accepted"), ("3", "")])
 async def test_an_approved_plan_is_carried_out_in_the_chosen_mode(tmp_path: Path, key: str, shown: str):
     async with bridle(tmp_path, _script(tmp_path, step("Renaming.")), *_FLAGS) as terminal:
         await _hand_in(terminal)
         terminal.type(key)
         await terminal.until_text("Renaming.")
-        await terminal.ready()
-        foot = terminal.emulator.text.splitlines()[-1]
-        assert "plan mode" not in foot and shown in foot
+        await terminal.until(lambda screen: _is_left(screen.text.splitlines()[-1], shown))
         assert "approved the plan" in json.dumps(terminal.asked[-1])
         await _session_rules(terminal)
 

@@ -41,10 +41,10 @@ def among_skills(folders: Iterable[str]) -> Iterator[str]:
 
 def no_plugin_among(folders: Sequence[str]) -> tuple[Stamps, Stamps]:
     """What tells that there is no plugin among skills: nothing new in the folders, no manifest in a skill."""
-    there = stamps_of(folder for folder in folders if os.path.isdir(folder)).folders
+    there = stamps_of(folder for folder in folders if os.path.isdir(folder)).changed
     absent = tuple(folder for folder in folders if folder not in there)
     manifests = tuple(_manifest(skill) for folder in there for skill in _listed(folder))
-    return Stamps(folders=there, absent=absent), Stamps(absent=manifests)
+    return Stamps(there, absent), Stamps(absent=manifests)
 
 
 def _listed(folder: str) -> list[str]:
