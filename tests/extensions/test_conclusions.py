@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bridle.extensions import stamps
 from bridle.extensions.index import Found, Index
 from bridle.extensions.places import Kind, Root
-
-
-@pytest.fixture(autouse=True)
-def no_ticks(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(stamps, "_TICK_NS", -1)
+from tests.fakes.file_clock import settle
 
 
 class Shelf:
@@ -38,6 +33,9 @@ class Shelf:
         return file
 
     def ask(self, *roots: Root) -> list[str]:
+        """What is concluded when some time has passed."""
+        settle(self.folder)
+
         def draw(found: Sequence[Found]) -> list[str]:
             self.drawn += 1
             return [f"{each.entry.path} {each.entry.values.get('description')}" for each in found]
@@ -158,15 +156,6 @@ def test_what_is_installed_anew_is_read_at_the_next_start(shelf: Shelf):
     assert shelf.ask(shelf.root("c", edition="second")) == ["a.md Better"]
 
 
-def test_what_has_just_changed_is_looked_at_again(shelf: Shelf, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(stamps, "_TICK_NS", 10**12)
-    shelf.write("c/a.md")
-    shelf.ask(shelf.root("c"))
-    shelf.index = shelf.fresh()
-    shelf.ask(shelf.root("c"))
-    assert shelf.drawn == 2
-
-
 @pytest.mark.parametrize("damage", [b"", b"\x00garbage", b"\x95\x01\x02\x03\x04\x05"])
 def test_broken_memory_is_made_anew(shelf: Shelf, damage: bytes):
     shelf.write("c/a.md")
@@ -178,14 +167,18 @@ def test_broken_memory_is_made_anew(shelf: Shelf, damage: bytes):
     assert shelf.drawn == 2
 
 
-def test_memory_is_private_and_bounded(shelf: Shelf, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("bridle.extensions.memory._MOST_FILES", 5)
-    for number in range(10):
-        shelf.write(f"c{number}/a.md")
-        shelf.ask(shelf.root(f"c{number}"))
-    files = list((shelf.folder / "home" / "bridle" / "index").iterdir())
-    assert len(files) == 5
-    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+def test_memory_is_private_and_bounded(shelf: Shelf):
+    folder = shelf.folder / "home" / "bridle" / "index"
+    folder.mkdir(parents=True)
+    for number in range(500):
+        os.utime(shelf.write(f"home/bridle/index/{number}.index"), (number, number))
+    shelf.write("c/a.md")
+    shelf.ask(shelf.root("c"))
+    left = {file.name for file in folder.iterdir()}
+    assert len(left) == 400
+    assert "499.index" in left and "0.index" not in left
+    (own,) = folder.glob("test-*")
+    assert own.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_home_that_cannot_be_written_only_costs_time(shelf: Shelf):
@@ -195,6 +188,15 @@ def test_a_home_that_cannot_be_written_only_costs_time(shelf: Shelf):
         shelf.index = shelf.fresh()
         assert shelf.ask(shelf.root("c")) == ["a.md Does it"]
     assert shelf.drawn == 2
+
+
+@pytest.mark.parametrize("value", [1 << 70, "\ud800"], ids=["number", "text"])
+def test_what_cannot_be_kept_is_concluded_at_every_start(shelf: Shelf, value: object):
+    shelf.write("c/a.md")
+    settle(shelf.folder)
+    for _ in range(2):
+        shelf.index = shelf.fresh()
+        assert shelf.index.conclude("test", [shelf.root("c")], list, lambda _: [value]) == [value]
 
 
 def test_places_that_are_not_text_are_looked_at_every_time(shelf: Shelf):

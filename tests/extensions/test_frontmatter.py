@@ -60,11 +60,26 @@ def test_dangerous_yaml_is_refused():
     assert front.problem is not None
 
 
-def test_alias_bombs_do_not_blow_up():
-    bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-        f"{c}: &{c} [{','.join('*' + chr(ord(c) - 1) for _ in range(2))}]\n" for c in "bcde"
-    )
-    assert read(f"---\n{bomb}---\nbody").body == "body"
+@pytest.mark.parametrize(
+    "header",
+    [
+        "x: &a [*a]",
+        "x: &a {y: *a}",
+        "x: " + "[" * 100 + "]" * 100,
+        "\n".join(
+            ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))]
+        ),
+    ],
+    ids=["list in itself", "object in itself", "deep", "bomb"],
+)
+def test_values_without_end_are_named_and_left_out(header: str):
+    front = read(f"---\n{header}\n---\nThe body")
+    assert (front.values, front.body) == ({}, "The body")
+    assert "nested without end" in str(front.problem)
+
+
+def test_numbers_that_nothing_can_keep_become_text():
+    assert read("---\nx: 99999999999999999999999\n---\n").values == {"x": "99999999999999999999999"}
 
 
 def test_windows_line_ends_and_byte_order_marks_do_not_matter():

@@ -1,23 +1,19 @@
-import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bridle.extensions import stamps
 from bridle.extensions.stamps import Stamps, merged, settled, stamps_of
-
-
-@pytest.fixture(autouse=True)
-def no_ticks(monkeypatch: pytest.MonkeyPatch):
-    """Here nothing happens twice within a tick of the clock."""
-    monkeypatch.setattr(stamps, "_TICK_NS", -1)
+from tests.fakes.file_clock import settle
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     (tmp_path / "inner").mkdir()
     (tmp_path / "file").write_text("one")
+    (tmp_path / "second").write_text("x")
+    settle(tmp_path)
     return tmp_path
 
 
@@ -66,15 +62,15 @@ def test_paths_may_be_below_a_folder(place: Path):
 
 
 def test_stamps_of_several_count_together(place: Path):
-    (place / "second").write_text("x")
     both = merged((stamps_of([str(place / "file")]), stamps_of([str(place / "second")])))
     assert both.hold()
     (place / "second").write_text("xy")
     assert not both.hold()
 
 
-def test_what_has_just_changed_is_not_believed_yet(place: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(stamps, "_TICK_NS", 10**12)
-    assert settled(os.stat(place).st_ctime_ns) == 0
-    assert not stamps_of([str(place)]).hold()
-    assert not stamps_of([str(place)]).are_settled()
+def test_what_has_just_changed_is_not_believed_yet(place: Path):
+    now = time.time_ns()
+    assert (settled(now), settled(now - 10**9)) == (0, now - 10**9)
+    new = Stamps({str(place / "file"): 0})
+    assert not new.hold()
+    assert not new.are_settled()

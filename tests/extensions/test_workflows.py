@@ -6,7 +6,6 @@ import pytest
 
 from bridle.config.problem import Problem
 from bridle.config.schema import Settings
-from bridle.extensions import index, stamps
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root, Source, Whereabouts, roots_of
 from bridle.extensions.workflows import (
@@ -21,6 +20,7 @@ from bridle.extensions.workflows import (
     workflow_roots,
 )
 from bridle.types.errors import ConfigError
+from tests.fakes.file_clock import settle
 
 
 def write(folder: Path, name: str, *, meta: str | None = None, description: str = "Does it") -> Path:
@@ -158,14 +158,15 @@ def test_changes_on_disk_are_seen_after_a_moment(tmp_path: Path):
     )
 
 
-def test_files_that_did_not_change_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(stamps, "_TICK_NS", -1)
+def test_files_that_did_not_change_are_not_read_again(tmp_path: Path):
     write(tmp_path / "w", "a.js", description="first")
+    settle(tmp_path)
     roots = [root(tmp_path / "w")]
     load_workflows(Index(str(tmp_path / "i")), roots)
-    monkeypatch.setattr(index, "_read", pytest.fail)
+    (index,) = (tmp_path / "i").iterdir()
+    index.write_bytes(index.read_bytes().replace(b"first", b"known"))
     files, _ = load_workflows(Index(str(tmp_path / "i")), roots)
-    assert files["a"].description == "first"
+    assert files["a"].description == "known"
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,8 @@ import msgspec
 import pytest
 
 from bridle.cli.args import parse
-from bridle.cli.session import plugging
 from bridle.cli.session.plugging import OpenPlugins, open_plugins
 from bridle.cli.session.prepare import set_up
-from bridle.extensions import stamps
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.installing import install
 from bridle.extensions.plugins.loaded import Plugins
@@ -23,18 +21,13 @@ from bridle.extensions.plugins.removing import uninstall
 from bridle.extensions.plugins.snapshot import Remembered, current_plugins
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import read_installed
+from tests.fakes.file_clock import settle
 from tests.fakes.plugins import PluginHome, write_plugin
 from tests.fakes.processes import eventually
 
 ID = PluginId("crew", "village")
 HOOKS = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}})
 PILOT = "---\nname: pilot\ndescription: Flies\n---\nYou fly."
-
-
-@pytest.fixture(autouse=True)
-def no_ticks(monkeypatch: pytest.MonkeyPatch):
-    """Here nothing happens twice within a tick of the clock of files."""
-    monkeypatch.setattr(stamps, "_TICK_NS", -1)
 
 
 @pytest.fixture
@@ -51,6 +44,7 @@ async def home(tmp_path: Path) -> PluginHome:
     catalog.write_text(json.dumps(values))
     await marketplaces.add(home.around(), parse_source(str(home.market), cwd="/"))
     await install(home.around(), [ID])
+    settle(tmp_path)
     return home
 
 
@@ -71,6 +65,7 @@ def _start(home: PluginHome) -> tuple[Plugins, Remembered | None]:
 
 
 def _remembered(home: PluginHome) -> Remembered:
+    settle(home.home)
     _start(home)
     _, remembered = _start(home)
     assert remembered is not None
@@ -167,6 +162,7 @@ async def test_a_skill_that_becomes_a_plugin_is_noticed_soon(home: PluginHome):
 
 async def test_skills_of_a_project_that_is_not_trusted_raise_no_doubt(home: PluginHome):
     write_plugin(home.project / ".claude" / "skills" / "own", {"name": "own"})
+    settle(home.home)
     wish = home.wish(trusted=False)
     current_plugins(wish)
     _, remembered = current_plugins(wish)
@@ -178,8 +174,9 @@ async def test_skills_of_a_project_that_is_not_trusted_raise_no_doubt(home: Plug
     [
         {"userConfig": {"key": {"type": "string", "default": "x"}}},
         {"description": 3},
+        {"number": 1 << 80},
     ],
-    ids=["options", "faults"],
+    ids=["options", "faults", "what cannot be kept"],
 )
 async def test_plugins_with_options_and_with_faults_are_read_at_every_start(
     home: PluginHome, special: dict[str, object]
@@ -189,6 +186,17 @@ async def test_plugins_with_options_and_with_faults_are_read_at_every_start(
         plugins, remembered = _start(home)
         assert remembered is None
         assert len(plugins.loaded) == 1
+
+
+async def test_a_plugin_that_is_not_our_copy_is_looked_at_before_the_start(home: PluginHome, tmp_path: Path):
+    elsewhere = shutil.copytree(_folder(home), tmp_path / "elsewhere")
+    file = home.plugins / "installed_plugins.json"
+    file.write_text(file.read_text().replace(str(_folder(home)), str(elsewhere)))
+    _remembered(home)
+    (elsewhere / "hooks" / "hooks.json").write_text("{}")
+    plugins, remembered = _start(home)
+    assert remembered is None
+    assert [fault.type for fault in plugins.faults] == ["content-changed"]
 
 
 async def test_flags_and_management_are_asked_at_every_start(home: PluginHome, tmp_path: Path):
@@ -207,8 +215,7 @@ def _session(home: PluginHome) -> OpenPlugins:
     return OpenPlugins(setup, (), ())
 
 
-async def test_a_session_says_that_plugins_have_changed(home: PluginHome, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(plugging, "_SOON", 0)
+async def test_a_session_says_that_plugins_have_changed(home: PluginHome):
     set_up(parse(["-p"]), home.env, cwd=str(home.project))
     setup = set_up(parse(["-p"]), home.env, cwd=str(home.project))
     (_folder(home) / "hooks" / "hooks.json").write_text("{}")

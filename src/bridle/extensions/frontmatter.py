@@ -10,6 +10,8 @@ from bridle.config.problem import Problem
 
 LARGEST_HEADER = 64 * 1024
 _MOST_WORDS = 1_000
+_MOST_VALUES = 10_000
+_DEEPEST = 64
 _LINE = re.compile(r'([A-Za-z][\w-]*):[ \t]+([A-Za-z(/<][^\n]*|"[^"\\\n]*")')
 _NOT_TEXT = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None}
 _TRUE = frozenset({"true", "yes", "on", "1", "y"})
@@ -127,20 +129,39 @@ def _yaml(header: str, file: str) -> tuple[dict[str, Any], Problem | None]:
         return {}, None
     if not isinstance(read, dict):
         return {}, _problem(file, 2, "the header is not a list of names and values")
-    return {str(key): _jsonable(value) for key, value in read.items()}, None
+    plain = _Plain()
+    try:
+        return {str(key): plain.of(value) for key, value in read.items()}, None
+    except _TooMuch:
+        message = f"the header has more than {_MOST_VALUES} values, or they are nested without end"
+        return {}, _problem(file, 2, message)
 
 
-def _jsonable(value: Any) -> Any:
-    """The value with dates and the like as text, so that it can be kept."""
-    match value:
-        case dict():
-            return {str(key): _jsonable(each) for key, each in value.items()}
-        case list():
-            return [_jsonable(each) for each in value]
-        case str() | bool() | int() | float() | None:
-            return value
-        case _:
-            return str(value)
+class _TooMuch(Exception):
+    """A header of a few lines can refer to itself, and stand for more than fits into memory."""
+
+
+class _Plain:
+    """Makes values plain: dates and the like become text, so that they can be kept."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_VALUES
+
+    def of(self, value: Any, depth: int = 0) -> Any:
+        self._left -= 1
+        if self._left < 0 or depth > _DEEPEST:
+            raise _TooMuch
+        match value:
+            case dict():
+                return {str(key): self.of(each, depth + 1) for key, each in value.items()}
+            case list():
+                return [self.of(each, depth + 1) for each in value]
+            case bool() | str() | float() | None:
+                return value
+            case int() if -(1 << 63) <= value < 1 << 63:
+                return value
+            case _:
+                return str(value)
 
 
 def _pieces(text: str) -> list[str]:

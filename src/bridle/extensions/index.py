@@ -18,7 +18,7 @@ from msgspec import Struct
 from bridle.config.problem import Problem
 from bridle.extensions.folders import list_files
 from bridle.extensions.frontmatter import first_line, read_front
-from bridle.extensions.memory import Grounds, Memory, Recalled, write_private
+from bridle.extensions.memory import Grounds, Memory, Recalled, encoded, write_private
 from bridle.extensions.places import Root
 from bridle.extensions.stamps import Stamps, settled
 from bridle.host.files import read_bytes
@@ -103,7 +103,7 @@ class Index:
         self, name: str, roots: Sequence[Root], kind: type[T], draw: Callable[[list[Found]], T]
     ) -> T:
         """What `draw` makes of the files below the roots: the same object while none of them changes."""
-        circumstances = _circumstances(roots)
+        circumstances = encoded(roots)
         if circumstances is None:
             return draw(self.look(roots))
         before, last = self._concluded.get(name, (b"", None))
@@ -177,11 +177,7 @@ class Index:
 
     def _save(self, key: str) -> None:
         there = {path: shelf for path, shelf in self._known[key].items() if os.path.exists(path)}
-        try:
-            data = msgspec.msgpack.encode(_Stored(_FORMAT, key, there))
-        except UnicodeEncodeError:
-            return  # A path that is not text: the files are read at every start.
-        write_private(self._file(key), data)
+        write_private(self._file(key), _Stored(_FORMAT, key, there))
 
     def _file(self, key: str) -> str:
         data = key.encode(errors="surrogateescape")
@@ -204,13 +200,6 @@ def _key(root: Root) -> str:
 
 def _below(root: Root, path: str) -> str:
     return f"{root.path}/{path}" if path else root.path
-
-
-def _circumstances(roots: Sequence[Root]) -> bytes | None:
-    try:
-        return msgspec.msgpack.encode(roots)
-    except UnicodeEncodeError:
-        return None  # A path that is not text.
 
 
 def _glance(root: Root, shelf: _Shelf) -> list[Entry] | None:

@@ -80,9 +80,10 @@ class Memory:
         """Remember a conclusion, unless something is too new to tell it from what may come yet."""
         stamps, later = grounds.stamps.relative(self._below), grounds.later.relative(self._below)
         if stamps.are_settled() and later.are_settled():
-            raw = [msgspec.Raw(msgspec.msgpack.encode(each)) for each in (later, conclusion)]
-            data = msgspec.msgpack.encode(_Kept(_FORMAT, circumstances, stamps, *raw))
-            write_private(self._file(name, circumstances), data)
+            said, drawn = encoded(later), encoded(conclusion)
+            if said is not None and drawn is not None:
+                kept = _Kept(_FORMAT, circumstances, stamps, msgspec.Raw(said), msgspec.Raw(drawn))
+                write_private(self._file(name, circumstances), kept)
         return Recalled(conclusion, stamps, later, self._below)
 
     def forget(self, name: str, circumstances: bytes) -> None:
@@ -97,8 +98,19 @@ class Memory:
         return os.path.join(self._folder, f"{name}-{crc32(circumstances):08x}.index")
 
 
-def write_private(file: str, data: bytes) -> None:
-    """Write a file of the index; in a home that cannot be written, all is read at every start."""
+def encoded(value: object) -> bytes | None:
+    """The value as it is kept; None where that cannot be, as with paths that are not text."""
+    try:
+        return msgspec.msgpack.encode(value)
+    except (UnicodeEncodeError, OverflowError, RecursionError):
+        return None
+
+
+def write_private(file: str, value: object) -> None:
+    """Write a file of the index; where that cannot be done, all is read at every start."""
+    data = encoded(value)
+    if data is None:
+        return
     try:
         make_folders(os.path.dirname(file), private=True)
         # Whoever writes last wins, and both wrote what they saw: there is nothing to lock.

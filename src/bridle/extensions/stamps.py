@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-_TICK_NS = 100_000_000
+TICK_NS = 20_000_000
+"""Longer than any step of the clock that files are stamped by, which may be 10 ms."""
 
 
 class Stamps(Struct, frozen=True, array_like=True):
@@ -76,5 +77,5 @@ def merged(stamps: Iterable[Stamps]) -> Stamps:
 
 
 def settled(changed: int) -> int:
-    """A time of change that a later one differs from, else 0: files may have a clock of 10 ms a tick."""
-    return changed if time.time_ns() - changed > _TICK_NS else 0
+    """A time of change that every later one differs from; 0 for one that is too new for that."""
+    return changed if time.time_ns() - changed > TICK_NS else 0

@@ -12,7 +12,7 @@ from bridle.config.load import Config
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
 from bridle.extensions.plugins.loaded import Loaded, Manifest, Options, Plugins, Wish
 from bridle.extensions.plugins.manifest import read_manifest
-from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, PluginId, data_dir, parse_id
+from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, PluginId, data_dir, parse_id, plugins_dir
 from bridle.extensions.plugins.options import read_options
 from bridle.extensions.plugins.presence import among_skills, skill_folders
 from bridle.extensions.plugins.remembered import KnownPlugin, examine, read_index, write_index
@@ -144,7 +144,8 @@ class _Loading:
             )
             self._complain(name, "content-changed", message, folder)
             return
-        edition = f"{record.bridle_tree} {record.last_updated}".strip()
+        own = folder.startswith(os.path.join(plugins_dir(self._wish.env), "cache") + os.sep)
+        edition = f"{record.bridle_tree} {record.last_updated}".strip() if own else ""
         self._add(plugin, folder, known, scope=record.scope, shared=False, edition=edition)
 
     def _add(

@@ -58,11 +58,7 @@ def read_index(file: str) -> dict[str, KnownPlugin]:
 
 def write_index(file: str, folders: dict[str, KnownPlugin]) -> None:
     """Remember what was read."""
-    try:
-        data = msgspec.msgpack.encode(_Stored(_FORMAT, folders))
-    except UnicodeEncodeError:
-        return  # A path that is not text: the plugins are read at every start.
-    write_private(file, data)
+    write_private(file, _Stored(_FORMAT, folders))
 
 
 class _Stored(Struct, array_like=True):

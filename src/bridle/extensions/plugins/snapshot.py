@@ -9,10 +9,9 @@ what is remembered of them is what the user agreed to.
 import os
 import os.path
 
-import msgspec
 from msgspec import Struct
 
-from bridle.extensions.memory import Grounds, Memory, Recalled
+from bridle.extensions.memory import Grounds, Memory, Recalled, encoded
 from bridle.extensions.plugins.loaded import Loaded, Plugins, Wish
 from bridle.extensions.plugins.names import SKILLS_DIR, plugins_dir
 from bridle.extensions.plugins.presence import no_plugin_among, skill_folders
@@ -69,10 +68,7 @@ def _circumstances(wish: Wish) -> bytes | None:
     fixed = [layer.values.get(_SAID[0]) for layer in wish.config.layers if layer.source == "policySettings"]
     said = [raw.get(key) for key in _SAID]
     own = [folder, wish.cwd, os.path.realpath(wish.cwd), wish.trusted, said, fixed, _skill_folders(wish)]
-    try:
-        return msgspec.msgpack.encode([own, installed])
-    except UnicodeEncodeError:
-        return None  # A path that is not text.
+    return encoded([own, installed])
 
 
 def _is_whole(plugin: Loaded) -> bool:
@@ -89,9 +85,12 @@ def _read(wish: Wish, memory: Memory, circumstances: bytes) -> Plugins:
         each.manifest.options or each.plugin.marketplace == SKILLS_DIR for each in plugins.loaded
     )
     if not doubtful:
-        folders, manifests = no_plugin_among(_skill_folders(wish))
-        later = merged((outcome.stamps, manifests))
-        memory.keep(_NAME, circumstances, Grounds(folders, later), plugins)
+        before, later = no_plugin_among(_skill_folders(wish))
+        if all(each.edition for each in plugins.loaded):
+            later = merged((later, outcome.stamps))
+        else:
+            before = merged((before, outcome.stamps))  # Somebody may be at work on them.
+        memory.keep(_NAME, circumstances, Grounds(before, later), plugins)
     return plugins
 
 
