@@ -49,6 +49,7 @@ try: $(VENV)/.ready ## watch the offline model repair a small project
 	@sh scripts/try.sh $(BIN)
 
 test: check $(PEERS)/.ready ## run every check and every test
+	@$(BIN)/python -m compileall -q src # hundreds of tests start the program
 	BRIDLE_OLD_SDK=$(CURDIR)/$(PEERS)/older-sdk BRIDLE_NODE_SDK=$(CURDIR)/$(PEERS)/node \
 		BRIDLE_NODE_MCP=$(CURDIR)/$(PEERS)/node BRIDLE_REAL_MODEL=$(CURDIR)/$(PEERS)/real-model \
 		$(BIN)/python -m pytest -n $(WORKERS)

@@ -11,6 +11,7 @@ import pytest
 from bridle.frontends.tui.views.agents import ToggleAgent
 from bridle.frontends.tui.views.doing import commands_for
 from bridle.frontends.tui.views.skills import SetVisibility
+from tests.fakes.host import FakeHost
 from tests.fakes.mcp_session import FAKES
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.plugins import FIXTURE
@@ -96,3 +97,18 @@ async def test_bundled_skills_are_left_out_where_a_variable_says_so(tmp_path: Pa
     program = Program(tmp_path)
     listed = await program.run("-p", "/skills", **({name: "1"} if name else {}))
     assert ("/verify (bundled" in listed.out) is (not name)
+
+
+async def test_agents_are_listed_when_the_file_of_one_is_gone(tmp_path: Path):
+    program = Program(tmp_path)
+    file = program.home / ".claude" / "agents" / "digger.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: digger\ndescription: Digs\n---\nDig deep.")
+    async with FakeHost(program, "--model", "offline") as host:
+        host.prompt("/agents")
+        assert "digger (user" in (await host.result())["result"]
+        file.unlink()
+        host.prompt("/agents")
+        result = await host.result()
+        await host.close()
+    assert not result["is_error"] and "general-purpose" in result["result"]

@@ -28,6 +28,7 @@ _PNG = bytes.fromhex(
         ("mail me@example.org", []),
         ("@a.py#L9-3", [Mention("a.py", 9, 9)]),
         ("@ alone", []),
+        (f"@a.py#L{'9' * 5_000}", [Mention(f"a.py#L{'9' * 5_000}")]),
     ],
 )
 def test_mentions_are_read_from_a_prompt(text: str, found: list[Mention]):

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bridle.commands.catalog import CATALOG
 from bridle.commands.registry import Registry, nearest
@@ -93,3 +94,8 @@ def test_listing_for_hosts_has_the_fields_they_know():
         "aliases": ["reset", "new"],
         "builtin": True,
     }
+
+
+def test_a_name_goes_before_the_alias_of_another_command():
+    other = replace(_command("code-review"), aliases=("review",))
+    assert nearest("revew", [_command("review"), other]) == "review"

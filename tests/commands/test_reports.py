@@ -248,3 +248,26 @@ async def test_the_diff_shows_changes_and_new_files_and_runs_nothing(tmp_path: P
 async def test_release_notes_name_the_version(tmp_path: Path):
     said = await Commanded(tmp_path).run("/release-notes")
     assert isinstance(said, Says) and said.text.startswith("bridle ")
+
+
+async def test_the_doctor_names_extension_files_that_are_broken(tmp_path: Path):
+    commanded = Commanded(tmp_path)
+    home = Path(commanded.context.env["CLAUDE_CONFIG_DIR"])
+    for name, text in {
+        "skills/a/SKILL.md": "---\ndescription: [\n---\n",
+        "agents/b.md": "---\nname: b\n---\n",
+        "output-styles/c.md": "---\n- x\n---\n",
+        "themes/d.json": "{",
+    }.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text)
+    checks = [
+        each for each in await run_checks(scene_of(commanded.context)) if each.group == "Extension files"
+    ]
+    assert [each.text.removeprefix(f"{home}/").partition(": ")[0] for each in checks] == [
+        "skills/a/SKILL.md:3",
+        "agents/b.md",
+        "output-styles/c.md:2",
+        "themes/d.json:1:2",
+    ]
+    assert {each.health for each in checks} == {"warning"}

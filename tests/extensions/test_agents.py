@@ -155,3 +155,20 @@ def test_agents_are_looked_up_anew_within_a_second(tmp_path: Path):
     write(tmp_path / "a" / "x.md", "name: x\ndescription: d")
     assert files.definitions() == ()
     assert [agent.name for agent in files.definitions()] == ["x"]
+
+
+@pytest.mark.parametrize(
+    "value", ["true", "[]", "{a: b}", "-1", "1.5", ".nan", "0", "'3'", "99999999999999999999"]
+)
+def test_numbers_of_the_wrong_kind_are_as_if_they_were_not_there(tmp_path: Path, value: str):
+    header = f"name: a\ndescription: d\nmaxTurns: {value}\neffort: {value}\nautoCompactWindow: {value}"
+    write(tmp_path / "a" / "r.md", header)
+    (agent,) = load_agents(Index(str(tmp_path / "i")), [root(tmp_path / "a")]).definitions
+    assert (agent.max_turns, agent.effort, agent.auto_compact_window) == (None, None, None)
+
+
+@pytest.mark.parametrize("name", ["7", "[a]", "true", '"a\\nb"', '"a\\e[31m"'])
+def test_a_name_that_is_no_word_is_told(tmp_path: Path, name: str):
+    write(tmp_path / "a" / "r.md", f"name: {name}\ndescription: d")
+    found = load_agents(Index(str(tmp_path / "i")), [root(tmp_path / "a")])
+    assert found.definitions == () and [problem.key for problem in found.problems] == ["name"]

@@ -8,6 +8,7 @@ import pytest
 
 from bridle.extensions.index import Found, Index
 from bridle.extensions.places import Kind, Root
+from bridle.extensions.skills import SkillCatalog
 from tests.fakes.file_clock import settle
 
 
@@ -205,3 +206,20 @@ def test_places_that_are_not_text_are_looked_at_every_time(shelf: Shelf):
     for _ in range(2):
         assert shelf.ask(shelf.root(odd)) == ["a.md Does it"]
     assert shelf.drawn == 2
+
+
+def test_what_is_kept_and_damaged_is_concluded_anew(tmp_path: Path):
+    file = tmp_path / "skills" / "a" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\ndescription: Does it\n---\nBody")
+    settle(tmp_path)
+    folder = tmp_path / "home" / "bridle" / "index"
+    root = Root(kind="skills", path=str(tmp_path / "skills"), source="user")
+    assert SkillCatalog(Index(str(folder)), lambda: (root,)).all()["a"].description == "Does it"
+    kept = sorted(folder.iterdir())
+    assert len(kept) == 2
+    damaged = [each.read_bytes().replace(b"Does", b"\xff\xfe\xff\xfe") for each in kept]
+    for texts in (damaged, [b"\x91" * 200_000] * 2):
+        for each, text in zip(kept, texts, strict=True):
+            each.write_bytes(text)
+        assert SkillCatalog(Index(str(folder)), lambda: (root,)).all()["a"].description == "Does it"

@@ -120,3 +120,40 @@ async def test_text_and_commands_are_bounded():
 @given(st.text(max_size=60))
 async def test_arguments_stand_in_the_text_as_they_were_typed(arguments: str):
     assert await expanded("<$ARGUMENTS>", arguments) == f"<{arguments.strip()}>"
+
+
+async def test_numbers_beyond_all_bounds_are_text():
+    many = "9" * 5_000
+    assert await expanded(f"${many} $ARGUMENTS[{many}] $0", "x") == f"${many} x[{many}] x"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "```a\n" * 40_000,
+        "`" * 200_000,
+        " ".join("`" * (2 + number % 300) for number in range(2_000)),
+        "~~~" * 60_000,
+    ],
+)
+async def test_hostile_code_marks_are_looked_through_in_no_time(body: str):
+    text = await expanded(f"{body}\n!`ls`")
+    assert text.endswith("<ls>")
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("````\n```!\nls\n```\n````", "````\n```!\nls\n```\n````"),
+        ("```!\na\nb\n```\nand !`c`", "<a\nb>\nand <c>"),
+        ("``!`no` `` but !`yes`", "``!`no` `` but <yes>"),
+        ("```open\n!`ls`", "```open\n<ls>"),
+        ("`` alone !`ls`", "`` alone <ls>"),
+    ],
+)
+async def test_code_that_is_shown_is_told_from_code_that_runs(body: str, text: str):
+    assert await expanded(body) == text
+
+
+async def test_a_pasted_file_can_be_the_argument():
+    assert await expanded("$1", f"{'x' * 1_000_000} second") == "second"

@@ -78,6 +78,29 @@ def test_values_without_end_are_named_and_left_out(header: str):
     assert "nested without end" in str(front.problem)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        'Use this agent when: something fails. Examples: "x" and \\n<example>user: y</example>',
+        "@mention first",
+        "`code` first",
+        "*.md files: all of them",
+        "100% sure: yes",
+        "the last word is a colon:",
+    ],
+)
+def test_words_that_yaml_takes_for_something_else_are_words(words: str):
+    front = read(f"---\nname: a\ndescription: {words}\nmaxTurns: 7\ntools: [Read, Grep]\n---\nbody")
+    assert front.problem is None
+    assert front.values == {"name": "a", "description": words, "maxTurns": 7, "tools": ["Read", "Grep"]}
+
+
+def test_a_header_that_is_broken_elsewhere_stays_broken():
+    front = read("---\ndescription: it is: so\nhooks: {Stop: [}\n---\nbody")
+    assert front.values == {}
+    assert front.problem is not None
+
+
 def test_numbers_that_nothing_can_keep_become_text():
     assert read("---\nx: 99999999999999999999999\n---\n").values == {"x": "99999999999999999999999"}
 

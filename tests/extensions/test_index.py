@@ -51,6 +51,20 @@ def test_what_has_not_changed_is_not_read_again(tmp_path: Path):
     assert [each.entry.values["description"] for each in found] == ["Did  it", "Knew it"]
 
 
+def test_a_folder_in_the_place_of_another_is_told_though_both_changed_in_one_moment(tmp_path: Path):
+    files = [skill(tmp_path / "skills", name, f"Is {name}") for name in "ab"]
+    settle(tmp_path)
+    Index(str(tmp_path / "index")).look([root(tmp_path / "skills")])
+    # As if the clock had not moved between the two.
+    (stored,) = (tmp_path / "index").iterdir()
+    one, other = (msgspec.msgpack.encode(file.stat().st_ctime_ns) for file in files)
+    (tmp_path / "skills" / "a").rename(tmp_path / "skills" / "c")
+    (tmp_path / "skills" / "b").rename(tmp_path / "skills" / "a")
+    stored.write_bytes(stored.read_bytes().replace(one, other))
+    found = Index(str(tmp_path / "index")).look([root(tmp_path / "skills")])
+    assert [each.entry.values["description"] for each in found] == ["Is b", "Is a"]
+
+
 def test_changed_new_and_removed_files_are_noticed(tmp_path: Path):
     index = Index(str(tmp_path / "index"))
     where = [root(tmp_path / "skills")]
@@ -180,3 +194,38 @@ def test_folders_of_plugins_share_one_index_file(tmp_path: Path):
     rewrite(tmp_path / "index", "Of two", "Is two")
     found = Index(str(tmp_path / "index")).look(roots)
     assert [each.entry.values["description"] for each in found] == ["Changed now", "Is two", "Of three"]
+
+
+def test_one_skill_that_becomes_a_folder_of_skills_is_looked_at_anew(tmp_path: Path):
+    index = Index(str(tmp_path / "index"))
+    one = Root(kind="skills", path=str(tmp_path / "s"), source="plugin", single=True)
+    several = Root(kind="skills", path=str(tmp_path / "s"), source="plugin")
+    file = skill(tmp_path, "s")
+    settle(tmp_path)
+    assert [each.entry.path for each in index.look([one])] == ["SKILL.md"]
+    file.unlink()
+    skill(tmp_path / "s", "a")
+    settle(tmp_path)
+    assert [each.entry.path for each in index.look([several])] == ["a/SKILL.md"]
+    skill(tmp_path, "s")
+    settle(tmp_path)
+    assert [each.entry.path for each in index.look([one])] == ["SKILL.md"]
+
+
+def test_a_link_to_the_folder_itself_brings_nothing_twice(tmp_path: Path):
+    commands = tmp_path / "commands"
+    (commands / "git").mkdir(parents=True)
+    (commands / "git" / "tidy.md").write_text("x")
+    (commands / "again").symlink_to(".")
+    (commands / "git" / "up").symlink_to("..")
+    (commands / "odd").symlink_to("git/tidy.md/below")
+    (commands / "round").symlink_to("round")
+    found = Index(str(tmp_path / "index")).look([root(commands, "commands")])
+    assert [each.entry.path for each in found] == ["git/tidy.md"]
+
+
+def test_names_with_control_characters_are_left_out(tmp_path: Path):
+    for name in ("a\nb", "c\x1b[31m", "d\x9bm", "日本\u3000語", "👩\u200d🔬", "ok"):
+        skill(tmp_path / "skills", name)
+    found = Index(str(tmp_path / "index")).look([root(tmp_path / "skills")])
+    assert sorted(each.entry.path.split("/")[0] for each in found) == ["ok", "日本\u3000語", "👩\u200d🔬"]

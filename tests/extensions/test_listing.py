@@ -1,3 +1,7 @@
+from pathlib import Path
+
+import pytest
+
 from bridle.extensions.listing import budget_of, cost_of, line_of, list_skills
 from bridle.extensions.skills import Skill
 from bridle.extensions.usage import SkillUsage
@@ -77,3 +81,23 @@ def test_uses_are_counted_and_fade(tmp_path: object):
     assert usage.scores() == {"a": 2.0, "b": 1.0}
     now += 14 * 24 * 3600
     assert usage.scores() == {"a": 1.0, "b": 0.5}
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": {"count": "x"}}', '{"a": {"count": null}}', '{"a": 5}', '{"a": {"last": []}}']
+)
+def test_counts_of_the_wrong_kind_begin_anew(tmp_path: Path, text: str):
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
+    (tmp_path / "bridle").mkdir()
+    (tmp_path / "bridle" / "skill-usage.json").write_text(text)
+    usage = SkillUsage(env, now=lambda: 1_000.0)
+    assert usage.scores() == {}
+    usage.note("a")
+    assert usage.scores() == {"a": 1.0}
+
+
+def test_counts_that_are_nested_without_end_are_none(tmp_path: Path):
+    (tmp_path / "bridle").mkdir()
+    deep = "[" * 100_000 + "]" * 100_000
+    (tmp_path / "bridle" / "skill-usage.json").write_text(f'{{"a": {{"x": {deep}}}}}')
+    assert SkillUsage({"CLAUDE_CONFIG_DIR": str(tmp_path)}).scores() == {}

@@ -170,3 +170,32 @@ def test_skills_without_files_come_last(tmp_path: Path):
         "one": "Of a file",
         "mcp__srv__two": "Of a server",
     }
+
+
+def test_a_name_that_nobody_can_type_is_told(tmp_path: Path):
+    for name in ("fine-1.x", "日本語", "two words", "c++"):
+        file = tmp_path / "skills" / name / "SKILL.md"
+        file.parent.mkdir(parents=True)
+        file.write_text("x")
+    root = Root(kind="skills", path=str(tmp_path / "skills"), source="user")
+    catalog = SkillCatalog(Index(str(tmp_path / "i")), lambda: (root,))
+    assert len(catalog.all()) == 4
+    assert [problem.file.split("/")[-2] for problem in catalog.problems] == ["c++", "two words"]
+
+
+def test_hooks_that_are_no_events_are_told(tmp_path: Path):
+    for name, hooks in {"a": "[x]", "b": "yes", "c": "{Stop: []}", "d": ""}.items():
+        file = tmp_path / "skills" / name / "SKILL.md"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"---\nhooks: {hooks}\n---\nx")
+    root = Root(kind="skills", path=str(tmp_path / "skills"), source="user")
+    catalog = SkillCatalog(Index(str(tmp_path / "i")), lambda: (root,))
+    assert [(problem.file.split("/")[-2], problem.key) for problem in catalog.problems] == [
+        ("a", "hooks"),
+        ("b", "hooks"),
+    ]
+
+
+def test_no_pattern_of_paths_is_longer_than_can_be_compared():
+    skill = Skill(name="a", values={"paths": ["src/**", "[" * 60_000]}, source="user")
+    assert [len(pattern) for pattern in skill.paths] == [6, 500]

@@ -1,10 +1,12 @@
 from pathlib import Path
 
+import pytest
+
 from bridle.config.problem import Problem
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root
-from bridle.extensions.styles import choose_style, load_styles
-from bridle.extensions.themes import Theme, list_themes, read_theme
+from bridle.extensions.styles import choose_style, load_styles, style_problems
+from bridle.extensions.themes import Theme, find_theme, list_themes, read_theme, theme_problems
 
 
 def styles_root(path: Path, source: str = "user") -> Root:
@@ -67,3 +69,40 @@ def test_themes_are_listed_unread_and_read_on_demand(tmp_path: Path):
     assert set(files) == {"sea", "bad"}
     assert read_theme(files["sea"]) == Theme(name="Sea", base="light", overrides={"accent": "#00f"})
     assert isinstance(read_theme(files["bad"]), Problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{\n"base": }', ":2:"),
+        ("[" * 100_000, "not valid JSON"),
+        ('{"overrides": []}', "overrides"),
+        ('{"name": 3}', "name"),
+        ("[]", "expected an object"),
+        ("\xff", ":1:"),
+    ],
+)
+def test_a_theme_that_cannot_be_used_says_why(tmp_path: Path, text: str, said: str):
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "sea.json").write_bytes(text.encode("latin-1"))
+    roots = [Root(kind="themes", path=str(tmp_path / "t"), source="user")]
+    index = Index(str(tmp_path / "i"))
+    theme = find_theme(index, roots, "custom:sea")
+    assert isinstance(theme, Problem) and said in str(theme)
+    assert theme_problems(index, roots) == [theme]
+
+
+def test_a_theme_is_found_by_the_name_that_the_setting_has(tmp_path: Path):
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "sea.json").write_text('{"base": "light"}')
+    roots = [Root(kind="themes", path=str(tmp_path / "t"), source="plugin", prefix="acme")]
+    index = Index(str(tmp_path / "i"))
+    assert find_theme(index, roots, "custom:acme:sea") == Theme(name="acme:sea", base="light")
+    assert isinstance(find_theme(index, roots, "custom:sea"), Problem)
+
+
+def test_styles_with_broken_headers_are_named_with_their_line(tmp_path: Path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "a.md").write_text("---\nname: ok\ndescription: [\n---\nx")
+    (problem,) = style_problems(Index(str(tmp_path / "i")), [styles_root(tmp_path / "s")])
+    assert problem.line == 4 and problem.file.endswith("a.md")

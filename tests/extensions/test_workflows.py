@@ -183,13 +183,12 @@ def test_files_that_did_not_change_are_not_read_again(tmp_path: Path):
     ],
 )
 def test_workflows_are_on_unless_somebody_turned_them_off(values: Any, env: dict[str, str], on: bool):
-    found = [root(Path("/w"))]
     assert are_workflows_on(settings(**values), env) is on
-    assert workflow_roots(settings(**values), env, found) == ((*found, BUNDLED_WORKFLOWS) if on else ())
 
 
 def test_bundled_workflows_can_be_turned_off_alone():
     found = [root(Path("/w"))]
+    assert workflow_roots(settings(), {}, found) == (*found, BUNDLED_WORKFLOWS)
     assert workflow_roots(settings(disableBundledSkills=True), {}, found) == tuple(found)
     env = {"CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1"}
     assert workflow_roots(settings(), env, found) == tuple(found)

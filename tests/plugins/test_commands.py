@@ -1,10 +1,12 @@
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.plugins import FIXTURE, git, make_repository, write_plugin
 from tests.fakes.program import Program
+from tests.fakes.terminal import PtyProgram
 
 
 @pytest.fixture
@@ -152,3 +154,13 @@ async def test_workflows_of_a_plugin_are_begun_and_checked(program: Program):
     assert f"{folder / 'call.js'}: meta must be a plain literal: line 2 calls a function" in done.out
     assert f"{folder / 'syntax.mjs'}: line 3: unexpected token" in done.out
     assert "example.js" not in done.out
+
+
+async def test_one_interrupt_is_enough_where_somebody_is_asked(program: Program):
+    await program.run("plugin", "marketplace", "add", str(FIXTURE))
+    argv = [sys.executable, "-m", "bridle", "plugin", "install", "words@village"]
+    async with PtyProgram(argv, env=program.env, cwd=program.project) as terminal:
+        await terminal.until_text("Install? [y/N]")
+        terminal.type("\x03")
+        assert await terminal.ended() == 130
+    assert json.loads((await program.run("plugin", "list", "--json")).out) == []

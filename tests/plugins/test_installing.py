@@ -435,7 +435,8 @@ async def test_options_have_types_limits_and_defaults(home: PluginHome):
     assert check_option(fields, "b", "yes") is True
     assert check_option(fields, "l", "a, b") == ["a", "b"]
     assert check_option(fields, "d", str(home.home)) == str(home.home)
-    for key, text in (("n", "9"), ("n", "x"), ("b", "maybe"), ("d", "/nowhere/at/all"), ("?", "")):
+    wrong = (("n", "9"), ("n", "x"), ("n", "nan"), ("b", "maybe"), ("d", "/nowhere/at/all"), ("?", ""))
+    for key, text in (*wrong, ("s", "\udcff")):
         with pytest.raises(UsageError):
             check_option(fields, key, text)
     options = read_options(home.env, GREETER, fields, {"l": ["a", "b"]})

@@ -183,3 +183,16 @@ async def test_a_session_at_the_terminal_looks_for_plugins_that_management_lets_
         await queue.settle()
     await queue.close()
     assert any("greeter@village" in each.text for each in channel.of(Noticed)) is told
+
+
+BROKEN = {
+    "package.json": "[" * 100_000,
+    "Cargo.toml": "a=" + "[" * 5_000,
+    "pyproject.toml": '[project]\noptional-dependencies = {a = 5, b = "x", c = ["useful"]}\n',
+}
+
+
+def test_manifests_of_projects_that_are_broken_or_hostile_name_nothing(tmp_path: Path):
+    for name, text in BROKEN.items():
+        (tmp_path / name).write_text(text)
+    assert dependencies(str(tmp_path)) == {"useful"}

@@ -160,6 +160,17 @@ async def test_a_skill_that_becomes_a_plugin_is_noticed_soon(home: PluginHome):
     assert [each.plugin.name for each in _start(home)[0].loaded] == ["crew", "own"]
 
 
+async def test_a_plugin_among_the_skills_that_is_turned_off_raises_no_alarm(home: PluginHome):
+    write_plugin(home.home / ".claude" / "skills" / "own", {"name": "own"})
+    off = {"enabledPlugins": {str(ID): True, "own@skills-dir": False}}
+    (home.home / ".claude" / "settings.json").write_text(json.dumps(off))
+    settle(home.home)
+    for _ in range(2):
+        plugins, remembered = _start(home)
+        assert [each.plugin for each in plugins.loaded] == [ID]
+        assert remembered is None or remembered.confirm()
+
+
 async def test_skills_of_a_project_that_is_not_trusted_raise_no_doubt(home: PluginHome):
     write_plugin(home.project / ".claude" / "skills" / "own", {"name": "own"})
     settle(home.home)

@@ -46,6 +46,10 @@ def test_a_marketplace_is_understood_as_it_is_typed(typed: str, meant: dict[str,
         "a b",
         "owner/repo#--upload-pack=x",
         "ssh://-oProxyCommand=x/y.git",
+        "https://[x",
+        "https://[x/y.git",
+        "npm:../../x",
+        "npm:@a/../b",
     ],
 )
 def test_what_could_be_an_option_or_a_program_is_no_source(typed: str):
@@ -60,6 +64,9 @@ def test_what_could_be_an_option_or_a_program_is_no_source(typed: str):
         {"source": "github", "repo": "a/b", "sha": "abc"},
         {"source": "archive", "url": "https://e.org/a.zip", "sha256": "12"},
         {"source": "url", "url": "ext::sh -c true"},
+        {"source": "url", "url": "http://[::1"},
+        {"source": "git", "url": "https://[x"},
+        {"source": "archive", "url": "https://[x"},
         {"source": "command"},
         {"source": "what"},
         7,
@@ -137,6 +144,9 @@ def test_command_sources_follow_the_rule_for_hooks():
         ("2.0.0-beta", "^2.0.0", False),
         ("abc", "*", True),
         ("abc", "^1", False),
+        ("1" * 5000, "^1", False),
+        ("1.0.0", f"^{'1' * 5000}", False),
+        (f"1.0.0-{'1' * 5000}", "*", True),
     ],
 )
 def test_versions_are_weighed_against_ranges(version: str, wanted: str, fits: bool):

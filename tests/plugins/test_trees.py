@@ -56,6 +56,10 @@ def test_an_archive_is_unpacked_without_the_folder_around_it(tmp_path: Path):
         zipped({"link": b"/etc/passwd"}, mode=0o120777),
         b"not an archive",
         tarball({"a": b"x" * 5000})[:60],
+        b"\xfd7zXZ\0" + b"\xff" * 60,
+        zipped({"\u00e9": b"x"}).replace("\u00e9".encode(), b"\xff\xff"),
+        zipped({"a": b"x"})[7:],
+        zipped({"a": b"x"}).replace(b"a", b"\0"),
     ],
     # An archive says when it was made, so its bytes would be another name each second.
     ids=(
@@ -74,6 +78,10 @@ def test_an_archive_is_unpacked_without_the_folder_around_it(tmp_path: Path):
         "zip-link",
         "no-archive",
         "cut-off",
+        "broken-xz",
+        "zip-name-that-is-no-text",
+        "zip-without-its-beginning",
+        "zip-empty-name",
     ),
 )
 def test_a_hostile_or_broken_archive_is_refused_and_nothing_lands_outside(tmp_path: Path, data: bytes):

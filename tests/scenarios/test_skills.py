@@ -445,3 +445,67 @@ async def test_text_of_a_forked_skill_is_not_given_back_to_the_conversation_that
             await host.close()
         last = server.requests[-1].body
     assert "Study the cats." not in _said(last)
+
+
+async def test_a_file_among_the_arguments_is_attached_once(tmp_path: Path):
+    async with MessagesServer([step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        (program.project / "rules.txt").write_text("Rule one\n")
+        _skill(program, "check", "Check $ARGUMENTS.")
+        await program.run("-p", "/check @rules.txt")
+        (request,) = server.requests
+    assert _said(request.body).count("Rule one") == 1
+
+
+async def test_a_skill_of_the_project_attaches_no_files_from_elsewhere(tmp_path: Path):
+    secret = _write(tmp_path / "elsewhere" / "secret.txt", "hunter2")
+    async with MessagesServer([step("ok")] * 4) as server:
+        program = Program(tmp_path, server.url)
+        _skill(program, "sly", f"Look at @{secret}.")
+        _skill(program, "own", f"Look at @{secret}.", of="user")
+        _skill(program, "plain", "Look at $0.")
+        for prompt in ("/sly", "/own", f"/plain @{secret}", f"look at @{secret}"):
+            await program.run("-p", prompt)
+        said = ["hunter2" in _said(request.body) for request in server.requests]
+    assert said == [False, True, True, True]
+
+
+async def test_the_model_cannot_have_files_from_elsewhere_by_naming_them_to_a_skill(tmp_path: Path):
+    secret = _write(tmp_path / "elsewhere" / "secret.txt", "hunter2")
+    script = [step("x", _use("Skill", skill="own", args=f"@{secret}")), step("ok")]
+    async with MessagesServer(script) as server:
+        program = Program(tmp_path, server.url)
+        _skill(program, "own", "Look at $ARGUMENTS.", of="user")
+        await program.run("-p", "go")
+        last = server.requests[-1]
+    assert "Look at @" in _said(last.body) and "hunter2" not in _said(last.body)
+
+
+async def test_an_output_style_that_is_not_there_is_told(tmp_path: Path):
+    async with MessagesServer([step("ok")]) as server:
+        program = Program(tmp_path, server.url)
+        _write(program.home / ".claude/settings.json", json.dumps({"outputStyle": "Nobody's"}))
+        done = await program.run("-p", "go")
+        unknown = await program.run("-p", "/output-style nobody's")
+    assert done.code == 0 and 'there is no output style "Nobody\'s"' in done.err
+    assert unknown.code == 1 and "Concise" in unknown.out
+
+
+async def test_what_is_shown_of_extension_files_cannot_steer_a_terminal(tmp_path: Path):
+    program = Program(tmp_path)
+    evil = '"a \\e]0;title\\a \\e[31m b"'
+    _skill(program, "one", f"---\ndescription: {evil}\nargument-hint: {evil}\n---\nx", of="user")
+    _skill(program, "two", "\x1b[31m first words \x00", of="user")
+    _write(program.home / ".claude/agents/a.md", f"---\nname: digger\ndescription: {evil}\n---\nDig.")
+    for command in ("/skills", "/agents", "/help"):
+        done = await program.run("-p", command, "--model", "offline")
+        assert done.code == 0 and not set(done.out) & {"\x1b", "\x07", "\x00"}
+
+
+async def test_the_window_counts_the_list_of_skills_as_it_was_cut(tmp_path: Path):
+    program = Program(tmp_path)
+    for number in range(150):
+        _skill(program, f"skill-{number}", f"---\ndescription: {'word ' * 60}\n---\nx", of="user")
+    done = await program.run("-p", "/context", "--model", "offline")
+    (line,) = [line for line in done.out.splitlines() if "Skills:" in line]
+    assert 500 < int(line.rpartition(" ")[2].replace(",", "")) <= 2_000

@@ -176,3 +176,29 @@ def test_the_template_changes_nothing(tmp_path: Path):
     path = tmp_path / "keybindings.json"
     path.write_text(template())
     assert load_keymap(str(path)) == (default_keymap(), [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        f'{{"bindings": {"1" * 5_000}}}',
+        '{"bindings": [{"context": "\\ud800", "bindings": {}}]}',
+        '{"bindings": [{"context": "Chat", "bindings": {"ctrl+\\ud800": "nope"}}]}',
+        json.dumps({"bindings": [{"context": "Chat", "bindings": {"ctrl+x " * 50_000: "chat:submit"}}]}),
+    ],
+)
+def test_a_hostile_file_is_told_and_leaves_the_keys_alone(tmp_path: Path, text: str):
+    path = tmp_path / "keybindings.json"
+    path.write_text(text)
+    keymap, (problem,) = load_keymap(str(path))
+    assert keymap.find(("enter",), ("Chat",)) == "chat:submit"
+    assert problem.line == 1 and len(str(problem)) < 600
+
+
+def test_only_the_first_things_that_are_wrong_are_told(tmp_path: Path):
+    path = _file(
+        tmp_path, {"context": "Chat", "bindings": {f"ctrl+x {n % 10} f{n % 35 + 1}": "no" for n in range(70)}}
+    )
+    _, problems = load_keymap(path)
+    assert len(problems) == 21 and "50 more" in str(problems[-1])

@@ -1,13 +1,13 @@
 """Workflows of the whole program: a real child, a model behind real HTTP, flags and settings."""
 
-import asyncio
 import json
 import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.messages_server import MessagesServer, Received, Step, step
+from tests.fakes.host import FakeHost
+from tests.fakes.messages_server import MessagesServer, Received, Step, fault, step
 from tests.fakes.processes import eventually
 from tests.fakes.program import Program, lines, user
 from tests.fakes.sse import tool_use
@@ -127,6 +127,34 @@ async def test_what_finished_before_a_kill_is_not_done_again(tmp_path: Path):
     assert counts == {str(n): 1 if n % 3 else 2 for n in range(12)}
 
 
+async def test_a_failed_agent_is_begun_anew_by_a_command_while_the_others_work(tmp_path: Path):
+    script = [
+        fault(400, "invalid_request_error", "Not now.", when="Do part 0."),
+        step("Did 0.", when="Do part 0."),
+        step("Did 1.", when="Do part 1.", held=True),
+        step("Did 2.", when="Do part 2."),
+        step("All is done.", when="3 parts"),
+    ]
+    async with MessagesServer(script) as server:
+        program = Program(tmp_path, server.url, CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS="0")
+        _install(program)
+        async with FakeHost(program, "-p") as host:
+            host.prompt('/fan {"n": 3}')
+            await host.until(lambda frame: frame.get("summary") == "Look: 2 of 3 agents done")
+            host.prompt("/workflows fan restart 1")
+            told = await host.until(lambda frame: "begun anew" in str(frame.get("result")))
+            host.prompt("/workflows fan restart 3")
+            refused = await host.until(lambda frame: "has finished" in str(frame.get("result")))
+            await eventually(lambda: _parts(server)["0"] == 2)
+            server.released.set()
+            last = await host.until(lambda frame: frame.get("result") == "All is done.")
+            await host.close()
+        assert _parts(server) == {"0": 2, "1": 1, "2": 1}
+        note = next(request for request in server.requests if b"3 parts" in request.raw)
+    assert (told["is_error"], refused["is_error"], last["is_error"]) == (False, True, False)
+    assert b"3 of 3 agents finished." in note.raw
+
+
 async def test_a_workflow_file_is_a_command_and_its_result_reaches_the_model(tmp_path: Path):
     script = [
         step("Here is the report.", when="3 parts"),
@@ -231,22 +259,16 @@ async def test_files_that_cannot_be_used_are_named_and_the_rest_works(tmp_path: 
 
 
 async def test_a_host_turns_ultracode_on_while_the_session_runs(tmp_path: Path):
-    on = {"subtype": "apply_flag_settings", "settings": {"ultracode": True, "workflowSizeGuideline": "large"}}
+    on = {"ultracode": True, "workflowSizeGuideline": "large"}
     async with MessagesServer([step("Hello.", repeat=True)]) as server:
         program = Program(tmp_path, server.url)
-        process = await program.start(*_STREAM)
-        assert process.stdin is not None and process.stdout is not None
-        async with asyncio.timeout(20):
-            for sent, awaited in (
-                (user("hi"), "result"),
-                ({"type": "control_request", "request_id": "r1", "request": on}, "control_response"),
-                (user("hi"), "result"),
-            ):
-                process.stdin.write(lines(sent))
-                while json.loads(await process.stdout.readline())["type"] != awaited:
-                    pass
-            process.stdin.close()
-            await process.wait()
+        async with FakeHost(program, "-p") as host:
+            host.prompt("hi")
+            await host.result()
+            await host.request("apply_flag_settings", settings=on)
+            host.prompt("hi")
+            await host.result()
+            await host.close()
         first, second = server.requests
     assert b"wants this done thoroughly" not in first.raw
     assert b"wants this done thoroughly" in second.raw and b"about 50 agents" in second.raw

@@ -22,3 +22,11 @@ def say(text: str) -> int:
 def _let_go() -> None:
     """Point the stream elsewhere, so that the interpreter's last flush is quiet."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def tell(text: str) -> int:
+    """Say lines that hold words of strangers, who do not steer the terminal; returns the exit code."""
+    # `--version` is said without this.
+    from bridle.types.text import encodable, printable
+
+    return say(printable(encodable(text), keep="\n"))

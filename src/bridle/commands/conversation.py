@@ -6,6 +6,7 @@ from bridle.commands.context import CommandContext
 from bridle.engine.session_worktree import SessionWorktree
 from bridle.sessions import keeping, listing
 from bridle.sessions import resume as resuming
+from bridle.sessions.origins import origin_folders
 from bridle.sessions.session import Session
 from bridle.sessions.store import begin, transcript_path
 from bridle.types.command import Resets
@@ -74,7 +75,9 @@ def _follow(context: CommandContext, before: str, path: str) -> None:
     context.server.change(
         transcript=path if kept else None,
         storage=path.removesuffix(".jsonl") if kept else runtime.storage.replace(before, session.id),
-        earlier=tuple(dict.fromkeys((*runtime.earlier, runtime.storage))),
+        earlier=tuple(
+            dict.fromkeys((*origin_folders(session, runtime.env), runtime.storage, *runtime.earlier))
+        ),
         asking=replace(asking, user_id=user),
         checkpoints=context.open_checkpoints(),
     )

@@ -16,12 +16,12 @@ from bridle.tools.read import TOOL as READ
 from bridle.tools.read import ReadInput
 from bridle.types.block import ResultContent, UserBlock, text_block, text_of
 from bridle.types.errors import McpError, ToolError
-from bridle.types.permission import Access, Deny
+from bridle.types.permission import Access, Ask, Decision, Deny
 from bridle.types.tool import ToolContext
 from bridle.types.turn import Prompt
 
 _MENTION = re.compile(r'(?:^|(?<=[\s(\[{"\']))@(?:"([^"\n]+)"|([^\s"\'`,;]+))')
-_RANGE = re.compile(r"#L(\d+)(?:-L?(\d+))?$")
+_RANGE = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?$")
 _RESOURCE = re.compile(r"([\w.-]+):(\S+)")
 _TRAILING = ".,;:!?)]}"
 _MOST_MENTIONS = 50
@@ -42,7 +42,10 @@ class Mention(Struct, frozen=True):
 
 
 async def attach(turn: Turn, prompt: Prompt, *, agents: Sequence[str] = ()) -> Prompt:
-    """The prompt with what it mentions beside it; what may not or cannot be read is left as it was typed."""
+    """The prompt with what it mentions beside it; what may not or cannot be read is left as it was typed.
+
+    What the user did not name, but the text of a skill did, counts only where the model may read it unasked.
+    """
     switch = turn.runtime.env.get("CLAUDE_CODE_DISABLE_FILE_MENTIONS", "")
     if prompt.verbatim or prompt.meta or switch.lower() in _OFF:
         return prompt
@@ -51,8 +54,11 @@ async def attach(turn: Turn, prompt: Prompt, *, agents: Sequence[str] = ()) -> P
         return prompt
     beside: list[UserBlock] = []
     left = _MOST_CHARS
+    typed = {mention.name for mention in mentions_in(text_of(turn.prompt.content))}
     for mention in list(dict.fromkeys(mentions_in(text)))[:_MOST_MENTIONS]:
-        found = await _found(mention, turn, agents)
+        found = await _found(mention, turn, agents, typed=mention.name in typed)
+        if all(block in prompt.beside for block in found):
+            continue  # The skill that the prompt calls has brought it already.
         size = sum(len(str(block)) for block in found)
         if size > left:
             beside.append(
@@ -78,20 +84,24 @@ def mentions_in(text: str) -> Iterator[Mention]:
         yield Mention(name[: lines.start()], first, max(first, int(lines[2] or lines[1])))
 
 
-async def _found(mention: Mention, turn: Turn, agents: Sequence[str]) -> list[UserBlock]:
+async def _found(mention: Mention, turn: Turn, agents: Sequence[str], *, typed: bool) -> list[UserBlock]:
     path = turn.runtime.workspace.resolve(mention.name)
-    if os.path.isdir(path):
-        return _folder(mention.name, path, turn)
-    if os.path.isfile(path):
-        return await _file(mention, path, turn)
+    is_folder = os.path.isdir(path)
+    if is_folder or os.path.isfile(path):
+        match _decision(path, turn, typed=typed):
+            case Deny():
+                return []
+            case Ask() if not typed:
+                why = "it is outside the folders of this session, and the user did not name it"
+                return [text_block(f"<mention>{mention.name} was left out: {why}.</mention>")]
+            case _:
+                return _folder(mention.name, path) if is_folder else await _file(mention, path, turn)
     if (agent := mention.name.removeprefix("agent-")) in agents:
         return [text_block(f"<mention>The user wants the agent {agent} to work on this.</mention>")]
     return await _resource(mention.name, turn)
 
 
 async def _file(mention: Mention, path: str, turn: Turn) -> list[UserBlock]:
-    if _is_denied(path, turn):
-        return []
     count = None if mention.first is None or mention.last is None else mention.last - mention.first + 1
     input = ReadInput(file_path=path, offset=mention.first, limit=count)
     try:
@@ -104,9 +114,7 @@ async def _file(mention: Mention, path: str, turn: Turn) -> list[UserBlock]:
     return [text_block(f'<file path="{path}"{lines}>'), *map(_block, shown.content), text_block("</file>")]
 
 
-def _folder(name: str, path: str, turn: Turn) -> list[UserBlock]:
-    if _is_denied(path, turn):
-        return []
+def _folder(name: str, path: str) -> list[UserBlock]:
     try:
         with os.scandir(path) as entries:
             names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in entries)
@@ -141,8 +149,8 @@ def _resource_texts(answer: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def _is_denied(path: str, turn: Turn) -> bool:
-    """Whether a rule keeps the model from reading this; nobody is asked, because the user named it."""
+def _decision(path: str, turn: Turn, *, typed: bool) -> Decision:
+    """What the rules say to reading this; nobody is asked, and what the user typed needs no mode."""
     asked = Asked(
         tool="Read",
         input={"file_path": path},
@@ -150,7 +158,8 @@ def _is_denied(path: str, turn: Turn) -> bool:
         read_only=True,
         access=Access(reads=(path,)),
     )
-    return isinstance(turn.runtime.decide(prepare(asked, replace(standing(turn), mode="default"))), Deny)
+    stand = standing(turn)
+    return turn.runtime.decide(prepare(asked, replace(stand, mode="default") if typed else stand))
 
 
 def _context(turn: Turn) -> ToolContext:

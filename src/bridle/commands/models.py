@@ -104,7 +104,7 @@ async def choose_effort(level: str, context: CommandContext) -> str:
     """
     workflows = context.runtime.workflows
     if level == _ULTRACODE:
-        if workflows is None:
+        if workflows is None or not workflows.allowed():
             raise UsageError("ultracode needs workflows, which are turned off in this session.")
         workflows.ultracode = True
         context.server.change(asking=replace(context.runtime.asking, effort=_HARDEST))

@@ -124,8 +124,10 @@ async def _change(around: Around, action: str, name: str, scope: Scope | None) -
             await asyncio.to_thread(installing.enable, around, plugin, enabled=on, scope=scope)
             return f"{plugin} is {'on' if on else 'off'}."
         case "update":
-            changes = await installing.update(around, plugin, scope=scope)
-            return f"{plugin} is at {changes[0].version} now." if changes else f"{plugin} is up to date."
+            told: list[str] = []
+            changes = await installing.update(around, plugin, scope=scope, tell=told.append)
+            done = f"{plugin} is at {changes[0].version} now." if changes else f"{plugin} is up to date."
+            return " ".join((*(f"{each}." for each in told), done))
         case _:
             raise UsageError(_USE)
 

@@ -73,7 +73,9 @@ class Registry:
 def nearest(name: str, commands: Sequence[Command]) -> str | None:
     """The command that was probably meant by an unknown name."""
     wanted = name.lower()
-    known = {alias.lower(): each.name for each in commands for alias in (*each.aliases, each.name)}
+    known = {alias.lower(): each.name for each in commands for alias in each.aliases}
+    # A name goes before an alias that it takes the place of, as it does when it is called.
+    known |= {each.name.lower(): each.name for each in commands}
     begun = [other for other in known if len(wanted) > 1 and other.startswith(wanted)]
     if begun:
         return known[min(begun, key=lambda other: (len(other), other))]

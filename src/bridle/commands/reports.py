@@ -37,7 +37,7 @@ async def context(arguments: str, context: CommandContext) -> CommandResult:
 
 def breakdown_of(context: CommandContext) -> Breakdown:
     """What the next request of this session would carry."""
-    skills = skill_items(context.commands)
+    skills = skill_items(context.commands, context.runtime.skills)
     return context_breakdown(
         context.session, context.runtime, memory=memory_files(context.runtime), skills=skills
     )

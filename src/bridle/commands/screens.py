@@ -5,6 +5,8 @@ import os.path
 from bridle.commands.catalog import CATALOG
 from bridle.commands.context import CommandContext
 from bridle.commands.saving import save
+from bridle.config.problem import Problem
+from bridle.extensions.themes import CUSTOM, ThemeFile, read_theme
 from bridle.host.paths import config_home
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
@@ -74,6 +76,11 @@ async def theme(arguments: str, context: CommandContext) -> CommandResult:
         return Shows(view="theme", text=f"The theme is {current}. Themes: {', '.join(complete(context))}.")
     if wanted not in complete(context):
         raise UsageError(f"There is no theme {wanted}: use one of {', '.join(complete(context))}.")
+    if wanted.startswith(CUSTOM):
+        name = wanted.removeprefix(CUSTOM)
+        file = os.path.join(config_home(context.env), "themes", f"{name}.json")
+        if isinstance(problem := read_theme(ThemeFile(name=name, path=file)), Problem):
+            raise UsageError(str(problem))
     await save("theme", None if wanted == "auto" else wanted, context)
     return Shows(view="theme", arguments=wanted, text=f"The theme is {wanted}.")
 
@@ -94,4 +101,4 @@ def complete(context: CommandContext) -> tuple[str, ...]:
         own = sorted(name.removesuffix(".json") for name in os.listdir(folder) if name.endswith(".json"))
     except OSError:
         own = []
-    return (*_THEMES, *(f"custom:{name}" for name in own))
+    return (*_THEMES, *(f"{CUSTOM}{name}" for name in own))

@@ -38,8 +38,12 @@ async def config(arguments: str, context: CommandContext) -> CommandResult:
 
 async def output_style(arguments: str, context: CommandContext) -> CommandResult:
     current = context.settings.config().settings.output_style or "default"
+    names = context.runtime.styles()
     if not arguments:
-        return Shows(view="output-style", text=f"The output style is {current}.")
+        listed = ", ".join(names)
+        return Shows(view="output-style", text=f"The output style is {current}. Styles: {listed}.")
+    if arguments.lower() not in map(str.lower, names):
+        raise UsageError(f"There is no output style {arguments}: use one of {', '.join(names)}.")
     await save("outputStyle", None if arguments == "default" else arguments, context, scope="local")
     return Says(f"The output style is {arguments} from the next conversation on.")
 

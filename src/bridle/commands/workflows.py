@@ -18,6 +18,7 @@ _USE = (
     "Use /workflows, /workflows <run>, or /workflows <run> pause|resume|stop|skip <agent>|restart <agent>|"
     "stop <agent>|save [name] [--user] [--force]."
 )
+_ENDING = "Workflows are turned off: what runs may finish or be stopped, and nothing further begins."
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _LAST_LINES = 10
 _MOST_AGENTS = 60
@@ -25,13 +26,15 @@ _MOST_AGENTS = 60
 
 async def workflows(arguments: str, context: CommandContext) -> CommandResult:
     """Every run, one of them (`<run>`), or something done with it (`<run> pause`)."""
-    if (door := context.runtime.workflows) is None:
+    door = context.runtime.workflows
+    if door is None or not door.shown:
         raise UsageError("Workflows are turned off in this session.")
     runs = door.open()
     views = await runs.views(context.runtime)
     words = arguments.split()
     if not words:
-        return Shows(view="workflows", text=_overview(views, tuple(door.files())))
+        text = _overview(views, tuple(door.files()))
+        return Shows(view="workflows", text=text if door.allowed() else f"{text}\n{_ENDING}")
     view = _named(words[0], views)
     if len(words) == 1:
         return Shows(view="workflows", arguments=view.run_id, text=_details(view))
@@ -93,6 +96,11 @@ async def _save(view: RunView, rest: list[str], runs: SessionWorkflows, context:
 
 def _live(view: RunView, runs: SessionWorkflows) -> WorkflowRun:
     run = runs.find(view.run_id)
+    if view.state == "elsewhere":
+        raise UsageError(
+            f"{view.run_id} is at work in another session: direct it there, or do here what it has not "
+            f"finished yet with /workflows {view.run_id} resume."
+        )
     if run is None or not view.live:
         raise UsageError(f"{view.run_id} is {view.state}; /workflows {view.run_id} resume goes on with it.")
     return run
@@ -116,7 +124,8 @@ def _overview(views: tuple[RunView, ...], saved: tuple[str, ...]) -> str:
 
 
 def _row(view: RunView) -> str:
-    seconds = round((view.ended or (time.time() if view.live else view.started)) - view.started)
+    goes_on = view.live or view.state == "elsewhere"
+    seconds = round((view.ended or (time.time() if goes_on else view.started)) - view.started)
     agents = f"{view.done} of {len(view.agents)} agents done"
     return f"{view.run_id}  {view.state}  {seconds} s  {agents}  {view.tokens:,} tokens  {view.name}"
 

@@ -214,8 +214,8 @@ def _syntax_problem(text: str, fallback: str, file: str) -> Problem:
     except json.JSONDecodeError as error:
         message = f"not valid JSON: {error.msg[0].lower()}{error.msg[1:]}"
         return Problem(file=file, line=error.lineno, column=error.colno, message=message, broken=True)
-    except RecursionError:
-        pass
+    except (RecursionError, ValueError):
+        pass  # Nested too deeply, or a number of thousands of digits: then there is the offset.
     offset = re.search(r"\(byte (\d+)\)", fallback)
     before = text.encode()[: int(offset[1])].decode(errors="ignore") if offset else ""
     column = len(before) - before.rfind("\n")

@@ -156,6 +156,9 @@ def _heard(turn: Turn) -> tuple[str, ...]:
 def _find(call: Call, turn: Turn) -> Tool:
     if (tool := turn.runtime.toolbox.find(call.name)) is not None:
         return tool
+    workflows = turn.runtime.workflows
+    if call.name == "Workflow" and workflows is not None and (refusal := workflows.refusal()) is not None:
+        raise ToolError(refusal)
     offered = ", ".join(turn.runtime.toolbox.names()) or "none"
     raise ToolError(f"No such tool available: {call.name}. Tools here: {offered}.")
 

@@ -183,7 +183,9 @@ class Runtime(Struct, frozen=True, kw_only=True):
     storage: str
     """The folder of what the conversation has put aside."""
     earlier: tuple[str, ...] = ()
-    """The same of conversations that this program had before; work that began then still writes there."""
+    """The same of conversations that this one is a copy of, and of those that this program had before.
+
+    Work that began in these still writes there."""
     env: Mapping[str, str] = {}
     hooks: Hooks = NoHooks()
     limits: Limits = Limits()

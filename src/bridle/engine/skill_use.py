@@ -134,13 +134,27 @@ async def load(
     expanded = await expand(skill, arguments, circumstances, run)
     beside: tuple[UserBlock, ...] = ()
     if runtime.attach is not None and "@" in expanded.written and not served:
-        beside = (await runtime.attach(inside, Prompt(content=expanded.written))).beside
+        reader = _reader(skill, inside, arguments)
+        beside = (await runtime.attach(reader, Prompt(content=expanded.written))).beside
     if counts:
         _add_hooks(skills, skill, turn)
     await skills.note_use(turn.session, skill, expanded.text if stays else None)
     if runtime.beside is not None:
         await runtime.beside.hear_skill(skill.name)
     return Loaded(text=expanded.text, beside=beside, rules=rules)
+
+
+def _reader(skill: Skill, inside: Turn, arguments: str) -> Turn:
+    """Who names files: users may name any, in a skill of their own or in what they type behind its name."""
+    root = None if skill.root is None else skill.root.plugin_root
+    typed = "@" not in arguments or arguments in text_of(inside.prompt.content)
+    if root is not None:
+        more = Rule(Effect.ALLOW, "Read", f"/{root}/**", "command")
+    elif skill.source != "project" and typed:
+        more = parse("Read", Effect.ALLOW, "command")
+    else:
+        return inside
+    return Turn(inside.session, replace(inside.prompt, rules=(*inside.prompt.rules, more)), inside.runtime)
 
 
 def _shell(skills: "SessionSkills", skill: Skill, inside: Turn, *, counts: bool) -> RunShell:

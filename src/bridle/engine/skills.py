@@ -3,13 +3,13 @@
 import asyncio
 import os.path
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from msgspec import Struct
 
 from bridle.config.schema import Settings
 from bridle.engine.hook_door import HookDoor
-from bridle.extensions.listing import budget_of, cost_of, list_skills
+from bridle.extensions.listing import budget_of, cost_of, lines_within, list_skills, tokens_of
 from bridle.extensions.places import nested_roots
 from bridle.extensions.skills import Skill, SkillCatalog
 from bridle.extensions.usage import SkillUsage
@@ -54,6 +54,15 @@ class Caller(Protocol):
 
     @property
     def runtime(self) -> "Runtime": ...
+
+
+class _Bounds(TypedDict):
+    """What the list of skills is limited by."""
+
+    budget: int
+    longest: int
+    scores: Mapping[str, float]
+    bare: frozenset[str]
 
 
 class SessionSkills:
@@ -206,16 +215,25 @@ class SessionSkills:
         except (ConfigError, OSError):
             pass  # Counts are a convenience; a home that cannot be written is no reason to fail.
 
+    def mentions(self) -> Mapping[str, int]:
+        """About how many tokens each skill takes in the list that the model is given."""
+        if not self.basis.tells:
+            return {}
+        lines = lines_within(self.for_model(), **self._bounds())
+        return {name: tokens_of(line) for name, line in lines.items()}
+
     def _list(self, skills: Sequence[Skill]) -> str | None:
+        return list_skills(skills, **self._bounds())
+
+    def _bounds(self) -> "_Bounds":
         settings = self.settings
         overrides: Mapping[str, str] = settings.skill_overrides or {}
-        return list_skills(
-            skills,
-            budget=budget_of(self.basis.window(), settings.skill_listing_budget_fraction),
-            longest=settings.skill_listing_max_desc_chars or 1_536,
-            scores=self.basis.usage.scores(),
-            bare=frozenset(name for name, word in overrides.items() if word == "name-only"),
-        )
+        return {
+            "budget": budget_of(self.basis.window(), settings.skill_listing_budget_fraction),
+            "longest": max(1, settings.skill_listing_max_desc_chars or 1_536),
+            "scores": self.basis.usage.scores(),
+            "bare": frozenset(name for name, word in overrides.items() if word == "name-only"),
+        }
 
     def _refusal(self, name: str, skill: Skill | None, callable_ones: Collection[str]) -> str:
         if skill is not None:

@@ -90,16 +90,18 @@ def _add(agent: FileAgent, agents: dict[str, FileAgent], problems: list[Problem]
 
 def _read(found: Found) -> FileAgent | Problem | None:
     values = found.entry.values
-    name, description = values.get("name"), values.get("description")
-    if not isinstance(name, str) or not name.strip():
+    name = values.get("name")
+    if name is None or name == "":
         return None
-    if ":" in name or name.startswith("-"):
-        return Problem(
-            file=found.path, key="name", message=f"{name!r} has a colon or begins with a dash: rename it"
-        )
-    if not isinstance(description, str) or not description.strip():
+    if not isinstance(name, str) or not name.strip():
+        return Problem(file=found.path, key="name", message="it is not a text: put it in quotes")
+    if ":" in name or name.startswith("-") or not name.strip().isprintable():
+        message = f"{name!r} has a colon or a control character, or begins with a dash: rename it"
+        return Problem(file=found.path, key="name", message=message)
+    description = text_of(values.get("description"))
+    if description is None:
         return Problem(file=found.path, key="description", message="it is missing: say when to use the agent")
-    return _definition(found, _full_name(found, name.strip()), description.strip())
+    return _definition(found, _full_name(found, name.strip()), description)
 
 
 def _definition(found: Found, name: str, description: str) -> FileAgent:
@@ -173,11 +175,11 @@ def _scope(value: Any) -> MemoryScope | None:
 
 
 def _effort(value: Any) -> str | int | None:
-    return value if value in _EFFORTS or (isinstance(value, int) and value > 0) else None
+    return value if value in _EFFORTS else _count(value)
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and value > 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _object(value: Any) -> dict[str, Any]:

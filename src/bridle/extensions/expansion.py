@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
@@ -16,12 +17,15 @@ RunShell = Callable[[str], Awaitable[str]]
 
 LONGEST = 400_000
 _MOST_COMMANDS = 50
-_FENCE = r"^(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<block>.*?)^(?P=fence)[ \t]*$"
-_SPAN = r"(?P<ticks>`{2,})(?!`).+?(?<!`)(?P=ticks)(?!`)"
+_LONGEST_QUOTED = 100_000
+"""Characters of arguments that are looked through for quotes, which takes long."""
+_FENCE = r"^(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*+)\n"
 _INLINE = r"(?<!\S)!`(?P<inline>[^`\n]+)`"
-_CODE = re.compile(f"{_FENCE}|{_SPAN}|{_INLINE}", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(f"{_FENCE}|(?P<ticks>`{{2,}})|{_INLINE}", re.MULTILINE)
+_FENCE_END = re.compile(r"^(`{3,}+|~{3,}+)[ \t]*+$", re.MULTILINE)
+_TICKS = re.compile(r"`{2,}")
 _VARIABLE = re.compile(
-    r"\$ARGUMENTS\[(?P<index>\d+)\]|\$(?P<whole>ARGUMENTS)(?!\w)|\$(?P<number>\d+)(?!\w)"
+    r"\$ARGUMENTS\[(?P<index>\d{1,4})\]|\$(?P<whole>ARGUMENTS)(?!\w)|\$(?P<number>\d{1,4})(?!\w)"
     r"|\$\{(?P<fact>[A-Z_]+|user_config\.[\w-]+)\}|\$(?P<named>[A-Za-z_]\w*)"
 )
 
@@ -83,6 +87,8 @@ async def expand(
 
 def split_arguments(arguments: str) -> list[str]:
     """Words as a shell would see them; quotes that do not fit together are ordinary characters."""
+    if len(arguments) > _LONGEST_QUOTED:
+        return arguments.split()
     try:
         return shlex.split(arguments)
     except ValueError:
@@ -94,7 +100,7 @@ class _Filling:
 
     def __init__(self, skill: Skill, arguments: str, circumstances: Circumstances) -> None:
         self._arguments = arguments.strip()
-        self._words = split_arguments(arguments)
+        self._words: list[str] | None = None
         self._names = {name: place for place, name in enumerate(skill.argument_names)}
         self._facts = _facts(skill, circumstances)
         self.used = False
@@ -117,6 +123,9 @@ class _Filling:
 
     def _word(self, place: int) -> str:
         self.used = True
+        if self._words is None:
+            # Only where somebody asks for one: whole files are pasted as arguments.
+            self._words = split_arguments(self._arguments)
         return self._words[place] if place < len(self._words) else ""
 
 
@@ -137,14 +146,37 @@ def _facts(skill: Skill, circumstances: Circumstances) -> Mapping[str, str]:
 def _segments(body: str) -> list[tuple[Literal["text", "command"], str]]:
     """The body cut at its commands; other code stays text and is not searched."""
     found: list[tuple[Literal["text", "command"], str]] = []
-    start = 0
-    for match in _CODE.finditer(body):
+    start = at = 0
+    fences, spans = _Ends(_FENCE_END, body), _Ends(_TICKS, body)
+    while (match := _CODE.search(body, at)) is not None:
+        at = match.end()
         command = match["inline"]
-        if match["fence"] and match["info"].strip().startswith("!"):
-            command = match["block"]
-        if command is None:
-            continue
-        found.append(("text", body[start : match.start()]))
-        found.append(("command", command))
-        start = match.end()
+        if (fence := match["fence"]) is not None and (end := fences.after(at, fence)) is not None:
+            command = body[at : end[0]] if match["info"].strip().startswith("!") else None
+            at = end[1]
+        elif command is None:
+            ticks = match["ticks"] or fence or ""
+            at = match.start() + len(ticks)
+            end = spans.after(at, ticks)
+            at = at if end is None else end[1]
+        if command is not None:
+            found.append(("text", body[start : match.start()]))
+            found.append(("command", command))
+            start = at
     return [*found, ("text", body[start:])]
+
+
+class _Ends:
+    """Where code may end, found in one pass: looking ahead from every beginning could take hours."""
+
+    def __init__(self, pattern: re.Pattern[str], body: str) -> None:
+        self._places: dict[str, list[tuple[int, int]]] = {}
+        for match in pattern.finditer(body):
+            mark = match[match.lastindex or 0]
+            self._places.setdefault(mark, []).append(match.span())
+
+    def after(self, at: int, mark: str) -> tuple[int, int] | None:
+        """Where the mark stands next, with its end."""
+        places = self._places.get(mark, [])
+        number = bisect_left(places, (at, 0))
+        return places[number] if number < len(places) else None

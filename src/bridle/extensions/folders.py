@@ -12,14 +12,17 @@ _MOST_FILES = 5_000
 _MOST_FOLDERS = 2_000
 
 
+Mark = tuple[int, int]
+"""When a file last changed, and its inode."""
+
+
 class Listing:
     """What is found while folders are listed."""
 
     def __init__(self) -> None:
-        self.files: dict[str, int] = {}
-        """When each last changed."""
+        self.files: dict[str, Mark] = {}
         self.folders: dict[str, int] = {}
-        """The same; 0 for one that has to be listed again every time."""
+        """When each last changed; 0 for one that has to be listed again every time."""
 
     def enter(self, folder: str, below: str) -> list[os.DirEntry[str]]:
         """What a folder holds."""
@@ -34,11 +37,10 @@ class Listing:
 
     def add(self, file: str, path: str, below: str) -> None:
         """A file that a folder names; one whose link leads nowhere may come without the folder telling."""
-        changed = _changed(file)
-        if changed is None:
+        try:
+            self.files[path] = mark_of(file)
+        except OSError:
             self.folders[below] = 0
-        else:
-            self.files[path] = changed
 
 
 def list_files(root: Root) -> Listing:
@@ -58,15 +60,23 @@ def _list_one(root: Root, listing: Listing) -> None:
 
 def _list_skills(folder: str, listing: Listing) -> None:
     for entry in listing.enter(folder, ""):
-        changed = _changed(f"{entry.path}/SKILL.md")
-        if changed is not None:
-            listing.files[f"{entry.name}/SKILL.md"] = changed
-        elif os.path.isdir(entry.path):
-            # It may become a skill, and the folder around it will not tell.
-            dangling = os.path.lexists(f"{entry.path}/SKILL.md")
-            listing.folders[entry.name] = 0 if dangling else settled(_changed(entry.path) or 0)
-        elif entry.is_symlink():
-            listing.folders[""] = 0
+        try:
+            listing.files[f"{entry.name}/SKILL.md"] = mark_of(f"{entry.path}/SKILL.md")
+        except OSError:
+            _note_no_skill(entry, listing)
+
+
+def _note_no_skill(entry: os.DirEntry[str], listing: Listing) -> None:
+    """It may become a skill, and the folder around it will not tell."""
+    try:
+        changed = mark_of(entry.path)[0] if entry.is_dir() else None
+    except OSError:
+        changed = 0
+    if changed is not None:
+        dangling = os.path.lexists(f"{entry.path}/SKILL.md")
+        listing.folders[entry.name] = 0 if dangling else settled(changed)
+    elif entry.is_symlink():
+        listing.folders[""] = 0
 
 
 def _flat(ending: str | tuple[str, ...]) -> Callable[[str, Listing], None]:
@@ -81,7 +91,10 @@ def _flat(ending: str | tuple[str, ...]) -> Callable[[str, Listing], None]:
 def _all_below(folder: str, listing: Listing) -> None:
     """Links are followed; a folder that was entered by another way is not entered again."""
     waiting = [""]
-    entered: set[tuple[int, int]] = set()
+    try:
+        entered = {_mark(os.stat(folder))}
+    except OSError:
+        entered = set[tuple[int, int]]()
     while waiting and len(entered) < _MOST_FOLDERS:
         below = waiting.pop()
         for entry in listing.enter(os.path.join(folder, below) if below else folder, below):
@@ -107,20 +120,33 @@ _LISTERS: dict[Kind, Callable[[str, Listing], None]] = {
 
 def _is_usable(name: str) -> bool:
     """Hidden files are left out, and names that are not text, because models and users could not say them."""
-    return not name.startswith(".") and (name.isascii() or encodable(name) == name)
+    if name.startswith("."):
+        return False
+    # Spaces of some languages and parts of emoji are not printable either, and are text all the same.
+    return name.isprintable() or (encodable(name) == name and not any(map(_is_control, name)))
+
+
+def _is_control(character: str) -> bool:
+    return character < " " or "\x7f" <= character < "\xa0"
 
 
 def _folder_mark(entry: os.DirEntry[str]) -> tuple[int, int] | None:
     """What tells one folder from another; None for what is no folder."""
     try:
-        status = entry.stat() if entry.is_dir() else None
+        return _mark(entry.stat()) if entry.is_dir() else None
     except OSError:
-        return None
-    return None if status is None else (status.st_dev, status.st_ino)
+        return None  # A link that leads through a file, or in a circle.
 
 
-def _changed(path: str) -> int | None:
-    try:
-        return os.stat(path).st_ctime_ns
-    except OSError:
-        return None
+def _mark(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def mark_of(path: str) -> Mark:
+    """What a file has while it is the same.
+
+    Raises:
+        OSError: it is not there.
+    """
+    status = os.stat(path)
+    return status.st_ctime_ns, status.st_ino

@@ -13,9 +13,14 @@ _MOST_WORDS = 1_000
 _MOST_VALUES = 10_000
 _DEEPEST = 64
 _LINE = re.compile(r'([A-Za-z][\w-]*):[ \t]+([A-Za-z(/<][^\n]*|"[^"\\\n]*")')
+_WORDS = re.compile(r"""^([A-Za-z][\w-]*:[ \t]+)([^\s"'\[{|>#][^\n]*)$""", re.MULTILINE)
+_NOT_YAML = "the header is not YAML"
+_SIGNS = frozenset("@`%*")
 _NOT_TEXT = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None}
 _TRUE = frozenset({"true", "yes", "on", "1", "y"})
 _FALSE = frozenset({"false", "no", "off", "0", "n"})
+_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), " ")
+"""All but tabs and line ends."""
 
 
 class Front(Struct, frozen=True, kw_only=True):
@@ -41,6 +46,11 @@ def read_front(text: str, *, file: str) -> Front:
     if values is not None:
         return Front(values=values, body=body, line=line)
     values, problem = _yaml(header, file)
+    misread = problem is not None and problem.message.startswith(_NOT_YAML)
+    if misread and (quoted := _quoted(header)) != header:
+        # People write what they would say, colons and all, and other programs understand them.
+        again, still = _yaml(quoted, file)
+        values, problem = (again, None) if still is None else (values, problem)
     return Front(values=values, body=body, line=line, problem=problem)
 
 
@@ -65,7 +75,7 @@ def text_of(value: object) -> str | None:
     """A text, also where YAML saw a number or a date in it; None for nothing and for lists."""
     if value is None or isinstance(value, list | dict):
         return None
-    return str(value).strip() or None
+    return _harmless(str(value)).strip() or None
 
 
 def summary_of(values: Mapping[str, Any], opening: str) -> str:
@@ -78,7 +88,12 @@ def summary_of(values: Mapping[str, Any], opening: str) -> str:
 def first_line(body: str) -> str:
     """The first words of a body, for files that do not describe themselves."""
     lines = (line.strip().lstrip("#").strip() for line in body[:4_000].split("\n"))
-    return next((line for line in lines if line), "")[:200]
+    return _harmless(next((line for line in lines if line), "")[:200]).strip()
+
+
+def _harmless(text: str) -> str:
+    """A text that is shown to people, without what would steer their terminal."""
+    return text if text.isprintable() else text.translate(_CONTROLS)
 
 
 def _split(text: str) -> tuple[str | None, str, int]:
@@ -113,6 +128,19 @@ def _plain(header: str) -> dict[str, Any] | None:
     return values
 
 
+def _quoted(header: str) -> str:
+    """The header with quotes around the words that YAML would take for something else."""
+
+    def quote(found: re.Match[str]) -> str:
+        words = found[2].rstrip()
+        if words[0] not in _SIGNS and ": " not in words and not words.endswith(":"):
+            return found[0]
+        escaped = words.replace("\\", "\\\\").replace('"', '\\"')
+        return f'{found[1]}"{escaped}"'
+
+    return _WORDS.sub(quote, header)
+
+
 def _yaml(header: str, file: str) -> tuple[dict[str, Any], Problem | None]:
     import yaml
 
@@ -122,9 +150,9 @@ def _yaml(header: str, file: str) -> tuple[dict[str, Any], Problem | None]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = 2 if mark is None else mark.line + 2
-        return {}, _problem(file, line, f"the header is not YAML: {error.problem or 'it cannot be read'}")
+        return {}, _problem(file, line, f"{_NOT_YAML}: {error.problem or 'it cannot be read'}")
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return {}, _problem(file, 2, f"the header is not YAML: {str(error)[:200]}")
+        return {}, _problem(file, 2, f"{_NOT_YAML}: {str(error)[:200]}")
     if read is None:
         return {}, None
     if not isinstance(read, dict):

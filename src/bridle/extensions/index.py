@@ -12,20 +12,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from zlib import crc32
 
-import msgspec
 from msgspec import Struct
 
 from bridle.config.problem import Problem
-from bridle.extensions.folders import list_files
+from bridle.extensions.folders import Mark, list_files, mark_of
 from bridle.extensions.frontmatter import first_line, read_front
-from bridle.extensions.memory import Grounds, Memory, Recalled, encoded, write_private
+from bridle.extensions.memory import Grounds, Memory, Recalled, decoded, encoded, write_private
 from bridle.extensions.places import Root
 from bridle.extensions.stamps import Stamps, settled
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
 
 LARGEST_FILE = 4 * 1024 * 1024
-_FORMAT = 5
+_FORMAT = 7
 _LARGEST_INDEX = 64 * 1024 * 1024
 
 T = TypeVar("T")
@@ -38,6 +37,8 @@ class Entry(Struct, frozen=True, array_like=True):
     """Below its root."""
     changed: int
     """When; 0 where it is to be read again."""
+    inode: int
+    """Tells one file from another of the same moment, where a folder was put in the place of another."""
     values: dict[str, Any]
     """The header."""
     opening: str = ""
@@ -135,8 +136,7 @@ class Index:
         if shelves is None:
             shelves = self._known[key] = self._load(key)
         shelf = shelves.get(root.path)
-        listed = shelf is not None and (bool(shelf.entries) if root.single else shelf.folders[""] == changed)
-        if shelf is not None and listed:
+        if shelf is not None and _is_listed(root, shelf, changed):
             entries = _glance(root, shelf)
             if entries is not None:
                 if entries is not shelf.entries:
@@ -170,10 +170,12 @@ class Index:
 
     def _load(self, key: str) -> dict[str, _Shelf]:
         try:
-            stored = msgspec.msgpack.decode(read_bytes(self._file(key), _LARGEST_INDEX), type=_Stored)
-        except (OSError, msgspec.DecodeError):
-            return {}  # An index that is missing or broken is made anew.
-        return stored.shelves if stored.format == _FORMAT and stored.key == key else {}
+            stored = decoded(read_bytes(self._file(key), _LARGEST_INDEX), _Stored)
+        except OSError:
+            return {}
+        if stored is None or stored.format != _FORMAT or stored.key != key:
+            return {}  # An index that is broken is made anew.
+        return stored.shelves
 
     def _save(self, key: str) -> None:
         there = {path: shelf for path, shelf in self._known[key].items() if os.path.exists(path)}
@@ -202,6 +204,13 @@ def _below(root: Root, path: str) -> str:
     return f"{root.path}/{path}" if path else root.path
 
 
+def _is_listed(root: Root, shelf: _Shelf, changed: int) -> bool:
+    """Whether it is known what a root holds; one file or skill may have become a folder of them."""
+    if root.single:
+        return "" not in shelf.folders and bool(shelf.entries)
+    return shelf.folders.get("") == changed
+
+
 def _glance(root: Root, shelf: _Shelf) -> list[Entry] | None:
     """The files of a root that has got no others, changed ones read; None where it has to be listed."""
     entries: list[Entry] | None = None
@@ -210,10 +219,10 @@ def _glance(root: Root, shelf: _Shelf) -> list[Entry] | None:
             if below and os.stat(_below(root, below)).st_ctime_ns != changed:
                 return None
         for number, entry in enumerate(shelf.entries):
-            changed = os.stat(_below(root, entry.path)).st_ctime_ns
-            if changed != entry.changed:
+            mark = mark_of(_below(root, entry.path))
+            if mark != (entry.changed, entry.inode):
                 entries = list(shelf.entries) if entries is None else entries
-                entries[number] = _read_entry(root, entry.path, changed)
+                entries[number] = _read_entry(root, entry.path, mark)
     except OSError:
         return None  # A file or a folder is gone.
     return shelf.entries if entries is None else entries
@@ -223,31 +232,32 @@ def _list(root: Root, known: Mapping[str, Entry]) -> _Shelf:
     """What is below a root now; only new and changed files are read."""
     listing = list_files(root)
     entries: list[Entry] = []
-    for path, changed in sorted(listing.files.items()):
+    for path, mark in sorted(listing.files.items()):
         entry = known.get(path)
-        if entry is None or entry.changed != changed:
-            entry = _read_entry(root, path, changed)
+        if entry is None or mark != (entry.changed, entry.inode):
+            entry = _read_entry(root, path, mark)
         entries.append(entry)
     return _Shelf(listing.folders, entries)
 
 
-def _read_entry(root: Root, path: str, changed: int) -> Entry:
-    """What a file says; its time of change was looked at before it was read."""
+def _read_entry(root: Root, path: str, mark: Mark) -> Entry:
+    """What a file says; its mark was looked at before it was read."""
     file = _below(root, path)
     try:
         text = _read(file)
     except OSError as error:
-        return Entry(path, 0, {}, fault=f"the file cannot be read: {error.strerror or error}")
-    when = settled(changed)
+        return Entry(path, 0, 0, {}, fault=f"the file cannot be read: {error.strerror or error}")
+    when, inode = settled(mark[0]), mark[1]
     if root.kind == "themes":
-        return Entry(path, when, {})
+        return Entry(path, when, inode, {})
     if root.kind == "workflows":
-        return _script_entry(path, when, text)
+        return _script_entry(path, (when, inode), text)
     front = read_front(text, file=file)
     fault, line = ("", None) if front.problem is None else (front.problem.message, front.problem.line)
     return Entry(
         path,
         when,
+        inode,
         dict(front.values),
         opening=first_line(front.body),
         fault=fault,
@@ -255,15 +265,15 @@ def _read_entry(root: Root, path: str, changed: int) -> Entry:
     )
 
 
-def _script_entry(path: str, changed: int, text: str) -> Entry:
+def _script_entry(path: str, mark: Mark, text: str) -> Entry:
     # Most sessions have no new script to read.
     from bridle.extensions.literals import read_literal
 
     try:
         meta = read_literal(text)
     except ConfigError as error:
-        return Entry(path, changed, {}, fault=str(error))
-    return Entry(path, changed, meta if isinstance(meta, dict) else {})
+        return Entry(path, *mark, {}, fault=str(error))
+    return Entry(path, *mark, meta if isinstance(meta, dict) else {})
 
 
 def _read(path: str) -> str:

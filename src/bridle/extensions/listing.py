@@ -21,13 +21,28 @@ def list_skills(
     scores: Mapping[str, float] | None = None,
     bare: frozenset[str] = frozenset(),
 ) -> str | None:
-    """Names with descriptions in at most `budget` characters; None for no skills.
+    """Names with descriptions in at most `budget` characters; None for no skills."""
+    if not skills:
+        return None
+    lines = lines_within(skills, budget=budget, longest=longest, scores=scores, bare=bare)
+    cut = len(skills) - len(lines)
+    rest = [f"… and {cut} more that are used rarely; the user can list them with /skills."] if cut else []
+    return "\n".join((_HEADING, *lines.values(), *rest))
+
+
+def lines_within(
+    skills: Sequence[Skill],
+    *,
+    budget: int,
+    longest: int = 1_536,
+    scores: Mapping[str, float] | None = None,
+    bare: frozenset[str] = frozenset(),
+) -> dict[str, str]:
+    """The lines of a list by the names of the skills.
 
     Those used least lose their descriptions first, then their place. Bundled ones keep both. Those in
     `bare` are listed without a description from the beginning.
     """
-    if not skills:
-        return None
     names = [_name_of(each) for each in skills]
     # Where the names alone are too much nothing else is put together, and hundreds of skills cost little.
     crowded = len(_HEADING) + sum(map(len, names)) + len(names) > budget
@@ -38,13 +53,11 @@ def list_skills(
         for each, name in zip(skills, names, strict=True)
     }
     size = len(_HEADING) + sum(map(len, lines.values())) + len(lines)
-    cut = 0
     if size > budget and not crowded:
         size = _drop_descriptions(lines, skills, size, budget, scores or {})
     if size > budget:
-        cut = _drop_names(lines, skills, size, budget, scores or {})
-    rest = [f"… and {cut} more that are used rarely; the user can list them with /skills."] if cut else []
-    return "\n".join((_HEADING, *lines.values(), *rest))
+        _drop_names(lines, skills, size, budget, scores or {})
+    return lines
 
 
 def line_of(skill: Skill, longest: int = 1_536, *, bare: bool = False) -> str:
@@ -62,7 +75,12 @@ def _name_of(skill: Skill) -> str:
 
 def cost_of(skill: Skill, *, bare: bool = False) -> int:
     """About how many tokens the mention of a skill costs in every request."""
-    return -(-len(line_of(skill, bare=bare)) // _CHARACTERS_PER_TOKEN)
+    return tokens_of(line_of(skill, bare=bare))
+
+
+def tokens_of(line: str) -> int:
+    """About how many tokens a line of the list is."""
+    return -(-len(line) // _CHARACTERS_PER_TOKEN)
 
 
 def budget_of(window: int, fraction: float | None = None) -> int:
@@ -84,14 +102,11 @@ def _drop_descriptions(
 
 def _drop_names(
     lines: dict[str, str], skills: Sequence[Skill], size: int, budget: int, scores: Mapping[str, float]
-) -> int:
-    cut = 0
+) -> None:
     for skill in _least_used(skills, scores):
         if size <= budget - 100:
             break
         size -= len(lines.pop(skill.name)) + 1
-        cut += 1
-    return cut
 
 
 def _least_used(skills: Sequence[Skill], scores: Mapping[str, float]) -> list[Skill]:

@@ -17,7 +17,7 @@ from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.version import __version__
 
 _LARGEST = 64 * 1024 * 1024
-_FORMAT = f"{__version__} 1"
+_FORMAT = f"{__version__} 2"
 """Who can read what is kept: raise the number when a type changes that is kept between two releases."""
 _MOST_FILES = 400
 
@@ -52,7 +52,10 @@ class Recalled(Struct, Generic[T]):
     def holds(self) -> bool:
         """Whether it does at a later look, at everything."""
         if isinstance(self.later, msgspec.Raw):
-            self.later = msgspec.msgpack.decode(self.later, type=Stamps)
+            later = decoded(self.later, Stamps)
+            if later is None:
+                return False
+            self.later = later
         return self.stamps.hold(self.below) and self.later.hold(self.below)
 
 
@@ -67,14 +70,13 @@ class Memory:
     def recall(self, name: str, circumstances: bytes, kind: type[T]) -> Recalled[T] | None:
         """A conclusion that holds still."""
         try:
-            kept = msgspec.msgpack.decode(read_bytes(self._file(name, circumstances), _LARGEST), type=_Kept)
-            same = kept.format == _FORMAT and kept.circumstances == circumstances
-            if not same or not kept.stamps.hold(self._below):
-                return None
-            conclusion = msgspec.msgpack.decode(kept.conclusion, type=kind)
-        except (OSError, msgspec.DecodeError):
+            kept = decoded(read_bytes(self._file(name, circumstances), _LARGEST), _Kept)
+        except OSError:
             return None
-        return Recalled(conclusion, kept.stamps, kept.later, self._below)
+        if kept is None or kept.format != _FORMAT or kept.circumstances != circumstances:
+            return None
+        conclusion = decoded(kept.conclusion, kind) if kept.stamps.hold(self._below) else None
+        return None if conclusion is None else Recalled(conclusion, kept.stamps, kept.later, self._below)
 
     def keep(self, name: str, circumstances: bytes, grounds: Grounds, conclusion: T) -> Recalled[T]:
         """Remember a conclusion, unless something is too new to tell it from what may come yet."""
@@ -103,6 +105,14 @@ def encoded(value: object) -> bytes | None:
     try:
         return msgspec.msgpack.encode(value)
     except (UnicodeEncodeError, OverflowError, RecursionError):
+        return None
+
+
+def decoded(data: bytes | msgspec.Raw, kind: type[T]) -> T | None:
+    """What was kept; None where it is damaged or of another make."""
+    try:
+        return msgspec.msgpack.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

@@ -2,8 +2,10 @@
 
 import os
 import os.path
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 import msgspec
@@ -13,14 +15,18 @@ from bridle.config.approvals import digest
 from bridle.config.edit import update
 from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.host.paths import bridle_dir
-from bridle.types.package import Contribution
-from bridle.types.text import encodable
+from bridle.types.command import Command
+from bridle.types.package import Contribution, PackageHook
+from bridle.types.text import encodable, printable
+from bridle.types.tool import Tool
 
 GROUP = "bridle.plugins"
 _FORMAT = 1
 _LARGEST = 1024 * 1024
 _MOST_FOLDERS = 50
 _MOST_PACKAGES = 1_000
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What model services take: one wrong name, and they refuse every request."""
 
 
 class Package(Struct, frozen=True, array_like=True):
@@ -112,28 +118,104 @@ def revoke(env: Mapping[str, str], package: Package) -> None:
         update(_approvals(env), lambda values: {key: each for key, each in values.items() if key != name})
 
 
-def load_package(package: Package) -> list[Contribution] | PackageFault:
-    """Import a package and take what it brings; whatever goes wrong in its code becomes a fault."""
-    from importlib import import_module
+def load_package(package: Package, *, seconds: float = 10.0) -> list[Contribution] | PackageFault:
+    """Import a package and take what it brings; whatever goes wrong in its code becomes a fault.
 
+    What it prints goes to standard error, and it may take so many seconds, unless this is a thread.
+    """
     brought: list[Contribution] = []
     for _, target in package.entries:
-        module, _, attribute = target.partition(":")
         try:
-            found: Any = import_module(module)
-            for name in attribute.split(".") if attribute else ():
-                found = getattr(found, name)
-            made = found() if callable(found) else found
-        except SystemExit as error:
-            return PackageFault(package, f"{module} wanted to end the program ({error.code})")
-        except Exception as error:
+            with redirect_stdout(sys.stderr), _in_time(seconds):
+                made = _make(target)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             # The boundary of what a package may do to a session: a defect in one becomes a sentence.
-            return PackageFault(package, f"{target} failed with {type(error).__name__}: {str(error)[:500]}")
-        if not isinstance(made, Contribution):
-            kind = type(made).__name__
-            return PackageFault(package, f"{target} gave {kind} and not a bridle.types.package.Contribution")
+            return PackageFault(package, _sentence(target, error, seconds))
+        if (wrong := _mismatch(made)) is not None:
+            return PackageFault(package, f"{target} gave {wrong}")
         brought.append(made)
     return brought
+
+
+def _make(target: str) -> Any:
+    from importlib import import_module
+
+    module, _, attribute = target.partition(":")
+    found: Any = import_module(module)
+    for name in attribute.split(".") if attribute else ():
+        found = getattr(found, name)
+    return found() if callable(found) else found
+
+
+class _Late(BaseException):
+    """The time is up; no `except Exception` in a package is meant to hold this."""
+
+
+@contextmanager
+def _in_time(seconds: float) -> Generator[None]:
+    """Interrupt what takes longer; only the main thread can be."""
+    import signal
+    from threading import current_thread, main_thread
+
+    if current_thread() is not main_thread():
+        yield
+        return
+
+    waiting = True
+
+    def interrupt(_number: int, _frame: object) -> None:
+        if waiting:
+            raise _Late
+
+    # Others may use the same clock: it is stopped before its signal changes hands, and set going again.
+    running = signal.setitimer(signal.ITIMER_REAL, 0)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        waiting = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, *running)
+
+
+def _sentence(target: str, error: BaseException, seconds: float) -> str:
+    match error:
+        case SystemExit(code=code):
+            said = f"wanted to end the program ({code})"
+        case _Late():
+            said = f"took longer than {seconds:g} seconds"
+        case _:
+            said = f"failed with {type(error).__name__}: {str(error)[:500]}"
+    return printable(" ".join(f"{target} {said}".split()))
+
+
+_PARTS: dict[str, type] = {"tools": Tool, "hooks": PackageHook, "commands": Command}
+
+
+def _mismatch(made: Any) -> str | None:
+    """What is wrong with a contribution: nothing checks its parts when it is made."""
+    if not isinstance(made, Contribution):
+        return f"{type(made).__name__} and not a bridle.types.package.Contribution"
+    for name, kind in _PARTS.items():
+        parts: Any = getattr(made, name)
+        if not isinstance(parts, (tuple, list)) or not all(isinstance(each, kind) for each in parts):
+            return f"{name} that are no sequence of {kind.__module__}.{kind.__name__}"
+    if len({tool.name for tool in made.tools}) < len(made.tools):
+        return "two tools of one name"
+    for tool in made.tools:
+        if not _TOOL_NAME.fullmatch(str(tool.name)):
+            return f"a tool called {str(tool.name)[:80]!r}: use letters, digits, dashes and underscores"
+    hooks: Any = made.hooks
+    if not all(isinstance(each.event, str) and callable(each.function) for each in hooks):
+        return "a hook without the name of an event or without a function"
+    makers: Any = made.providers
+    if not isinstance(makers, Mapping) or not all(map(callable, makers.values())):
+        return "providers that are no functions by name"
+    return None
 
 
 def _definition(package: Package) -> dict[str, Any]:
@@ -148,11 +230,14 @@ def _definition(package: Package) -> dict[str, Any]:
 
 
 def _origin(module: str) -> str:
-    """The file that an import of the module's package would run; nothing is run to find out."""
+    """The file or folders that an import of the module's package would use; nothing is run to find out."""
     from importlib.machinery import PathFinder
 
     spec = PathFinder.find_spec(module.partition(".")[0])
-    return "" if spec is None else spec.origin or ""
+    if spec is None:
+        return ""
+    # A package in several folders has no file of its own, and the first folder decides.
+    return spec.origin or os.pathsep.join(spec.submodule_search_locations or ())
 
 
 def _read_folder(folder: str) -> Iterator[Package]:

@@ -1,8 +1,9 @@
 """The skills and command files of a session: every source, one name each, read when they are used."""
 
 import os.path
+import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -15,6 +16,8 @@ from bridle.extensions.index import Found, Index, read_body
 from bridle.extensions.places import Root, Source
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
+_LONGEST_PATTERN = 500
+_UNTYPED = re.compile(r"[^\w.:-]")
 
 
 class Skill(Struct, frozen=True, kw_only=True, array_like=True):
@@ -68,7 +71,7 @@ class Skill(Struct, frozen=True, kw_only=True, array_like=True):
     def argument_hint(self) -> str:
         hint = self.values.get("argument-hint")
         # Unquoted brackets are a list to YAML, and people do not quote them.
-        return f"[{', '.join(map(str, hint))}]" if isinstance(hint, list) else text_of(hint) or ""
+        return text_of(f"[{', '.join(map(str, hint))}]" if isinstance(hint, list) else hint) or ""
 
     @property
     def argument_names(self) -> tuple[str, ...]:
@@ -128,7 +131,10 @@ class Skill(Struct, frozen=True, kw_only=True, array_like=True):
     def paths(self) -> tuple[str, ...]:
         """Patterns of files that make it worth knowing; none where it always is. Commands have none."""
         said = self.values.get("paths")
-        return () if said is None or self.form == "command" else words(said)
+        if said is None or self.form == "command":
+            return ()
+        # A longer one could take minutes to compare with a path.
+        return tuple(pattern[:_LONGEST_PATTERN] for pattern in words(said))
 
     @property
     def shell(self) -> str:
@@ -200,6 +206,7 @@ class SkillCatalog:
                 other = skills.get(skill.name)
             if other is None:
                 skills[skill.name] = skill
+                problems += _doubts(skill)
             elif skill.source != "bundled" and not _is_same(skill.file, other.file):
                 problems.append(Problem(file=skill.file, message=_hidden(skill, other)))
         return _Found(skills, tuple(problems))
@@ -234,6 +241,18 @@ def skill_of(found: Found) -> Skill:
 
 def _hidden(skill: Skill, other: Skill) -> str:
     return f"/{skill.name} means {other.file or other.source} already, so this one does not count: rename it"
+
+
+def _doubts(skill: Skill) -> Iterator[Problem]:
+    """What counts, but not as its author will have meant it."""
+    if skill.for_user and _UNTYPED.search(skill.name):
+        message = (
+            f"{skill.name!r} cannot be typed behind a slash, so only the model can call it: rename it with "
+            "letters, digits, dots and dashes"
+        )
+        yield Problem(file=skill.file, message=message)
+    if not isinstance(skill.values.get("hooks", {}), dict | None):
+        yield Problem(file=skill.file, key="hooks", message="they are left out: write events with lists")
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
+from bridle.config.problem import Problem
 from bridle.extensions.frontmatter import text_of, truth
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root
@@ -30,7 +31,7 @@ def load_styles(index: Index, roots: Sequence[Root]) -> Mapping[str, OutputStyle
     for found in index.look(roots):
         values, root = found.entry.values, found.root
         stem = found.path.rpartition("/")[2].removesuffix(".md")
-        name = text_of(values.get("name")) or stem
+        name = " ".join((text_of(values.get("name")) or stem).split())
         full = f"{root.prefix}:{name}" if root.prefix else name
         style = OutputStyle(
             name=full,
@@ -45,6 +46,11 @@ def load_styles(index: Index, roots: Sequence[Root]) -> Mapping[str, OutputStyle
     for style in BUILT_IN:
         styles.setdefault(style.name.lower(), style)
     return styles
+
+
+def style_problems(index: Index, roots: Sequence[Root]) -> list[Problem]:
+    """What is wrong with the files of styles."""
+    return [problem for found in index.look(roots) if (problem := found.problem) is not None]
 
 
 def choose_style(styles: Mapping[str, OutputStyle], wanted: str | None) -> OutputStyle | None:

@@ -6,10 +6,13 @@ import msgspec
 from msgspec import Struct
 
 from bridle.config.problem import Problem
+from bridle.config.validate import parse
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root
 from bridle.host.files import read_bytes
 
+CUSTOM = "custom:"
+"""Stands before the names of themes that are files."""
 _LARGEST = 256 * 1024
 
 
@@ -37,6 +40,21 @@ def list_themes(index: Index, roots: Sequence[Root]) -> tuple[ThemeFile, ...]:
     return tuple(found.values())
 
 
+def find_theme(index: Index, roots: Sequence[Root], wanted: str) -> Theme | Problem:
+    """The theme that a setting such as `custom:sea` names, or why it cannot be used."""
+    name = wanted.removeprefix(CUSTOM)
+    file = next((each for each in list_themes(index, roots) if each.name == name), None)
+    if file is None:
+        return Problem(file=name, message="there is no theme of this name; /theme lists those that are")
+    return read_theme(file)
+
+
+def theme_problems(index: Index, roots: Sequence[Root]) -> list[Problem]:
+    """What is wrong with the files of themes."""
+    read = map(read_theme, list_themes(index, roots))
+    return [theme for theme in read if isinstance(theme, Problem)]
+
+
 class _Written(Struct):
     name: str | None = None
     base: str = "dark"
@@ -46,9 +64,12 @@ class _Written(Struct):
 def read_theme(file: ThemeFile) -> Theme | Problem:
     """What a theme file says, or why it cannot be used."""
     try:
-        written = msgspec.json.decode(read_bytes(file.path, _LARGEST), type=_Written)
+        values, _, problem = parse(read_bytes(file.path, _LARGEST), file=file.path)
+        written = msgspec.convert(values, _Written)
     except OSError as error:
         return Problem(file=file.path, message=f"the theme cannot be read: {error.strerror or error}")
-    except msgspec.DecodeError as error:
+    except msgspec.ValidationError as error:
         return Problem(file=file.path, message=f"the theme cannot be used: {error}")
+    if problem is not None:
+        return problem
     return Theme(name=written.name or file.name, base=written.base, overrides=written.overrides)

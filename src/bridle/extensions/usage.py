@@ -32,7 +32,7 @@ class SkillUsage:
         """How much each skill was used, lately more than long ago."""
         try:
             uses = msgspec.json.decode(read_bytes(self._file, _LARGEST), type=dict[str, _Use])
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, RecursionError):
             return {}
         return {name: _faded(use, self._now()) for name, use in uses.items()}
 
@@ -47,12 +47,19 @@ class SkillUsage:
 
         def change(values: dict[str, Any]) -> dict[str, Any]:
             before = values.get(name)
-            use = msgspec.convert(before, _Use, strict=False) if isinstance(before, dict) else _Use()
-            return {**values, name: {"count": _faded(use, now) + 1, "last": now}}
+            return {**values, name: {"count": _faded(_use_of(before), now) + 1, "last": now}}
 
         from bridle.config.edit import update  # Most runs use no skill.
 
         update(self._file, change, mode=0o600)
+
+
+def _use_of(value: object) -> _Use:
+    """What was counted; nothing where the file has something else."""
+    try:
+        return msgspec.convert(value, _Use)
+    except msgspec.ValidationError:
+        return _Use()
 
 
 def _faded(use: _Use, now: float) -> float:

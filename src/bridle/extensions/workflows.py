@@ -90,9 +90,7 @@ def read_meta(source: str) -> WorkflowMeta:
 
 
 def workflow_roots(settings: Settings, env: Mapping[str, str], found: Sequence[Root]) -> tuple[Root, ...]:
-    """The folders that count of those found, with our own behind them; none where workflows are off."""
-    if not are_workflows_on(settings, env):
-        return ()
+    """The folders that were found, with our own behind them where it is wanted."""
     unwanted = settings.disable_bundled_skills or is_on(env, "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS")
     return (*found, *(() if unwanted else (BUNDLED_WORKFLOWS,)))
 

@@ -16,7 +16,7 @@ async def get_context_usage(desk: Desk, request: Mapping[str, Any]) -> Frame:
     """What the next request would carry: the same numbers that `/context` shows."""
     del request
     memory = [MemoryFile(path=path, kind=kind, text=text) for path, kind, text in desk.means.memory()]
-    skills = skill_items(desk.runtime.commands)
+    skills = skill_items(desk.runtime.commands, desk.runtime.skills)
     found = context_breakdown(desk.session, desk.runtime, memory=memory, skills=skills)
     categories = _categories(found)
     items = {category.id: category.items for category in found.categories}

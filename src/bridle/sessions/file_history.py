@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from bridle.host.paths import config_home
 from bridle.sessions.backups import Backup, BackupFolder
 from bridle.sessions.checkpoints import FileCheckpoints, Surroundings
 from bridle.sessions.history_rows import Snapshots, read_snapshots, snapshot_row
-from bridle.sessions.identity import is_uuid, timestamp
+from bridle.sessions.identity import timestamp
+from bridle.sessions.origins import forked_from, origin_of
 from bridle.sessions.session import Session
 from bridle.sessions.store import lookup, transcript_path
 from bridle.types.entry import ConversationEntry
@@ -22,7 +22,7 @@ def open_checkpoints(
         _folder(session.id, env) if storage is None else os.path.join(storage, "file-history")
     )
     known = _read(transcript_path(session.id, session.cwd, env), session.cwd)
-    origin = _origin(session)
+    origin = origin_of(session.entries)
     if not known and origin is not None:
         known = _taken_over(session, origin, folder, env)
         for prompt, backups in known.items():
@@ -46,12 +46,6 @@ def _read(path: str, cwd: str) -> Snapshots:
         return {}
 
 
-def _origin(session: Session) -> str | None:
-    """The session that this one is a copy of."""
-    named = (_forked(entry).get("sessionId") for entry in session.entries)
-    return next((each for each in named if isinstance(each, str) and is_uuid(each)), None)
-
-
 def _taken_over(session: Session, origin: str, folder: BackupFolder, env: Mapping[str, str]) -> Snapshots:
     """The checkpoints of prompts that came along, under the uuids that they have here."""
     path = lookup(origin, session.cwd, env)
@@ -73,10 +67,5 @@ def _adopted(backups: Mapping[str, Backup], folder: BackupFolder, other: BackupF
 
 
 def _uuid_there(entry: ConversationEntry) -> str:
-    there = _forked(entry).get("messageUuid")
+    there = forked_from(entry).get("messageUuid")
     return there if isinstance(there, str) else entry["uuid"]
-
-
-def _forked(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    forked = entry.get("forkedFrom")
-    return forked if isinstance(forked, dict) else {}

@@ -7,8 +7,8 @@ from msgspec import UNSET, Struct
 
 AgentState = Literal["waiting", "running", "done", "replayed", "failed", "skipped", "stopped"]
 """`replayed`: an earlier run had the result already; `skipped`: a person went on without it."""
-RunState = Literal["running", "paused", "completed", "failed", "stopped", "interrupted"]
-"""`interrupted`: the program ended before the run did."""
+RunState = Literal["running", "paused", "completed", "failed", "stopped", "interrupted", "elsewhere"]
+"""`interrupted`: the program ended before the run did; `elsewhere`: another one is at work on it."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):

@@ -36,7 +36,7 @@ async def _share(terminal: Terminal, command: str = "/remote-control my desk") -
 async def test_a_session_is_shared_steered_from_elsewhere_and_closed_again(tmp_path: Path):
     async with bridle(tmp_path, [step("Hello there.")], "--debug") as terminal:
         client = await _share(terminal)
-        assert "shared" in terminal.emulator.text.splitlines()[-1]
+        await terminal.until(lambda screen: "shared" in screen.text.splitlines()[-1])
         room = await client.room()
         async with client.follow(room) as stream:
             begun = (await stream.line())["snapshot"]

@@ -1,14 +1,18 @@
 """Commands of the user that write rows of the screen: what they are told, and what is shown of them."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from bridle.frontends.tui.row_command import RowFault, ask_for_rows
 from bridle.version import COMPATIBLE_WITH
 from tests.fakes.messages_server import step
-from tests.fakes.processes import eventually
+from tests.fakes.processes import eventually, is_running
 from tests.tui.app.session import bridle
 
 _SESSION = "00000000-0000-4000-8000-000000000002"
@@ -163,3 +167,29 @@ async def test_commands_that_write_rows_are_off_where_hooks_are(tmp_path: Path):
         await terminal.say("!sleep 1 && echo $((40 + 2))")
         await terminal.until_text("42")
         assert not (terminal.program.project / "told").exists()
+
+
+async def test_a_row_command_that_never_stops_printing_costs_no_memory():
+    said = await ask_for_rows("yes", {}, env={"PATH": os.environ["PATH"]}, cwd="/")
+    assert set(said) == {"y", "\n"} and len(said) <= 16_000
+
+
+async def test_what_a_row_command_leaves_behind_is_ended(tmp_path: Path):
+    command = "sleep 60 & echo $! > left; echo said"
+    said = await ask_for_rows(command, {}, env={"PATH": os.environ["PATH"]}, cwd=str(tmp_path))
+    assert said == "said"
+    left = int((tmp_path / "left").read_text())
+    await eventually(lambda: not is_running(left))
+
+
+@pytest.mark.parametrize(
+    ("command", "cwd"), [("echo a\0b", "/"), ("echo a", "/nowhere-at-all")], ids=["null", "folder"]
+)
+async def test_a_row_command_that_cannot_be_started_says_why(command: str, cwd: str):
+    with pytest.raises(RowFault):
+        await ask_for_rows(command, {}, env={}, cwd=cwd)
+
+
+async def test_a_folder_whose_name_is_no_text_can_be_told():
+    said = await ask_for_rows("cat", {"cwd": "/\udc80"}, env={"PATH": os.environ["PATH"]}, cwd="/")
+    assert said == '{"cwd":"/\ufffd"}'

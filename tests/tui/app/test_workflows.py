@@ -146,6 +146,31 @@ async def test_one_agent_is_restarted_and_another_gone_on_without(tmp_path: Path
         await terminal.until_text("Dug at once.")
 
 
+async def test_an_agent_that_was_left_out_is_begun_anew_while_the_other_works(tmp_path: Path):
+    async with _at_work(tmp_path) as terminal:
+        await _watch(terminal)
+        terminal.type("\r" + _RIGHT)
+        await terminal.until(lambda screen: screen.text.count("1 call ") == 2)
+        terminal.type(_DOWN)
+        await terminal.until_text("› ◐ dig pit")
+        terminal.type("n")
+        await terminal.until_text("Gone on without")
+        terminal.server.script(
+            [
+                step("The pit is dug now.", when="Dig the pit."),
+                step("The well is dug.", when="toolu_well"),
+                step("So be it.", repeat=True),
+            ]
+        )
+        terminal.type("r")
+        await terminal.until_text("Agent 2 (dig pit) is begun anew.")
+        await terminal.until(lambda screen: "✓ dig pit" in screen.text and "◐ dig well" in screen.text)
+        _finish(terminal, "well")
+        await terminal.until_text("✓ completed")
+        await terminal.until_text("The pit is dug now.")
+        assert sorted(_begun(terminal)) == ["pit", "pit", "well"]
+
+
 async def test_a_script_is_saved_as_a_command_and_run_from_the_list(tmp_path: Path):
     async with _at_work(tmp_path) as terminal:
         saved = terminal.program.project / ".claude" / "workflows" / "dig-all.js"

@@ -81,7 +81,9 @@ _AGENTS = (
     ),
     AgentDefinition(name="general", description="Does anything.", text="You work."),
 )
-_AGENT_ROWS = tuple(AgentRow(agent=agent, tokens=40, prompt_tokens=900) for agent in _AGENTS)
+_AGENT_ROWS = tuple(
+    AgentRow(agent=agent, prompt=agent.prompt, tokens=40, prompt_tokens=900) for agent in _AGENTS
+)
 _HOOKS = (
     HookRow(
         event="PreToolUse",

@@ -182,7 +182,7 @@ def _workflows(t: str) -> Any:
 
 _VIEWS: dict[str, Callable[[str], Any]] = {
     "agents": lambda t: agents_view(
-        [AgentRow(agent=AgentDefinition(name=t, description=t, text=t, file=t, tools=(t,), model=t))]
+        [AgentRow(agent=AgentDefinition(name=t, description=t, file=t, tools=(t,), model=t), prompt=t)]
     ),
     "config": _config,
     "context": lambda t: context_view(

@@ -233,14 +233,14 @@ def test_an_agent_that_is_done_cannot_be_stopped():
     assert "x stop" not in shown.text
 
 
-def test_a_failed_agent_is_done_again_with_its_run_once_that_is_over():
+def test_a_failed_agent_is_done_again_at_once_or_with_its_run_once_that_is_over():
     asked: list[Any] = []
     shown = _shown(asked=asked).press("enter", "right", "down")
-    assert "read the docs" in shown.text
-    assert "resume the run once it is over" in shown.press("r").text
-    assert asked == []
+    assert "read the docs" in shown.text and "do it again" in shown.text
+    shown.press("r")
+    assert asked == [DirectAgent(_RUN.run_id, 3, "restart")]
     _shown(asked=asked, opened=_OVER.run_id).press("right", "r")
-    assert asked == [ResumeRun(_OVER.run_id)]
+    assert asked[1:] == [ResumeRun(_OVER.run_id)]
 
 
 def test_a_paused_run_goes_on_with_p_also_where_an_agent_is_selected():

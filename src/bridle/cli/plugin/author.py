@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.plugin.words import Words, read_words
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.context.tokens import estimate
 from bridle.extensions.agents import load_agents
 from bridle.extensions.index import Index
@@ -36,9 +36,9 @@ def run_author(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int
             case "init":
                 return _init(argv)
             case "validate":
-                return _validate(read_words(argv, switches=("json",)))
+                return _validate(read_words(argv, switches=("json",), most=1))
             case "eval":
-                return _eval(read_words(argv, switches=("json",)), env)
+                return _eval(read_words(argv, switches=("json",), most=1), env)
             case _:
                 return _tag(argv, env)
     except OSError as error:
@@ -60,8 +60,8 @@ def _init(argv: Sequence[str]) -> int:
     }
     parts = [part for given in words.values.get("with", ("skill",)) for part in given.split(",") if part]
     files = scaffold(folder, name=os.path.basename(folder), facts=facts, parts=parts, force=words.on("force"))
-    say("".join(f"Wrote {os.path.join(folder, file)}\n" for file in files))
-    return say(f"Try it: bridle --plugin-dir {folder}\n")
+    tell("".join(f"Wrote {os.path.join(folder, file)}\n" for file in files))
+    return tell(f"Try it: bridle --plugin-dir {folder}\n")
 
 
 def _validate(words: Words) -> int:
@@ -77,19 +77,20 @@ def _validate(words: Words) -> int:
         }
         say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
     else:
-        say("".join(f"{each}\n" for each in findings))
-        say(f"The {kind} cannot be used as it is.\n" if errors else f"The {kind} is fine.\n")
+        tell("".join(f"{each}\n" for each in findings))
+        tell(f"The {kind} cannot be used as it is.\n" if errors else f"The {kind} is fine.\n")
     return 1 if errors else 0
 
 
-def _finding(finding: Finding) -> dict[str, str]:
-    return {"path": finding.path, "message": finding.message}
+def _finding(finding: Finding) -> dict[str, Any]:
+    told: dict[str, Any] = {"path": finding.path, "message": finding.message}
+    return told if finding.line is None else {**told, "line": finding.line}
 
 
 def _eval(words: Words, env: Mapping[str, str]) -> int:
     folder = os.path.abspath(words.plain[0] if words.plain else ".")
     manifest, components = examine(folder)
-    if manifest is None:
+    if manifest is None or not os.path.isdir(folder):
         raise UsageError(f"{folder} is no plugin that can be read: bridle plugin validate {folder}")
     loaded = Loaded(
         plugin=PluginId(manifest.name, INLINE),
@@ -119,15 +120,15 @@ def _eval(words: Words, env: Mapping[str, str]) -> int:
         }
         say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
     else:
-        say(f"{manifest.name}: {', '.join(brings(components)) or 'nothing'}\n")
-        say("".join(f"  {name}: {tokens} tokens in every session\n" for name, tokens in listed))
-        say("".join(f"! {problem}\n" for problem in problems))
-        say(f"{total} tokens in all, besides the tools of its MCP servers.\n")
+        tell(f"{manifest.name}: {', '.join(brings(components)) or 'nothing'}\n")
+        tell("".join(f"  {name}: {tokens} tokens in every session\n" for name, tokens in listed))
+        tell("".join(f"! {problem}\n" for problem in problems))
+        tell(f"{total} tokens in all, besides the tools of its MCP servers.\n")
     return 1 if problems else 0
 
 
 def _tag(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    words = read_words(argv, switches=("push", "dry-run", "force"), values=("message", "remote"))
+    words = read_words(argv, switches=("push", "dry-run", "force"), values=("message", "remote"), most=1)
     folder = os.path.abspath(words.plain[0] if words.plain else ".")
     tag = release_tag(folder)
     remote = words.text("remote") or "origin"
@@ -136,12 +137,12 @@ def _tag(argv: Sequence[str], env: Mapping[str, str]) -> int:
     if _git(folder, env, "status", "--porcelain", "--", ".") and not words.on("force"):
         raise UsageError(f"{folder} has changes that are not committed: commit them, or use -f")
     if words.on("dry-run"):
-        return say(f"Would tag {tag}{f' and push it to {remote}' if words.on('push') else ''}.\n")
+        return tell(f"Would tag {tag}{f' and push it to {remote}' if words.on('push') else ''}.\n")
     forced = ("--force",) if words.on("force") else ()
     _git(folder, env, "tag", "--annotate", *forced, "--message", words.text("message") or tag, tag)
     if words.on("push"):
         _git(folder, env, "push", *forced, remote, f"refs/tags/{tag}")
-    return say(f"Tagged {tag}{f' and pushed it to {remote}' if words.on('push') else ''}.\n")
+    return tell(f"Tagged {tag}{f' and pushed it to {remote}' if words.on('push') else ''}.\n")
 
 
 def _git(folder: str, env: Mapping[str, str], *words: str) -> str:

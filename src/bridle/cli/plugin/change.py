@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from bridle.cli.plugin.words import Scene, Words, confirm, read_words, scene_of
-from bridle.cli.say import say
+from bridle.cli.say import tell
 from bridle.extensions.plugins import installing, marketplaces, removing
 from bridle.extensions.plugins.components import brings
+from bridle.extensions.plugins.loading import switches
 from bridle.extensions.plugins.names import SKILLS_DIR
 from bridle.extensions.plugins.planning import Item
 from bridle.extensions.plugins.report import plugin_named
@@ -58,10 +59,11 @@ async def _install(scene: Scene, argv: Sequence[str]) -> int:
     )
     for each in changes:
         came = " (needed by another)" if each.automatic else ""
-        say(f"Installed {each.plugin} {each.version}{came}.\n")
+        tell(f"Installed {each.plugin} {each.version}{came}.\n")
+    named = {name for each in changes for name in (str(each.plugin), each.plugin.name)}
     for fault in scene_of(around.env).plugins().faults:
-        if fault.plugin in {str(each.plugin) for each in changes}:
-            say(f"! {fault}\n")
+        if fault.plugin in named:
+            tell(f"! {fault}\n")
     return 0
 
 
@@ -74,7 +76,7 @@ async def _uninstall(scene: Scene, argv: Sequence[str]) -> int:
     gone = await removing.uninstall(
         scene.around, plugin, scope=words.scope, keep_data=words.on("keep-data"), prune=words.on("prune")
     )
-    return say("".join(f"Removed {each}.\n" for each in gone))
+    return tell("".join(f"Removed {each}.\n" for each in gone))
 
 
 async def _update(scene: Scene, argv: Sequence[str]) -> int:
@@ -89,35 +91,43 @@ async def _update(scene: Scene, argv: Sequence[str]) -> int:
     failed = False
     for plugin in wanted:
         try:
-            changes = await installing.update(around, plugin, scope=words.scope, agree=_agree(scene, words))
+            changes = await installing.update(
+                around,
+                plugin,
+                scope=words.scope,
+                agree=_agree(scene, words),
+                tell=_line,
+            )
         except BridleError as error:
             if len(wanted) == 1:
                 raise
             failed = True
-            say(f"{plugin} stays as it is: {error}\n")
+            tell(f"{plugin} stays as it is: {error}\n")
             continue
         for each in changes:
-            say(f"Updated {each.plugin} from {each.before or plugin} to {each.version}.\n")
+            tell(f"Updated {each.plugin} from {each.before or plugin} to {each.version}.\n")
         if not changes:
-            say(f"{plugin} is up to date.\n")
+            tell(f"{plugin} is up to date.\n")
     return 1 if failed else 0
 
 
 async def _prune(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("yes", "dry-run"), values=("scope",))
+    words = read_words(argv, switches=("yes", "dry-run"), values=("scope",), most=0)
     gone = await removing.prune(scene.around, scope=words.scope, dry_run=True)
     if words.on("dry-run") or not gone:
-        return say("".join(f"Would remove {each}.\n" for each in gone) or "Nothing to remove.\n")
+        return tell("".join(f"Would remove {each}.\n" for each in gone) or "Nothing to remove.\n")
     if not confirm(f"Remove {', '.join(map(str, gone))}?", yes=words.on("yes")):
         return 1
     gone = await removing.prune(scene.around, scope=words.scope)
-    return say("".join(f"Removed {each}.\n" for each in gone))
+    return tell("".join(f"Removed {each}.\n" for each in gone))
 
 
 def _switch(scene: Scene, argv: Sequence[str], *, enabled: bool) -> int:
     words = read_words(argv, switches=() if enabled else ("all",), values=("scope",))
     around, word = scene.around, "on" if enabled else "off"
     if words.on("all"):
+        if words.plain:
+            raise UsageError("name a plugin or use -a, not both")
         waiting = [
             str(each.plugin) for each in scene.plugins().loaded if each.plugin.marketplace != SKILLS_DIR
         ]
@@ -126,7 +136,11 @@ def _switch(scene: Scene, argv: Sequence[str], *, enabled: bool) -> int:
     for name in waiting:
         plugin = plugin_named(name, around, installed=True)
         installing.enable(around, plugin, enabled=enabled, scope=words.scope, alone=not words.on("all"))
-        say(f"{plugin} is {word}.\n")
+        decided, _ = switches(scene_of(around.env).config)
+        if decided.get(str(plugin), enabled) is enabled:
+            tell(f"{plugin} is {word}.\n")
+        else:
+            tell(f"{plugin} is {word} in this scope, and other settings here say otherwise: use -s local.\n")
     return 0
 
 
@@ -140,14 +154,18 @@ def _options(words: Words) -> dict[str, str]:
     return options
 
 
+def _line(sentence: str) -> None:
+    tell(f"{sentence}\n")
+
+
 def _agree(scene: Scene, words: Words) -> Callable[[Sequence[Item]], bool]:
     """Shows what is about to be installed, and asks."""
 
     def agree(items: Sequence[Item]) -> bool:
         for item in items:
-            say(f"{item.plugin} {item.version}: {', '.join(brings(item.components)) or 'nothing'}\n")
+            tell(f"{item.plugin} {item.version}: {', '.join(brings(item.components)) or 'nothing'}\n")
         if message := scene.config.settings.plugin_trust_message:
-            say(f"{message}\n")
+            tell(f"{message}\n")
         return confirm("Install?", yes=words.on("yes"))
 
     return agree

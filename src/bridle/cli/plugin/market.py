@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 
 from bridle.cli.plugin.words import Scene, confirm, read_words, scene_of
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.removing import remove_marketplace
 from bridle.extensions.plugins.report import known_marketplaces
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import lock, read_known
-from bridle.types.errors import ConfigError, UsageError
+from bridle.types.errors import BridleError, ConfigError, UsageError
 
 
 def run_market(argv: Sequence[str], env: Mapping[str, str]) -> int:
@@ -47,12 +47,12 @@ async def _add(scene: Scene, argv: Sequence[str]) -> int:
     source = parse_source(words.one("marketplace"), cwd=scene.around.cwd)
     async with lock(scene.around.env):
         found = await marketplaces.add(scene.asking(yes=words.on("yes")), source)
-    say("".join(f"! {fault}\n" for fault in found.faults))
-    return say(f"Added the marketplace {found.name} with {len(found.offers)} plugins.\n")
+    tell("".join(f"! {fault}\n" for fault in found.faults))
+    return tell(f"Added the marketplace {found.name} with {len(found.offers)} plugins.\n")
 
 
 def _list(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("json",))
+    words = read_words(argv, switches=("json",), most=0)
     rows = known_marketplaces(scene.around)
     if words.on("json"):
         told: list[dict[str, Any]] = [
@@ -62,14 +62,16 @@ def _list(scene: Scene, argv: Sequence[str]) -> int:
         return say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
     for row in rows:
         kept = ", kept up to date" if row.auto_update else ""
-        say(f"{row.name}: {row.plugins} plugins, from {row.source}{kept}\n")
-        say(f"  ! {row.problem}\n" if row.problem else "")
+        tell(f"{row.name}: {row.plugins} plugins, from {row.source}{kept}\n")
+        tell(f"  ! {row.problem}\n" if row.problem else "")
     declared = scene.config.settings.extra_known_marketplaces or {}
     for name in declared:
         if name not in {row.name for row in rows}:
-            say(f"{name}: named in the settings, not fetched yet\n")
+            tell(f"{name}: named in the settings, not fetched yet\n")
     return (
-        0 if rows or declared else say("No marketplaces are known: bridle plugin marketplace add adds one.\n")
+        0
+        if rows or declared
+        else tell("No marketplaces are known: bridle plugin marketplace add adds one.\n")
     )
 
 
@@ -79,13 +81,20 @@ async def _update(scene: Scene, argv: Sequence[str]) -> int:
     names = words.plain or tuple(read_known(scene.around.env))
     failed = False
     for name in names:
-        async with lock(scene.around.env):
-            renewed = await marketplaces.update(around, name)
+        try:
+            async with lock(scene.around.env):
+                renewed = await marketplaces.update(around, name)
+        except BridleError as error:
+            if len(names) == 1:
+                raise
+            failed = True
+            tell(f"{name} stays as it is: {error}\n")
+            continue
         if renewed.stale:
             failed = True
-            say(f"{name} could not be fetched, the last copy is used: {renewed.stale}\n")
+            tell(f"{name} could not be fetched, the last copy is used: {renewed.stale}\n")
         else:
-            say(f"{name} is up to date with {len(renewed.marketplace.offers)} plugins.\n")
+            tell(f"{name} is up to date with {len(renewed.marketplace.offers)} plugins.\n")
     return 1 if failed else 0
 
 
@@ -93,7 +102,7 @@ def _keep_current(scene: Scene, argv: Sequence[str]) -> int:
     match argv:
         case [name, "on" | "off" as switch]:
             marketplaces.keep_current(scene.around, name, on=switch == "on")
-            return say(f"{name} is {'kept' if switch == 'on' else 'not kept'} up to date.\n")
+            return tell(f"{name} is {'kept' if switch == 'on' else 'not kept'} up to date.\n")
         case _:
             raise UsageError("use bridle plugin marketplace auto-update <name> on|off")
 
@@ -104,5 +113,5 @@ async def _remove(scene: Scene, argv: Sequence[str]) -> int:
     if not confirm(f"Remove {name} and its plugins?", yes=words.on("yes")):
         return 1
     gone = await remove_marketplace(scene.around, name)
-    say("".join(f"Removed {each}.\n" for each in gone))
-    return say(f"Removed the marketplace {name}.\n")
+    tell("".join(f"Removed {each}.\n" for each in gone))
+    return tell(f"Removed the marketplace {name}.\n")

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.plugin.words import Scene, read_words, scene_of
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.extensions.plugins.installing import record_of
 from bridle.extensions.plugins.loaded import Manifest
 from bridle.extensions.plugins.options import read_options, save_options
@@ -39,7 +39,7 @@ def run_show(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
 
 
 def _list(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("json", "available"))
+    words = read_words(argv, switches=("json", "available"), most=0)
     loaded = scene.plugins()
     rows = installed_plugins(scene.around, scene.config, loaded)
     offers = offered_plugins(scene.around) if words.on("available") else ()
@@ -51,16 +51,16 @@ def _list(scene: Scene, argv: Sequence[str]) -> int:
     for row in rows:
         state = "on" if row.enabled else "off"
         newer = f", {row.offered} is out" if row.offered else ""
-        say(f"{row.id} {row.version} ({row.scope}, {state}{newer}): {', '.join(row.brings) or 'nothing'}\n")
-        say("".join(f"  ! {problem}\n" for problem in row.problems))
+        tell(f"{row.id} {row.version} ({row.scope}, {state}{newer}): {', '.join(row.brings) or 'nothing'}\n")
+        tell("".join(f"  ! {problem}\n" for problem in row.problems))
     if not rows:
-        say("No plugins are installed: bridle plugin install name@marketplace installs one.\n")
+        tell("No plugins are installed: bridle plugin install name@marketplace installs one.\n")
     known = {row.id for row in rows}
     for fault in loaded.faults:
         if fault.plugin not in known and not any(id.startswith(f"{fault.plugin}@") for id in known):
-            say(f"! {fault}\n")
+            tell(f"! {fault}\n")
     for row in offers:
-        say(f"{row.id} {row.version}{' (installed)' if row.installed else ''}: {row.description}\n")
+        tell(f"{row.id} {row.version}{' (installed)' if row.installed else ''}: {row.description}\n")
     return 0
 
 
@@ -69,7 +69,8 @@ def _details(scene: Scene, argv: Sequence[str]) -> int:
     plugin = plugin_named(words.one("plugin"), scene.around, installed=True)
     record = record_of(scene.around, read_installed(scene.around.env), plugin, None)
     rows = installed_plugins(scene.around, scene.config, scene.plugins())
-    row = next(each for each in rows if each.id == str(plugin) and each.scope == record.scope)
+    place = (str(plugin), record.scope, record.project_path or "")
+    row = next(each for each in rows if (each.id, each.scope, each.project) == place)
     changed = is_changed(record)
     if words.on("json"):
         return say(_pretty({**_row(row), "brings": list(row.brings), "changedOnDisk": changed}))
@@ -93,7 +94,7 @@ def _details(scene: Scene, argv: Sequence[str]) -> int:
         ),
         *(f"! {problem}" for problem in row.problems),
     ]
-    return say("".join(f"{line}\n" for line in lines if line))
+    return tell("".join(f"{line}\n" for line in lines if line))
 
 
 def _told(manifest: Manifest) -> Iterator[str]:
@@ -126,15 +127,15 @@ def _configure(scene: Scene, argv: Sequence[str]) -> int:
         given[key] = value
     if given:
         save_options(around.env, plugin, manifest.options, given)
-        return say(f"Set {', '.join(given)} of {plugin}.\n")
+        return tell(f"Set {', '.join(given)} of {plugin}.\n")
     configs = (scene.config.settings.plugin_configs or {}).get(str(plugin))
     options = read_options(around.env, plugin, manifest.options, (configs.options if configs else None) or {})
     for key, field in manifest.options.items():
         value = (
             "(secret)" if field.sensitive and key in options.values else options.values.get(key, "(not set)")
         )
-        say(f"{key} ({field.type}{', required' if field.required else ''}): {value}  {field.description}\n")
-    return 0 if manifest.options else say(f"{plugin} has no options.\n")
+        tell(f"{key} ({field.type}{', required' if field.required else ''}): {value}  {field.description}\n")
+    return 0 if manifest.options else tell(f"{plugin} has no options.\n")
 
 
 def _row(row: PluginReport) -> dict[str, Any]:

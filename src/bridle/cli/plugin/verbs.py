@@ -25,6 +25,7 @@ Usage: bridle plugin <command>
   marketplace list             [--json]
   marketplace update [name]    all without a name
   marketplace remove <name>    its plugins go with it
+  marketplace auto-update <name> on|off   bring it up to date without being asked
 
 For authors:
   init <name>                  begin a plugin   [--description …] [--author …] [--author-email …]

@@ -1,12 +1,14 @@
 """The words after `bridle plugin …`, and what the commands work with."""
 
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.cli.say import tell
 from bridle.config.load import Config, load
 from bridle.config.state import is_trusted
 from bridle.extensions.plugins.around import Around
@@ -48,11 +50,17 @@ class Words(Struct, frozen=True, kw_only=True):
 _SHORT = {"-s": "scope", "-y": "yes", "-a": "all", "-f": "force", "-m": "message"}
 
 
-def read_words(argv: Sequence[str], *, switches: Sequence[str] = (), values: Sequence[str] = ()) -> Words:
-    """Sort words into plain ones, switches and values.
+def read_words(
+    argv: Sequence[str],
+    *,
+    switches: Sequence[str] = (),
+    values: Sequence[str] = (),
+    most: int | None = None,
+) -> Words:
+    """Sort words into plain ones, of which there may be so many, switches and values.
 
     Raises:
-        UsageError: an option is unknown or lacks its value.
+        UsageError: an option is unknown or lacks its value, or there is a word too many.
     """
     plain: list[str] = []
     on: set[str] = set()
@@ -76,6 +84,8 @@ def read_words(argv: Sequence[str], *, switches: Sequence[str] = (), values: Seq
             given[name] = (*given.get(name, ()), value if equals else waiting.pop(0))
         else:
             raise UsageError(f"there is no option {word} here; see bridle plugin --help")
+    if most is not None and len(plain) > most:
+        raise UsageError(f"{plain[most]!r} is one word too many; see bridle plugin --help")
     return Words(plain=tuple(plain), switches=frozenset(on), values=given)
 
 
@@ -120,6 +130,10 @@ def confirm(question: str, *, yes: bool, required: bool = False) -> bool:
         if required:
             raise UsageError("somebody has to agree to this: use -y")
         return True
-    sys.stdout.write(f"{question} [y/N] ")
-    sys.stdout.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    # An event loop takes the first interrupt for itself, and would hear of it only after the answer.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        tell(f"{question} [y/N] ")
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    finally:
+        signal.signal(signal.SIGINT, before)

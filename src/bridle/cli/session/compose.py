@@ -151,7 +151,7 @@ async def assemble(
                 extensions.skill_listing,
                 lambda: None if workflows is None else workflows.listing(toolbox.names()),
             ),
-            style=chosen_style(extensions, config.settings.output_style),
+            style=chosen_style(extensions, config.settings.output_style, warn=ground.warn),
         )
 
     runtime = Runtime(
@@ -164,6 +164,7 @@ async def assemble(
         facts=ground.facts,
         asking=_named(model_choices.choose_asking(args, config, env, model=setup.model), env, session),
         storage=storage,
+        earlier=ground.earlier(),
         env=env,
         hooks=hooks,
         limits=choices.choose_limits(args, env),

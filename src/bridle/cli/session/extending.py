@@ -73,7 +73,7 @@ class Extensions(Struct, frozen=True, kw_only=True):
         skills = () if self.skills is None else self.skills.catalog.problems
         every = (*skills, *self.agents.problems())
         more = len(every) - _MOST_TOLD
-        rest = (f"{more} more extension files have problems: see /skills",) if more > 0 else ()
+        rest = (f"{more} more extension files have problems: see /doctor",) if more > 0 else ()
         return (*map(str, every[:_MOST_TOLD]), *rest)
 
 
@@ -103,14 +103,17 @@ class Style(Struct, frozen=True, kw_only=True):
     keeps_coding: bool = True
 
 
-def chosen_style(extensions: Extensions, wanted: str | None) -> Style:
-    """The output style that counts, read; one whose file is gone changes nothing."""
+def chosen_style(extensions: Extensions, wanted: str | None, *, warn: Callable[[str], None]) -> Style:
+    """The output style that counts, read; one that is not there is told and changes nothing."""
     style = extensions.style(wanted)
     if style is None:
+        if wanted is not None and wanted.lower() not in extensions.styles():
+            warn(f"there is no output style {wanted!r}: /output-style lists those that are")
         return Style()
     try:
         return Style(text=style.read(), keeps_coding=style.keeps_coding)
-    except OSError:
+    except OSError as error:
+        warn(f"{style.file}: the output style cannot be read: {error.strerror or error}")
         return Style()
 
 

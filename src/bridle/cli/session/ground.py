@@ -33,6 +33,14 @@ class Ground(Struct, frozen=True, kw_only=True):
     """Says something to the model as soon as it rests."""
     warn: Callable[[str], None]
 
+    def earlier(self) -> tuple[str, ...]:
+        """The same of the conversations that this one is a copy of, the nearest first."""
+        if not self.session.entries:
+            return ()
+        from bridle.sessions.origins import origin_folders
+
+        return origin_folders(self.session, self.setup.env)
+
     def window(self) -> int:
         """How many tokens the model that answers now can hold."""
         return self.facts(self.session.state.model).context_window

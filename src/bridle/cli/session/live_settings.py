@@ -122,9 +122,13 @@ class SessionSettings:
             self._hooks.reload(config.layers)
         if (skills := self._server.runtime.skills) is not None:
             skills.reconfigure(config.settings)
-        setup.env.update(environment(config, {}, trusted=setup.trusted))
+        workflows = self._server.runtime.workflows
+        had_workflows = workflows is not None and workflows.allowed()
+        self._take_variables(config)
         before, self._counting = self._counting.settings, config
-        follow_settings(self._server.runtime.workflows, before, config.settings)
+        follow_settings(
+            self._server.runtime, before, config.settings, was_allowed=had_workflows, env=setup.env
+        )
         if config.settings.model != before.model:
             own = config.raw.get("bridleModels")
             model = catalog.resolve(config.settings.model or setup.model, setup.env, own=own)
@@ -138,6 +142,20 @@ class SessionSettings:
             ).effort
             self._server.change(asking=msgspec.structs.replace(asking, effort=effort))
         return True
+
+    def _take_variables(self, config: Config) -> None:
+        """Set what the settings set, and take back what they set before and nobody has changed since."""
+        setup = self._setup
+        before = environment(self._counting, {}, trusted=setup.trusted)
+        now = environment(config, {}, trusted=setup.trusted)
+        for name, value in before.items():
+            if name in now or setup.env.get(name) != value:
+                continue
+            if name in setup.inherited:
+                setup.env[name] = setup.inherited[name]
+            else:
+                del setup.env[name]
+        setup.env.update(now)
 
     def _take_advisor(self, config: Config) -> None:
         from bridle.cli.session.advising import choose_advisor

@@ -7,9 +7,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.engine.hook_door import HookDoor
-from bridle.extensions.packages import PackageFault, find_packages, is_approved, load_package
+from bridle.extensions.packages import Package, PackageFault, find_packages, is_approved, load_package
 from bridle.types.command import Command, CommandResult, Says
-from bridle.types.errors import BridleError
+from bridle.types.errors import BridleError, ConfigError
 from bridle.types.model import Provider
 from bridle.types.package import Contribution
 from bridle.types.tool import Tool
@@ -22,7 +22,7 @@ class Packages(Struct, frozen=True, kw_only=True):
 
     def tools(self, taken: Sequence[str]) -> tuple[Tool, ...]:
         """Their tools, without those whose name is taken."""
-        return tuple(_defined(tool) for each in self.brought for tool in each.tools if tool.name not in taken)
+        return tuple(tool for each in self.brought for tool in each.tools if tool.name not in taken)
 
     def commands(self) -> tuple[Command, ...]:
         return tuple(_guarded(command) for each in self.brought for command in each.commands)
@@ -30,8 +30,17 @@ class Packages(Struct, frozen=True, kw_only=True):
     def provider(self, model: str, env: Mapping[str, str]) -> Provider | None:
         """Who answers for a model of one of the packages; None for models of others."""
         name = model.partition("/")[0] if "/" in model else ""
-        makers = (each.providers[name] for each in self.brought if name in each.providers)
-        return next((make(env) for make in makers), None)
+        make = next((each.providers[name] for each in self.brought if name in each.providers), None)
+        if make is None:
+            return None
+        try:
+            return make(env)
+        except BridleError:
+            raise
+        except Exception as error:
+            # The boundary of what a package may do to a session: a defect in one becomes a sentence.
+            said = f"{type(error).__name__}: {error}"
+            raise ConfigError(f"The package behind {model} cannot answer: {said}; choose another.") from error
 
     def listen(self, hooks: HookDoor) -> None:
         """Let their hooks hear events."""
@@ -59,11 +68,26 @@ def load_packages(
         if not is_approved(env, package):
             continue
         loaded = load_package(package)
+        if not isinstance(loaded, PackageFault):
+            loaded = _described(package, loaded)
         if isinstance(loaded, PackageFault):
             warn(str(loaded))
-        else:
-            brought += loaded
+            continue
+        for each in loaded:
+            others = {tool.name for other in brought for tool in other.tools}
+            for name in sorted(others.intersection(tool.name for tool in each.tools)):
+                warn(f"The tool {name} of {package.name} is left out: another package has one of that name.")
+            brought.append(replace(each, tools=tuple(tool for tool in each.tools if tool.name not in others)))
     return Packages(brought=tuple(brought))
+
+
+def _described(package: Package, brought: Sequence[Contribution]) -> list[Contribution] | PackageFault:
+    """The contributions with what the model is told of their tools."""
+    try:
+        return [replace(each, tools=tuple(map(_defined, each.tools))) for each in brought]
+    except Exception as error:
+        # The input of a tool is a type of the package, and may be one that has no schema.
+        return PackageFault(package, f"the input of a tool has no schema: {error}")
 
 
 def _defined(tool: Tool) -> Tool:

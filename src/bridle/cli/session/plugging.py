@@ -94,10 +94,7 @@ class OpenPlugins:
         """Language servers by their full names, with the variables of their plugins."""
         if self._languages is None:
             self._languages = {
-                f"{each.plugin.name}:{name}": {
-                    **entry,
-                    "env": {**each.variables(), **(entry.get("env") or {})},
-                }
+                f"{each.plugin.name}:{name}": _with_variables(entry, each.variables())
                 for each in (() if self._plugins is None else self._plugins.loaded)
                 for name, entry in each.language_servers().items()
             }
@@ -339,6 +336,12 @@ async def _unpacked(setup: Setup, place: str) -> str | _Broken:
         return await unpacked(place, setup.env, cwd=setup.cwd)
     except (BridleError, OSError) as error:
         return _Broken(PluginFault(plugin=place, type="path-not-found", message=str(error), path=place))
+
+
+def _with_variables(entry: dict[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
+    own = entry.get("env") or {}
+    # Whoever starts the server says what is wrong with its entry.
+    return {**entry, "env": {**variables, **own}} if isinstance(own, dict) else entry
 
 
 def _real(setup: Setup, folder: str) -> str:

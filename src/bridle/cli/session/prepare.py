@@ -49,6 +49,7 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
         args=args,
         config=config,
         env=merged,
+        inherited=env,
         cwd=cwd,
         trusted=trusted,
         model=model_choices.choose_model(args, config, merged, agent=agent),

@@ -1,5 +1,6 @@
 """What is settled before a session is opened."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -22,6 +23,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     config: Config
     env: dict[str, str]
     """For bridle and for what it starts; a host may change it while the session runs."""
+    inherited: Mapping[str, str] = {}
+    """What it was before settings added to it."""
     cwd: str
     trusted: bool
     model: str

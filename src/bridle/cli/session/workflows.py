@@ -7,9 +7,11 @@ from bridle.cli.session import choices
 from bridle.cli.session.extending import Extensions
 from bridle.cli.session.ground import Ground
 from bridle.config.schema import Settings
+from bridle.engine.runtime import Runtime
 from bridle.engine.workflows.door import TOOL, Wishes, WorkflowDoor
 from bridle.extensions.workflows import WorkflowFile, WorkflowFiles, are_workflows_on, workflow_roots
 from bridle.permissions.rules import split_rules
+from bridle.types.event import Noticed
 from bridle.types.permission import Effect
 
 _ULTRACODE = "ultracode"
@@ -17,10 +19,10 @@ _MOST_TOLD = 5
 
 
 def open_workflows(ground: Ground, extensions: Callable[[], Extensions]) -> WorkflowDoor | None:
-    """The workflows of a session, whose files are known later; None where they are turned off."""
+    """The workflows of a session, whose files are known later; None where it takes nothing from files."""
     setup = ground.setup
     args, settings, env = setup.args, setup.config.settings, setup.env
-    if choices.is_closed(args, env) or not are_workflows_on(settings, env):
+    if choices.is_closed(args, env):
         return None
     usual = _ULTRACODE if settings.ultracode else settings.effort_level
     effort = args.text("effort") or env.get("CLAUDE_CODE_EFFORT_LEVEL") or usual
@@ -29,16 +31,29 @@ def open_workflows(ground: Ground, extensions: Callable[[], Extensions]) -> Work
         wishes=_wishes(settings),
         ultracode=effort == _ULTRACODE,
         wanted=_is_cheap(ground) or _is_named(ground),
+        switch=_switch(settings, env),
     )
 
 
-def follow_settings(workflows: WorkflowDoor | None, before: Settings, now: Settings) -> None:
+def follow_settings(
+    runtime: Runtime, before: Settings, now: Settings, *, was_allowed: bool, env: Mapping[str, str]
+) -> None:
     """Let what settings say about workflows count after they have changed."""
-    if workflows is None:
+    if (workflows := runtime.workflows) is None:
         return
     workflows.wishes = _wishes(now)
     if now.ultracode != before.ultracode:
         workflows.ultracode = bool(now.ultracode)
+    workflows.switch = _switch(now, env)
+    if was_allowed and not workflows.allowed() and (running := workflows.running):
+        which = f"{', '.join(running[:_MOST_TOLD])} still {'runs' if len(running) == 1 else 'run'}"
+        text = f"Workflows are turned off: {which}; /workflows <run> stop ends one."
+        runtime.channel.emit(Noticed(text, "warning"))
+
+
+def _switch(settings: Settings, env: Mapping[str, str]) -> Callable[[], bool]:
+    """Whether runs may begin; a host program may change the variables at any time."""
+    return lambda: are_workflows_on(settings, env)
 
 
 def _wishes(settings: Settings) -> Wishes:
@@ -80,4 +95,5 @@ def _is_named(ground: Ground) -> bool:
     """Whether flags, rules or what the conversation has done show that the tool will be used."""
     listed = (name for part in ground.setup.args.many("tools") or () for name in split_rules(part))
     rules = (rule.tool for rule in ground.session.state.rules if rule.effect is Effect.ALLOW)
-    return TOOL in (*listed, *rules) or os.path.isdir(os.path.join(ground.storage, "workflows"))
+    places = (os.path.join(storage, "workflows") for storage in (ground.storage, *ground.earlier()))
+    return TOOL in (*listed, *rules) or any(map(os.path.isdir, places))

@@ -1,23 +1,53 @@
 """How a session looks at the terminal: colours, words and names."""
 
 import os.path
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from bridle.cli.session import choices
 from bridle.cli.session.setup import Setup
 from bridle.config.schema import SpinnerVerbs
 from bridle.frontends.tui.colors import Rgb
 from bridle.frontends.tui.theme import Theme, detect_depth, detect_links, ground_of_environment, make_theme
 
 
-def theme_of(setup: Setup, ground: Rgb | None = None, *, name: str | None = None) -> Theme:
+def theme_of(
+    setup: Setup,
+    ground: Rgb | None = None,
+    *,
+    name: str | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Theme:
     """The colours that the settings ask for, on a background that is known or guessed."""
     env = setup.env
+    wanted = name or setup.config.settings.theme or "auto"
     return make_theme(
-        name or setup.config.settings.theme or "auto",
+        wanted,
         depth=detect_depth(env),
         links=detect_links(env),
         ground=ground or ground_of_environment(env),
+        custom=_from_file(setup, wanted, warn),
     )
+
+
+def _from_file(setup: Setup, wanted: str, warn: Callable[[str], None]) -> Mapping[str, Any] | None:
+    """What the file of a theme says; None for the others, and for one that cannot be used."""
+    if not wanted.startswith("custom:") or choices.is_closed(setup.args, setup.env):
+        return None
+    # Most have no such file.
+    from bridle.cli.session.extending import open_index
+    from bridle.config.problem import Problem
+    from bridle.extensions.places import roots_of, whereabouts
+    from bridle.extensions.themes import find_theme
+
+    own = roots_of("themes", whereabouts(setup.config, setup.env, cwd=setup.cwd))
+    plugins = None if setup.early is None else setup.early.plugins
+    brought = () if plugins is None else plugins.roots("themes")
+    theme = find_theme(open_index(setup.env), (*own, *brought), wanted)
+    if isinstance(theme, Problem):
+        warn(str(theme))
+        return None
+    return {"base": theme.base, "overrides": theme.overrides}
 
 
 def is_read_to(setup: Setup) -> bool:

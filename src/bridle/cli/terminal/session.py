@@ -95,8 +95,10 @@ class _TerminalRun:
         if is_plain and frame is not None:
             typed = frame.undo()
             frame, terminal = None, Terminal(env=setup.env)
-        screen = PlainScreen(terminal) if is_plain else Screen(terminal, theme_of(setup))
+        screen = PlainScreen(terminal) if is_plain else Screen(terminal, theme_of(setup, warn=self._warn))
         keymap = KeymapFile(os.path.join(config_home(setup.env), "keybindings.json"))
+        for problem in keymap.problems:
+            self._warn(str(problem))
         terminal.parting = screen.parting
         terminal.open()
         try:

@@ -61,6 +61,7 @@ class Stage:
         settings = setup.config.settings
         clock = time.monotonic
         self._app, self._setup, self._session = app, setup, session
+        self._warn = warn
         self._server: Server | None = None
         self._chat: Chat | None = None
         self.sharing: Callable[[], str] = str
@@ -165,7 +166,7 @@ class Stage:
 
     def beside(self, settings: SessionSettings, keymap: KeymapFile, app: App) -> list[Any]:
         """What goes on beside the turns."""
-        works: list[Any] = [settings.run(), _follow_keys(keymap, app)]
+        works: list[Any] = [settings.run(), self._follow_keys(keymap, app)]
         if self.status_command is not None:
             self.status_command.refresh()
             works.append(self.status_command.run())
@@ -290,13 +291,14 @@ class Stage:
 
         return None if self._server is None else script_path(input, self._server.runtime)
 
+    async def _follow_keys(self, keymap: KeymapFile, app: App) -> None:
+        known = stamps([keymap.path])
+        while True:
+            known = await next_change(known)
+            if keymap.refresh():
+                app.change_keys(keymap.keymap)
+                for problem in keymap.problems:
+                    self._warn(str(problem))
+
     def _cwd(self) -> str:
         return self._setup.cwd if self._server is None else self._server.runtime.workspace.cwd
-
-
-async def _follow_keys(keymap: KeymapFile, app: App) -> None:
-    known = stamps([keymap.path])
-    while True:
-        known = await next_change(known)
-        if keymap.refresh():
-            app.change_keys(keymap.keymap)

@@ -1,8 +1,9 @@
 """`bridle packages`: Python packages that extend bridle, and which of them may run."""
 
+import re
 from collections.abc import Mapping, Sequence
 
-from bridle.cli.say import say
+from bridle.cli.say import tell
 from bridle.extensions.packages import (
     Package,
     PackageFault,
@@ -39,12 +40,12 @@ def run_packages(argv: Sequence[str], env: Mapping[str, str]) -> int:
                 return _check(_named(name, env), env)
             case ["approve", name]:
                 approve(env, package := _named(name, env))
-                return say(f"{package.name} {package.version} may run from now on.\n")
+                return tell(f"{package.name} {package.version} may run from now on.\n")
             case ["revoke", name]:
                 revoke(env, package := _named(name, env))
-                return say(f"{package.name} does not run any more.\n")
+                return tell(f"{package.name} does not run any more.\n")
             case [] | ["help"] | ["-h"] | ["--help"]:
-                return say(_HELP)
+                return tell(_HELP)
             case words:
                 raise UsageError(
                     f"cannot understand 'bridle packages {' '.join(words)}': see bridle packages help"
@@ -58,8 +59,8 @@ def _list(env: Mapping[str, str]) -> int:
     for package in packages:
         state = "approved" if is_approved(env, package) else "not approved"
         targets = ", ".join(target for _, target in package.entries)
-        say(f"{package.name} {package.version} ({state}): {targets}\n  {package.folder}\n")
-    return say("") if packages else say("No installed package extends bridle.\n")
+        tell(f"{package.name} {package.version} ({state}): {targets}\n  {package.folder}\n")
+    return tell("") if packages else tell("No installed package extends bridle.\n")
 
 
 def _check(package: Package, env: Mapping[str, str]) -> int:
@@ -67,10 +68,10 @@ def _check(package: Package, env: Mapping[str, str]) -> int:
         raise UsageError(f"{package.name} is not approved: bridle packages approve {package.name}")
     loaded = load_package(package)
     if isinstance(loaded, PackageFault):
-        say(f"{loaded}\n")
+        tell(f"{loaded}\n")
         return 1
     for each in loaded:
-        say(
+        tell(
             f"tools: {', '.join(tool.name for tool in each.tools) or 'none'}\n"
             f"commands: {', '.join(command.name for command in each.commands) or 'none'}\n"
             f"hooks: {', '.join(hook.event for hook in each.hooks) or 'none'}\n"
@@ -81,6 +82,11 @@ def _check(package: Package, env: Mapping[str, str]) -> int:
 
 def _named(name: str, env: Mapping[str, str]) -> Package:
     for package in find_packages(env):
-        if package.name.lower() == name.lower():
+        if _plain(package.name) == _plain(name):
             return package
     raise UsageError(f"no installed package {name!r} extends bridle: see bridle packages list")
+
+
+def _plain(name: str) -> str:
+    """The name as installers compare it: without case, and with one sign for dashes, dots and underscores."""
+    return re.sub(r"[-_.]+", "-", name).lower()

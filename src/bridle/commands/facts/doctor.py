@@ -12,8 +12,14 @@ from bridle.config.load import Config
 from bridle.config.sandboxing import make_sandbox
 from bridle.context.instructions import load
 from bridle.context.scope import open_scope
+from bridle.extensions.agents import load_agents
+from bridle.extensions.index import Index
+from bridle.extensions.places import roots_of, whereabouts
+from bridle.extensions.skills import SkillCatalog
+from bridle.extensions.styles import style_problems
+from bridle.extensions.themes import theme_problems
 from bridle.host.git import find_root
-from bridle.host.paths import config_home, projects_dir
+from bridle.host.paths import bridle_dir, config_home, projects_dir
 from bridle.host.ripgrep import find_ripgrep
 from bridle.permissions.layers import rules_of
 from bridle.permissions.lint import lint
@@ -164,6 +170,22 @@ def _instructions(scene: Scene) -> Iterator[Check]:
         yield _ok("Instructions", ", ".join(file.path for file in loaded.files))
 
 
+def _extension_files(scene: Scene) -> Iterator[Check]:
+    index = Index(os.path.join(bridle_dir(scene.env), "index"))
+    where = whereabouts(scene.config, scene.env, cwd=scene.cwd)
+    skills = SkillCatalog(index, lambda: (*roots_of("skills", where), *roots_of("commands", where)))
+    problems = (
+        *skills.problems,
+        *load_agents(index, roots_of("agents", where)).problems,
+        *style_problems(index, roots_of("output-styles", where)),
+        *theme_problems(index, roots_of("themes", where)),
+    )
+    for problem in problems[:_MOST_SHOWN]:
+        yield _warning("Extension files", str(problem), "mend, rename or remove the file")
+    if (more := len(problems) - _MOST_SHOWN) > 0:
+        yield _warning("Extension files", f"{more} more have problems", "mend these first")
+
+
 def _servers(scene: Scene) -> Iterator[Check]:
     wish = mcp.Wish(config=scene.config, env=scene.env, trusted=scene.trusted)
     for problem in mcp.find_servers(wish).problems:
@@ -214,6 +236,7 @@ CHECKS: tuple[Callable[[Scene], Iterator[Check]], ...] = (
     _rules,
     _hooks,
     _instructions,
+    _extension_files,
     _servers,
     _terminal,
     _transcripts,

@@ -13,6 +13,7 @@ from bridle.extensions.skills import Skill
 from bridle.hooks.table import Table, from_layers
 from bridle.permissions.matching import denied_agents
 from bridle.types.agent import AgentDefinition
+from bridle.types.errors import ToolError
 
 Visibility = Literal["on", "name-only", "user-invocable-only", "off"]
 VISIBILITIES: tuple[Visibility, ...] = ("on", "name-only", "user-invocable-only", "off")
@@ -40,6 +41,8 @@ class AgentFacts(Struct, frozen=True, kw_only=True):
     definition: AgentDefinition
     tokens: int
     """What its mention costs in every request."""
+    prompt: str
+    """What it is told when it begins; a sentence where its file is gone."""
     body_tokens: int
     """What its prompt costs once it works."""
     denied: bool = False
@@ -62,15 +65,8 @@ def agent_facts(context: CommandContext) -> list[AgentFacts]:
     """Every agent, with whether a rule keeps it from being started."""
     agents = context.runtime.agents
     denied = denied_agents(context.session.state.rules)
-    return [
-        AgentFacts(
-            definition=each,
-            tokens=estimate(f"- {each.name}: {each.description[:_LONGEST_MENTION]}"),
-            body_tokens=estimate(each.prompt),
-            denied=each.name in denied,
-        )
-        for each in (() if agents is None else agents.definitions())
-    ]
+    every = () if agents is None else agents.definitions()
+    return [_agent_facts(each, denied=each.name in denied) for each in every]
 
 
 def hook_table(context: CommandContext) -> Table:
@@ -93,6 +89,20 @@ def _skill_facts(skill: Skill, visibility: Visibility, *, locked: bool) -> Skill
         body_tokens=_size(skill) // _CHARACTERS_PER_TOKEN,
         visibility=visibility,
         locked=locked,
+    )
+
+
+def _agent_facts(agent: AgentDefinition, *, denied: bool) -> AgentFacts:
+    try:
+        prompt = agent.prompt
+    except ToolError as error:
+        prompt = str(error)
+    return AgentFacts(
+        definition=agent,
+        tokens=estimate(f"- {agent.name}: {agent.description[:_LONGEST_MENTION]}"),
+        prompt=prompt,
+        body_tokens=estimate(prompt),
+        denied=denied,
     )
 
 

@@ -11,6 +11,7 @@ from bridle.context.memory import INDEX, load_memory
 from bridle.context.report import dropped
 from bridle.context.tokens import estimate, tokens_now, units_of
 from bridle.engine.runtime import Runtime
+from bridle.engine.skills import SessionSkills
 from bridle.sessions.session import Session
 from bridle.types.command import Commands
 
@@ -120,10 +121,13 @@ def _index_of(folder: str | None) -> tuple[MemoryFile, ...]:
     return (MemoryFile(path=os.path.join(folder or "", INDEX), kind="AutoMem", text=text),) if text else ()
 
 
-def skill_items(commands: Commands | None) -> list[Item]:
+def skill_items(commands: Commands | None, skills: SessionSkills | None = None) -> list[Item]:
     """What the model is told of skills and the like, each with what its mention costs."""
     known = () if commands is None else commands.all()
-    return [Item(name=each.name, tokens=each.tokens, note=each.source) for each in known if each.tokens]
+    # A long list is cut, so a skill may cost less than its description would, or nothing.
+    listed = {} if skills is None else {**dict.fromkeys(skills.catalog.all(), 0), **skills.mentions()}
+    costs = [(each, listed.get(each.name, each.tokens)) for each in known]
+    return [Item(name=each.name, tokens=tokens, note=each.source) for each, tokens in costs if tokens]
 
 
 def _scaled(item: Item, factor: float) -> Item:

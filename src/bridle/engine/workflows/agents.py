@@ -39,6 +39,8 @@ class Member:
         self.agent_id: str | None = None
         self.preview = ""
         self.seconds = 0.0
+        self.work: asyncio.Task[Any] | None = None
+        """All its attempts."""
         self.attempt: asyncio.Task[Any] | None = None
         self.verdict: Verdict | None = None
         """What a person wants of it; whoever waits for the attempt looks at this."""
@@ -77,6 +79,11 @@ class Member:
         """An attempt begins."""
         self._let_go()
         self.state, self.agent_id, self.began = "running", agent_id, now
+
+    def reopen(self) -> None:
+        """Forget that it came to nothing."""
+        self.state, self.preview, self.verdict = "waiting", "", None
+        self.work = self.attempt = None
 
     def take_session(self, session: Session) -> None:
         self._session = session

@@ -1,8 +1,9 @@
 """What has happened in a run so far: its agents, phases, lines and faults, counted as they come."""
 
 import time
+from bisect import insort
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from bridle.context.lines import one_line
 from bridle.engine.agents.log import AgentLog
@@ -29,7 +30,8 @@ class Book:
         self.phases: list[str] = []
         self.logs: deque[str] = deque(maxlen=_KEPT_LINES)
         self.changed = changed
-        self._faults: list[str] = []
+        self._faults: list[tuple[int | None, str]] = []
+        """With the number of the agent that they are about."""
         self._places: list[str] = []
         """Work trees that hold changes."""
         self._settled = TaskUsage()
@@ -50,8 +52,32 @@ class Book:
         return self._written + sum(member.output_tokens for member in self._begun.values())
 
     def add(self, member: Member) -> None:
-        self.members.append(member)
-        self.live[member.number] = member
+        """An agent was called; one that is here stays where it is."""
+        if member.number not in self.live:
+            insort(self.members, member, key=lambda each: each.number)
+            self.live[member.number] = member
+
+    def put_back(self, members: Iterable[Member]) -> None:
+        """Nobody has called these yet."""
+        gone = {member.number for member in members}
+        self.members = [each for each in self.members if each.number not in gone]
+        for number in gone:
+            self.live.pop(number, None)
+
+    def reopen(self, member: Member) -> None:
+        """An agent that has ended will begin again."""
+        self.live[member.number] = self._begun[member.number] = member
+        before = self._settled
+        self._settled = TaskUsage(before.tokens - member.tokens, before.tool_uses - member.tool_uses)
+        self._written -= member.output_tokens
+        self._faults = [fault for fault in self._faults if fault[0] != member.number]
+        member.reopen()
+
+    def begin_again(self, why: str) -> None:
+        """The script runs once more, and writes its lines anew."""
+        self.logs.clear()
+        self._faults = [fault for fault in self._faults if fault[0] is not None]
+        self.log(why)
 
     def begin(self, member: Member, agent_id: str, now: float) -> None:
         """An agent begins to work, or once more."""
@@ -89,9 +115,9 @@ class Book:
         self.write(line)
         self.changed(None)
 
-    def fault(self, text: str) -> None:
-        """Something went wrong that the script may not notice."""
-        self._faults.append(text)
+    def fault(self, text: str, number: int | None = None) -> None:
+        """Something went wrong that the script may not notice; `number` is that of the agent."""
+        self._faults.append((number, text))
         self.log(text)
 
     def keep_place(self, label: str, path: str, branch: str | None) -> None:
@@ -131,7 +157,7 @@ class Book:
         good = sum(state in ("done", "replayed") for state in states)
         again = states.count("replayed")
         known = f", {again} known from before" if again else ""
-        wrong = "; ".join(fault.rstrip(".") for fault in self._faults[:_MOST_FAULTS])
+        wrong = "; ".join(fault.rstrip(".") for _, fault in self._faults[:_MOST_FAULTS])
         more = f"; {len(self._faults) - _MOST_FAULTS} more" if len(self._faults) > _MOST_FAULTS else ""
         failed = f" Failed: {wrong}{more}." if wrong else ""
         trees = f" Changes are in: {'; '.join(self._places[:_MOST_PLACES])}." if self._places else ""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bridle.types.workflow import Workflows
 
 TOOL = "Workflow"
+OFF = "Workflows are turned off, so none can be begun: do the work without one."
 
 
 class Wishes(Struct, frozen=True, kw_only=True):
@@ -40,9 +41,11 @@ class WorkflowDoor:
         wishes: Wishes = _NONE,
         ultracode: bool = False,
         wanted: bool = True,
+        switch: Callable[[], bool] = lambda: True,
     ) -> None:
-        self.files = files
-        """The saved workflows by name, looked up anew."""
+        self._files = files
+        self.switch = switch
+        """Whether settings and variables let runs begin, as they stand now."""
         self.ultracode = ultracode
         """Every prompt is worked on with workflows in mind."""
         self.wishes = wishes
@@ -53,7 +56,29 @@ class WorkflowDoor:
     @property
     def offered(self) -> bool:
         """Whether the model is told of the tool."""
-        return self._wanted or self.ultracode
+        return self.allowed() and (self._wanted or self.ultracode)
+
+    def allowed(self) -> bool:
+        """Whether runs may begin."""
+        return self.switch()
+
+    def refusal(self) -> str | None:
+        """Why no run may begin; None where one may."""
+        return None if self.allowed() else OFF
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is anything to look at: some run may begin, or is still at work."""
+        return self.allowed() or bool(self.running)
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The runs that are at work; they may finish also where no further one can begin."""
+        return () if self._session is None else self._session.running()
+
+    def files(self) -> "Mapping[str, WorkflowFile]":
+        """The saved workflows by name, looked up anew; none while none can be begun."""
+        return self._files() if self.allowed() else {}
 
     def want(self) -> None:
         """Workflows are in use: the model should know of the tool."""
@@ -64,7 +89,7 @@ class WorkflowDoor:
         if self._session is None:
             from bridle.engine.workflows.session import SessionWorkflows
 
-            self._session = SessionWorkflows(self.files)
+            self._session = SessionWorkflows(self._files, refusal=self.refusal)
         return self._session
 
     def for_call(self, turn: "Turn", call_id: str) -> "Workflows":
@@ -89,7 +114,7 @@ class WorkflowDoor:
 
     def urge(self, turn: "Turn", prompt: "Prompt", text: str) -> "Prompt":
         """The prompt with a reminder and more effort, where the user wants ultracode for it."""
-        if prompt.meta or prompt.verbatim:
+        if prompt.meta or prompt.verbatim or not self.allowed():
             return prompt
         words = text.lower()
         named = self.wishes.keyword and "ultracode" in words

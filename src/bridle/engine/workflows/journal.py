@@ -1,5 +1,6 @@
 """What is kept of a run on disk: its script, how it stands, and the result of every agent that finished."""
 
+import fcntl
 import hashlib
 import os
 import re
@@ -133,11 +134,44 @@ class RunFolder:
         """The results so far, and a place for more.
 
         Raises:
+            BlockingIOError: another process is at work on the run.
             OSError: it cannot be written.
         """
         make_folders(self.path, private=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        return Journal(tuple(self.records()), os.open(self._journal, flags, 0o600))
+        file = os.open(self._journal, flags, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(file)
+            raise
+        return Journal(tuple(self.records()), file)
+
+    def take_over(self, other: "RunFolder") -> None:
+        """Know what a run of another conversation has finished so far, without ever writing there.
+
+        Raises:
+            OSError: it cannot be read or written.
+        """
+        try:
+            finished = read_bytes(other._journal, _LARGEST_JOURNAL)
+        except FileNotFoundError:
+            finished = b""
+        self.write(self._journal, finished)
+
+    def is_held(self) -> bool:
+        """Whether a process is at work on the run."""
+        try:
+            file = os.open(self._journal, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(file)
+        return False
 
 
 class Journal:

@@ -14,9 +14,10 @@ from bridle.engine.agents.assignment import output_path
 from bridle.engine.turn import Turn
 from bridle.engine.workflows.agents import Verdict, phases_of, preview_of
 from bridle.engine.workflows.book import Book
-from bridle.engine.workflows.calls import Calls, Event, Means, Nested
+from bridle.engine.workflows.calls import Calls, value_of
 from bridle.engine.workflows.crew import Crew
 from bridle.engine.workflows.journal import Journal, RunFolder, RunNote
+from bridle.engine.workflows.means import Event, Means, Nested
 from bridle.host.scripts.wire import ScriptEnd
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed, TaskProgressed
@@ -68,6 +69,7 @@ class WorkflowRun:
         self._clock = turn.runtime.clock
         self._crew = Crew(turn.runtime.env)
         self._book = Book(output_path(turn.runtime, plan.run_id), self._tell)
+        self._calls: Calls | None = None
         self._main: asyncio.Task[None] | None = None
         self._underway: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._listed = False
@@ -97,6 +99,9 @@ class WorkflowRun:
             journal = self.folder.open_journal()
             self.folder.write(self.folder.script, self.plan.source.encode())
             self.folder.write_note(self._note("running"))
+        except BlockingIOError as error:
+            text = f"Another process is at work on {self.plan.run_id}: stop it there, or wait for its end."
+            raise ToolError(text) from error
         except OSError as error:
             raise ToolError(f"Nothing can be kept of the run: {error.strerror or error}.") from error
         known = len(journal)
@@ -137,15 +142,24 @@ class WorkflowRun:
     def decide(self, number: int, verdict: Verdict) -> str:
         """Skip, stop or restart one agent; a sentence about it.
 
+        One that came to nothing can be restarted, too, as long as the run goes on.
+
         Raises:
-            ToolError: there is no such agent at work.
+            ToolError: there is no such agent, or that cannot be done with it.
         """
-        member = self._book.live.get(number)
-        if member is None:
+        if (member := self._book.live.get(number)) is not None:
+            member.decide(verdict)
+            return f"Agent {number} ({member.request.label}) is {_DONE[verdict]}."
+        over = next((each for each in self._book.members if each.number == number), None)
+        if over is None or verdict != "restart" or self._calls is None:
             there = ", ".join(map(str, self._book.live)) or "none"
             raise ToolError(f"Agent {number} is not at work in {self.plan.run_id}. At work: {there}.")
-        member.decide(verdict)
-        return f"Agent {number} ({member.request.label}) is {_DONE[verdict]}."
+        name = f"Agent {number} ({over.request.label})"
+        if over.state in ("done", "replayed"):
+            raise ToolError(f"{name} has finished: to have it done anew, change its prompt in the script.")
+        self._calls.begin_anew(over)
+        when = " once the run goes on" if self._crew.paused else ""
+        return f"{name} is begun anew{when}. The script runs again; what others have done or do is kept."
 
     @property
     def state(self) -> RunState:
@@ -175,21 +189,22 @@ class WorkflowRun:
         status: TaskStatus = "failed"
         error: str | None = "It ended unexpectedly."
         value: Any = None
-        calls = Calls(
-            Means(
-                turn=self._turn,
-                agents=self._agents,
-                book=self._book,
-                crew=self._crew,
-                journal=journal,
-                call_id=self.plan.call_id,
-                budget=self.plan.budget,
-                find=find,
-                heard=self._hear,
-            )
+        means = Means(
+            turn=self._turn,
+            agents=self._agents,
+            book=self._book,
+            crew=self._crew,
+            journal=journal,
+            call_id=self.plan.call_id,
+            budget=self.plan.budget,
+            find=find,
+            heard=self._hear,
         )
         try:
-            value = await calls.run(self.plan.source, self.plan.args)
+            async with asyncio.TaskGroup() as group:
+                self._calls = Calls(means, group)
+                end = await self._calls.run(self.plan.source, self.plan.args)
+            value = value_of(end)
             status, error = "completed", None
         except asyncio.CancelledError:
             status, error = "killed", None

@@ -11,8 +11,8 @@ from bridle.engine.runtime import Runtime
 from bridle.engine.token_budget import budget_of
 from bridle.engine.turn import Turn
 from bridle.engine.workflows.agents import phases_of, view_of
-from bridle.engine.workflows.calls import Nested
 from bridle.engine.workflows.journal import RunFolder, RunNote, is_run_id, new_run_id, run_folders
+from bridle.engine.workflows.means import Nested
 from bridle.engine.workflows.run import Plan, WorkflowRun
 from bridle.engine.workflows.sources import (
     Files,
@@ -25,7 +25,7 @@ from bridle.engine.workflows.sources import (
 from bridle.types.block import text_of
 from bridle.types.errors import ToolError
 from bridle.types.variables import is_on
-from bridle.types.workflow import Launch, Launched, RunView
+from bridle.types.workflow import Launch, Launched, RunState, RunView
 
 _LONGEST_ASKED = 500
 
@@ -33,9 +33,11 @@ _LONGEST_ASKED = 500
 class SessionWorkflows:
     """Closed with the session."""
 
-    def __init__(self, files: Callable[[], Files]) -> None:
+    def __init__(self, files: Callable[[], Files], *, refusal: Callable[[], str | None]) -> None:
         self._files = files
         """The saved workflows by name, looked up anew."""
+        self._refusal = refusal
+        """Why no run may begin, if so; those at work may finish in any case."""
         self._runs: dict[str, WorkflowRun] = {}
 
     async def start(self, turn: Turn, launch: Launch, *, call_id: str, typed: bool = False) -> Launched:
@@ -47,11 +49,16 @@ class SessionWorkflows:
         agents = turn.runtime.agents
         if agents is None:
             raise ToolError("There are no agents in this session, so no workflow can run.")
+        if (refusal := self._refusal()) is not None:
+            raise ToolError(refusal)
         folder = self._earlier(launch.resume, turn.runtime)
         source = await find_source(launch, turn, self._files(), folder)
         run_id = launch.resume or new_run_id()
         plan = _plan(source, turn, run_id=run_id, call_id=call_id, typed=typed)
-        run = WorkflowRun(turn, agents, plan, folder or RunFolder(turn.runtime.storage, run_id))
+        own = RunFolder(turn.runtime.storage, run_id)
+        if folder is not None and folder.path != own.path:
+            await asyncio.to_thread(_take_over, own, folder)
+        run = WorkflowRun(turn, agents, plan, own)
         before = self._runs.get(run_id)
         self._runs[run_id] = run
         try:
@@ -73,11 +80,18 @@ class SessionWorkflows:
         """A run of this process."""
         return self._runs.get(run_id)
 
+    def running(self) -> tuple[str, ...]:
+        """The runs that are at work."""
+        return tuple(run_id for run_id, run in self._runs.items() if run.task.status == "running")
+
     async def views(self, runtime: Runtime) -> tuple[RunView, ...]:
-        """Every run of the session, those of earlier processes included, the newest last."""
-        left = await asyncio.to_thread(_all_left, (runtime.storage, *runtime.earlier), frozenset(self._runs))
-        here = [run.view() for run in self._runs.values()]
-        return tuple(sorted((*here, *left), key=lambda view: view.started))
+        """Every run of the session, the newest last.
+
+        Those of earlier processes and of the conversations that this one is a copy of are among them.
+        """
+        here = {run_id: run.view() for run_id, run in self._runs.items() if _counts(run, runtime)}
+        left = await asyncio.to_thread(_all_left, (runtime.storage, *runtime.earlier), frozenset(here))
+        return tuple(sorted((*here.values(), *left), key=lambda view: view.started))
 
     def ids(self, runtime: Runtime) -> tuple[str, ...]:
         """The names of all runs of the session."""
@@ -88,7 +102,7 @@ class SessionWorkflows:
         """What is kept of a run."""
         if not is_run_id(run_id):
             return None
-        if (run := self._runs.get(run_id)) is not None:
+        if (run := self._runs.get(run_id)) is not None and _counts(run, runtime):
             return run.folder
         folders = (RunFolder(storage, run_id) for storage in (runtime.storage, *runtime.earlier))
         return next((folder for folder in folders if folder.exists()), None)
@@ -158,9 +172,27 @@ def _plan(source: Source, turn: Turn, *, run_id: str, call_id: str, typed: bool)
     )
 
 
+def _counts(run: WorkflowRun, runtime: Runtime) -> bool:
+    """Whether a run of this process is that of the conversation, which may have gone on with it elsewhere."""
+    own = RunFolder(runtime.storage, run.plan.run_id)
+    return run.task.status == "running" or run.folder.path == own.path or not own.exists()
+
+
+def _take_over(own: RunFolder, other: RunFolder) -> None:
+    try:
+        own.take_over(other)
+    except OSError as error:
+        why = error.strerror or error
+        raise ToolError(f"What the run has finished cannot be taken over: {why}.") from error
+
+
 def _all_left(storages: tuple[str, ...], known: frozenset[str]) -> list[RunView]:
-    folders = (each for each in run_folders(storages) if os.path.basename(each.path) not in known)
-    return [view for folder in folders if (view := _left(folder)) is not None]
+    """Runs that are not at work here; one that was taken over counts where it was last gone on with."""
+    nearest: dict[str, RunFolder] = {}
+    for folder in run_folders(storages):
+        nearest.setdefault(os.path.basename(folder.path), folder)
+    wanted = (folder for run_id, folder in nearest.items() if run_id not in known)
+    return [view for folder in wanted if (view := _left(folder)) is not None]
 
 
 def _left(folder: RunFolder) -> RunView | None:
@@ -173,11 +205,12 @@ def _left(folder: RunFolder) -> RunView | None:
     agents = tuple(
         msgspec.structs.replace(view_of(record), number=number) for number, record in enumerate(records, 1)
     )
+    open_ended: RunState = "elsewhere" if folder.is_held() else "interrupted"
     return RunView(
         run_id=note.run_id,
         name=note.name,
         description=note.description,
-        state="interrupted" if note.state in ("running", "paused") else note.state,
+        state=open_ended if note.state in ("running", "paused") else note.state,
         script_path=folder.script,
         phases=phases_of(note.phases, (), agents),
         agents=agents,

@@ -6,6 +6,7 @@ import os
 import os.path
 from collections.abc import Mapping
 
+from bridle.extensions.plugins.around import remove_tree
 from bridle.extensions.plugins.fetching import LARGEST_ARCHIVE, download
 from bridle.extensions.plugins.trees import unpack
 from bridle.host.files import make_folders, read_bytes
@@ -30,10 +31,12 @@ async def unpacked(place: str, env: Mapping[str, str], *, cwd: str) -> str:
         return target
     make_folders(folder, private=True)
     staged = f"{target}.{os.urandom(4).hex()}"
-    await asyncio.to_thread(unpack, data, staged, name=place)
     try:
+        await asyncio.to_thread(unpack, data, staged, name=place)
         os.rename(staged, target)
     except OSError:
         if not os.path.isdir(target):
             raise
+    finally:
+        await asyncio.to_thread(remove_tree, staged)
     return target

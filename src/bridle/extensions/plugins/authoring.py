@@ -22,6 +22,7 @@ from bridle.extensions.workflows import read_meta
 from bridle.host.files import read_bytes, write_atomic
 from bridle.host.scripts.script import check_script
 from bridle.types.errors import ConfigError, UsageError
+from bridle.types.text import encodable_value
 
 PARTS = ("skill", "command", "agent", "workflow", "hook", "mcp", "output-style")
 _LARGEST = 4 * 1024 * 1024
@@ -36,7 +37,7 @@ _KNOWN_KEYS = frozenset(
 
 _WORKFLOW = """\
 export const meta = {
-  name: 'example',
+  name: 'example-workflow',
   description: 'Say what this does and when it is worth its agents.',
   phases: [{ title: 'Look' }],
 }
@@ -50,9 +51,14 @@ class Finding(Struct, frozen=True, kw_only=True):
     path: str
     message: str
     is_error: bool = True
+    line: int | None = None
+
+    @property
+    def place(self) -> str:
+        return self.path if self.line is None else f"{self.path}:{self.line}"
 
     def __str__(self) -> str:
-        return f"{'error' if self.is_error else 'warning'}: {self.path}: {self.message}"
+        return f"{'error' if self.is_error else 'warning'}: {self.place}: {self.message}"
 
 
 def validate(path: str) -> tuple[str, tuple[Finding, ...]]:
@@ -89,6 +95,8 @@ def scaffold(
     if os.path.exists(os.path.join(folder, FILE)) and not force:
         raise UsageError(f"{folder} is a plugin already; -f writes it again")
     manifest = {"name": name, "version": "0.1.0", **facts}
+    if encodable_value(manifest) != manifest:
+        raise UsageError("what describes the plugin is not text that can be written down")
     files = {FILE: _pretty(manifest)}
     for part in parts:
         files |= _sample(part, name)
@@ -109,7 +117,9 @@ def release_tag(folder: str) -> str:
     errors = [each for each in findings if each.is_error]
     if kind != "plugin" or errors:
         raise UsageError(
-            str(errors[0]) if errors else f"{folder} is a marketplace: tag its plugins one by one"
+            f"{errors[0].path}: {errors[0].message}"
+            if errors
+            else f"{folder} is a marketplace: tag its plugins one by one"
         )
     manifest = read_manifest(folder).manifest
     if manifest is None or key(manifest.version) is None:
@@ -124,7 +134,7 @@ def _marketplace(place: str) -> Iterator[Finding]:
         yield Finding(path=place, message=str(error))
         return
     for fault in market.faults:
-        yield Finding(path=fault.path, message=fault.message)
+        yield Finding(path=fault.path, message=fault.message, line=fault.line)
     if not market.owner:
         yield Finding(path=place, message='"owner" with a name is missing', is_error=False)
     for offer in market.offers.values():
@@ -142,14 +152,14 @@ def _marketplace(place: str) -> Iterator[Finding]:
 def _plugin(folder: str, *, entry: Mapping[str, Any] | None = None) -> Iterator[Finding]:
     reading = read_manifest(folder, entry=entry)
     for fault in reading.faults:
-        yield Finding(path=fault.path, message=fault.message)
+        yield Finding(path=fault.path, message=fault.message, line=fault.line)
     manifest = reading.manifest
     if manifest is None:
         return
     yield from _manifest_advice(folder, manifest)
     components = discover(folder, manifest)
     for fault in components.faults:
-        yield Finding(path=fault.path, message=fault.message)
+        yield Finding(path=fault.path, message=fault.message, line=fault.line)
     if not any((components.places, components.hooks, components.mcp_servers, components.lsp_servers)):
         yield Finding(path=folder, message="the plugin brings nothing", is_error=False)
     for place in components.places:
@@ -226,13 +236,15 @@ def _sample(part: str, name: str) -> dict[str, str]:
             return {"skills/example/SKILL.md": _page(header, "Say what to do.")}
         case "command":
             return {
-                "commands/example.md": _page("description: Say what this does.", "Do it with $ARGUMENTS.")
+                "commands/example-command.md": _page(
+                    "description: Say what this does.", "Do it with $ARGUMENTS."
+                )
             }
         case "agent":
             header = "name: example\ndescription: Say when to hand work to this agent."
             return {"agents/example.md": _page(header, "You do one thing.")}
         case "workflow":
-            return {"workflows/example.js": _WORKFLOW}
+            return {"workflows/example-workflow.js": _WORKFLOW}
         case "hook":
             hook = {"type": "command", "command": 'sh "${CLAUDE_PLUGIN_ROOT}"/hooks/example.sh'}
             table = {"hooks": {"PostToolUse": [{"matcher": "Write|Edit", "hooks": [hook]}]}}

@@ -184,7 +184,7 @@ class _Search:
     def inside(self, named: str, key: str) -> str | None:
         """A path that the manifest names; None with a complaint where it leads out or nowhere."""
         path = os.path.normpath(os.path.join(self._folder, named))
-        if os.path.isabs(named) or not self._is_inside(path):
+        if "\0" in named or os.path.isabs(named) or not self._is_inside(path):
             self._complain("component-load-failed", f"{key}: {named!r} leads out of the plugin", self._folder)
             return None
         self.looked_at.append(path)

@@ -25,7 +25,7 @@ def dependencies(folder: str) -> frozenset[str]:
         try:
             text = read_bytes(os.path.join(folder, name), _LARGEST).decode()
             found.update(read(text))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue  # There is none, or it is broken, which is for others to say.
         if len(found) > _MOST:
             break
@@ -57,7 +57,7 @@ def _python(text: str) -> Iterable[str]:
             pass
     match values:
         case {"project": {"optional-dependencies": dict() as groups}}:
-            for group in groups.values():
+            for group in (each for each in groups.values() if isinstance(each, list)):
                 yield from _requirements("\n".join(map(str, group)))
         case _:
             pass

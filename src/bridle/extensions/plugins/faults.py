@@ -28,9 +28,11 @@ class PluginFault(Struct, frozen=True, kw_only=True):
     type: FaultKind
     message: str
     path: str = ""
+    line: int | None = None
 
     def __str__(self) -> str:
-        place = f" ({self.path})" if self.path else ""
+        line = f":{self.line}" if self.line is not None else ""
+        place = f" ({self.path}{line})" if self.path else ""
         return f"plugin {self.plugin}: {self.message}{place}"
 
     def frame(self) -> dict[str, Any]:

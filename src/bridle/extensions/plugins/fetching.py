@@ -5,13 +5,14 @@ import hashlib
 import os
 import os.path
 from collections.abc import Mapping
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, urljoin
 
 import msgspec
 from msgspec import Struct
 
+from bridle.extensions.plugins.around import remove_tree
 from bridle.extensions.plugins.repositories import clone
-from bridle.extensions.plugins.sources import Source
+from bridle.extensions.plugins.sources import Source, parts_of
 from bridle.extensions.plugins.trees import copy_tree, unpack
 from bridle.extensions.plugins.versions import newest
 from bridle.host.files import read_bytes
@@ -78,9 +79,9 @@ async def download(url: str, env: Mapping[str, str], *, headers: Mapping[str, st
             _check_address(url)
             async with client.send(Request("GET", url, (("accept", "*/*"), *given)), limits) as response:
                 if response.status in (301, 302, 303, 307, 308):
-                    onward = urljoin(url, response.headers.get("location", ""))
+                    onward = _onward(url, response.headers.get("location", ""))
                     # What was said to one host in confidence is not for another.
-                    given = given if urlsplit(onward).netloc == urlsplit(url).netloc else ()
+                    given = given if parts_of(onward).netloc == parts_of(url).netloc else ()
                     url = onward
                     continue
                 if response.status != 200:
@@ -93,8 +94,15 @@ async def download(url: str, env: Mapping[str, str], *, headers: Mapping[str, st
     raise ConfigError(f"{url} leads from one address to the next without an end")
 
 
+def _onward(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError as error:
+        raise ConfigError(f"{url} leads to {location[:200]!r}, which is not an address") from error
+
+
 def _check_address(url: str) -> None:
-    parts = urlsplit(url)
+    parts = parts_of(url)
     if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         return
     raise ConfigError(f"{url} is not an https address")
@@ -102,11 +110,14 @@ def _check_address(url: str) -> None:
 
 async def _from_git(source: Source, target: str, env: Mapping[str, str]) -> Fetched:
     checkout = f"{target}.checkout"
-    sha = await clone(source, checkout, env)
-    inner = os.path.normpath(os.path.join(checkout, source.path))
-    if not os.path.isdir(inner):
-        raise ConfigError(f"{source} has no folder {source.path}")
-    await asyncio.to_thread(copy_tree, inner, target, inside=checkout)
+    try:
+        sha = await clone(source, checkout, env)
+        inner = os.path.normpath(os.path.join(checkout, source.path))
+        if not os.path.isdir(inner):
+            raise ConfigError(f"{source} has no folder {source.path}")
+        await asyncio.to_thread(copy_tree, inner, target, inside=checkout)
+    finally:
+        await asyncio.to_thread(remove_tree, checkout)
     return Fetched(revision=sha)
 
 
@@ -146,7 +157,7 @@ async def _from_npm(source: Source, target: str, env: Mapping[str, str]) -> Fetc
     url = f"{registry.rstrip('/')}/{quote(name, safe='@')}"
     try:
         package = msgspec.json.decode(await download(url, env, most=LARGEST_LIST * 4), type=_Package)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ConfigError(f"{url} is not the description of a package: {error}") from error
     wanted = source.version or "latest"
     version = package.tags.get(wanted) or newest(package.versions, wanted)

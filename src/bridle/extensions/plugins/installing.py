@@ -25,9 +25,11 @@ from bridle.extensions.plugins.state import (
     lock,
     read_installed,
     settle,
+    settle_or_undo,
 )
 from bridle.extensions.plugins.trees import tree_digest
 from bridle.types.errors import UsageError
+from bridle.types.text import encodable
 
 Agree = Callable[[Sequence[Item]], bool]
 """Whether the user wants what is about to be installed."""
@@ -59,6 +61,8 @@ async def install(
         Locked: another process changes plugins.
     """
     around.settings_file(scope)
+    if scope != "user" and encodable(around.cwd) != around.cwd:
+        raise UsageError("the name of this folder is not text, so that nothing can be installed for it alone")
     async with lock(around.env):
         begin(around)
         installed = read_installed(around.env)
@@ -67,9 +71,16 @@ async def install(
 
 
 async def update(
-    around: Around, plugin: PluginId, *, scope: Scope | None = None, agree: Agree = lambda _: True
+    around: Around,
+    plugin: PluginId,
+    *,
+    scope: Scope | None = None,
+    agree: Agree = lambda _: True,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[Change, ...]:
     """Fetch a plugin again and install it where its content is another; a new name is taken over.
+
+    Who is told hears of a marketplace of which there is only the last copy.
 
     Raises:
         UsageError: it is not installed or not offered any more, or the user does not agree.
@@ -80,9 +91,11 @@ async def update(
         begin(around)
         installed = read_installed(around.env)
         record = record_of(around, installed, plugin, scope)
-        await marketplaces.update(around, plugin.marketplace)
+        renewed = await marketplaces.update(around, plugin.marketplace)
+        if renewed.stale:
+            tell(f"{plugin.marketplace} could not be fetched, the last copy is used: {renewed.stale}")
         items = await plan(around, [plugin], installed, fresh=True)
-        new = [item for item in items if not _is_current(item, installed, record)]
+        new = [item for item in items if not _is_current(around, item, installed, record.scope)]
         if not new:
             return ()
         old = plugin if all(item.plugin != plugin for item in items) else None
@@ -98,6 +111,7 @@ def enable(
         UsageError: it is not installed, its switch is the administrator's, or others need it.
         ConfigError: the settings cannot be changed.
     """
+    settle(around.env)  # What a crash left undone must not undo this one day.
     installed = read_installed(around.env)
     record = record_of(around, installed, plugin, None)
     if str(plugin) in around.enabled_by_management:
@@ -106,8 +120,8 @@ def enable(
         switched = around.settings.enabled_plugins or {}
         rest = {
             name: each
-            for name, each in manifests(around, installed).items()
-            if name != str(plugin) and switched.get(name, each.default_enabled)
+            for name, each in manifests(installed, around.cwd).items()
+            if name == str(plugin) or switched.get(name, each.default_enabled)
         }
         if needed := needs(rest, plugin):
             raise UsageError(f"{plugin} is needed by {', '.join(needed)}: turn that off first")
@@ -115,11 +129,11 @@ def enable(
     edit.set_value(around.settings_file(place), ("enabledPlugins", str(plugin)), enabled)
 
 
-def manifests(around: Around, installed: Installed) -> dict[str, Manifest]:
-    """The manifests of all that is installed for this project and can be read."""
+def manifests(installed: Installed, project: str | None) -> dict[str, Manifest]:
+    """The manifests of all that is installed for a project, or for any, and can be read."""
     found: dict[str, Manifest] = {}
     for name, records in installed.plugins.items():
-        record = next((each for each in records if is_for(each, around.cwd)), None)
+        record = next((each for each in records if project is None or is_for(each, project)), None)
         if record is not None:
             reading = read_manifest(
                 record.install_path, entry=record.bridle_entry, fallback=parse_id(name).name
@@ -154,9 +168,8 @@ def begin(around: Around) -> None:
     settle(around.env)
 
 
-def _is_current(item: Item, installed: Installed, record: Record) -> bool:
-    records = installed.plugins.get(str(item.plugin), ())
-    same = next((each for each in records if each.scope == record.scope), None)
+def _is_current(around: Around, item: Item, installed: Installed, scope: Scope) -> bool:
+    same = installed.find(item.plugin, scope, around.cwd)
     return same is not None and same.bridle_tree == item.tree and os.path.isdir(same.install_path)
 
 
@@ -187,10 +200,12 @@ async def _commit(
     if replaces is not None:
         edits.append(Edit(file=file, plugin=str(replaces), enabled=None))
     change_installed(
-        around.env, lambda before: _with_records(before, records, without=replaces, scope=scope), edits=edits
+        around.env,
+        lambda before: _with_records(before, records, without=replaces, place=(scope, project)),
+        edits=edits,
     )
     around.reached("recorded")
-    settle(around.env)
+    settle_or_undo(around.env, installed)
     around.reached("settled")
     clear_staging(around.env)
     return changes
@@ -266,18 +281,19 @@ def _sync(path: str) -> None:
 
 
 def _with_records(
-    before: Installed, records: Mapping[PluginId, Record], *, without: PluginId | None, scope: Scope
+    before: Installed,
+    records: Mapping[PluginId, Record],
+    *,
+    without: PluginId | None,
+    place: tuple[Scope, str | None],
 ) -> dict[str, tuple[Record, ...]]:
+    """What is installed, with other records at a place: a scope, and the project that it is for."""
     plugins = dict(before.plugins)
-    if without is not None:
-        plugins[str(without)] = tuple(each for each in plugins.get(str(without), ()) if each.scope != scope)
+    for plugin in (*records, *([without] if without is not None else [])):
+        others = plugins.get(str(plugin), ())
+        plugins[str(plugin)] = tuple(each for each in others if (each.scope, each.project_path) != place)
     for plugin, record in records.items():
-        others = (
-            each
-            for each in plugins.get(str(plugin), ())
-            if (each.scope, each.project_path) != (record.scope, record.project_path)
-        )
-        plugins[str(plugin)] = (*others, record)
+        plugins[str(plugin)] = (*plugins[str(plugin)], record)
     return plugins
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from bridle.config.problem import Fault, located
 from bridle.config.validate import parse
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
 from bridle.extensions.plugins.loaded import Dependency, Manifest, OptionField
@@ -45,13 +46,13 @@ def read_manifest(
         return _checked({"name": name, **_supplement(told)}, str(name), file, written=False)
     except OSError as error:
         return _broken(str(name), "manifest-parse-error", f"cannot be read: {error.strerror or error}", file)
-    values, _, problem = parse(data, file=file)
+    values, text, problem = parse(data, file=file)
     if problem is not None:
         return _broken(str(name), "manifest-parse-error", str(problem), file)
     if told.get("strict") is False and (clash := [key for key in COMPONENTS if key in values]):
         message = f"the marketplace says all (strict is false), and the manifest names {clash[0]} too"
         return _broken(str(name), "manifest-validation-error", message, file)
-    return _checked({**_supplement(told), **values}, str(name), file, written=True)
+    return _checked({**_supplement(told), **values}, str(name), file, written=True, text=text)
 
 
 _OF_MARKETPLACES = ("source", "category", "tags", "strict", "relevance")
@@ -61,17 +62,15 @@ def _supplement(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in _OF_MARKETPLACES}
 
 
-def _checked(values: dict[str, Any], label: str, file: str, *, written: bool) -> Reading:
+def _checked(values: dict[str, Any], label: str, file: str, *, written: bool, text: str = "") -> Reading:
     name = values.get("name")
     if not isinstance(name, str) or not is_name(name):
         message = '"name" is missing or not a name: use letters, digits, dots, dashes and underscores'
         return _broken(label, "manifest-validation-error", message, file)
-    faults: list[PluginFault] = []
+    wrong: list[Fault] = []
 
-    def complain(key: str, message: str) -> None:
-        faults.append(
-            PluginFault(plugin=name, type="manifest-validation-error", message=f"{key} {message}", path=file)
-        )
+    def complain(message: str, *key: str | int) -> None:
+        wrong.append((key, message))
 
     manifest = Manifest(
         name=name,
@@ -85,7 +84,17 @@ def _checked(values: dict[str, Any], label: str, file: str, *, written: bool) ->
         channels=_channels(values.get("channels"), complain),
         written=written,
     )
-    return Reading(manifest=manifest, faults=tuple(faults))
+    faults = tuple(
+        PluginFault(
+            plugin=name,
+            type="manifest-validation-error",
+            message=f"{problem.key} {problem.message}",
+            path=file,
+            line=problem.line,
+        )
+        for problem in located(wrong, file=file, text=text)
+    )
+    return Reading(manifest=manifest, faults=faults)
 
 
 def _broken(name: str, kind: FaultKind, message: str, path: str) -> Reading:
@@ -96,7 +105,7 @@ def _text(values: Mapping[str, Any], key: str, complain: Any) -> str:
     value = values.get(key)
     if value is None or isinstance(value, str):
         return (value or "").strip()
-    complain(key, "is not text and is left out")
+    complain("is not text and is left out", key)
     return ""
 
 
@@ -109,17 +118,17 @@ def _options(value: Any, complain: Any) -> dict[str, OptionField]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        complain("userConfig", "is not an object and is left out")
+        complain("is not an object and is left out", "userConfig")
         return {}
     found: dict[str, OptionField] = {}
     for key, field in value.items():
         if not key.replace("_", "").isalnum() or not key.isascii():
-            complain(f"userConfig.{key}", "is not a name that a variable can have")
+            complain("is not a name that a variable can have", "userConfig", key)
             continue
         try:
             found[key] = msgspec.convert(field, OptionField)
         except msgspec.ValidationError as error:
-            complain(f"userConfig.{key}", f"is left out: {error}")
+            complain(f"is left out: {error}", "userConfig", key)
     return found
 
 
@@ -133,7 +142,7 @@ def _channels(listed: Any, complain: Any) -> tuple[str, ...] | None:
                 servers.append(server)
             case _:
                 complain(
-                    "channels", 'must be a list of objects such as {"server": "name"}; others are left out'
+                    'must be a list of objects such as {"server": "name"}; others are left out', "channels"
                 )
     return tuple(servers)
 
@@ -142,13 +151,13 @@ def _dependencies(value: Any, complain: Any) -> tuple[Dependency, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        complain("dependencies", "is not a list and is left out")
+        complain("is not a list and is left out", "dependencies")
         return ()
     found: list[Dependency] = []
     for index, each in enumerate(value[:_MOST_DEPENDENCIES]):
         dependency = _dependency(each)
         if dependency is None:
-            complain(f"dependencies[{index}]", 'is left out: write "name" or {"name": …, "version": …}')
+            complain('is left out: write "name" or {"name": …, "version": …}', "dependencies", index)
         else:
             found.append(dependency)
     return tuple(found)

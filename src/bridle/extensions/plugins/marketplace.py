@@ -1,14 +1,15 @@
 """Reads the list that a marketplace is."""
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from bridle.config.problem import Fault, located
 from bridle.config.validate import parse
 from bridle.extensions.plugins.faults import PluginFault
-from bridle.extensions.plugins.names import is_name
+from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, is_name
 from bridle.extensions.plugins.sources import Source, read_source
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
@@ -17,6 +18,8 @@ FILE = os.path.join(".claude-plugin", "marketplace.json")
 LARGEST = 8 * 1024 * 1024
 _MOST_PLUGINS = 5_000
 _MOST_RENAMES = 20
+_DEEPEST = 32
+"""Levels of an entry: it is kept inside other files, which take no more than twice as many."""
 
 
 class Offer(Struct, frozen=True, kw_only=True):
@@ -71,14 +74,14 @@ def read_marketplace(place: str) -> Marketplace:
         data = read_bytes(file, LARGEST)
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror or error}") from error
-    values, _, problem = parse(data, file=file)
+    values, text, problem = parse(data, file=file)
     if problem is not None:
         raise ConfigError(str(problem))
-    return interpret(values, file=file, root=root)
+    return interpret(values, file=file, root=root, text=text)
 
 
-def interpret(values: Mapping[str, Any], *, file: str, root: str) -> Marketplace:
-    """The marketplace that an object describes.
+def interpret(values: Mapping[str, Any], *, file: str, root: str, text: str = "") -> Marketplace:
+    """The marketplace that an object describes; with its text, faults have lines.
 
     Raises:
         ConfigError: its name or its list is missing.
@@ -86,11 +89,13 @@ def interpret(values: Mapping[str, Any], *, file: str, root: str) -> Marketplace
     name, listed = values.get("name"), values.get("plugins")
     if not isinstance(name, str) or not is_name(name):
         raise ConfigError(f'{file}: "name" is missing or not a name')
+    if name in (INLINE, SKILLS_DIR):
+        raise ConfigError(f"{file}: {name!r} stands for something else and cannot be the name")
     if not isinstance(listed, list):
         raise ConfigError(f'{file}: "plugins" is missing or not a list')
     base = _base(values.get("metadata"), root)
     offers: dict[str, Offer] = {}
-    faults: list[PluginFault] = []
+    wrong: list[tuple[str, Fault]] = []
     for index, entry in enumerate(listed[:_MOST_PLUGINS]):
         try:
             offer = _offer(entry, root=root, base=base)
@@ -98,14 +103,7 @@ def interpret(values: Mapping[str, Any], *, file: str, root: str) -> Marketplace
                 raise ConfigError(f"{offer.name!r} is listed already")
             offers[offer.name] = offer
         except ConfigError as error:
-            label = str(entry["name"]) if isinstance(entry, dict) and "name" in entry else "an entry"
-            fault = PluginFault(
-                plugin=f"{label}@{name}",
-                type="manifest-validation-error",
-                message=f"plugins[{index}]: {error}",
-                path=file,
-            )
-            faults.append(fault)
+            wrong.append((_label(entry), (("plugins", index), str(error))))
     owner = values.get("owner")
     return Marketplace(
         name=name,
@@ -115,8 +113,24 @@ def interpret(values: Mapping[str, Any], *, file: str, root: str) -> Marketplace
         root=root,
         renames=_renames(values.get("renames")),
         trusts=_names(values.get("allowCrossMarketplaceDependenciesOn")),
-        faults=tuple(faults),
+        faults=tuple(_faults(wrong, name, file, text)),
     )
+
+
+def _faults(wrong: Sequence[tuple[str, Fault]], name: str, file: str, text: str) -> Iterator[PluginFault]:
+    problems = located((fault for _, fault in wrong), file=file, text=text)
+    for (label, _), problem in zip(wrong, problems, strict=True):
+        yield PluginFault(
+            plugin=f"{label}@{name}",
+            type="manifest-validation-error",
+            message=f"{problem.key}: {problem.message}",
+            path=file,
+            line=problem.line,
+        )
+
+
+def _label(entry: Any) -> str:
+    return str(entry["name"]) if isinstance(entry, dict) and "name" in entry else "an entry"
 
 
 def _offer(entry: Any, *, root: str, base: str) -> Offer:
@@ -125,6 +139,8 @@ def _offer(entry: Any, *, root: str, base: str) -> Offer:
     name = entry.get("name")
     if not isinstance(name, str) or not is_name(name):
         raise ConfigError('"name" is missing or not a name')
+    if _is_deeper(entry, _DEEPEST):
+        raise ConfigError(f"is nested deeper than {_DEEPEST} levels")
     if "source" not in entry:
         raise ConfigError('"source" is missing')
     if isinstance(entry["source"], str):
@@ -163,6 +179,13 @@ def _base(metadata: Any, root: str) -> str:
 def _root_of(file: str) -> str:
     folder = os.path.dirname(os.path.abspath(file))
     return os.path.dirname(folder) if os.path.basename(folder) == ".claude-plugin" else ""
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    if inner is None:
+        return False
+    return levels == 0 or any(_is_deeper(each, levels - 1) for each in inner)
 
 
 def _text(value: Any) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import os.path
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,19 +29,21 @@ class Renewed(Struct, frozen=True, kw_only=True):
     """Why there is only the copy of last time; empty when it is up to date."""
 
 
-async def add(around: Around, source: Source) -> Marketplace:
+async def add(around: Around, source: Source, *, called: str | None = None) -> Marketplace:
     """Fetch a marketplace and remember it; adding it once more brings it up to date.
 
     Raises:
-        ConfigError: it cannot be had, is not let in, or its name belongs to another.
+        ConfigError: it cannot be had, is not let in, is not `called` so, or its name belongs to another.
     """
     _check(around, source)
     obtained = await _obtain(around, source)
     name = obtained.marketplace.name
+    if called is not None and name != called:
+        raise ConfigError(f"the settings call a marketplace {called!r} that calls itself {name!r}")
     other = read_known(around.env).get(name)
     if other is not None and other.source != written(source):
         raise ConfigError(
-            f"there is a marketplace {name!r} already, from {_label(other)}: "
+            f"there is a marketplace {name!r} already, from {label(other)}: "
             f"bridle plugin marketplace remove {name} lets another take its name"
         )
     return _take(around, source, obtained, before=other)
@@ -75,15 +78,26 @@ def forget(around: Around, name: str) -> None:
     Raises:
         UsageError: there is no marketplace of that name, or it is not ours to change.
     """
-    _check_seeded(around, name)
-    known = read_known(around.env).get(name)
-    if known is None:
-        raise _unknown(around, name)
+    known = own(around, name)
     change_known(around.env, name, None)
     _discard(around.env, known.install_location)
     kept = _kept_file(around.env, name)
     if os.path.exists(kept):
         os.unlink(kept)
+
+
+def own(around: Around, name: str) -> Known:
+    """A marketplace that may be changed or removed.
+
+    Raises:
+        UsageError: there is no marketplace of that name, or it is not ours to change.
+        ConfigError: the file of the marketplaces does not parse.
+    """
+    _check_seeded(around, name)
+    known = read_known(around.env).get(name)
+    if known is None:
+        raise _unknown(around, name)
+    return known
 
 
 def load(around: Around, name: str) -> Marketplace:
@@ -128,9 +142,7 @@ async def _known(around: Around, name: str) -> Known:
     declared = (around.settings.extra_known_marketplaces or {}).get(name)
     if declared is None:
         raise _unknown(around, name)
-    found = await add(around, read_source(declared.source, of="marketplace"))
-    if found.name != name:
-        raise ConfigError(f"the settings call a marketplace {name!r} that calls itself {found.name!r}")
+    await add(around, read_source(declared.source, of="marketplace"), called=name)
     return read_known(around.env)[name]
 
 
@@ -142,10 +154,7 @@ def keep_current(around: Around, name: str, *, on: bool) -> None:
         ConfigError: the file of the marketplaces does not parse.
         OSError: it cannot be written.
     """
-    _check_seeded(around, name)
-    known = read_known(around.env).get(name)
-    if known is None:
-        raise _unknown(around, name)
+    known = own(around, name)
     change_known(around.env, name, msgspec.structs.replace(known, auto_update=on))
 
 
@@ -174,6 +183,15 @@ async def _obtain(around: Around, source: Source) -> _Obtained:
         return _Obtained(marketplace=found, location=source.location)
     around.check_command(source)
     staged = around.staging()
+    try:
+        return await _obtain_copy(around, source, staged)
+    except ConfigError as error:
+        await asyncio.to_thread(remove_tree, staged)
+        # Where the copy was made says nothing to anybody.
+        raise ConfigError(str(error).replace(staged, str(source))) from error
+
+
+async def _obtain_copy(around: Around, source: Source, staged: str) -> _Obtained:
     if source.kind in ("url", "settings"):
         data = await _list(source, around.env)
         staged += ".json"
@@ -214,6 +232,8 @@ def _take(around: Around, source: Source, obtained: _Obtained, *, before: Known 
     around.reached("marketplace recorded")
     found = read_marketplace(location)
     _keep(around.env, location, name)
+    if obtained.staged:
+        _clear_copies(around.env, name)
     if before is not None and before.install_location != location:
         _discard(around.env, before.install_location)
     return found
@@ -230,6 +250,21 @@ def _free_place(env: Mapping[str, str], name: str, obtained: _Obtained) -> str:
     )
 
 
+def _clear_copies(env: Mapping[str, str], name: str) -> None:
+    """Remove copies of a marketplace that nothing refers to, such as those of runs that were killed."""
+    home = _home(env)
+    used = {_first(home, known.install_location) for known in read_known(env).values()}
+    ours = re.compile(re.escape(name) + r"(\.[0-9a-f]{8})?(\.json)?")
+    for entry in os.listdir(home):
+        if ours.fullmatch(entry) and entry not in used:
+            _discard(env, os.path.join(home, entry))
+
+
+def _first(home: str, location: str) -> str:
+    """The file or folder of ours that a place is in; empty for what lies elsewhere."""
+    return location[len(home) + 1 :].partition(os.sep)[0] if location.startswith(home + os.sep) else ""
+
+
 def _keep(env: Mapping[str, str], location: str, name: str) -> None:
     """Keep the list, for the day when the folder that it lies in is gone."""
     file = (
@@ -242,9 +277,9 @@ def _keep(env: Mapping[str, str], location: str, name: str) -> None:
 def _discard(env: Mapping[str, str], location: str) -> None:
     """Remove a copy; what lies outside our folder belongs to somebody else."""
     home = _home(env)
-    if not location.startswith(home + os.sep):
+    first = _first(home, location)
+    if not first:
         return
-    first = location[len(home) + 1 :].partition(os.sep)[0]
     place = os.path.join(home, first)
     if os.path.isfile(place):
         os.unlink(place)
@@ -271,8 +306,12 @@ def _kept_file(env: Mapping[str, str], name: str) -> str:
     return os.path.join(_home(env), ".kept", f"{name}.json")
 
 
-def _label(known: Known) -> str:
-    return str(read_source(known.source, of="marketplace"))
+def label(known: Known) -> str:
+    """Where a marketplace comes from, in words; also where another program wrote what is not understood."""
+    try:
+        return str(read_source(known.source, of="marketplace"))
+    except (ConfigError, UsageError):
+        return f"an unknown kind of place ({str(known.source.get('source'))[:40]})"
 
 
 def _unknown(around: Around, name: str) -> UsageError:

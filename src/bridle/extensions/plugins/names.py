@@ -46,7 +46,10 @@ def parse_id(text: str) -> PluginId:
 
 def plugins_dir(env: Mapping[str, str]) -> str:
     """The folder with marketplaces, installed plugins and their data."""
-    return env.get("CLAUDE_CODE_PLUGIN_CACHE_DIR") or os.path.join(config_home(env), "plugins")
+    given = env.get("CLAUDE_CODE_PLUGIN_CACHE_DIR")
+    if given:
+        return os.path.abspath(os.path.expanduser(given))
+    return os.path.join(config_home(env), "plugins")
 
 
 def data_dir(env: Mapping[str, str], plugin: PluginId) -> str:

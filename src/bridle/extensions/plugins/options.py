@@ -3,6 +3,7 @@
 import os
 import os.path
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -14,9 +15,12 @@ from bridle.extensions.plugins.names import PluginId
 from bridle.host.files import read_bytes
 from bridle.host.paths import bridle_dir, config_home
 from bridle.types.errors import ConfigError, UsageError
+from bridle.types.text import encodable
 
 _LARGEST = 4 * 1024 * 1024
 _LONGEST = 64 * 1024
+_EXACT = 2**53
+"""From here on not every whole number is a float."""
 _SERVICE = "bridle-plugins"
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -92,6 +96,8 @@ def forget_options(env: Mapping[str, str], plugin: PluginId) -> None:
 def _one(field: OptionField, key: str, text: str) -> Any:
     if len(text) > _LONGEST:
         raise UsageError(f"{key} is longer than {_LONGEST} letters")
+    if encodable(text) != text:
+        raise UsageError(f"{key} is not text that can be written down")
     match field.type:
         case "number":
             return _number(field, key, text)
@@ -114,9 +120,11 @@ def _number(field: OptionField, key: str, text: str) -> float | int:
         number = float(text)
     except ValueError as error:
         raise UsageError(f"{key} takes a number, not {text!r}") from error
+    if not isfinite(number):
+        raise UsageError(f"{key} takes a number that can be written down, not {text[:40]!r}")
     if (field.min is not None and number < field.min) or (field.max is not None and number > field.max):
         raise UsageError(f"{key} is {text}, which is not between {field.min} and {field.max}")
-    return int(number) if number.is_integer() else number
+    return int(number) if number.is_integer() and abs(number) < _EXACT else number
 
 
 def _text(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import os.path
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -189,10 +189,25 @@ def _namesake(plugin: PluginId, names: set[str]) -> str | None:
 
 
 def needs(installed: Mapping[str, Manifest], plugin: PluginId) -> tuple[str, ...]:
-    """The plugins among those installed that need one."""
-    return tuple(
-        name
-        for name, manifest in installed.items()
-        for dependency in manifest.dependencies
-        if PluginId(dependency.name, dependency.marketplace or name.partition("@")[2]) == plugin
-    )
+    """The plugins among those installed that need one, except those in a circle that it needs itself."""
+    own = reached_from(installed, [str(plugin)])
+    return tuple(name for name in installed if name not in own and str(plugin) in _needed_by(installed, name))
+
+
+def reached_from(installed: Mapping[str, Manifest], names: Iterable[str]) -> set[str]:
+    """Plugins with all that they need, directly or through others."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += _needed_by(installed, name)
+    return found
+
+
+def _needed_by(installed: Mapping[str, Manifest], name: str) -> list[str]:
+    manifest = installed.get(name)
+    place = name.partition("@")[2]
+    needed = () if manifest is None else manifest.dependencies
+    return [f"{each.name}@{each.marketplace or place}" for each in needed]

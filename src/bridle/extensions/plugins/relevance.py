@@ -13,6 +13,7 @@ from bridle.extensions.plugins.marketplaces import load
 from bridle.extensions.plugins.state import read_installed, read_known
 from bridle.host.globs import compile_glob
 from bridle.types.errors import ConfigError, UsageError
+from bridle.types.text import printable
 
 _MOST_PATTERNS = 10
 _LONGEST_PATTERN = 256
@@ -61,7 +62,7 @@ def suggestions(around: Around, trusted: Sequence[str], work: Work | None = None
                 sentence = (
                     f"The plugin {plugin}{_topic(relevance)} is meant for {reason}: /plugin install {plugin}"
                 )
-                found.append(Suggestion(plugin, sentence))
+                found.append(Suggestion(plugin, printable(sentence)))
     return tuple(found[:_MOST_SUGGESTED])
 
 

@@ -2,11 +2,10 @@
 
 import os.path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.extensions.memory import write_private
+from bridle.extensions.memory import decoded, write_private
 from bridle.extensions.plugins.components import approval, discover
 from bridle.extensions.plugins.faults import PluginFault
 from bridle.extensions.plugins.loaded import Components, Manifest
@@ -48,9 +47,11 @@ def examine(folder: str, reading: Reading) -> KnownPlugin:
 def read_index(file: str) -> dict[str, KnownPlugin]:
     """What is remembered, by folder."""
     try:
-        stored = msgspec.msgpack.decode(read_bytes(file, _LARGEST_INDEX), type=_Stored)
-    except (OSError, msgspec.DecodeError):
-        return {}  # An index that is missing or broken is made anew.
+        stored = decoded(read_bytes(file, _LARGEST_INDEX), _Stored)
+    except OSError:
+        return {}
+    if stored is None:
+        return {}  # An index that is broken is made anew.
     # What was broken is looked at again: it has no stamps that would tell when it was mended.
     known = {key: each for key, each in stored.folders.items() if each.manifest is not None}
     return known if stored.format == _FORMAT else {}

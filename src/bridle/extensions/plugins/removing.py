@@ -12,15 +12,16 @@ from bridle.extensions.plugins.around import Around, remove_tree
 from bridle.extensions.plugins.installing import begin, manifests, record_of
 from bridle.extensions.plugins.names import PluginId, Scope, cache_dir, data_dir, parse_id, plugins_dir
 from bridle.extensions.plugins.options import forget_options
-from bridle.extensions.plugins.planning import needs
+from bridle.extensions.plugins.planning import needs, reached_from
 from bridle.extensions.plugins.state import (
     Edit,
     Installed,
     Record,
     change_installed,
+    is_for,
     lock,
     read_installed,
-    settle,
+    settle_or_undo,
 )
 from bridle.types.errors import UsageError
 
@@ -43,8 +44,9 @@ async def uninstall(
         begin(around)
         installed = read_installed(around.env)
         record = record_of(around, installed, plugin, scope)
-        rest = {name: each for name, each in manifests(around, installed).items() if name != str(plugin)}
-        if needed := needs(rest, plugin):
+        others = (each for each in installed.plugins[str(plugin)] if each != record)
+        stays = any(is_for(each, around.cwd) for each in others)
+        if not stays and (needed := needs(manifests(installed, around.cwd), plugin)):
             raise UsageError(f"{plugin} is needed by {', '.join(needed)}: uninstall that first")
         await asyncio.to_thread(_remove, around, [(plugin, record)], keep_data=keep_data)
         gone = [plugin]
@@ -82,8 +84,10 @@ async def remove_marketplace(around: Around, name: str) -> tuple[PluginId, ...]:
             for record in records
             if parse_id(id).marketplace == name
         ]
-        marketplaces.forget(around, name)
+        marketplaces.own(around, name)
+        # The marketplace goes last: whoever was killed in between can say the same again.
         await asyncio.to_thread(_remove, around, every, keep_data=False)
+        marketplaces.forget(around, name)
         return tuple(dict.fromkeys(plugin for plugin, _ in every))
 
 
@@ -99,17 +103,21 @@ def _remove(around: Around, gone: Sequence[tuple[PluginId, Record]], *, keep_dat
         for plugin, record in gone
         if record.scope != "managed"
     ]
+    before = read_installed(around.env)
     change_installed(around.env, without, edits=edits)
     around.reached("recorded")
-    settle(around.env)
+    settle_or_undo(around.env, before)
     around.reached("settled")
     left = read_installed(around.env)
+    # Of names that differ only in signs, such as a.b and a-b, all have one folder.
+    used = {data_dir(around.env, parse_id(name)) for name in left.plugins}
     for plugin in dict.fromkeys(plugin for plugin, _ in gone):
         if str(plugin) in left.plugins:
             continue
         remove_tree(cache_dir(around.env, plugin))
         if not keep_data:
-            remove_tree(data_dir(around.env, plugin))
+            if data_dir(around.env, plugin) not in used:
+                remove_tree(data_dir(around.env, plugin))
             forget_options(around.env, plugin)
 
 
@@ -120,22 +128,20 @@ def _settings_of(around: Around, record: Record) -> str:
 
 
 def _unneeded(around: Around, scope: Scope | None) -> list[tuple[PluginId, Record]]:
-    """Plugins that came along and that nothing needs any more, until no more are found."""
+    """Plugins that came along and that nothing needs any more which the user wanted, here or elsewhere."""
     installed = read_installed(around.env)
-    known = manifests(around, installed)
-    found: list[tuple[PluginId, Record]] = []
-    while True:
-        more = [
-            (parse_id(name), record)
-            for name, records in installed.plugins.items()
-            for record in records
-            if name in known and record.bridle_automatic and scope in (None, record.scope)
-            if not needs(known, parse_id(name))
-        ]
-        if not more:
-            return found
-        found += more
-        known = {name: each for name, each in known.items() if name not in {str(id) for id, _ in more}}
+    wanted = [
+        name
+        for name, records in installed.plugins.items()
+        if not all(record.bridle_automatic for record in records)
+    ]
+    kept = reached_from(manifests(installed, None), wanted)
+    return [
+        (parse_id(name), record)
+        for name, records in installed.plugins.items()
+        for record in records
+        if name not in kept and is_for(record, around.cwd) and scope in (None, record.scope)
+    ]
 
 
 def _prune(around: Around, scope: Scope | None) -> tuple[PluginId, ...]:

@@ -13,9 +13,8 @@ from bridle.extensions.plugins.loaded import Components, Manifest, Plugins
 from bridle.extensions.plugins.loading import switches
 from bridle.extensions.plugins.manifest import read_manifest
 from bridle.extensions.plugins.marketplace import Marketplace, Offer
-from bridle.extensions.plugins.marketplaces import load, updates_itself
+from bridle.extensions.plugins.marketplaces import label, load, updates_itself
 from bridle.extensions.plugins.names import PluginId, parse_id
-from bridle.extensions.plugins.sources import read_source
 from bridle.extensions.plugins.state import Record, is_for, read_installed, read_known
 from bridle.extensions.plugins.trees import tree_digest
 from bridle.extensions.plugins.versions import is_newer
@@ -95,7 +94,7 @@ def known_marketplaces(around: Around) -> tuple[MarketplaceReport, ...]:
         rows.append(
             MarketplaceReport(
                 name=name,
-                source=str(read_source(known.source, of="marketplace")),
+                source=label(known),
                 raw=known.source,
                 plugins=count,
                 updated=known.last_updated,

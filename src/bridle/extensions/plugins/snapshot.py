@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from bridle.extensions.memory import Grounds, Memory, Recalled, encoded
 from bridle.extensions.plugins.loaded import Loaded, Plugins, Wish
-from bridle.extensions.plugins.names import SKILLS_DIR, plugins_dir
-from bridle.extensions.plugins.presence import no_plugin_among, skill_folders
+from bridle.extensions.plugins.names import plugins_dir
+from bridle.extensions.plugins.presence import among_skills, no_plugin_among, skill_folders
 from bridle.extensions.stamps import merged
 from bridle.host.files import read_bytes
 from bridle.host.paths import bridle_dir
@@ -81,11 +81,10 @@ def _read(wish: Wish, memory: Memory, circumstances: bytes) -> Plugins:
     outcome = read_plugins(wish)
     plugins = outcome.plugins
     # Options may be secrets, faults may be mended where no stamp tells, and who writes plugins changes them.
-    doubtful = plugins.faults or any(
-        each.manifest.options or each.plugin.marketplace == SKILLS_DIR for each in plugins.loaded
-    )
-    if not doubtful:
-        before, later = no_plugin_among(_skill_folders(wish))
+    folders = _skill_folders(wish)
+    optional = any(each.manifest.options for each in plugins.loaded)
+    if not (plugins.faults or optional or any(among_skills(folders))):
+        before, later = no_plugin_among(folders)
         if all(each.edition for each in plugins.loaded):
             later = merged((later, outcome.stamps))
         else:

@@ -4,17 +4,19 @@ import os.path
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 
 from bridle.types.errors import ConfigError, UsageError
+from bridle.types.text import encodable
 
 SourceKind = Literal["git", "directory", "file", "url", "archive", "npm", "command", "settings"]
 
 _ARCHIVES = (".zip", ".tgz", ".tar.gz", ".tar", ".tar.xz", ".tar.bz2")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+")
 _SCP = re.compile(r"[A-Za-z0-9_.-]+@[A-Za-z0-9.-]+:[^-\s][^\s]*")
+_PACKAGE = re.compile(r"(@[A-Za-z0-9_][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 
@@ -122,6 +124,18 @@ def parse_source(text: str, *, cwd: str) -> Source:
         raise UsageError(f"{text!r} is not a place for a marketplace: {error}") from error
 
 
+def parts_of(address: str) -> SplitResult:
+    """The parts of an address.
+
+    Raises:
+        ConfigError: it is not one.
+    """
+    try:
+        return urlsplit(address)
+    except ValueError as error:
+        raise ConfigError(f"{address!r} is not an address: {error}") from error
+
+
 def written(source: Source) -> dict[str, Any]:
     """The source as files write it."""
     if isinstance(source.raw, dict):
@@ -176,7 +190,7 @@ def _local(path: str) -> Source:
 
 
 def _address(place: str, ref: str) -> Source:
-    parts = urlsplit(place)
+    parts = parts_of(place)
     path = parts.path
     if parts.scheme in ("http", "https") and path.endswith(_ARCHIVES):
         return Source(kind="archive", location=place, checksum=_plain_checksum(ref))
@@ -196,7 +210,7 @@ def _git(given: Mapping[str, str], facts: Mapping[str, Any]) -> Source:
 
 def _url(value: Mapping[str, Any], given: Mapping[str, str]) -> Source:
     url = given.get("url", "")
-    kind = "archive" if urlsplit(url).path.endswith(_ARCHIVES) else "url"
+    kind = "archive" if parts_of(url).path.endswith(_ARCHIVES) else "url"
     return Source(kind=kind, location=url, headers=_headers(value), checksum=_checksum(given), raw=value)
 
 
@@ -209,10 +223,16 @@ def _checked(source: Source) -> Source:
         return source
     if not place or place.startswith("-") or any(ord(letter) < 32 for letter in place):
         raise ConfigError("the place is missing or not a place")
+    if encodable(place) != place:
+        raise ConfigError("the place has a name that is not text")
     if source.repository and not _REPOSITORY.fullmatch(source.repository):
         raise ConfigError(f"{source.repository!r} is not owner/name")
     if source.kind == "git" and not source.repository:
         _check_git_address(source.location)
+    if source.kind == "npm" and not _PACKAGE.fullmatch(source.location):
+        raise ConfigError(f"{source.location!r} is not the name of a package")
+    if source.kind == "archive":
+        parts_of(source.location)
     if source.kind == "url" and not re.match(r"https?://[^/?#]", source.location):
         raise ConfigError("only http and https addresses are read")
     if source.ref.startswith("-") or re.search(r"[\s~^:?*\\\[]|\.\.", source.ref):
@@ -227,7 +247,7 @@ def _checked(source: Source) -> Source:
 def _check_git_address(address: str) -> None:
     if _SCP.fullmatch(address):
         return
-    parts = urlsplit(address)
+    parts = parts_of(address)
     if parts.scheme not in _SCHEMES or (parts.scheme != "file" and not parts.hostname):
         raise ConfigError(f"{address!r} is not an https, ssh or file address")
     if (parts.hostname or "").startswith("-") or (parts.username or "").startswith("-"):

@@ -15,7 +15,7 @@ from bridle.extensions.plugins.names import PluginId, Scope, is_name, parse_id, 
 from bridle.extensions.plugins.seeds import read_object, seeded_marketplaces
 from bridle.host.files import make_folders
 from bridle.host.lock import FileLock
-from bridle.types.errors import UsageError
+from bridle.types.errors import ConfigError, UsageError
 
 _PENDING = "bridlePending"
 
@@ -105,8 +105,12 @@ def read_installed(env: Mapping[str, str]) -> Installed:
 Change = Callable[[Installed], Mapping[str, Sequence[Record]]]
 
 
-def change_installed(env: Mapping[str, str], change: Change, *, edits: Sequence[Edit] = ()) -> None:
+def change_installed(
+    env: Mapping[str, str], change: Change, *, edits: Sequence[Edit] = (), forget: bool = False
+) -> None:
     """Replace what is installed and note the changes of settings that go with it, in one step.
+
+    With `forget`, changes that were noted before are given up.
 
     Raises:
         ConfigError: the file does not parse.
@@ -117,8 +121,11 @@ def change_installed(env: Mapping[str, str], change: Change, *, edits: Sequence[
         before = _installed(values)
         kept = _object(values.get("plugins"))
         after = change(before)
-        plugins = {name: _written(kept.get(name), records) for name, records in after.items() if records}
-        pending = [*before.pending, *edits]
+        # What is not understood belongs to another program, or to a later version.
+        unread = {name: value for name, value in kept.items() if name not in before.plugins}
+        written = {name: _written(kept.get(name), records) for name, records in after.items() if records}
+        plugins = unread | written
+        pending = [*(() if forget else before.pending), *edits]
         noted = {_PENDING: msgspec.to_builtins(pending)} if pending else {}
         rest = {key: value for key, value in values.items() if key != _PENDING}
         return {**rest, "version": 2, "plugins": plugins, **noted}
@@ -144,6 +151,20 @@ def settle(env: Mapping[str, str]) -> None:
     edit.update(
         installed_file(env), lambda values: {key: each for key, each in values.items() if key != _PENDING}
     )
+
+
+def settle_or_undo(env: Mapping[str, str], before: Installed) -> None:
+    """Make the changes of settings that are noted; where that cannot be done, all is as it was before.
+
+    Raises:
+        ConfigError: a file does not parse.
+        OSError: a file cannot be written.
+    """
+    try:
+        settle(env)
+    except (ConfigError, OSError):
+        change_installed(env, lambda _: before.plugins, forget=True)
+        raise
 
 
 def read_known(env: Mapping[str, str]) -> dict[str, Known]:

@@ -55,6 +55,7 @@ def unpack(data: bytes, target: str, *, name: str, bounds: Bounds = USUAL) -> No
         ConfigError: the archive is broken or hostile; `target` is incomplete then.
         OSError: it cannot be written.
     """
+    import lzma
     import tarfile
     import zipfile
     import zlib
@@ -71,8 +72,12 @@ def unpack(data: bytes, target: str, *, name: str, bounds: Bounds = USUAL) -> No
         zipfile.BadZipFile,
         EOFError,
         zlib.error,
+        lzma.LZMAError,
         NotImplementedError,
         RuntimeError,
+        # Names that are not text, places before the beginning and names that are empty, in zip archives.
+        ValueError,
+        IndexError,
     ) as error:
         raise ConfigError(f"{name} is not an archive that can be unpacked: {error}") from error
     except OSError as error:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 _VERSION = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
+_LONGEST = 256
 _PART = re.compile(r"(\^|~|>=|<=|>|<|=)?\s*(v?[\dxX*][^\s]*)")
 
 Key = tuple[int, int, int, int, tuple[tuple[int, int, str], ...]]
@@ -11,7 +12,7 @@ Key = tuple[int, int, int, int, tuple[tuple[int, int, str], ...]]
 
 def key(version: str) -> Key | None:
     """What versions are ordered by; None for what is not one."""
-    found = _VERSION.fullmatch(version.strip())
+    found = _VERSION.fullmatch(version.strip()) if len(version) <= _LONGEST else None
     if found is None:
         return None
     numbers = (int(found[1]), int(found[2] or 0), int(found[3] or 0))
@@ -56,6 +57,8 @@ def _in_all(version: Key, text: str) -> bool:
 
 
 def _in_one(version: Key, sign: str, bound: str) -> bool:
+    if len(bound) > _LONGEST:
+        return False
     numbers = bound.lstrip("v").partition("-")[0].split(".")
     given = [int(part) for part in numbers if part.isdecimal()]
     if not given:

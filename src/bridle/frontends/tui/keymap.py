@@ -11,6 +11,7 @@ from bridle.frontends.tui.keys import Key
 
 CHORD_SECONDS = 1.0
 """How long the next key of a chord may take."""
+_LONGEST_CHORD = 8
 
 Chord = tuple[str, ...]
 """Keys that are pressed one after the other, each written as `str(Key)` has it."""
@@ -119,6 +120,8 @@ def parse_chord(text: str) -> Chord:
     keys = text.split()
     if not keys:
         raise ValueError("no key is named")
+    if len(keys) > _LONGEST_CHORD:
+        raise ValueError(f"more than {_LONGEST_CHORD} keys in a row")
     return tuple(map(_parse_key, keys))
 
 

@@ -10,9 +10,11 @@ from bridle.config.problem import Problem
 from bridle.frontends.tui.bindings import ACTIONS, CONTEXTS, DEFAULTS, RESERVED
 from bridle.frontends.tui.keymap import USUAL, Chord, Keymap, display, parse_chord
 from bridle.host.files import read_bytes
-from bridle.types.text import unmarked
+from bridle.types.text import encodable, unmarked
 
 _LARGEST = 1 << 20
+_MOST_PROBLEMS = 20
+_LONGEST_MESSAGE = 400
 
 
 class KeymapFile:
@@ -58,6 +60,9 @@ def load_keymap(path: str) -> tuple[Keymap, Sequence[Problem]]:
     except json.JSONDecodeError as error:
         broken = Problem(file=path, line=error.lineno, broken=True, message=f"not valid JSON: {error.msg}.")
         return USUAL, (broken,)
+    except (ValueError, RecursionError):
+        message = "it has a number or a nesting beyond all bounds; mend or remove it."
+        return USUAL, (Problem(file=path, line=1, broken=True, message=message),)
     return _Reading(path, text).read(data)
 
 
@@ -87,6 +92,7 @@ class _Reading:
         self._path, self._text = path, text
         self._at = 0
         self._problems: list[Problem] = []
+        self._unsaid = 0
 
     def read(self, data: object) -> tuple[Keymap, Sequence[Problem]]:
         blocks = data.get("bindings") if isinstance(data, _Pairs) else None
@@ -103,6 +109,8 @@ class _Reading:
         }
         for context, table in tables.items():
             self._check_chords(context, table)
+        if self._unsaid:
+            self._problems.append(Problem(file=self._path, message=f"{self._unsaid} more things are wrong."))
         return Keymap(tables), self._problems
 
     def _read_block(self, block: object, tables: Mapping[str, dict[Chord, str | None]]) -> None:
@@ -150,13 +158,16 @@ class _Reading:
 
     def _find(self, word: str, *, anywhere: bool = False) -> None:
         """Go to where this word stands next, for the line of the next report."""
-        found = self._text.find(msgspec.json.encode(word).decode(), 0 if anywhere else self._at)
+        found = self._text.find(msgspec.json.encode(encodable(word)).decode(), 0 if anywhere else self._at)
         if found >= 0:
             self._at = found + 1
 
     def _report(self, message: str) -> None:
+        if len(self._problems) >= _MOST_PROBLEMS:
+            self._unsaid += 1
+            return
         line = self._text.count("\n", 0, self._at) + 1
-        self._problems.append(Problem(file=self._path, line=line, message=message))
+        self._problems.append(Problem(file=self._path, line=line, message=message[:_LONGEST_MESSAGE]))
 
 
 def _hidden(table: Mapping[Chord, str | None]) -> Iterator[Chord]:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from bridle.types.errors import BridleError
+from bridle.types.text import encodable_value
 
 _SECONDS = 5.0
 _MOST_BYTES = 16_000
@@ -39,14 +40,27 @@ async def ask_for_rows(command: str, facts: Mapping[str, Any], *, env: Mapping[s
         )
     except OSError as error:
         raise RowFault(str(error.strerror)) from error
+    except ValueError as error:
+        raise RowFault("the command has a character that no command can have") from error
+    said = bytearray()
     try:
         async with asyncio.timeout(_SECONDS):
-            said, _ = await process.communicate(msgspec.json.encode(facts))
+            await _exchange(process, msgspec.json.encode(encodable_value(facts)), said)
     except TimeoutError as error:
-        raise RowFault(f"no answer within {_SECONDS:g} s") from error
-    finally:
+        # What it left behind in the background may hold its output open; it has spoken all the same.
         if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+            raise RowFault(f"no answer within {_SECONDS:g} s") from error
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
     return said[:_MOST_BYTES].decode("utf-8", "replace").rstrip("\n")
+
+
+async def _exchange(process: asyncio.subprocess.Process, facts: bytes, said: bytearray) -> None:
+    """Hand over the facts, and take what is printed up to a bound: some commands never stop."""
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(facts)
+    process.stdin.close()
+    while len(said) < _MOST_BYTES and (chunk := await process.stdout.read(_MOST_BYTES)):
+        said += chunk

@@ -42,7 +42,7 @@ class StatusCommand:
 
     def rows(self, width: int) -> list[Line]:
         """What the command said last."""
-        pad = " " * (self._wanted.padding or 0)
+        pad = " " * min(self._wanted.padding or 0, width // 2)
         return [cells.truncate((Span(pad), *row), width) for row in self._rows]
 
     async def run(self) -> None:

@@ -86,7 +86,7 @@ async def running_child(reaper: Reaper | None, *, seconds: float) -> AsyncGenera
 def _start(seconds: float) -> subprocess.Popen[bytes]:
     engine = importlib.util.find_spec("_quickjs")
     if engine is None or engine.origin is None:
-        raise FileNotFoundError("the package quickjs-ng is not installed")
+        raise FileNotFoundError("the package quickjs-ng is not installed: pip install quickjs-ng")
     place = os.path.dirname(engine.origin)
     machine = os.uname().machine
     calls = quiet_filter(machine) if sys.platform == "linux" and is_known(machine) else b""

@@ -28,6 +28,7 @@ _SOURCES: dict[AgentSource, str] = {
 
 class AgentRow(Struct, frozen=True, kw_only=True):
     agent: AgentDefinition
+    prompt: str = ""
     tokens: int = 0
     """What its mention costs in every request."""
     prompt_tokens: int = 0
@@ -103,4 +104,4 @@ def _details(row: AgentRow, width: int) -> list[Line]:
         ("used", tokens(row.prompt_tokens) if row.prompt_tokens else ""),
     ):
         rows += pair(name, value, width, column=11) if value else []
-    return [*rows, (), heading("prompt"), *paragraph(agent.prompt, width)]
+    return [*rows, (), heading("prompt"), *paragraph(row.prompt, width)]

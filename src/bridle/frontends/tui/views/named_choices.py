@@ -6,6 +6,8 @@ from bridle.commands.context import CommandContext
 from bridle.commands.files import answers, conversation_text
 from bridle.commands.histories import rewind_points
 from bridle.commands.models import model_choices
+from bridle.commands.screens import complete
+from bridle.extensions.themes import CUSTOM
 from bridle.frontends.tui.views import facts
 from bridle.frontends.tui.views.around import Around, Named, fixed
 from bridle.frontends.tui.views.copying import copy_view, export_view
@@ -41,7 +43,8 @@ async def open_effort(context: CommandContext, around: Around) -> Named:
 async def open_theme(context: CommandContext, around: Around) -> Named:
     """The colours."""
     current = context.settings.config().settings.theme or "auto"
-    return fixed(ThemeView(current, preview=around.preview_theme))
+    own = [name for name in complete(context) if name.startswith(CUSTOM)]
+    return fixed(ThemeView(current, preview=around.preview_theme, custom=own))
 
 
 async def open_styles(context: CommandContext, around: Around) -> Named:

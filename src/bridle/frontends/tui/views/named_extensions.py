@@ -52,7 +52,11 @@ async def open_agents(context: CommandContext, around: Around) -> Named:
     async def read() -> Sequence[AgentRow]:
         return [
             AgentRow(
-                agent=each.definition, tokens=each.tokens, prompt_tokens=each.body_tokens, off=each.denied
+                agent=each.definition,
+                prompt=each.prompt,
+                tokens=each.tokens,
+                prompt_tokens=each.body_tokens,
+                off=each.denied,
             )
             for each in agent_facts(context)
         ]

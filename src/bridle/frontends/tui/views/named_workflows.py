@@ -17,7 +17,7 @@ from bridle.types.workflow import RunView
 async def open_workflows(context: CommandContext, around: Around) -> Named:
     """Runs of workflows, those of earlier processes included."""
     door = context.runtime.workflows
-    runs = None if door is None else door.open()
+    runs = door.open() if door is not None and door.shown else None
     known = {} if runs is None else {view.run_id: view for view in await runs.views(context.runtime)}
 
     async def read() -> Board:

@@ -25,7 +25,6 @@ _SCOPES: tuple[tuple[Scope, str], ...] = (
 )
 _AT_WORK = ("waiting", "running")
 _DONE = ("done", "replayed")
-_LATER = "The script has gone on without it: resume the run once it is over, and it is done again."
 
 
 class PauseRun(Struct, frozen=True):
@@ -54,17 +53,11 @@ class SaveRun(Struct, frozen=True):
 
 
 class DirectAgent(Struct, frozen=True):
-    """Decide about an agent that waits or works."""
+    """Decide about an agent of a run that goes on."""
 
     run: str
     number: int
     verdict: Literal["stop", "skip", "restart"]
-
-
-class Remark(Struct, frozen=True):
-    """Nothing can be done, and the user should know why."""
-
-    text: str
 
 
 class LookAgain(Struct, frozen=True):
@@ -138,7 +131,7 @@ def shared_commands(
 
 
 def agent_commands(find: Find, find_agent: FindAgent) -> tuple[Command[Any], ...]:
-    """Everything that concerns one agent; one that has failed is done again with its run."""
+    """Everything that concerns one agent; one that came to nothing is done again, alone or with its run."""
 
     def direct(verdict: Literal["stop", "skip", "restart"]) -> Callable[[Any, Given], DirectAgent | None]:
         def act(item: Any, _: Given) -> DirectAgent | None:
@@ -155,6 +148,10 @@ def agent_commands(find: Find, find_agent: FindAgent) -> tuple[Command[Any], ...
         agent = find_agent(item)
         return agent is not None and agent.state not in _DONE and not at_work(item)
 
+    def again(item: Any, given: Given) -> DirectAgent | ResumeRun | None:
+        run = find(item)
+        return ResumeRun(run.run_id) if run is not None and not run.live else direct("restart")(item, given)
+
     return (
         Command(
             key="t",
@@ -169,7 +166,7 @@ def agent_commands(find: Find, find_agent: FindAgent) -> tuple[Command[Any], ...
             key="r",
             words="do it again",
             when=is_left_over,
-            act=_act(find, lambda run: Remark(_LATER) if run.live else ResumeRun(run.run_id)),
+            act=again,
         ),
         Command(key="n", words="go on without it", when=at_work, act=direct("skip")),
         Command(

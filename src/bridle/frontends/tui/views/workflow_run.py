@@ -41,6 +41,7 @@ STATES: dict[RunState, tuple[str, str]] = {
     "failed": ("✗", "error"),
     "stopped": ("■", "warning"),
     "interrupted": ("■", "muted"),
+    "elsewhere": ("◌", "muted"),
 }
 
 

@@ -1,7 +1,6 @@
 """The workflow runs of a session: watched as they go, directed, and their scripts kept."""
 
 from collections.abc import Callable
-from typing import Any
 
 from msgspec import Struct
 
@@ -16,7 +15,7 @@ from bridle.frontends.tui.views.picker import Item
 from bridle.frontends.tui.views.sheet import Sheet
 from bridle.frontends.tui.views.telling import TellingPane
 from bridle.frontends.tui.views.workflow_agent import Story
-from bridle.frontends.tui.views.workflow_commands import Remark, Taken, run_commands
+from bridle.frontends.tui.views.workflow_commands import Taken, run_commands
 from bridle.frontends.tui.views.workflow_run import STATES, RunPane, run_facts, run_line
 from bridle.types.command import Says
 from bridle.types.workflow import RunView
@@ -65,7 +64,7 @@ class WorkflowBrowser:
         self._board = board
         self._clock = clock
         self._taken = taken
-        self._ask = do
+        self._do = do
         self._drill = Drill()
         self._run: RunPane | None = None
         self._list: ListPane[str] = ListPane(
@@ -94,12 +93,6 @@ class WorkflowBrowser:
     def tell(self, said: Says) -> None:
         """Show what came of something that was done."""
         self._told.tell(said)
-
-    def _do(self, wish: Any) -> None:
-        if isinstance(wish, Remark):
-            self.tell(Says(wish.text))
-        else:
-            self._ask(wish)
 
     def _show(self, board: Board) -> None:
         self._board = board

@@ -1,0 +1,193 @@
+"""Lets the agents of a run work: each through as many attempts as it takes, whoever waits for it."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.context.lines import one_line
+from bridle.engine.guards import is_overspent
+from bridle.engine.workflows.agents import Member, preview_of
+from bridle.engine.workflows.journal import Record
+from bridle.engine.workflows.means import Means
+from bridle.engine.workflows.options import Request
+from bridle.engine.workflows.rules import objection, require
+from bridle.engine.workflows.stage import lead_of
+from bridle.engine.workflows.worker import result_of, work
+from bridle.tools.agent import TOOL as AGENT
+from bridle.types.delegation import AgentCompleted
+from bridle.types.errors import ToolError
+from bridle.types.task import Task
+
+_LONGEST_FAULT = 500
+
+
+class Refused(Struct, frozen=True):
+    """No agent may begin any more; the script is told by an error."""
+
+    reason: str
+
+
+class _Refusal(ToolError):
+    """What makes of a call a `Refused`."""
+
+
+class Attempts:
+    """The agents of one run at work; those that wait for one may go without ending it."""
+
+    def __init__(self, means: Means, group: asyncio.TaskGroup) -> None:
+        self.lead = lead_of(means.turn, self._answered)
+        self._means = means
+        self._group = group
+        """Who works when the run ends is ended with it."""
+        self._book = means.book
+        self._warming: dict[str, asyncio.Event] = {}
+        self._approved: set[str] = set()
+        """Types of agents that rules ask about, and somebody has agreed to for this run."""
+        self._approving = asyncio.Lock()
+
+    def begin(self, member: Member) -> asyncio.Task[Any]:
+        """Let an agent work, unless it does or has.
+
+        It comes to its result, to None when it fails or is gone on without, or to `Refused`.
+        """
+        if member.work is not None and not member.work.cancelling():
+            return member.work
+        if not member.live:
+            # It was ended with a script that did not wait for it.
+            self._book.reopen(member)
+        member.work = self._group.create_task(self._work(member))
+        return member.work
+
+    def end(self, members: Iterable[Member]) -> None:
+        """Nobody needs these any more."""
+        for member in members:
+            if member.work is not None:
+                member.work.cancel()
+
+    def put_back(self) -> None:
+        """Let those that have not begun wait until the script asks for them again."""
+        idle = [member for member in self._book.live.values() if member.began is None]
+        for member in idle:
+            if member.work is not None:
+                member.work.cancel()
+                member.work = None
+        self._book.put_back(idle)
+
+    def require_budget(self) -> None:
+        """See to it that an agent may begin.
+
+        Raises:
+            ToolError: none may, and why.
+        """
+        most = self._means.budget
+        if most is not None and self._book.spent >= most:
+            raise _Refusal(f"The budget of {most:,} tokens is used up.")
+        if (overspent := is_overspent(self.lead.session, self.lead.runtime)) is not None:
+            raise _Refusal(f"{overspent}.")
+
+    async def _work(self, member: Member) -> Any:
+        try:
+            while member.verdict in (None, "restart"):
+                member.verdict, member.state = None, "waiting"
+                member.attempt = asyncio.create_task(self._attempt(member))
+                try:
+                    return await member.attempt
+                except asyncio.CancelledError:
+                    self._pass_on(member)
+                    member.verdict = member.verdict or "stop"
+            state = "skipped" if member.verdict == "skip" else "stopped"
+            member.end(state, "Somebody went on without it.", self._now())
+            return None
+        except ToolError as fault:
+            member.end("failed", one_line(" ".join(str(fault).split()), _LONGEST_FAULT), self._now())
+            self._book.fault(f"{member.request.label}: {member.preview}", member.number)
+            return Refused(str(fault)) if isinstance(fault, _Refusal) else None
+        finally:
+            if not member.live:
+                self._book.settle(member)
+
+    def _pass_on(self, member: Member) -> None:
+        """Tell a word about the agent from the end of all its work, which goes on its way.
+
+        Raises:
+            CancelledError: the run is being stopped, or the agent put back.
+        """
+        own = asyncio.current_task()
+        if own is None or not own.cancelling():
+            return
+        if own is member.work:
+            member.end("stopped", "", self._now())
+        raise asyncio.CancelledError
+
+    async def _attempt(self, member: Member) -> Any:
+        """Let one agent work.
+
+        Raises:
+            ToolError: it could not finish.
+        """
+        request, means = member.request, self._means
+        await self._approve(request)
+        async with means.crew.place(request.prefix) as warm:
+            self.require_budget()
+            assignment = request.assignment(means.call_id)
+            self._book.begin(member, assignment.agent_id, self._now())
+            self._warming[assignment.agent_id] = warm
+
+            def told(task: Task) -> None:
+                member.take_task(task)
+                self._book.changed(task.last_tool)
+
+            try:
+                done = await work(
+                    means.agents,
+                    self.lead,
+                    assignment,
+                    isolated=request.isolated,
+                    told=told,
+                    opened=member.take_session,
+                )
+            finally:
+                self._warming.pop(assignment.agent_id, None)
+            result = result_of(done, shaped=request.schema is not None)
+            self._note_beside(member, done)
+            member.end("done", preview_of(result), self._now())
+            self._keep(member.record(result))
+            return result
+
+    async def _approve(self, request: Request) -> None:
+        """Ask about a type of agent where a rule says so, once in a run.
+
+        Raises:
+            ToolError: it may not work.
+        """
+        name = request.definition.name
+        async with self._approving:
+            if name in self._approved or objection(self.lead, "Agent", "subagent_type", name) is None:
+                return
+            asked = {"description": request.label, "prompt": request.prompt, "subagent_type": name}
+            await require(AGENT, asked, self.lead)
+            self._approved.add(name)
+
+    def _note_beside(self, member: Member, done: AgentCompleted) -> None:
+        """What an answer in a given shape has no place for."""
+        label = member.request.label
+        if done.warning is not None:
+            self._book.fault(f"{label}: {done.warning}", member.number)
+        if done.worktree_path is not None:
+            self._book.keep_place(label, done.worktree_path, done.worktree_branch)
+
+    def _keep(self, record: Record) -> None:
+        try:
+            self._means.journal.add(record)
+        except OSError as error:
+            why = error.strerror or error
+            self._book.fault(f"The result of {record.label} could not be kept: {why}", record.number)
+
+    def _answered(self, agent_id: str) -> None:
+        if (warm := self._warming.get(agent_id)) is not None:
+            warm.set()
+
+    def _now(self) -> float:
+        return self.lead.runtime.clock()

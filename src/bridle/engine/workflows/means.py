@@ -1,0 +1,43 @@
+"""What a run works with besides its script."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.engine.agents import Agents
+from bridle.engine.turn import Turn
+from bridle.engine.workflows.book import Book
+from bridle.engine.workflows.crew import Crew
+from bridle.engine.workflows.journal import Journal
+from bridle.host.scripts.wire import ScriptCall, ScriptEnd
+
+Event = ScriptCall | ScriptEnd
+
+
+class Nested(Struct, frozen=True):
+    """A workflow that another one calls."""
+
+    name: str
+    source: str
+
+
+class Means(Struct, frozen=True, kw_only=True):
+    """What answering needs besides the script."""
+
+    turn: Turn
+    agents: Agents
+    book: Book
+    crew: Crew
+    journal: Journal
+    call_id: str
+    budget: int | None
+    """The most tokens that agents may write."""
+    find: Callable[[Any], Awaitable[Nested]]
+    """Looks up what `workflow()` names.
+
+    Raises:
+        ToolError: there is none.
+    """
+    heard: Callable[[Event], None] = lambda _: None
+    """Told of every event first."""
