@@ -12,7 +12,7 @@ from bridle.frontends.tui.region import Cursor
 from bridle.frontends.tui.render.layout import MUTED, fit, one_line
 from bridle.frontends.tui.text import Line, Span
 from bridle.frontends.tui.views.field import Field, Signal
-from bridle.frontends.tui.views.filtering import Searchable, searchable, weigh
+from bridle.frontends.tui.views.filtering import Searchable, searchable, weigh, words_of
 from bridle.frontends.tui.views.picker_rows import Column, columns_of, group_row, item_row
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Item(Struct, Generic[T], frozen=True, kw_only=True):
 
 class _Shown(Struct, Generic[T], frozen=True):
     item: Item[T]
-    positions: tuple[int, ...] = ()
+    positions: Sequence[int] = ()
 
 
 class Picker(Generic[T]):
@@ -210,7 +210,7 @@ class Picker(Generic[T]):
             width,
             is_selected=index == self.selected,
             is_marked=(shown.item.value in self._marked) if self._multiple else None,
-            positions=shown.positions,
+            positions=tuple(shown.positions),
         )
 
     def _move(self, name: str, action: str | None) -> bool:
@@ -258,7 +258,7 @@ class Picker(Generic[T]):
         return signal
 
     def _refilter(self, *, first: bool = False) -> None:
-        words = self.query.split()
+        words = words_of(self.query)
         if not words:
             self._shown = [_Shown(each) for each in self._items]
         else:
