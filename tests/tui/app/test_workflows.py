@@ -128,14 +128,18 @@ async def test_a_run_is_paused_gone_on_with_stopped_and_resumed(tmp_path: Path):
         assert _begun(terminal)[len(began) :] == ["pit"]
 
 
+async def _go_on_without_the_pit(terminal: Terminal) -> None:
+    await _watch(terminal)
+    terminal.type("\r" + _RIGHT)
+    await terminal.until(lambda screen: screen.text.count("1 call ") == 2)
+    terminal.type(_DOWN)
+    await terminal.until_text("› ◐ dig pit")
+    terminal.type("n")
+
+
 async def test_one_agent_is_restarted_and_another_gone_on_without(tmp_path: Path):
     async with _at_work(tmp_path) as terminal:
-        await _watch(terminal)
-        terminal.type("\r" + _RIGHT)
-        await terminal.until(lambda screen: screen.text.count("1 call ") == 2)
-        terminal.type(_DOWN)
-        await terminal.until_text("› ◐ dig pit")
-        terminal.type("n")
+        await _go_on_without_the_pit(terminal)
         await terminal.until_text("Agent 2 (dig pit) is skipped.")
         await terminal.until_text("Gone on without")
         terminal.server.script([step("Dug at once.", when="Dig the well."), step("So be it.", repeat=True)])
@@ -148,12 +152,7 @@ async def test_one_agent_is_restarted_and_another_gone_on_without(tmp_path: Path
 
 async def test_an_agent_that_was_left_out_is_begun_anew_while_the_other_works(tmp_path: Path):
     async with _at_work(tmp_path) as terminal:
-        await _watch(terminal)
-        terminal.type("\r" + _RIGHT)
-        await terminal.until(lambda screen: screen.text.count("1 call ") == 2)
-        terminal.type(_DOWN)
-        await terminal.until_text("› ◐ dig pit")
-        terminal.type("n")
+        await _go_on_without_the_pit(terminal)
         await terminal.until_text("Gone on without")
         terminal.server.script(
             [
