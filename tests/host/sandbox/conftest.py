@@ -23,3 +23,15 @@ async def narrow(request: pytest.FixtureRequest) -> AsyncIterator[FakePlace]:
     """A project behind Landlock alone, as in a container that allows nothing else."""
     async with place_for(str(request.param), "landlock") as place:
         yield place
+
+
+@pytest_asyncio.fixture(
+    params=[(name, way) for name in ("me", "nobody") for way in (*_WAYS, "landlock")], ids="-".join
+)
+async def any_place(request: pytest.FixtureRequest) -> AsyncIterator[FakePlace]:
+    """A project behind walls of every kind."""
+    pair: Any = request.param
+    async with place_for(*pair) as place:
+        (place.project / "open").mkdir()
+        place.give(place.project)
+        yield place

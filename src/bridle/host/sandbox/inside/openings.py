@@ -1,4 +1,4 @@
-"""Opens files for confined commands in their place, without ever waiting for anybody."""
+"""Opens files for confined commands in their place, without ever waiting for anyone."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import ctypes
 import errno
 import os
 
-from bridle.host.sandbox.inside.spots import FOLDER, KIND, LINK, LOOK, MOST_LINKS, REGULAR, find_spot
+from bridle.host.sandbox.inside.devices import Waiting, is_own_terminal, may_wait, open_terminal
+from bridle.host.sandbox.inside.spots import FOLDER, KIND, LINK, LOOK, MOST_LINKS, PIPE, REGULAR, find_spot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bridle.host.sandbox.inside.names import Names
     from bridle.host.sandbox.inside.requests import Request
     from bridle.host.sandbox.inside.spots import Spot
@@ -25,12 +24,12 @@ class Openings:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._late: list[Callable[[], bool]] = []
-        """Openings of pipes that nobody reads yet."""
+        self._late: list[Waiting] = []
+        """Openings of pipes that have no other end yet."""
 
     def retry(self) -> int | None:
         """Try the openings again that have to wait; in how many milliseconds the next try is due."""
-        self._late = [late for late in self._late if not late()]
+        self._late = [late for late in self._late if not late.is_over()]
         return _RETRY if self._late else None
 
     def open(self, request: Request) -> bool:
@@ -88,7 +87,7 @@ class Openings:
                 raise OSError(errno.EISDIR, "a directory")
             if kind != FOLDER and spot.name.endswith("/"):
                 raise OSError(errno.ENOTDIR, "not a directory")
-            return self._reopened(request, f"/proc/self/fd/{seen}", flags, mode, kind=kind)
+            return self._reopened(request, f"/proc/self/fd/{seen}", flags, mode)
         finally:
             os.close(seen)
 
@@ -104,65 +103,38 @@ class Openings:
                 raise
             return spot.name  # Somebody was quicker.
 
-    def _reopened(
-        self, request: Request, path: str, flags: int, mode: int = 0, *, kind: int = 0
-    ) -> int | None:
-        """Open what is there already, without ever waiting for somebody at the other end."""
+    def _reopened(self, request: Request, path: str, flags: int, mode: int = 0) -> int | None:
+        """Open what is there already; only pipes are waited for, as the kernel does."""
+        place = os.readlink(path)
         # A descriptor that was opened for reading may be of a protected file.
-        self._names.refuse_protected(os.readlink(path))
+        self._names.refuse_protected(place)
         flags = flags & ~(os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) | os.O_CLOEXEC | os.O_NOCTTY
+        info = os.stat(path)
+        kind = info.st_mode & KIND
         if kind in (REGULAR, FOLDER):
             if flags & os.O_TMPFILE == os.O_TMPFILE:
                 os.umask(request.mask())
             return os.open(path, flags, mode)
-        if _is_terminal_of_another(path, request.task):
-            raise OSError(errno.ENXIO, "no terminal")
-        try:
-            return _unblocked(os.open(path, flags | os.O_NONBLOCK), flags)
-        except OSError as error:
-            if error.errno != errno.ENXIO or flags & os.O_NONBLOCK:
-                raise
-        # A pipe that nobody reads yet: the command waits, and so must nobody else.
-        held = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        self._late.append(lambda: _open_late(request, held, flags))
-        return None
+        if kind == PIPE and place.startswith("/") and may_wait(flags):
+            waiting = Waiting(request, path, flags)
+            if not waiting.is_over():
+                self._late.append(waiting)
+            return None
+        quick = flags | os.O_NONBLOCK
+        found = open_terminal(request.task, quick) if is_own_terminal(info) else os.open(path, quick)
+        os.set_blocking(found, not flags & os.O_NONBLOCK)
+        return found
 
     def truncate(self, request: Request) -> bool:
-        found = self._found(request, None, 0, flags=os.O_WRONLY, mode=0)
-        if found is not None:
-            try:
-                os.ftruncate(found, ctypes.c_int64(request.arguments[1]).value)
-            finally:
-                os.close(found)
+        try:
+            found = self._found(request, None, 0, flags=os.O_WRONLY | os.O_NONBLOCK, mode=0)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                raise OSError(errno.EINVAL, "neither a file nor a folder") from error
+            raise
+        assert found is not None
+        try:
+            os.ftruncate(found, ctypes.c_int64(request.arguments[1]).value)
+        finally:
+            os.close(found)
         return False
-
-
-def _is_terminal_of_another(path: str, task: int) -> bool:
-    """`/dev/tty` is another one in another session."""
-    return os.readlink(path) == "/dev/tty" and os.getsid(task) != os.getsid(0)
-
-
-def _unblocked(descriptor: int, flags: int) -> int:
-    os.set_blocking(descriptor, not flags & os.O_NONBLOCK)
-    return descriptor
-
-
-def _open_late(request: Request, held: int, flags: int) -> bool:
-    """Whether there is nothing more to wait for."""
-    if not request.is_valid():
-        os.close(held)
-        return True
-    try:
-        found = _unblocked(os.open(f"/proc/self/fd/{held}", flags | os.O_NONBLOCK), flags)
-    except OSError as error:
-        if error.errno == errno.ENXIO:
-            return False
-        os.close(held)
-        request.answer(error.errno or errno.EPERM)
-        return True
-    os.close(held)
-    try:
-        request.give(found, closes=bool(flags & os.O_CLOEXEC))
-    finally:
-        os.close(found)
-    return True
