@@ -29,9 +29,11 @@ _FREE_OUTPUT = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _FREE_INPUT = frozenset({"/dev/null", "/dev/stdin", "/dev/zero", "/dev/urandom", "/dev/random"})
 _NETWORK = re.compile(r"/+dev/+(?:tcp|udp)/")
 _NUMBERS_ONLY = re.compile(r"\(\([\d\s+*/%()<>=!&|^~?:;-]*\)\)")
-_OPERAND = r"""(?:\d+|"?(\$\([^()]*\))"?|"?\$[?#]"?|"?\$\{#\w+\}"?|"?\$(\w+)"?|"?\$\{(\w+)\}"?)"""
-_PLAIN_NUMBERS = re.compile(rf"(?<=\s){_OPERAND}\s-(?:eq|ne|lt|le|gt|ge)\s{_OPERAND}(?=\s)", re.ASCII)
-_COMPUTES = re.compile(r"[\s(!]-(?:eq|ne|lt|le|gt|ge|v|R)\s")
+_OPERAND = re.compile(
+    r"""-?\d+|("?)(?:(\$\([^()]*\))|\$[?#]|\$\{#[A-Za-z_]\w*\}|\$(\w+)|\$\{(\w+)\})\1""", re.ASCII
+)
+_COMPARES_NUMBERS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
+_COMPUTES = re.compile(r"(?<![\w-])-(?:eq|ne|lt|le|gt|ge|v|R)(?![\w-])")
 _NEVER_HARMLESS_BEHIND = frozenset({"xargs", "nohup", "noglob"})
 _EVALUATES = re.compile(r"\$\(\(|\$\[|\$\{[^}$]*[\[@!]|\$\{\w+:\s*[$A-Za-z_(]", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -121,7 +123,7 @@ def _verdict(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], 
             return Verdict("it computes", _counts(simple, scene))
         case "condition":
             # What is compared as a number is computed, and that may run a command in a subscript.
-            computes = _COMPUTES.search(_compared(simple, scene)) is not None
+            computes = _compares_numbers(simple, scene)
             return Verdict("it computes" if computes else "it compares", not computes)
         case "command" | "test":
             return _commanded(simple, words, wrappers, scene)
@@ -181,15 +183,29 @@ def _counts(simple: Simple, scene: Scene) -> bool:
     return names is not None and scene.values.counts(names - begun(simple), simple)
 
 
-def _compared(simple: Simple, scene: Scene) -> str:
-    """A condition without its comparisons of numbers."""
+def _compares_numbers(simple: Simple, scene: Scene) -> bool:
+    """Whether a condition computes with anything but plain numbers."""
+    operands = simple.operands
+    for index, word in enumerate(operands):
+        if not _COMPUTES.search(word.raw):
+            continue
+        around = operands[max(0, index - 1) : index + 2 : 2]
+        if not _COMPARES_NUMBERS.fullmatch(word.raw) or len(around) < 2:
+            return True
+        if not all(_is_number(each, simple, scene) for each in around):
+            return True
+    return False
 
-    def without(found: re.Match[str]) -> str:
-        shown = [name for name in found.groups() if name]
-        names = [name for name in shown if not name.startswith("$(") or printed(name) != "numbers"]
-        return "" if scene.values.counts(names, simple) else found[0]
 
-    return _PLAIN_NUMBERS.sub(without, simple.text)
+def _is_number(word: Word, simple: Simple, scene: Scene) -> bool:
+    """Whether a word comes to nothing but a number, however it is filled in."""
+    found = _OPERAND.fullmatch(word.raw)
+    if found is None:
+        return False
+    names = [name for name in found.groups()[1:] if name]
+    return scene.values.counts(
+        [name for name in names if not name.startswith("$(") or printed(name) != "numbers"], simple
+    )
 
 
 def _assigned(simple: Simple, scene: Scene) -> Verdict:

@@ -98,6 +98,16 @@ class Gathering:
 
     def split(self, node: "Node") -> Iterator[Word]:
         """The words of `[ … ]`, which the grammar sees as an expression."""
+        yield from (self._between(start, end) for start, end in self._stretches(node))
+
+    def operands(self, node: "Node") -> tuple[Word, ...]:
+        """What stands between `[[` and `]]`, operators included; those must be words of their own."""
+        found = [self.source.written(start, end) for start, end in self._stretches(node)]
+        if len(found) < 3 or found[0] != "[[" or found[-1] != "]]" or "]]" in found[:-1]:
+            self.doubt("two brackets are not clearly a condition")
+        return tuple(Word(raw, raw, "part of a condition") for raw in found[1:-1])
+
+    def _stretches(self, node: "Node") -> Iterator[tuple[int, int]]:
         position, end = node.start_byte, node.end_byte
         while position < end:
             if blank := _BLANKS.match(self.text, position, end):
@@ -108,7 +118,7 @@ class Gathering:
             stop = position
             while stop < end and not _BLANKS.match(self.text, stop, end):
                 stop = self._skip(stop)
-            yield self._between(position, min(stop, end))
+            yield position, min(stop, end)
             position = stop
 
     def _between(self, start: int, end: int) -> Word:
@@ -205,6 +215,8 @@ class Gathering:
         end = next((child for child in node.children if child.type == "heredoc_end"), None)
         if end is None or self.text[end.start_byte : end.end_byte].strip("\t") != delimiter:
             self.doubt("a here-document has no clear end")
+        elif self.text[end.end_byte : end.end_byte + 1] not in ("", "\n"):
+            self.doubt("more stands on the line that ends a here-document")
         if body is None:
             return start.end_byte, start.end_byte
         first = self.text.rfind("\n", 0, body.start_byte + 1) + 1

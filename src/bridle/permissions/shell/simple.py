@@ -61,3 +61,5 @@ class Simple(Struct, frozen=True, kw_only=True):
     places: Places
     certain: frozenset[str] = frozenset()
     kind: Kind = "command"
+    operands: tuple[Word, ...] = ()
+    """What stands between `[[` and `]]`, operators included."""

@@ -16,6 +16,8 @@ _EXPANSIONS = frozenset({
     "command_substitution", "process_substitution", "expansion", "simple_expansion", "arithmetic_expansion",
 })  # fmt: skip
 _OPAQUE = frozenset({"string", "heredoc_body", "expansion", "ansi_c_string", "raw_string"})
+_KEEPS_LINES = frozenset({"raw_string", "ansi_c_string"})
+_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\n")
 _GAP = re.compile(r"(?:[ \t\n]|\\\n)*")
 _BEFORE_COMMENT = frozenset(" \t\n;|&()")
 _BEFORE_DESCRIPTOR = frozenset(" \t\n;|&()<>")
@@ -77,6 +79,7 @@ def _survey(root: "Node", text: str, ends: dict[int, int]) -> str | None:
     """Note where expansions end; say what is wrong with the tree."""
     fault: str | None = None
     covered = commands = assignments = 0
+    kept: list[tuple[int, int]] = []
     # A node, its depth, and whether its characters were already accounted for by one above it.
     waiting: list[tuple[Node, int, bool]] = [(root, 0, False)]
     while waiting:
@@ -88,6 +91,8 @@ def _survey(root: "Node", text: str, ends: dict[int, int]) -> str | None:
             fault = fault or "the command does not parse"
         commands += kind == "command"
         assignments += kind == "variable_assignment"
+        if kind in _KEEPS_LINES:
+            kept.append((start, end))
         if kind in _EXPANSIONS:
             ends[_first_visible(text, start)] = end
         elif kind == "comment" and not _is_comment(text, start, end):
@@ -105,8 +110,18 @@ def _survey(root: "Node", text: str, ends: dict[int, int]) -> str | None:
         waiting.extend((child, depth + 1, inside) for child in reversed(children))
     if not _GAP.fullmatch(text, covered):
         fault = fault or "the end of the command belongs to nothing"
+    if not fault and any(not _stands_alone(text, found, kept) for found in _CONTINUED.finditer(text)):
+        fault = "a line is continued inside a word"
     many = commands > _MOST_COMMANDS or assignments > _MOST_ASSIGNMENTS
     return TOO_MANY if many and fault != TOO_DEEP else fault
+
+
+def _stands_alone(text: str, continued: re.Match[str], kept: list[tuple[int, int]]) -> bool:
+    """Whether a continuation joins nothing: it stands behind a blank, or in quotes that keep it."""
+    before = continued.end() - 3
+    if before < 0 or text[before] in " \t":
+        return True
+    return any(start < before and continued.end() < end for start, end in kept)
 
 
 def _is_descriptor(text: str, start: int, end: int) -> bool:

@@ -1,7 +1,7 @@
 """Every simple command in a parsed command line, with the directories that each may run in."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bridle.permissions.shell.directories import Outcome, follow, join
@@ -83,15 +83,20 @@ class Walk:
                 outcome = Outcome(here, here)
         return outcome
 
-    def visit(self, node: "Node", at: At) -> Outcome:
-        """Visit one statement."""
+    def visit(self, node: "Node", at: At, redirects: Sequence["Node"] = ()) -> Outcome:
+        """Visit one statement; redirections behind it belong to the last command in it."""
+        if node.type == "redirected_statement":
+            return self._redirected(node, at, redirects)
+        if node.type == "list":
+            return self._list(node, at, redirects)
+        if not redirects:
+            return self._statement(node, at)
+        return self._with_redirects(node, at, redirects)
+
+    def _statement(self, node: "Node", at: At) -> Outcome:
         if node.type in _SIMPLE:
             return self._simple(node, (), at)
         match node.type:
-            case "redirected_statement":
-                return self._redirected(node, at)
-            case "list":
-                return self._list(node, at)
             case "pipeline":
                 for child in node.children:
                     self.sequence([child], at)
@@ -118,7 +123,7 @@ class Walk:
                 self.gathering.doubt("the command has a form that is not known")
                 return self.sequence(node.children, _NOWHERE)
 
-    def _list(self, node: "Node", at: At) -> Outcome:
+    def _list(self, node: "Node", at: At, redirects: Sequence["Node"]) -> Outcome:
         # Lists lean to the left, as deep as they are long.
         chain: list[tuple[str, Node]] = []
         current = node
@@ -127,14 +132,15 @@ class Walk:
             current = current.children[0]
         outcome = self.visit(current, at)
         for operator, right in reversed(chain):
+            behind = redirects if right is chain[0][1] else ()
             if operator == "&&":
-                after = self.visit(right, outcome.well)
+                after = self.visit(right, outcome.well, behind)
                 outcome = Outcome(after.well, join(outcome.ill, after.ill))
             elif operator == "||":
-                after = self.visit(right, outcome.ill)
+                after = self.visit(right, outcome.ill, behind)
                 outcome = Outcome(join(outcome.well, after.well), after.ill)
             else:
-                outcome = self.visit(right, outcome.either)
+                outcome = self.visit(right, outcome.either, behind)
         return outcome
 
     def _if(self, node: "Node", at: At) -> Outcome:
@@ -229,20 +235,31 @@ class Walk:
         at = At(at.places, at.certain | begun(simple))
         return Outcome(at, at)
 
-    def _redirected(self, node: "Node", at: At) -> Outcome:
-        redirects = [child for child in node.children if child.type in REDIRECTS]
+    def _redirected(self, node: "Node", at: At, more: Sequence["Node"]) -> Outcome:
+        redirects = [child for child in node.children if child.type in REDIRECTS] + list(more)
         body = node.child_by_field_name("body")
-        negated = False
-        while body is not None and body.type == "negated_command":
-            body, negated = body.children[-1], not negated
-        if body is None:
-            outcome = self._alone(redirects, at, compound=False)
-        elif body.type in TAKES_REDIRECTS:
-            outcome = self._simple(body, redirects, at)
-        else:
-            outcome = self.visit(body, at)
-            self._alone(redirects, at, compound=True)
-        outcome = Outcome(outcome.ill, outcome.well) if negated else outcome
+        if body is not None:
+            return self.visit(body, at, redirects)
+        return self._continued(redirects, self._alone(redirects, at, compound=False), at)
+
+    def _with_redirects(self, node: "Node", at: At, redirects: Sequence["Node"]) -> Outcome:
+        """A command and its redirections; of several in a pipe they are those of the last."""
+        if node.type == "negated_command":
+            outcome = self.visit(node.children[-1], at, redirects)
+            return Outcome(outcome.ill, outcome.well)
+        if node.type == "pipeline":
+            *first, last = node.children
+            for child in first:
+                self.sequence([child], at)
+            self.visit(last, at, redirects)
+            return self._continued(redirects, Outcome(at, at), at)
+        if node.type in TAKES_REDIRECTS:
+            return self._continued(redirects, self._simple(node, redirects, at), at)
+        outcome = self._statement(node, at)
+        self._alone(redirects, at, compound=True)
+        return self._continued(redirects, outcome, at)
+
+    def _continued(self, redirects: Sequence["Node"], outcome: Outcome, at: At) -> Outcome:
         for redirect in redirects:
             if redirect.type == "heredoc_redirect":
                 outcome = self._continuation(redirect, outcome, at)
@@ -263,6 +280,7 @@ class Walk:
 
     def _simple(self, node: "Node", redirects: Iterable["Node"], at: At) -> Outcome:
         kind = _SIMPLE[node.type]
+        operands: tuple[Word, ...] = ()
         if node.type in _EXPRESSIONS:
             pieces = self.gathering.gather(None, redirects)
             self._unverified(node, at)
@@ -272,8 +290,10 @@ class Walk:
             pieces.assignments.append(self.gathering.assignment(node))
         elif kind == "test":
             kind = "condition" if self.text.startswith("[[", node.start_byte) else "test"
-            words = list(self.gathering.split(node)) if kind == "test" else []
-            pieces.words[:0] = words
+            if kind == "test":
+                pieces.words[:0] = list(self.gathering.split(node))
+            else:
+                operands = self.gathering.operands(node)
         for child in node.children:
             if child.type == "subshell":
                 self.visit(child, at)
@@ -288,6 +308,7 @@ class Walk:
                 places=at.places,
                 certain=at.certain,
                 kind="redirection" if kind == "command" and not pieces.words else kind,
+                operands=operands,
             )
         )
         well, ill = follow(simple, at, self.source.home, self.functions)

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from bridle.permissions.shell.escapes import unescaped
+
 _RUN = re.compile(r"[\w./:=,+@%^{}~*?\[\]!#-]+", re.ASCII)
 _ENDS = frozenset(" \t\n|&;()")
 _PLAIN = re.compile(r"[\w./:=,+@%^-]+(?=[ \t\n|&;()]|\Z)", re.ASCII)
@@ -19,13 +21,6 @@ _MOST_PIECES = 40
 _NUMERIC = frozenset({"$?", "$#", "$$"})
 QUOTED = "\0"
 _EXPANDED = "\1"
-_ANSI = {
-    "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
-    "\\": "\\", "'": "'", '"': '"', "?": "?",
-}  # fmt: skip
-_ANSI_ESCAPE = re.compile(
-    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
-)
 
 
 class Disagreement(ValueError):
@@ -239,9 +234,8 @@ class _Scan:
             end += 2 if self.text[end] == "\\" else 1
         if end >= len(self.text):
             raise Disagreement("a quotation mark is not closed")
-        content, nul, _ = _ANSI_ESCAPE.sub(_unescape, self.text[self.at + 2 : end]).partition("\0")
-        if nul:
-            self.doubt = self.doubt or "a character without a meaning"
+        content, doubt = unescaped(self.text[self.at + 2 : end])
+        self.doubt = self.doubt or doubt
         self._add(content, QUOTED * len(content))
         self.at = end + 1
 
@@ -355,17 +349,3 @@ def _first_special(skeleton: str) -> int | None:
     bracket = skeleton.find("[")
     places += [bracket] if skeleton.find("]", bracket) > bracket >= 0 else []
     return min((place for place in places if place >= 0), default=None)
-
-
-def _unescape(found: re.Match[str]) -> str:
-    two, four, eight, octal, control, other = found.groups()
-    if octal:
-        return chr(int(octal, 8) & 0xFF)
-    if two:
-        return chr(int(two, 16))
-    if four or eight:
-        number = int(four or eight, 16)
-        return chr(number).encode("utf-8", "replace").decode("latin-1") if number < 0x110000 else "?"
-    if control:
-        return chr(ord(control) & 0x1F)
-    return _ANSI.get(other, f"\\{other}")
