@@ -53,7 +53,9 @@ def without_review(case: Case, decide: Decide, rules: AutoRules) -> Allow | None
     if case.tool in NO_EFFECT:
         return Allow("the call has no effect outside the session")
     again = decide(msgspec.structs.replace(_with_kept_rules(case), mode="acceptEdits"))
-    return Allow(again.reason, again.reason_type, again.rule) if isinstance(again, Allow) else None
+    if not isinstance(again, Allow):
+        return None
+    return Allow(again.reason, again.reason_type, again.rule, judged=again.judged)
 
 
 def planning_doubt(case: Case, decision: Decision) -> Ask | None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from bridle.permissions import paths, texts
 from bridle.permissions.matching import find_part_rule, find_path_rule, is_whole_command
-from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect, PartDecision, Rule
+from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect, Judged, PartDecision, Rule
 from bridle.types.shell import Part
 
 _WORDS: dict[type[Decision], Literal["allow", "ask", "deny"]] = {Allow: "allow", Ask: "ask", Deny: "deny"}
@@ -90,10 +90,27 @@ def _verdict(case: Case, part: Part, rule: Rule | None) -> Allow | Ask:
     if rule is not None:
         return allowed(rule)
     if part.harmless:
-        return Allow(part.why or "it only reads, inside the working directories", "workingDir")
+        why = part.why or "it only reads, inside the working directories"
+        return Allow(why, "workingDir", judged=_judged(case, part))
     if case.mode == "acceptEdits" and part.file_command:
-        return Allow("changes of files in the working directories are accepted", "mode")
+        why = "changes of files in the working directories are accepted"
+        return Allow(why, "mode", judged=_judged(case, part, edits=True))
     return Ask(part.why or "no rule covers it")
+
+
+def _judged(case: Case, part: Part, *, edits: bool = False) -> Judged:
+    """What the kernel may hold the part to; nothing when a rule names a file that it writes."""
+    if any(find_path_rule(case, path, writes=True) is not None for path in part.writes):
+        return ""
+    return "edit" if edits or part.writes else "read"
+
+
+def judged_whole(weighed: Iterable[Weighed]) -> Judged:
+    """What a command may be held to as a whole: one part that something else allowed frees it."""
+    levels = {each.opinion.judged if isinstance(each.opinion, Allow) else "" for each in weighed}
+    if not levels or "" in levels:
+        return ""
+    return "edit" if "edit" in levels else "read"
 
 
 def _doubts_about_files(case: Case, part: Part, rule: Rule | None) -> Iterator[Ask]:

@@ -226,7 +226,8 @@ def command(case: Case) -> Decision | None:
     elif len(weighed) == 1:
         decision = weighed[0].opinion
     else:
-        decision = Allow("every part of the command may run", "subcommandResults")
+        judged = parts.judged_whole(weighed)
+        decision = Allow("every part of the command may run", "subcommandResults", judged=judged)
     return msgspec.structs.replace(decision, parts=parts.tell(weighed, decision))
 
 

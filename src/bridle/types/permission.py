@@ -59,11 +59,17 @@ class PartDecision(Struct, frozen=True):
     reason: str
 
 
+Judged = Literal["", "read", "edit"]
+"""What a command was taken to do when only judgement allowed it: read, or edit working folders as well."""
+
+
 class Allow(Struct, frozen=True):
     reason: str
     reason_type: ReasonType = "other"
     rule: Rule | None = None
     parts: tuple[PartDecision, ...] = ()
+    judged: Judged = ""
+    """Empty when a rule, a person, a hook or a mode names the call, or when the sandbox holds it."""
 
 
 class Ask(Struct, frozen=True):
