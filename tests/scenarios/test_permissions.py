@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.engine.dispatch import Call, is_parallel
+from bridle.engine.dispatch import Call, prepare_call
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
@@ -408,7 +408,7 @@ async def test_a_tool_learns_where_its_files_led_when_it_was_let_through(tmp_pat
     assert seen == [{f"{tmp_path}/link": f"{tmp_path}/real"}]
 
 
-_INPUTS: Mapping[str, dict[str, Any]] = {
+INPUTS: Mapping[str, dict[str, Any]] = {
     "Advisor": {},
     "Agent": {"description": "a job", "prompt": "do it"},
     "AskUserQuestion": {
@@ -484,7 +484,7 @@ async def test_every_tool_passes_the_gate_before_it_runs(tmp_path: Path, name: s
     await run(
         tmp_path,
         FakeChannel(),
-        calls(name, **_INPUTS[name]),
+        calls(name, **INPUTS[name]),
         tools=(watched,),
         mode="bypassPermissions",
         change=lambda runtime: msgspec.structs.replace(runtime, decide=no),
@@ -496,4 +496,4 @@ async def test_every_tool_passes_the_gate_before_it_runs(tmp_path: Path, name: s
 @pytest.mark.parametrize(("command", "expected"), [("cat a", True), ("cat a > b", False), ("make", False)])
 def test_commands_that_only_read_may_run_beside_others(command: str, expected: bool):
     call = Call(id="c", name="Bash", input={"command": command})
-    assert is_parallel(BuiltinToolbox(CATALOG).find("Bash"), call) is expected
+    assert prepare_call(BuiltinToolbox(CATALOG).find("Bash"), call) == (call, expected)

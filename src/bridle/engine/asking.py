@@ -50,7 +50,7 @@ async def _hear(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer | None
         case Deny(reason=reason):
             return Refused(message=reason, interrupt=said.interrupt)
         case Allow() if doubt.reason_type != "safetyCheck":
-            return Permitted(input=said.updated_input, updates=said.updated_permissions)
+            return Permitted(input=said.updated_input, updates=said.updated_permissions, by_hook=True)
         case _:
             return None
 

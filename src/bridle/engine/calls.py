@@ -63,11 +63,12 @@ class CallQueue:
     def add(self, block: ToolUseBlock, *, flaw: str | None, source: str) -> None:
         """Queue the call of a complete block; `source` is the transcript entry that holds it."""
         # With the first call comes all that a call needs: the gate, its grammar, the phases.
-        from bridle.engine.dispatch import is_parallel
+        from bridle.engine.dispatch import prepare_call
 
+        tool = self._turn.runtime.toolbox.find(block["name"])
         call = Call(id=block["id"], name=block["name"], input=block["input"], flaw=flaw)
-        tool = self._turn.runtime.toolbox.find(call.name)
-        self._jobs.append(_Job(call, source, parallel=is_parallel(tool, call)))
+        call, parallel = prepare_call(tool, call)
+        self._jobs.append(_Job(call, source, parallel=parallel))
         if len(self._jobs) > 1:
             self._counted.set()
         if self._given_up is not None:

@@ -19,8 +19,8 @@ from bridle.engine.call_hooks import (
     wants_to_wait,
 )
 from bridle.engine.consult import consult
-from bridle.engine.gate import Passage, TurnedAway, pass_gate, standing
-from bridle.engine.parsing import is_parallel, parse_input
+from bridle.engine.gate import Passage, TurnedAway, pass_gate, read_call, standing
+from bridle.engine.parsing import prepare_call
 from bridle.engine.turn import Turn
 from bridle.permissions.hidden import hides
 from bridle.permissions.prepare import approvals, only_reads
@@ -32,7 +32,7 @@ from bridle.types.message import Messages
 from bridle.types.skill import SkillUse
 from bridle.types.tool import Delegate, Planning, Tool, ToolContext, Worktrees
 
-__all__ = ["Call", "dispatch", "is_parallel"]
+__all__ = ["Call", "dispatch", "prepare_call"]
 
 _SHELLS = ("Bash", "Monitor")
 
@@ -53,7 +53,7 @@ async def dispatch(call: Call, turn: Turn, *, is_alone: Callable[[], Awaitable[b
 
 async def _phases(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]]) -> Settled | PutOff:
     tool = _find(call, turn)
-    input = parse_input(tool, call)
+    call, input = read_call(call, tool, turn)
     context = _context(call, tool, turn)
     tool.check(input, context)
 
@@ -62,8 +62,8 @@ async def _phases(call: Call, turn: Turn, is_alone: Callable[[], Awaitable[bool]
         return PutOff(call=call)
     try:
         if said.updated_input is not None:
-            call = msgspec.structs.replace(call, input=said.updated_input)
-            input = parse_input(tool, call)
+            changed = msgspec.structs.replace(call, input=said.updated_input)
+            call, input = read_call(changed, tool, turn)
             tool.check(input, context)
         passage = await pass_gate(call, tool, input, turn, hook=said.decision)
         if passage.call is not call:
@@ -79,6 +79,7 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
     context = msgspec.structs.replace(
         context,
         approved=approvals(passage.case),
+        confined=passage.case.confined,
         changes=_changes(tool, passage.input, turn),
         env=await _environment(tool, turn),
     )

@@ -37,14 +37,28 @@ class TurnedAway(Exception):
     """The gate did not let the call through; the text is for the model."""
 
 
+def read_call(call: Call, tool: Tool, turn: Turn) -> tuple[Call, Any]:
+    """The first phase: the call with the input that everybody goes by, and that input for its tool.
+
+    Raises:
+        ToolError: the tool cannot take it.
+    """
+    call, input = parse_input(tool, call)
+    if tool.name != "SendMessage":
+        return call, input
+    from bridle.engine.teams.remote import named_fully
+
+    # A message has the whole address of its receiver: one on another machine is asked about.
+    to = named_fully(input.to, turn)
+    return parse_input(tool, msgspec.structs.replace(call, input={**call.input, "to": to}))
+
+
 async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Passage:
     """The fourth phase: what to run.
 
     Raises:
         TurnedAway: nothing.
     """
-    if tool.name == "SendMessage":
-        call, input = _addressed(call, tool, input, turn)
     case = _case(call, tool, input, turn, hook=hook)
     decision = turn.runtime.decide(case)
     if tool.needs_person and isinstance(decision, Allow):
@@ -94,14 +108,17 @@ async def _approved(asked: Passage, answer: Permitted, tool: Tool, turn: Turn) -
         # The files stay those that were shown; if they lead elsewhere by now, opening them fails.
         case = msgspec.structs.replace(asked.case, rules=turn.rules)
     else:
-        call = msgspec.structs.replace(asked.call, input=answer.input)
-        input = parse_input(tool, call)
+        changed = msgspec.structs.replace(asked.call, input=answer.input)
+        call, input = read_call(changed, tool, turn)
         case = _case(call, tool, input, turn, hook=None)
         passage = Passage(call=call, input=input, case=case)
     decision = turn.runtime.decide(case)
     # A session that does not ask denies what it would ask about; that is not what the person was asked.
     if isinstance(decision, Deny) and decision.reason_type != "mode":
         await _turn_away(passage.call, tool, turn, decision)
+    if answer.by_hook and isinstance(decision, Ask) and decision.reason_type == "safetyCheck":
+        # The hook has put in something that no hook may approve.
+        return await _ask(passage, tool, turn, decision)
     return passage
 
 
@@ -123,16 +140,6 @@ async def _turn_away(
     if denied.reason_type == "classifier" and await hear_denial(call, tool, turn, denied):
         text = f"{text} {MAY_RETRY}"
     raise TurnedAway(text)
-
-
-def _addressed(call: Call, tool: Tool, input: Any, turn: Turn) -> tuple[Call, Any]:
-    """A message with the whole address of its receiver: one on another machine is asked about."""
-    from bridle.engine.teams.remote import named_fully
-
-    if (to := named_fully(input.to, turn)) == input.to:
-        return call, input
-    call = msgspec.structs.replace(call, input={**call.input, "to": to})
-    return call, parse_input(tool, call)
 
 
 def _case(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Case:

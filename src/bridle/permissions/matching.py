@@ -13,6 +13,10 @@ READERS = frozenset({"Read", "Grep", "Glob", "LSP"})
 EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
 SHELL = "Bash"
 _PRIMARY = frozenset({"command", "file_path", "notebook_path", "path", "url"})
+_BOOLEANS = {
+    **dict.fromkeys(("true", "1", "yes", "y", "on", "t"), "true"),
+    **dict.fromkeys(("false", "0", "no", "n", "off", "f"), "false"),
+}
 _OPERATOR = re.compile(r"[;|&<>`(){}\n\r]|\$\(")
 
 
@@ -147,7 +151,7 @@ def _covers_command(rule: Rule, case: Case) -> bool:
 
 
 def _covers_field(content: str, input: Mapping[str, Any]) -> bool:
-    """`name:value` against one plain field of the input, as the model sent it."""
+    """`name:value` against one plain field of the input, as the tool gets it."""
     name, colon, wanted = content.partition(":")
     if not colon or name in _PRIMARY or name not in input:
         return False
@@ -158,7 +162,13 @@ def _scalar(value: Any) -> Iterator[str]:
     match value:
         case bool():
             yield str(value).lower()
+        case float() if value.is_integer():
+            yield from (str(value), str(int(value)))
         case str() | int() | float():
-            yield str(value)
+            # A server of tools may read "True", " yes" or 1 as a boolean: a rule for it counts all the same.
+            text = str(value)
+            yield text
+            if (word := _BOOLEANS.get(text.strip().lower())) is not None:
+                yield word
         case _:
             return

@@ -9,7 +9,7 @@ from bridle.types.errors import ToolError
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
-class AgentInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class AgentInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     description: Annotated[str, Meta(description="The task in three to five words.")]
     prompt: Annotated[str, Meta(description="The whole task: the agent knows nothing else of it.")]
     subagent_type: Annotated[str | None, Meta(description="The type of the agent.")] = None

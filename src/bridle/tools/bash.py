@@ -15,7 +15,7 @@ from bridle.host.shell import command_line, find_bash, shell_environment
 from bridle.tools.bash_output import describe_exit, show
 from bridle.tools.bash_reading import is_silent, may_outlive_its_limit, meaning_of_one
 from bridle.types.errors import ToolError
-from bridle.types.sandbox import Confined, Sandbox
+from bridle.types.sandbox import OUT_OF_SANDBOX, Confined, Sandbox
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.workspace import Workspace
 
@@ -30,7 +30,7 @@ _FIRST_FREE_DESCRIPTOR = 60
 """Scripts use small numbers for their own files."""
 
 
-class BashInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class BashInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     command: Annotated[str, Meta(description="The command to run.")]
     timeout: Annotated[
         int | None, Meta(description="Time limit in milliseconds: 120000 unless given, at most 600000.")
@@ -164,9 +164,12 @@ def _to_start(
 def _sandbox(input: BashInput, ctx: ToolContext) -> Sandbox | None:
     """The sandbox that the command runs in; leaving it was asked about before the call came here."""
     sandbox = ctx.sandbox
-    if sandbox is None or (input.dangerouslyDisableSandbox and sandbox.may_be_left):
+    leaves = sandbox is None or (input.dangerouslyDisableSandbox and sandbox.may_be_left)
+    if sandbox is None or leaves or not sandbox.covers(input.command):
+        if ctx.confined:
+            raise ToolError(OUT_OF_SANDBOX)
         return None
-    return sandbox if sandbox.covers(input.command) else None
+    return sandbox
 
 
 def _go_on(

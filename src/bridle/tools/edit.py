@@ -19,7 +19,7 @@ _LONGEST_MARK = 3
 """A file without text holds a byte order mark at most."""
 
 
-class EditInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class EditInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     file_path: Annotated[str, Meta(description="The file to change; an absolute path is safest.")]
     old_string: Annotated[str, Meta(description="The exact text to replace; empty to create a new file.")]
     new_string: Annotated[str, Meta(description="The text to put in its place; must differ from old_string.")]

@@ -20,7 +20,7 @@ _MOST = 100
 _TIMEOUT = 20.0
 
 
-class GlobInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class GlobInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pattern: Annotated[str, Meta(description="The glob to match, such as **/*.py or src/*.{ts,tsx}.")]
     path: Annotated[
         str | None, Meta(description="The directory to search; the current one unless given.")

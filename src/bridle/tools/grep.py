@@ -24,7 +24,7 @@ _MOST_CONTEXT = 1000
 Mode = Literal["content", "files_with_matches", "count"]
 
 
-class GrepInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class GrepInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pattern: Annotated[str, Meta(description="The regular expression to search for.")]
     path: Annotated[
         str | None, Meta(description="The file or directory to search; the current directory unless given.")

@@ -12,7 +12,7 @@ _MOST = 60
 _LONGEST = 160
 
 
-class ListAgentsInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class ListAgentsInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pass
 
 

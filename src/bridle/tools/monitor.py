@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 from bridle.host.shell import command_line, find_bash, shell_environment
 from bridle.types.errors import ToolError
 from bridle.types.monitor import Watch, WatchedCommand, WatchedSocket
+from bridle.types.sandbox import OUT_OF_SANDBOX
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _USUAL_MS = 300_000
@@ -82,6 +83,8 @@ def _source(input: MonitorInput, ctx: ToolContext) -> WatchedCommand | WatchedSo
     argv = command_line(bash, command, before=ctx.env.get("CLAUDE_ENV_FILE") or None)
     env = shell_environment(ctx.env, cwd=ctx.cwd, session_id=ctx.session_id)
     if ctx.sandbox is None or not ctx.sandbox.covers(command):
+        if ctx.confined:
+            raise ToolError(OUT_OF_SANDBOX)
         return WatchedCommand(argv=argv, cwd=ctx.cwd, env=env, command=command)
     confined = ctx.sandbox.confine(argv, cwd=ctx.cwd, env=env)
     return WatchedCommand(

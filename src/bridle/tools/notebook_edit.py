@@ -19,7 +19,7 @@ _EditMode = Literal["replace", "insert", "delete"]
 _CellType = Literal["code", "markdown"]
 
 
-class NotebookEditInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class NotebookEditInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     notebook_path: Annotated[str, Meta(description="The .ipynb file to change; an absolute path is safest.")]
     cell_id: (
         Annotated[

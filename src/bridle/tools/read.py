@@ -24,7 +24,7 @@ _CHUNK = 1024 * 1024
 _MOST_SCANNED = 1024**3
 
 
-class ReadInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class ReadInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     file_path: Annotated[str, Meta(description="The file to read; an absolute path is safest.")]
     offset: (
         Annotated[

@@ -15,7 +15,7 @@ _WORDS = {
 }
 
 
-class SendMessageInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class SendMessageInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     to: Annotated[
         str,
         Meta(

@@ -9,7 +9,7 @@ from bridle.types.skill import SkillDone
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
-class SkillInput(Struct, forbid_unknown_fields=True):
+class SkillInput(Struct, frozen=True, forbid_unknown_fields=True):
     skill: Annotated[
         str, Meta(min_length=1, description="The name as it is listed, such as verify or plugin:name.")
     ]

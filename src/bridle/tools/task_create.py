@@ -10,7 +10,7 @@ from bridle.types.errors import ToolError
 from bridle.types.tool import ListedTask, ToolContext, ToolOutput, tool
 
 
-class TaskCreateInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class TaskCreateInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     subject: Annotated[str, Meta(min_length=1, description="What to do, such as: Run the tests.")]
     description: Annotated[str, Meta(description="What exactly, and when it is done.")]
     activeForm: Annotated[

@@ -9,7 +9,7 @@ from bridle.tools.task_lists import find_item, folder_of
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
-class TaskGetInput(Struct, forbid_unknown_fields=True):
+class TaskGetInput(Struct, frozen=True, forbid_unknown_fields=True):
     taskId: Annotated[str, Meta(description="The task's number.")]
 
 

@@ -8,7 +8,7 @@ from bridle.tools.task_lists import Item, folder_of, open_blockers, read_items
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
-class TaskListInput(Struct, forbid_unknown_fields=True):
+class TaskListInput(Struct, frozen=True, forbid_unknown_fields=True):
     """Nothing needs to be said."""
 
 

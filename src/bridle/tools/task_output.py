@@ -13,7 +13,7 @@ _MOST_WAIT_MS = 600_000
 _MOST_CHARS = 30_000
 
 
-class TaskOutputInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class TaskOutputInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     task_id: Annotated[str | None, Meta(description="The task's ID.")] = None
     block: Annotated[bool | None, Meta(description="Wait for the task to end; true unless given.")] = None
     timeout: Annotated[

@@ -9,7 +9,7 @@ from bridle.types.errors import ToolError
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
-class TaskStopInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class TaskStopInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     task_id: Annotated[str | None, Meta(description="The task's ID.")] = None
     shell_id: Annotated[str | None, Meta(description="Old name of task_id.")] = None
 

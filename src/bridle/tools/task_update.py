@@ -10,7 +10,7 @@ from bridle.types.errors import ToolError
 from bridle.types.tool import ListedTask, ToolContext, ToolOutput, tool
 
 
-class TaskUpdateInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class TaskUpdateInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     taskId: Annotated[str, Meta(description="The task's number.")]
     status: Annotated[
         Literal["pending", "in_progress", "completed", "deleted"] | None, Meta(description="Its new status.")

@@ -28,7 +28,7 @@ _DESCRIPTION = (
 )
 
 
-class SearchInput(Struct, forbid_unknown_fields=True):
+class SearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[
         str, Meta(description='Words, or "select:" and the exact names with commas between them.')
     ]

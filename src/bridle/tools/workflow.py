@@ -16,6 +16,7 @@ _LARGEST_SCRIPT = 1_000_000
 
 class WorkflowInput(
     Struct,
+    frozen=True,
     forbid_unknown_fields=True,
     kw_only=True,
     rename={"path": "scriptPath", "resume": "resumeFromRunId"},
@@ -36,9 +37,9 @@ class WorkflowInput(
 
 def _subject(input: WorkflowInput) -> str:
     """A saved workflow by its name; a script that was written out stands for itself alone."""
-    if input.name:
+    if input.name and input.name.strip():
         return input.name.removeprefix("/")
-    if input.script:
+    if input.script and input.script.strip():
         return f"script:{hashlib.sha256(input.script.encode(errors='replace')).hexdigest()[:12]}"
     return input.path or f"run:{input.resume or ''}"
 
@@ -64,9 +65,9 @@ async def TOOL(input: WorkflowInput, ctx: ToolContext) -> ToolOutput:
         )
     launched = await ctx.workflows.start(
         Launch(
-            script=input.script or None,
-            path=input.path or None,
-            name=input.name or None,
+            script=_meant(input.script),
+            path=_meant(input.path),
+            name=_meant(input.name),
             args=_arguments(input.args),
             resume=input.resume or None,
         )
@@ -74,6 +75,11 @@ async def TOOL(input: WorkflowInput, ctx: ToolContext) -> ToolOutput:
     if not launched.background:
         return await _awaited(launched, ctx)
     return ToolOutput(content=_told(launched), data=_data(launched))
+
+
+def _meant(text: str | None) -> str | None:
+    """Blanks name nothing, for rules as for what runs."""
+    return text if text and text.strip() else None
 
 
 async def _awaited(launched: Launched, ctx: ToolContext) -> ToolOutput:

@@ -16,7 +16,7 @@ from bridle.types.workspace import FileState, Workspace
 _MOST_BYTES = 64 * 1024 * 1024
 
 
-class WriteInput(Struct, forbid_unknown_fields=True, kw_only=True):
+class WriteInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     file_path: Annotated[str, Meta(description="The file to write; an absolute path is safest.")]
     content: Annotated[str, Meta(description="All that the file shall hold.")]
 

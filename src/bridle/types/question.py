@@ -78,6 +78,8 @@ class Permitted(Struct, frozen=True, kw_only=True, tag="permitted"):
     input: Mapping[str, Any] | None = None
     """The input to run instead of the one that was shown; decided again by the gate."""
     updates: tuple[Mapping[str, Any], ...] = ()
+    by_hook: bool = False
+    """A hook answered in a person's place."""
 
 
 class Refused(Struct, frozen=True, kw_only=True, tag="refused"):

@@ -5,6 +5,11 @@ from typing import Protocol
 
 from msgspec import Struct
 
+OUT_OF_SANDBOX = (
+    "The command was not run: it was decided on as one that runs in the sandbox, and by now it would not. "
+    "Call it again."
+)
+
 
 class Confined(Struct, frozen=True, kw_only=True):
     """How to start a program so that it stays inside."""

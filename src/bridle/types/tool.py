@@ -126,6 +126,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     approved: Mapping[str, str] = {}
     """Where each path led when the gate let the call through; what leads elsewhere by now is refused."""
     sandbox: Sandbox | None = None
+    confined: bool = False
+    """The gate decided on a command that runs in the sandbox: it runs there or not at all."""
     hides: Callable[[str], bool] = lambda _: False
     """Whether a rule keeps the file at this absolute path from being read."""
     planning: Planning | None = None

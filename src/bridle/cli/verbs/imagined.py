@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from bridle.engine.parsing import canonical
 from bridle.permissions.prepare import Asked
 from bridle.tools.catalog import CATALOG
 from bridle.tools.definitions import find_tool
@@ -76,7 +77,7 @@ def imagine(name: str, input: Mapping[str, Any], *, cwd: str, home: str) -> Aske
         raise UsageError(f"the input of {tool.name} cannot be used: {error}") from error
     return Asked(
         tool=tool.name,
-        input=input,
+        input=canonical(input, read),
         subject=tool.subject(read),
         read_only=tool.read_only(read),
         access=access if tool.name != "Bash" else Access(),

@@ -25,8 +25,9 @@ async def require(tool: Tool, input: dict[str, Any], turn: Turn) -> None:
     Raises:
         ToolError: a rule denies it, or asks about it and nobody agrees.
     """
-    call = Call(id=f"{tool.name.lower()}_{turn.id}", name=tool.name, input=input)
+    given = Call(id=f"{tool.name.lower()}_{turn.id}", name=tool.name, input=input)
     try:
-        await pass_gate(call, tool, parse_input(tool, call), turn, hook=None)
+        call, parsed = parse_input(tool, given)
+        await pass_gate(call, tool, parsed, turn, hook=None)
     except TurnedAway as refusal:
         raise ToolError(str(refusal)) from refusal

@@ -74,9 +74,10 @@ async def read_script(path: str, turn: Turn) -> Source:
         raise ToolError("A path cannot contain a NUL character.")
     resolved = turn.runtime.workspace.resolve(path)
     refuse_special(resolved)
-    call = Call(id=f"script_{turn.id}", name="Read", input={"file_path": resolved})
+    given = Call(id=f"script_{turn.id}", name="Read", input={"file_path": resolved})
     try:
-        passage = await pass_gate(call, READ, parse_input(READ, call), turn, hook=None)
+        call, input = parse_input(READ, given)
+        passage = await pass_gate(call, READ, input, turn, hook=None)
     except TurnedAway as refusal:
         raise ToolError(f"scriptPath: {refusal}") from refusal
     return _read(resolved, passage.case)
