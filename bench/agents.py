@@ -34,6 +34,7 @@ from bridle.tools.toolbox import choose
 from bridle.types.event import Event, ToolStarted
 from bridle.types.history import History
 from bridle.types.model import ModelEvent, ModelRequest
+from bridle.types.origin import TYPED
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
@@ -125,7 +126,7 @@ async def _measure(agents: int, *, fork: bool, history: int = 0) -> dict[str, An
         shells = BackgroundShells(str(folder / "storage"), on_change=lambda _: None)
         runtime = _runtime(folder, clock, shells, env)
         before = _rss()
-        await run_turn(session, Prompt(content="go"), runtime)
+        await run_turn(session, Prompt(content="go", origin=TYPED), runtime)
         await clock.all_there.wait()
         memory = (_rss() - before) / agents
         assert runtime.agents is not None

@@ -18,6 +18,7 @@ from bridle.providers.scripted import says
 from bridle.sessions.session import Session
 from bridle.sessions.shortening import shorten
 from bridle.types.block import result_block
+from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.engine import make_runtime
 from tests.scenarios.test_compaction_long import STEPS, CountingProvider, QuietChannel, large_window, look
@@ -38,7 +39,7 @@ async def main(rounds: int = 1_000) -> None:
             session.rewrite(entries)
             runtime = make_runtime(Path(folder), [says("<summary>Much was said.</summary>")])
             began = time.process_time()
-            await compact(Turn(session, Prompt(content=""), runtime), trigger="manual")
+            await compact(Turn(session, Prompt(content="", origin=TYPED), runtime), trigger="manual")
             print(f"compacting {len(entries)} rows, the scripted model included: {_since(began):.1f} ms")
 
 
@@ -53,7 +54,7 @@ async def long_session() -> None:
         session.swap(model="model-a", mode="bypassPermissions")
         began = time.perf_counter()
         for _ in range(STEPS // 500):
-            await run_turn(session, Prompt(content="Go on."), runtime)
+            await run_turn(session, Prompt(content="Go on.", origin=TYPED), runtime)
         seconds = time.perf_counter() - began
     early, late = (
         sorted(part)[len(part) // 2] * 1000 for part in (provider.seconds[300:900], provider.seconds[-600:])

@@ -34,6 +34,7 @@ from bridle.sessions.store import Place, make_session, make_writer
 from bridle.tools.toolbox import choose
 from bridle.types.event import Event, ToolStarted
 from bridle.types.model import ModelEvent, ModelRequest
+from bridle.types.origin import TYPED
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
@@ -99,7 +100,7 @@ async def _measure(agents: int, job: list[Line], *, park: bool = False, **more: 
         runtime = _runtime(folder, Path(name), world, shells, env)
         assert runtime.agents is not None
         memory, cpu, began = _rss(), time.process_time(), time.perf_counter()
-        await run_turn(session, Prompt(content="go"), runtime)
+        await run_turn(session, Prompt(content="go", origin=TYPED), runtime)
         await world.all_there.wait()
         memory = (_rss() - memory) / agents
         if not park:

@@ -15,6 +15,7 @@ from bridle.providers.scripted import Asked, calls, says
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ToolError
 from bridle.types.history import History
+from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.agents import Team, echo, team
 
@@ -105,7 +106,7 @@ async def test_without_fork_mode_a_call_without_a_type_is_for_the_general_agent(
 
 
 async def _resumed(made: Team, agent_id: str, prompt: str) -> str:
-    turn = Turn(made.session, Prompt(content="x"), made.runtime)
+    turn = Turn(made.session, Prompt(content="x", origin=TYPED), made.runtime)
     await made.agents.resume(turn, agent_id, prompt, call_id="call-9")
     tasks = await made.over(len(made.ended) + 1)
     assert tasks[-1].result is not None
@@ -175,7 +176,7 @@ async def test_an_agent_whose_type_is_gone_goes_on_as_the_general_one(tmp_path: 
 
 async def test_nobody_can_go_on_who_never_was(tmp_path: Path):
     async with team(tmp_path, {"main": []}) as made:
-        turn = Turn(made.session, Prompt(content="x"), made.runtime)
+        turn = Turn(made.session, Prompt(content="x", origin=TYPED), made.runtime)
         for unknown in ("a0123456789abcdef", "../../s1"):
             with pytest.raises(ToolError, match="No transcript found"):
                 await made.agents.resume(turn, unknown, "go", call_id="c")

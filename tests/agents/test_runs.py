@@ -17,6 +17,7 @@ from bridle.types.agent import AgentDefinition
 from bridle.types.delegation import Delegation
 from bridle.types.errors import ProviderError
 from bridle.types.event import AssistantSaid, FromAgent, TaskEnded, TaskProgressed, TaskStarted, ToolFinished
+from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
 from bridle.types.question import Permitted
 from bridle.types.turn import Prompt
@@ -398,7 +399,7 @@ def _setting(event: asyncio.Event) -> Any:
 async def test_an_agent_that_is_stopped_before_its_first_step_has_an_end_too(tmp_path: Path):
     scripts = {"main": [says(_call(run_in_background=True)), says("Started.")], "job": []}
     async with team(tmp_path, scripts, agents=[_HELPER]) as made, asyncio.timeout(5):
-        turn = Turn(made.session, Prompt(content="x"), made.runtime)
+        turn = Turn(made.session, Prompt(content="x", origin=TYPED), made.runtime)
         wanted = Delegation(description="d", prompt="<job>", agent_type="helper")
         launched = await made.agents.run(turn, wanted, call_id="c")
         await made.agents.stop(launched.agent_id)

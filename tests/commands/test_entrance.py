@@ -12,6 +12,7 @@ from bridle.providers.scripted import says
 from bridle.types.block import text_block
 from bridle.types.command import Asks, Command, CommandResult, Says
 from bridle.types.event import CommandSaid, ConversationReset, TurnFinished, TurnStarted
+from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
 from bridle.types.turn import Prompt
 from tests.fakes.commanded import Commanded
@@ -63,7 +64,7 @@ async def test_unknown_commands_go_to_the_model_as_ordinary_text(tmp_path: Path)
 
 async def test_composed_prompts_are_never_commands(tmp_path: Path):
     commanded = Commanded(tmp_path, [says("ok")])
-    await commanded.prompt(Prompt(content="/help", verbatim=True))
+    await commanded.prompt(Prompt(content="/help", origin=TYPED, verbatim=True))
     assert "/help" in _sent(commanded) and commanded.said == []
 
 
@@ -144,9 +145,9 @@ async def test_commands_that_need_a_screen_say_so_where_there_is_none(tmp_path: 
 
 async def test_commands_wait_for_a_turn_of_their_own(tmp_path: Path):
     commanded = Commanded(tmp_path)
-    assert not commanded.inbox.may_join(Prompt(content="/help"))
-    assert commanded.inbox.may_join(Prompt(content="/frobnicate"))
-    assert commanded.inbox.may_join(Prompt(content="and then?"))
+    assert not commanded.inbox.may_join(Prompt(content="/help", origin=TYPED))
+    assert commanded.inbox.may_join(Prompt(content="/frobnicate", origin=TYPED))
+    assert commanded.inbox.may_join(Prompt(content="and then?", origin=TYPED))
 
 
 async def test_clearing_begins_a_new_conversation_with_nothing_spent(tmp_path: Path):
@@ -154,7 +155,7 @@ async def test_clearing_begins_a_new_conversation_with_nothing_spent(tmp_path: P
     await commanded.prompt("remember the word apple")
     before = commanded.session.id
     assert commanded.session.total_cost_usd > 0
-    outcome = await commanded.prompt(Prompt(content="/clear fruit", uuid="u1"))
+    outcome = await commanded.prompt(Prompt(content="/clear fruit", origin=TYPED, uuid="u1"))
     (reset,) = commanded.channel.of(ConversationReset)
     assert (reset.before, reset.trigger, reset.prompt_uuid) == (before, "clear", "u1")
     assert reset.session_id == commanded.session.id != before
@@ -195,7 +196,7 @@ async def test_an_interrupted_command_still_has_a_result(tmp_path: Path):
         return Says()
 
     commanded = Commanded(tmp_path, sources=[_skill("wait", wait)])
-    commanded.inbox.put(Prompt(content="/wait"))
+    commanded.inbox.put(Prompt(content="/wait", origin=TYPED))
     serving = asyncio.create_task(commanded.server.serve(wait_for_tasks=0, say_waiting=lambda _: None))
     async with asyncio.timeout(5):
         await began.wait()
@@ -215,7 +216,7 @@ async def test_leaving_takes_no_more_prompts(tmp_path: Path):
 
 async def test_pictures_that_come_with_a_command_go_with_its_prompt(tmp_path: Path):
     commanded = Commanded(tmp_path, [says("ok")], sources=[_skill("look")])
-    await commanded.prompt(Prompt(content=[text_block("/look here"), text_block("<picture>")]))
+    await commanded.prompt(Prompt(content=[text_block("/look here"), text_block("<picture>")], origin=TYPED))
     assert "Do look with here." in _sent(commanded) and "<picture>" in _sent(commanded)
 
 

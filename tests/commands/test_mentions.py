@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bridle.commands.mentions import Mention, mentions_in
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import says
+from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
 from bridle.types.turn import Prompt
 from tests.fakes.commanded import Commanded
@@ -94,7 +95,9 @@ async def test_mentions_can_be_turned_off(tmp_path: Path, off: str):
     env = {"CLAUDE_CODE_DISABLE_FILE_MENTIONS": "1"} if off == "variable" else {}
     commanded = Commanded(tmp_path, [says("ok")], env=env)
     (commanded.project / "a.py").write_text("content of a")
-    assert "content of a" not in await _sent(commanded, Prompt(content="@a.py", verbatim=off == "composed"))
+    assert "content of a" not in await _sent(
+        commanded, Prompt(content="@a.py", origin=TYPED, verbatim=off == "composed")
+    )
 
 
 async def test_names_that_lead_nowhere_stay_as_they_were_typed(tmp_path: Path):
@@ -117,7 +120,7 @@ async def test_agents_and_binary_files_leave_a_note(tmp_path: Path):
 
     commanded = Commanded(tmp_path)
     (commanded.project / "data.bin").write_bytes(b"\0\1\2" * 100)
-    prompt = Prompt(content="let @agent-reviewer look at @data.bin")
+    prompt = Prompt(content="let @agent-reviewer look at @data.bin", origin=TYPED)
     turn = Turn(commanded.session, prompt, commanded.server.runtime)
     whole = await attach(turn, prompt, agents=("reviewer",))
     texts = [block["text"] for block in whole.beside if block["type"] == "text"]

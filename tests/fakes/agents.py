@@ -21,6 +21,7 @@ from bridle.tools.agent import TOOL as AGENT
 from bridle.types.agent import AgentDefinition
 from bridle.types.event import Event, TaskEnded, TaskStarted
 from bridle.types.model import ModelEvent, ModelRequest
+from bridle.types.origin import TYPED
 from bridle.types.task import Task
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 from bridle.types.turn import Outcome, Prompt
@@ -90,7 +91,7 @@ class Team:
         return self.runtime.agents
 
     async def prompt(self, text: str = "<main>") -> Outcome:
-        return await run_turn(self.session, Prompt(content=text), self.runtime)
+        return await run_turn(self.session, Prompt(content=text, origin=TYPED), self.runtime)
 
     def result(self, call_id: str) -> Any:
         """The data of a call's result."""

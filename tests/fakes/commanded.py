@@ -18,6 +18,7 @@ from bridle.engine.session_hooks import Basis, SessionHooks
 from bridle.sessions.store import Place, begin, transcript_path
 from bridle.types.command import Command, CommandResult
 from bridle.types.event import CommandSaid
+from bridle.types.origin import TYPED
 from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
 from tests.fakes.engine import FakeChannel, make_runtime
@@ -103,7 +104,7 @@ class Commanded:
         """Serve prompts as a front end would; the outcome of the last."""
         self._rests.clear()
         for each in prompts:
-            self.inbox.put(Prompt(content=each) if isinstance(each, str) else each)
+            self.inbox.put(Prompt(content=each, origin=TYPED) if isinstance(each, str) else each)
         async with asyncio.timeout(5):
             serving = asyncio.create_task(self.server.serve(wait_for_tasks=0, say_waiting=lambda _: None))
             await self._rests.wait()

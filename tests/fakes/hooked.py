@@ -15,6 +15,7 @@ from bridle.hooks.handler import FunctionHook
 from bridle.sessions.session import Session
 from bridle.types.event import Noticed
 from bridle.types.model import Provider
+from bridle.types.origin import TYPED
 from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session, requests
@@ -51,7 +52,7 @@ class Hooked:
         return [input for input in self.told if input["hook_event_name"] == event]
 
     async def prompt(self, text: str = "go", **more: Any) -> Outcome:
-        return await run_turn(self.session, Prompt(content=text, **more), self.runtime)
+        return await run_turn(self.session, Prompt(content=text, origin=TYPED, **more), self.runtime)
 
     def said_to_model(self, request: int = -1) -> str:
         """Everything in one request, as text."""

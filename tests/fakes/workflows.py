@@ -16,6 +16,7 @@ from bridle.extensions.index import Index
 from bridle.extensions.places import Root
 from bridle.extensions.workflows import WorkflowFiles
 from bridle.tools.workflow import TOOL as WORKFLOW
+from bridle.types.origin import TYPED
 from bridle.types.task import Task
 from bridle.types.tool import Tool
 from bridle.types.turn import Prompt
@@ -44,7 +45,7 @@ class Workshop:
         """Begin a run; a script without metadata gets some."""
         if script:
             launch["script"] = script if "export const meta" in script else META + script
-        turn = Turn(self.team.session, Prompt(content=prompt), self.team.runtime)
+        turn = Turn(self.team.session, Prompt(content=prompt, origin=TYPED), self.team.runtime)
         return await self.runs.start(turn, Launch(**launch), call_id="call-0")
 
     async def finish(self, script: str = "", **launch: Any) -> Task:

@@ -21,6 +21,7 @@ from bridle.extensions.plugins.relevance import Suggestion, Work, suggestions
 from bridle.extensions.plugins.sources import parse_source
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.types.event import Noticed
+from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
 from tests.fakes.plugins import PluginHome
@@ -140,7 +141,7 @@ async def test_plugins_that_fit_what_a_turn_did_are_told_of_once(tmp_path: Path)
     queue = Errands({"plugins": PluginHints(home.around(), ["village"])})
     runtime = replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
     for _ in range(2):
-        await run_turn(session, Prompt(content="plan"), runtime)
+        await run_turn(session, Prompt(content="plan", origin=TYPED), runtime)
         async with asyncio.timeout(5):
             await queue.settle()
     name = "greeter@village"
@@ -178,7 +179,7 @@ async def test_a_session_at_the_terminal_looks_for_plugins_that_management_lets_
     channel, session = FakeChannel(), make_session()
     provider = ScriptedProvider([says(calls("Bash", command="terraform plan")), says("Planned.")])
     runtime = replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
-    await run_turn(session, Prompt(content="plan"), runtime)
+    await run_turn(session, Prompt(content="plan", origin=TYPED), runtime)
     async with asyncio.timeout(5):
         await queue.settle()
     await queue.close()

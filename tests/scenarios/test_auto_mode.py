@@ -21,6 +21,7 @@ from bridle.types.block import result_block
 from bridle.types.denials import Denials
 from bridle.types.errors import ProviderError
 from bridle.types.event import PermissionDenied, ToolFinished
+from bridle.types.origin import TYPED
 from bridle.types.permission import Access, Allow, Ask, Case, Decision, Deny, Effect, Mode, Rule
 from bridle.types.question import Answer, PermissionQuestion, Permitted
 from bridle.types.turn import Prompt
@@ -42,7 +43,7 @@ def _turn(
     runtime = msgspec.structs.replace(runtime, decide=screen(runtime.decide, merged(settings)))
     session = make_session(mode="auto")
     session.say_user("Ship the release notes.")
-    return Turn(session, Prompt(content="Ship the release notes."), runtime)
+    return Turn(session, Prompt(content="Ship the release notes.", origin=TYPED), runtime)
 
 
 def _case(turn: Turn, tool: str = "Bash", **input: Any) -> Case:
@@ -297,7 +298,7 @@ def _engine(
 async def test_call_runs_on_the_word_of_the_reviewer_and_nobody_is_asked(tmp_path: Path):
     script = [says(calls("Deploy", name="a")), _verdict("allow"), says("Done.")]
     session, runtime, channel, shop = _engine(tmp_path, script)
-    outcome = await run_turn(session, Prompt(content="Deploy a."), runtime)
+    outcome = await run_turn(session, Prompt(content="Deploy a.", origin=TYPED), runtime)
     assert (outcome.text, shop.log, channel.questions) == ("Done.", ["start a", "end a"], [])
     assert outcome.denials == () and session.total_cost_usd == pytest.approx(3 * 15 / 100_000)
 
@@ -305,7 +306,7 @@ async def test_call_runs_on_the_word_of_the_reviewer_and_nobody_is_asked(tmp_pat
 async def test_refused_call_is_told_to_the_model_which_goes_on(tmp_path: Path):
     script = [says(calls("Deploy", name="a")), _verdict("deny", "It is live."), says("I stopped.")]
     session, runtime, channel, shop = _engine(tmp_path, script)
-    outcome = await run_turn(session, Prompt(content="Look around."), runtime)
+    outcome = await run_turn(session, Prompt(content="Look around.", origin=TYPED), runtime)
     (denied,) = channel.of(PermissionDenied)
     (result,) = [event.result for event in channel.of(ToolFinished)]
     assert (shop.log, len(outcome.denials), denied.reason_type) == ([], 1, "classifier")
@@ -317,14 +318,14 @@ async def test_where_nobody_can_be_asked_an_open_review_is_a_denial(tmp_path: Pa
     """S3: a reviewer that fails or hesitates never lets a call through."""
     script = [says(calls("Deploy", name="a")), line, says("I stopped.")]
     session, runtime, _, shop = _engine(tmp_path, script)
-    outcome = await run_turn(session, Prompt(content="Look around."), runtime)
+    outcome = await run_turn(session, Prompt(content="Look around.", origin=TYPED), runtime)
     assert (shop.log, len(outcome.denials)) == ([], 1)
 
 
 async def test_person_settles_what_the_reviewer_leaves_open(tmp_path: Path):
     script = [says(calls("Deploy", name="a")), _verdict("ask", "It is live."), says("Done.")]
     session, runtime, channel, shop = _engine(tmp_path, script, answer=Permitted())
-    await run_turn(session, Prompt(content="Deploy a."), runtime)
+    await run_turn(session, Prompt(content="Deploy a.", origin=TYPED), runtime)
     (question,) = channel.questions
     assert isinstance(question, PermissionQuestion)
     assert (question.reason, question.reason_type) == ("auto mode: It is live", "classifier")
@@ -335,7 +336,7 @@ async def test_rules_that_deny_or_ask_never_reach_the_reviewer(tmp_path: Path):
     script = [says(calls("Deploy", name="a"), calls("Bash", name="ls")), says("I stopped.")]
     rules = (parse("Deploy", Effect.DENY), parse("Bash", Effect.ASK))
     session, runtime, _, shop = _engine(tmp_path, script, rules=rules)
-    outcome = await run_turn(session, Prompt(content="Go."), runtime)
+    outcome = await run_turn(session, Prompt(content="Go.", origin=TYPED), runtime)
     assert (shop.log, len(outcome.denials), _left(runtime)) == ([], 2, 0)
 
 
@@ -343,7 +344,7 @@ async def test_doubt_for_people_never_reaches_the_reviewer(tmp_path: Path):
     """S3: what hides something is for people to look at."""
     script = [says(calls("Deploy", name="a\x07b")), says("I stopped.")]
     session, runtime, _, shop = _engine(tmp_path, script)
-    outcome = await run_turn(session, Prompt(content="Go."), runtime)
+    outcome = await run_turn(session, Prompt(content="Go.", origin=TYPED), runtime)
     assert (shop.log, len(outcome.denials), _left(runtime)) == ([], 1, 0)
 
 
@@ -352,8 +353,8 @@ async def test_dangerous_rule_is_reviewed_in_auto_mode_and_counts_again_outside_
     call = calls("Bash", name="python3 x.py")
     script = [says(call), _verdict("deny"), says("No."), says(call), says("Yes.")]
     session, runtime, _, shop = _engine(tmp_path, script, rules=rules)
-    await run_turn(session, Prompt(content="Go."), runtime)
+    await run_turn(session, Prompt(content="Go.", origin=TYPED), runtime)
     assert shop.log == []
     session.swap(mode="default")
-    await run_turn(session, Prompt(content="Go."), runtime)
+    await run_turn(session, Prompt(content="Go.", origin=TYPED), runtime)
     assert shop.log == ["start python3 x.py", "end python3 x.py"]

@@ -15,6 +15,7 @@ from bridle.permissions.prepare import Asked, Standing, prepare
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import says
 from bridle.types.event import Noticed
+from bridle.types.origin import TYPED
 from bridle.types.permission import Allow, Ask, Case, Decision, Effect
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session, requests
@@ -26,7 +27,7 @@ def _turn(folder: Path, *verdicts: str) -> Turn:
     ]
     runtime = make_runtime(folder, script)
     runtime = msgspec.structs.replace(runtime, modes=("default", "plan", "auto"))
-    return Turn(make_session(mode="plan"), Prompt(content="Plan."), runtime)
+    return Turn(make_session(mode="plan"), Prompt(content="Plan.", origin=TYPED), runtime)
 
 
 def _case(turn: Turn) -> Case:
@@ -67,7 +68,7 @@ async def test_switching_to_auto_mode_by_an_answer_names_the_rules_that_do_not_c
     runtime = msgspec.structs.replace(make_runtime(tmp_path, [], channel=channel), modes=("default", "auto"))
     session = make_session()
     session.swap(rules=(parse("Bash(python:*)", Effect.ALLOW),))
-    turn = Turn(session, Prompt(content="x"), runtime)
+    turn = Turn(session, Prompt(content="x", origin=TYPED), runtime)
     await grant(turn, [{"type": "setMode", "mode": "auto", "destination": "session"}])
     (notice,) = channel.of(Noticed)
     assert "Bash(python:*)" in notice.text

@@ -21,6 +21,7 @@ from bridle.types.budget import Budgets, Charge, Limit, Payer
 from bridle.types.errors import OverBudget
 from bridle.types.history import History
 from bridle.types.model import Completed, ModelEvent, ModelRequest, Started
+from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.engine import facts, make_runtime, make_session
 
@@ -153,7 +154,7 @@ async def test_a_turn_over_budget_ends_with_the_limit_as_its_reason(tmp_path: Pa
     await _call(provider)
     runtime = make_runtime(tmp_path, provider)
 
-    outcome = await run_turn(make_session(), Prompt(content="hi"), runtime)
+    outcome = await run_turn(make_session(), Prompt(content="hi", origin=TYPED), runtime)
 
     assert (outcome.subtype, outcome.reason) == ("error_max_budget_usd", "budget_exhausted")
     assert "used up" in outcome.errors[0]
@@ -164,7 +165,7 @@ async def test_calls_are_charged_to_the_tool_whose_result_they_read(tmp_path: Pa
     path = str(tmp_path / "usage.db")
     script = ScriptedProvider([says(calls("Read", file_path=str(tmp_path / "a.txt"))), says("Done.")])
     provider = MeteredProvider(script, path=path, payer=PAYER, facts=facts, budgets={})
-    await run_turn(make_session(), Prompt(content="hi"), make_runtime(tmp_path, provider, READ))
+    await run_turn(make_session(), Prompt(content="hi", origin=TYPED), make_runtime(tmp_path, provider, READ))
 
     assert sorted(row["key"] for row in Spending(path).totals("tool")) == ["Read", "prompt"]
 

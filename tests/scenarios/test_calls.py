@@ -8,6 +8,7 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits
 from bridle.providers.scripted import calls, says
 from bridle.types.event import AssistantSaid, ToolFinished, ToolStarted, UserSaid
+from bridle.types.origin import TYPED
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.turn import Outcome, Prompt
 from tests.fakes.engine import FakeBriefing, FakeChannel, make_runtime, make_session, requests
@@ -15,7 +16,7 @@ from tests.fakes.tools import WorkInput, Workshop
 
 
 def _start(runtime: Any, session: Any) -> "asyncio.Task[Outcome]":
-    return asyncio.create_task(run_turn(session, Prompt(content="go"), runtime))
+    return asyncio.create_task(run_turn(session, Prompt(content="go", origin=TYPED), runtime))
 
 
 async def test_call_starts_while_the_answer_is_still_being_written(tmp_path: Path):
@@ -193,7 +194,7 @@ async def test_interrupt_in_tools_answers_every_call_and_leaves_a_usable_session
     assert [event.result["tool_use_id"] for event in channel.of(ToolFinished)] == ["call-1", "call-2"]
     assert channel.kinds[-2:] == ["user_said", "turn_finished"]
     assert _ending(channel) == ("error_during_execution", "aborted_tools")
-    assert (await run_turn(session, Prompt(content="next"), runtime)).text == "fine"
+    assert (await run_turn(session, Prompt(content="next", origin=TYPED), runtime)).text == "fine"
     sent = requests(runtime)[1].messages
     assert [message["role"] for message in sent] == ["user", "assistant", "user"]
     assert [block["type"] for block in sent[2]["content"]] == ["tool_result", "tool_result", "text", "text"]
@@ -217,7 +218,7 @@ async def test_interrupt_while_streaming_keeps_the_partial_text(tmp_path: Path):
         [{"type": "text", "text": "[Request interrupted by user]"}]
     ]
     assert _ending(channel) == ("error_during_execution", "aborted_streaming")
-    assert (await run_turn(session, Prompt(content="next"), runtime)).text == "fine"
+    assert (await run_turn(session, Prompt(content="next", origin=TYPED), runtime)).text == "fine"
 
 
 async def test_what_starts_also_finishes_exactly_once(tmp_path: Path):

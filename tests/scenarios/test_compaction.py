@@ -16,6 +16,7 @@ from bridle.sessions.undo import undo_compaction
 from bridle.tools.read import TOOL as READ
 from bridle.types.errors import ProviderError
 from bridle.types.event import CompactionFinished, CompactionStarted, Noticed
+from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeBriefing, FakeChannel, make_runtime, make_session
 
@@ -24,7 +25,7 @@ SUMMARY = says("<analysis>…</analysis><summary>We read a file.</summary>")
 
 
 def _prompt(text: str = "go on") -> Prompt:
-    return Prompt(content=text)
+    return Prompt(content=text, origin=TYPED)
 
 
 def _texts(asked: Asked) -> str:

@@ -20,6 +20,7 @@ from bridle.types.block import AssistantMessage
 from bridle.types.event import CompactionFinished, Event
 from bridle.types.history import History
 from bridle.types.model import BlockClosed, Completed, ModelEvent, ModelRequest, Started
+from bridle.types.origin import TYPED
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.turn import Prompt
@@ -166,7 +167,7 @@ async def test_five_thousand_steps_stay_flat_cached_valid_and_lose_no_pin(tmp_pa
         pin(session, text)
     for number in range(STEPS // 500):
         words = " ".join(PINS[10:]) if number == 0 else "Go on."
-        await run_turn(session, Prompt(content=words), runtime)
+        await run_turn(session, Prompt(content=words, origin=TYPED), runtime)
         if channel.compactions:
             said = msgspec.json.encode(session.history.messages).decode()
             assert all(f"<pinned>{text}</pinned>" in said for text in PINS)
@@ -203,7 +204,7 @@ async def test_a_compaction_of_two_thousand_messages_costs_little_beside_the_mod
         session.rewrite(entries)
         runtime = make_runtime(tmp_path, CountingProvider())
         began = time.process_time()
-        await compact(Turn(session, Prompt(content="x"), runtime), trigger="manual")
+        await compact(Turn(session, Prompt(content="x", origin=TYPED), runtime), trigger="manual")
         times.append(time.process_time() - began)
         assert len(session.history.messages) == 1
     assert min(times) < 0.05

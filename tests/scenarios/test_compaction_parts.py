@@ -26,6 +26,7 @@ from bridle.tools.read import TOOL as READ
 from bridle.types.block import UserBlock
 from bridle.types.errors import UsageError
 from bridle.types.event import CompactionStarted, Noticed
+from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeBriefing, FakeChannel, make_runtime, make_session
 from tests.fakes.hooked import hooked
@@ -34,7 +35,7 @@ SUMMARY = says("<summary>It was about files.</summary>")
 
 
 def _prompt(text: str = "go on") -> Prompt:
-    return Prompt(content=text)
+    return Prompt(content=text, origin=TYPED)
 
 
 def _bytes(session: Session) -> bytes:
@@ -136,9 +137,9 @@ async def test_the_newer_part_can_give_way_while_the_older_stays_word_for_word(t
     script = ScriptedProvider([says("One."), says("Two."), SUMMARY, says("Three.")])
     runtime = make_runtime(tmp_path, script, briefing=FakeBriefing(["<system-reminder>r</system-reminder>"]))
     session = make_session()
-    await run_turn(session, Prompt(content="a", uuid="first"), runtime)
+    await run_turn(session, Prompt(content="a", origin=TYPED, uuid="first"), runtime)
     before = list(session.history.messages)
-    await run_turn(session, Prompt(content="b", uuid="second"), runtime)
+    await run_turn(session, Prompt(content="b", origin=TYPED, uuid="second"), runtime)
 
     await compact(Turn(session, _prompt(), runtime), trigger="manual", replace_from="second")
     await run_turn(session, _prompt("c"), runtime)
@@ -151,7 +152,7 @@ async def test_the_newer_part_can_give_way_while_the_older_stays_word_for_word(t
 async def test_the_first_prompt_cannot_be_the_place_behind_which_all_gives_way(tmp_path: Path):
     runtime = make_runtime(tmp_path, [says("One.")])
     session = make_session()
-    await run_turn(session, Prompt(content="a", uuid="first"), runtime)
+    await run_turn(session, Prompt(content="a", origin=TYPED, uuid="first"), runtime)
 
     with pytest.raises(CompactionFailed):
         await compact(Turn(session, _prompt(), runtime), trigger="manual", replace_from="first")

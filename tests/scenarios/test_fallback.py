@@ -6,6 +6,7 @@ from bridle.providers.retry import Retrying
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.event import AssistantSaid, ModelSwitched, RetryScheduled, Withdrawn
+from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
 from tests.fakes.messages_server import MessagesServer, fault, step
@@ -32,8 +33,8 @@ async def test_fallback_answers_for_the_rest_of_the_turn_and_the_next_turn_tries
     runtime = make_runtime(tmp_path, provider, work, channel=channel)
     session = make_session()
 
-    await run_turn(session, Prompt(content="go"), runtime)
-    await run_turn(session, Prompt(content="again"), runtime)
+    await run_turn(session, Prompt(content="go", origin=TYPED), runtime)
+    await run_turn(session, Prompt(content="again", origin=TYPED), runtime)
 
     assert [asked.model for asked in script.requests] == ["model-a"] * 3 + ["model-b"] * 2 + ["model-a"]
     assert [(event.original, event.fallback) for event in channel.of(ModelSwitched)] == [
@@ -47,7 +48,9 @@ async def test_what_the_first_model_had_said_is_withdrawn(tmp_path: Path):
     provider = Retrying(script, fallbacks=("model-b",), sleep=_no_wait)
     session = make_session()
 
-    outcome = await run_turn(session, Prompt(content="go"), make_runtime(tmp_path, provider, channel=channel))
+    outcome = await run_turn(
+        session, Prompt(content="go", origin=TYPED), make_runtime(tmp_path, provider, channel=channel)
+    )
 
     first, second = channel.of(AssistantSaid)
     assert channel.of(Withdrawn) == [Withdrawn((first.uuid,))]
@@ -64,7 +67,7 @@ async def test_thinking_that_led_nowhere_is_withdrawn_and_asked_again(tmp_path: 
 
     await run_turn(
         session,
-        Prompt(content="go"),
+        Prompt(content="go", origin=TYPED),
         make_runtime(tmp_path, Retrying(script, sleep=_no_wait), channel=channel),
     )
 
@@ -78,7 +81,7 @@ async def test_call_that_has_begun_is_never_made_again(tmp_path: Path):
     provider = Retrying(script, fallbacks=("model-b",), sleep=_no_wait)
     runtime = make_runtime(tmp_path, provider, shop.tool("Work", parallel=False, waits=False))
 
-    await run_turn(make_session(), Prompt(content="go"), runtime)
+    await run_turn(make_session(), Prompt(content="go", origin=TYPED), runtime)
 
     assert shop.log == ["start a", "end a"]
 

@@ -9,6 +9,7 @@ from bridle.providers.scripted import calls, says
 from bridle.tools.glob import TOOL as glob
 from bridle.tools.grep import TOOL as grep
 from bridle.types.event import ToolFinished
+from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
@@ -19,7 +20,7 @@ async def _result(folder: Path, call: Any, *, deny: str) -> str:
     session = make_session(mode="default")
     session.swap(rules=(parse(deny, Effect.DENY, "userSettings"),))
     runtime = make_runtime(folder, [says(call), says("ok")], grep, glob, channel=channel)
-    await run_turn(session, Prompt(content="go"), runtime)
+    await run_turn(session, Prompt(content="go", origin=TYPED), runtime)
     (finished,) = channel.of(ToolFinished)
     return str(finished.result["content"])
 

@@ -26,6 +26,7 @@ from bridle.types.event import HookProgressed, HookRun, HookStarted, SessionName
 from bridle.types.hook import Setup
 from bridle.types.hook_surroundings import DirectoryAdded
 from bridle.types.model import FellBack, ModelEvent, ModelRequest
+from bridle.types.origin import HOOK, TYPED
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
@@ -130,7 +131,7 @@ async def test_conversation_that_is_compacted_begins_anew(tmp_path: Path):
             ("PostCompact", "manual"),
         ):
             session.listen(event, matcher=matcher)
-        turn = Turn(session.session, Prompt(content="/compact"), session.runtime)
+        turn = Turn(session.session, Prompt(content="/compact", origin=TYPED), session.runtime)
         await compact(turn, trigger="manual", focus="the moon")
     first, *then = [told["hook_event_name"] for told in session.told]
     assert first == "PreCompact" and sorted(then) == ["PostCompact", "SessionStart"]
@@ -321,7 +322,7 @@ async def test_background_hook_that_refuses_wakes_the_model(tmp_path: Path):
         await eventually(lambda: bool(session.woken))
     assert outcome.text == "b"
     (prompt,) = session.woken
-    assert prompt.meta and prompt.origin == {"kind": "hook"} and "tests broke" in str(prompt.content)
+    assert prompt.meta and prompt.origin == HOOK and "tests broke" in str(prompt.content)
 
 
 async def test_background_hooks_end_with_the_session(tmp_path: Path):

@@ -32,6 +32,7 @@ from bridle.tools.read import TOOL as READ
 from bridle.tools.todo_write import TOOL as TODO
 from bridle.types.event import CompactionFinished, Noticed, PromptSuggested
 from bridle.types.host_offer import HostOffer
+from bridle.types.origin import TYPED
 from bridle.types.turn import Outcome, Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
 
@@ -47,7 +48,7 @@ async def _worked(
     runtime = msgspec.structs.replace(
         make_runtime(folder, provider, READ, channel=channel), errands=queue, **more
     )
-    await run_turn(session, Prompt(content="where do we deploy?"), runtime)
+    await run_turn(session, Prompt(content="where do we deploy?", origin=TYPED), runtime)
     async with asyncio.timeout(5):
         await queue.settle()
     return channel, session, provider
@@ -84,7 +85,7 @@ async def test_what_goes_wrong_in_the_background_is_told_once_and_hurts_nothing(
         make_runtime(tmp_path, [says("a"), says("b")], channel=channel), errands=queue
     )
     for text in ("1", "2"):
-        outcome = await run_turn(session, Prompt(content=text), runtime)
+        outcome = await run_turn(session, Prompt(content=text, origin=TYPED), runtime)
         assert not outcome.is_error
         await queue.settle()
 
@@ -102,7 +103,7 @@ async def test_the_queue_is_bounded_cancellable_and_closes_at_once(tmp_path: Pat
     session = make_session()
     runtime = msgspec.structs.replace(make_runtime(tmp_path, [says(str(n)) for n in range(5)]), errands=queue)
     for number in range(5):
-        await run_turn(session, Prompt(content=str(number)), runtime)
+        await run_turn(session, Prompt(content=str(number), origin=TYPED), runtime)
         await asyncio.sleep(0)
 
     async with asyncio.timeout(5):
@@ -121,8 +122,8 @@ async def test_what_waits_for_a_pause_is_given_up_when_somebody_asks(tmp_path: P
     queue = Errands({}, idle={"note": (0.05, note)})
     session = make_session()
     runtime = msgspec.structs.replace(make_runtime(tmp_path, [says("a"), says("b")]), errands=queue)
-    await run_turn(session, Prompt(content="1"), runtime)
-    await run_turn(session, Prompt(content="2"), runtime)
+    await run_turn(session, Prompt(content="1", origin=TYPED), runtime)
+    await run_turn(session, Prompt(content="2", origin=TYPED), runtime)
     async with asyncio.timeout(5):
         await done.wait()
     await queue.close()
@@ -139,7 +140,7 @@ async def test_notes_are_kept_up_to_date_and_say_how_far_they_go(tmp_path: Path)
     )
     queue = Errands({"notes": notes.update})
     runtime = msgspec.structs.replace(make_runtime(tmp_path, provider), errands=queue, notes=notes)
-    await run_turn(session, Prompt(content="where?"), runtime)
+    await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
     await queue.settle()
 
     standing = notes.standing(session, runtime.storage)
@@ -157,7 +158,7 @@ async def test_notes_that_lack_a_part_are_not_taken(tmp_path: Path):
     )
     queue = Errands({"notes": notes.update})
     runtime = msgspec.structs.replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
-    await run_turn(session, Prompt(content="where?"), runtime)
+    await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
     await queue.settle()
 
     assert notes.standing(session, runtime.storage) is None
@@ -183,7 +184,7 @@ async def test_a_host_gets_suggestions_only_if_it_asks_for_them(tmp_path: Path):
     runtime = make_runtime(tmp_path, script, channel=channel)
     runtime = msgspec.structs.replace(runtime, errands=queue, offer=wanted)
     for text in ("where?", "and now?"):
-        await run_turn(session, Prompt(content=text), runtime)
+        await run_turn(session, Prompt(content=text, origin=TYPED), runtime)
     await queue.settle()
     assert channel.of(PromptSuggested) == [PromptSuggested("run it")]
 
@@ -197,7 +198,7 @@ async def test_a_recap_is_one_line(tmp_path: Path):
     session = make_session()
     runtime = make_runtime(tmp_path, [says(LONG), says("You asked\nwhere to deploy.")])
     assert await recap(make_session(), runtime) == "Nothing was said yet."
-    await run_turn(session, Prompt(content="where?"), runtime)
+    await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
 
     assert await recap(session, runtime) == "You asked where to deploy."
 
@@ -215,7 +216,7 @@ async def test_a_document_that_asks_for_it_is_brought_up_to_date(tmp_path: Path)
     provider = ScriptedProvider([says(calls("Read", file_path=str(path))), says(LONG), says(new)])
     queue = Errands({"documents": update_documents})
     runtime = msgspec.structs.replace(make_runtime(tmp_path, provider, READ, channel=channel), errands=queue)
-    await run_turn(session, Prompt(content="where?"), runtime)
+    await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
     await queue.settle()
 
     assert path.read_text() == f"{new}\n"
@@ -229,7 +230,7 @@ async def test_a_document_that_somebody_else_changed_is_left_alone(tmp_path: Pat
     provider = ScriptedProvider([says(calls("Read", file_path=str(path))), says(LONG)])
     queue = Errands({"documents": update_documents})
     runtime = make_runtime(tmp_path, provider, READ)
-    await run_turn(session, Prompt(content="where?"), runtime)
+    await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
     path.write_text("# MAGIC DOC: Deploying\n\nMine.\n")
     outcome = Outcome(
         subtype="success", reason="completed", is_error=False, num_turns=1, duration_ms=1, duration_api_ms=1,
@@ -247,8 +248,8 @@ async def test_a_long_conversation_is_compacted_in_a_pause(tmp_path: Path):
     provider = ScriptedProvider([says("a"), says(LONG, usage=usage), says("<summary>Deploying.</summary>")])
     queue = Errands({}, idle={"compaction": (0.01, compact_while_warm)})
     runtime = msgspec.structs.replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
-    await run_turn(session, Prompt(content="hello"), runtime)
-    await run_turn(session, Prompt(content="where?"), runtime)
+    await run_turn(session, Prompt(content="hello", origin=TYPED), runtime)
+    await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
 
     await channel.seen(lambda event: isinstance(event, CompactionFinished))
     await queue.close()
@@ -262,7 +263,9 @@ async def test_what_was_said_in_earlier_sessions_is_found(tmp_path: Path):
     path = transcript_path(session_id, str(tmp_path), env)
     session = Session(session_id, writer=Transcript(path, warn=print), cwd=str(tmp_path))
     session.swap(model="model-a", mode="bypassPermissions")
-    await run_turn(session, Prompt(content="where do we deploy?"), make_runtime(tmp_path, [says(LONG)]))
+    await run_turn(
+        session, Prompt(content="where do we deploy?", origin=TYPED), make_runtime(tmp_path, [says(LONG)])
+    )
     session.close()
 
     found = recall("staging HERON", str(tmp_path), env)
@@ -278,7 +281,7 @@ async def test_what_was_said_in_earlier_sessions_is_found(tmp_path: Path):
      ("+x k", None), ("add +5", None), ("", None)],
 )  # fmt: skip
 def test_budgets_as_people_write_them(text: str, goal: int | None):
-    found = budget_of(Prompt(content=text))
+    found = budget_of(Prompt(content=text, origin=TYPED))
     assert (found.goal if found is not None else None) == goal
 
 
@@ -296,7 +299,7 @@ async def test_a_turn_goes_on_until_its_budget_is_used(tmp_path: Path):
     provider = ScriptedProvider(script)
 
     outcome = await run_turn(
-        make_session(), Prompt(content="+1k look deeper"), make_runtime(tmp_path, provider)
+        make_session(), Prompt(content="+1k look deeper", origin=TYPED), make_runtime(tmp_path, provider)
     )
 
     assert len(provider.requests) == 3 and outcome.text == "2"
@@ -309,7 +312,9 @@ async def test_a_forgotten_task_list_is_brought_back_to_mind(tmp_path: Path):
     reads = [says(calls("Read", file_path=str(tmp_path / "a.txt"))) for _ in range(20)]
     provider = ScriptedProvider([says(calls("TodoWrite", todos=[todo])), *reads, says("Done.")])
 
-    await run_turn(make_session(), Prompt(content="go"), make_runtime(tmp_path, provider, READ, TODO))
+    await run_turn(
+        make_session(), Prompt(content="go", origin=TYPED), make_runtime(tmp_path, provider, READ, TODO)
+    )
 
     reminded = [str(asked.messages[-1]["content"]).count("was not updated") for asked in provider.requests]
     assert [index for index, count in enumerate(reminded) if count] == [20]

@@ -23,6 +23,7 @@ from bridle.types.event import Noticed, PermissionDenied, ToolFinished
 from bridle.types.hook import HookEvent
 from bridle.types.hook_calls import PermissionRequest
 from bridle.types.hook_outcome import HookOutcome, NoHooks
+from bridle.types.origin import TYPED
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect, Mode, PermissionUpdate
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 from bridle.types.sandbox import Sandbox
@@ -87,7 +88,7 @@ async def run(
     session.swap(rules=(*session.state.rules, *written))
     runtime = make_runtime(folder, [*(says(step) for step in steps), says("ok")], *tools, channel=channel)
     runtime = msgspec.structs.replace(runtime, env={"HOME": str(folder / "home")})
-    return await run_turn(session, Prompt(content="go"), change(runtime))
+    return await run_turn(session, Prompt(content="go", origin=TYPED), change(runtime))
 
 
 def bash(command: str, **more: Any) -> Any:

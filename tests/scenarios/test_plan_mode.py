@@ -25,6 +25,7 @@ from bridle.tools.enter_plan_mode import TOOL as ENTER
 from bridle.tools.exit_plan_mode import TOOL as EXIT
 from bridle.tools.write import TOOL as WRITE
 from bridle.types.event import ModeChanged, PermissionDenied, ToolFinished
+from bridle.types.origin import TYPED
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Refused
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
@@ -76,7 +77,7 @@ async def test_an_approved_plan_ends_plan_mode_in_the_mode_that_was_chosen(
     )
     session.swap(mode="plan")
 
-    outcome = await run_turn(session, Prompt(content="rename"), runtime)
+    outcome = await run_turn(session, Prompt(content="rename", origin=TYPED), runtime)
 
     assert outcome.text == "At work."
     assert session.state.mode == mode
@@ -95,7 +96,7 @@ async def test_a_plain_approval_goes_back_to_the_mode_before(tmp_path: Path):
     session.swap(mode="acceptEdits")
     session.swap(mode="plan")
 
-    await run_turn(session, Prompt(content="rename"), runtime)
+    await run_turn(session, Prompt(content="rename", origin=TYPED), runtime)
 
     assert session.state.mode == "acceptEdits"
 
@@ -108,7 +109,7 @@ async def test_feedback_goes_to_the_model_and_planning_goes_on(tmp_path: Path):
     )
     session.swap(mode="plan")
 
-    await run_turn(session, Prompt(content="rename"), runtime)
+    await run_turn(session, Prompt(content="rename", origin=TYPED), runtime)
 
     assert session.state.mode == "plan"
     assert "use c instead of b" in str(provider.requests[2].messages[-1]["content"])
@@ -121,7 +122,7 @@ async def test_without_feedback_the_person_speaks_next(tmp_path: Path):
     )
     session.swap(mode="plan")
 
-    outcome = await run_turn(session, Prompt(content="rename"), runtime)
+    outcome = await run_turn(session, Prompt(content="rename", origin=TYPED), runtime)
 
     assert outcome.reason == "aborted_tools" and session.state.mode == "plan"
 
@@ -132,7 +133,7 @@ async def test_clearing_the_context_ends_the_turn_and_gives_the_first_prompt_of_
     session, runtime, _ = _scene(tmp_path, [_writes(path), says(calls("ExitPlanMode"))], channel)
     session.swap(mode="plan")
 
-    outcome = await run_turn(session, Prompt(content="rename"), runtime)
+    outcome = await run_turn(session, Prompt(content="rename", origin=TYPED), runtime)
 
     assert outcome.is_error and outcome.reason == "aborted_tools"
     chosen = answer_plan(channel.shown[0], "clear_and_start")
@@ -147,7 +148,7 @@ async def test_while_planning_only_the_plan_can_be_written(tmp_path: Path):
     session, runtime, _ = _scene(tmp_path, [_writes(path), _writes(other), says("Done.")], channel)
     session.swap(mode="plan")
 
-    await run_turn(session, Prompt(content="rename"), runtime)
+    await run_turn(session, Prompt(content="rename", origin=TYPED), runtime)
 
     results = channel.of(ToolFinished)
     assert [bool(event.result.get("is_error")) for event in results] == [False, True]
@@ -163,7 +164,7 @@ async def test_a_link_in_place_of_the_plan_is_no_way_out(tmp_path: Path):
     session, runtime, _ = _scene(tmp_path, [_writes(str(path)), says("Done.")], FakeChannel())
     session.swap(mode="plan")
 
-    await run_turn(session, Prompt(content="rename"), runtime)
+    await run_turn(session, Prompt(content="rename", origin=TYPED), runtime)
 
     assert (tmp_path / "target.md").read_text() == "untouched"
 
@@ -173,7 +174,7 @@ async def test_the_model_can_ask_to_plan_and_is_told_how(tmp_path: Path):
         tmp_path, [says(calls("EnterPlanMode")), says("Planning.")], FakeChannel(Permitted())
     )
 
-    await run_turn(session, Prompt(content="rename all"), runtime)
+    await run_turn(session, Prompt(content="rename all", origin=TYPED), runtime)
 
     assert session.state.mode == "plan" and session.state.pre_plan_mode == "default"
     assert plan_file(session, runtime) in str(provider.requests[1].messages[-1]["content"])
@@ -184,7 +185,7 @@ async def test_a_refusal_to_plan_leaves_the_mode_as_it_is(tmp_path: Path):
         tmp_path, [says(calls("EnterPlanMode")), says("Fine.")], FakeChannel(Refused(message="just do it"))
     )
 
-    await run_turn(session, Prompt(content="rename all"), runtime)
+    await run_turn(session, Prompt(content="rename all", origin=TYPED), runtime)
 
     assert session.state.mode == "default"
 
@@ -194,7 +195,7 @@ async def test_there_is_nothing_to_hand_in_without_a_plan(tmp_path: Path):
     session, runtime, _ = _scene(tmp_path, [says(calls("ExitPlanMode")), says("Oh.")], channel)
     session.swap(mode="plan")
 
-    await run_turn(session, Prompt(content="rename"), runtime)
+    await run_turn(session, Prompt(content="rename", origin=TYPED), runtime)
 
     assert not channel.shown
     assert "no plan yet" in str(channel.of(ToolFinished)[0].result["content"])
@@ -204,10 +205,10 @@ async def test_reminders_are_full_once_then_short_and_say_when_planning_has_ende
     session, runtime, provider = _scene(tmp_path, [says(str(n)) for n in range(4)], FakeChannel())
     session.swap(mode="plan")
     for number in range(2):
-        await run_turn(session, Prompt(content=str(number)), runtime)
+        await run_turn(session, Prompt(content=str(number), origin=TYPED), runtime)
     session.swap(mode="default")
     for number in range(2):
-        await run_turn(session, Prompt(content=str(number)), runtime)
+        await run_turn(session, Prompt(content=str(number), origin=TYPED), runtime)
 
     last = [str(asked.messages[-1]["content"]) for asked in provider.requests]
     assert [MARK in text for text in last] == [True, True, True, False]
@@ -221,8 +222,8 @@ async def test_the_plan_and_the_rules_survive_a_compaction(tmp_path: Path):
         tmp_path, [_writes(path), says("Ok."), says("<summary>Planned.</summary>")], FakeChannel()
     )
     session.swap(mode="plan")
-    await run_turn(session, Prompt(content="rename"), runtime)
-    await compact(Turn(session, Prompt(content=""), runtime), trigger="manual")
+    await run_turn(session, Prompt(content="rename", origin=TYPED), runtime)
+    await compact(Turn(session, Prompt(content="", origin=TYPED), runtime), trigger="manual")
 
     said = msgspec.json.encode(session.history.messages).decode()
     assert "Rename a to b" in said and "Make no changes now" in said
@@ -237,7 +238,7 @@ async def test_what_a_plan_will_run_becomes_rules_of_the_session(tmp_path: Path)
     )
     session.swap(mode="plan")
 
-    await run_turn(session, Prompt(content="rename"), runtime)
+    await run_turn(session, Prompt(content="rename", origin=TYPED), runtime)
 
     assert [str(rule) for rule in session.state.rules] == ["Bash(prompt: run the tests)"]
     assert prompt_rules([]) is None
@@ -267,8 +268,8 @@ async def test_another_model_answers_while_planning(tmp_path: Path):
     session, runtime, provider = _scene(tmp_path, [says("a"), says("b")], FakeChannel())
     runtime = msgspec.structs.replace(runtime, planner="big")
     session.swap(mode="plan")
-    await run_turn(session, Prompt(content="1"), runtime)
+    await run_turn(session, Prompt(content="1", origin=TYPED), runtime)
     session.swap(mode="default")
-    await run_turn(session, Prompt(content="2"), runtime)
+    await run_turn(session, Prompt(content="2", origin=TYPED), runtime)
 
     assert [asked.model for asked in provider.requests] == ["big", "model-a"]

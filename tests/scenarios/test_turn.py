@@ -9,6 +9,7 @@ from bridle.engine.runtime import Asking, Limits
 from bridle.providers.scripted import calls, says
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.event import AssistantSaid, PermissionDenied, ToolFinished, TurnFinished, UserSaid
+from bridle.types.origin import TYPED
 from bridle.types.question import Permitted, Refused
 from bridle.types.turn import Denial, Prompt
 from tests.fakes.engine import USAGE, FakeBriefing, FakeChannel, make_runtime, make_session, requests
@@ -16,7 +17,7 @@ from tests.fakes.tools import Workshop
 
 
 def _prompt(text: str = "go") -> Prompt:
-    return Prompt(content=text)
+    return Prompt(content=text, origin=TYPED)
 
 
 def _results(channel: FakeChannel) -> list[Any]:

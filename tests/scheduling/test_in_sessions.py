@@ -23,6 +23,7 @@ from bridle.tools.cron_list import TOOL as CRON_LIST
 from bridle.tools.schedule_wakeup import TOOL as WAKEUP
 from bridle.tools.sleep import TOOL as SLEEP
 from bridle.types.event import Noticed, ToolFinished, TurnFinished, TurnStarted
+from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.clock import FakeClock
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
@@ -93,7 +94,7 @@ async def test_a_scheduled_prompt_begins_a_turn_when_the_session_is_idle(tmp_pat
         says("looked"),
     ]
     async with _serving(tmp_path, script) as scene:
-        scene.inbox.put(Prompt(content="every five minutes"))
+        scene.inbox.put(Prompt(content="every five minutes", origin=TYPED))
         assert await scene.turns(1) == ["every five minutes"]
         (made,) = scene.results()
         assert made == {
@@ -112,7 +113,7 @@ async def test_prompts_are_listed_and_taken_back(tmp_path: Path):
         says("done"),
     ]
     async with _serving(tmp_path, script) as scene:
-        scene.inbox.put(Prompt(content="go"))
+        scene.inbox.put(Prompt(content="go", origin=TYPED))
         await scene.turns(1)
         made, listed, refused = scene.results()
     assert listed == {
@@ -134,7 +135,7 @@ async def test_a_wakeup_goes_on_with_the_work_and_is_brought_into_its_range(tmp_
         says("over"),
     ]
     async with _serving(tmp_path, script) as scene:
-        scene.inbox.put(Prompt(content="watch the build"))
+        scene.inbox.put(Prompt(content="watch the build", origin=TYPED))
         await scene.turns(1)
         planned = scene.results()[0]
         assert planned == {
@@ -152,16 +153,16 @@ async def test_sleep_ends_when_something_comes_in(tmp_path: Path):
     async with _serving(
         tmp_path, [says(calls("Sleep", seconds=3000)), says("awake"), says("heard")]
     ) as scene:
-        scene.inbox.put(Prompt(content="wait"))
+        scene.inbox.put(Prompt(content="wait", origin=TYPED))
         await scene.channel.seen(lambda event: "tool_started" in scene.channel.kinds)
-        scene.inbox.put(Prompt(content="a note", meta=True, priority="later"))
+        scene.inbox.put(Prompt(content="a note", origin=TYPED, meta=True, priority="later"))
         assert await scene.turns(2) == ["wait", "a note"]
         assert scene.results()[0]["interrupted"] is True
 
 
 async def test_sleep_ends_when_its_time_is_over(tmp_path: Path):
     async with _serving(tmp_path, [says(calls("Sleep", seconds=0.01)), says("awake")]) as scene:
-        scene.inbox.put(Prompt(content="wait"))
+        scene.inbox.put(Prompt(content="wait", origin=TYPED))
         await scene.turns(1)
         assert scene.results()[0] == {"seconds": 0.01, "interrupted": False}
 

@@ -14,6 +14,7 @@ from bridle.engine.monitors import MOST, Means, SessionMonitors
 from bridle.host.background import BackgroundShells
 from bridle.types.errors import ToolError
 from bridle.types.monitor import Watch, WatchedCommand, WatchedSocket
+from bridle.types.origin import JOB
 from bridle.types.schedule import Clock
 from bridle.types.task import Task
 from bridle.types.turn import Prompt
@@ -78,7 +79,7 @@ async def test_lines_come_as_events_and_the_end_is_a_change(watching: Watching):
     assert "\n".join(watching.events) == "one\ntwo"
     assert sorted(Path(task.output_file).read_text().split()) == ["one", "two", "unseen"]
     (prompt, *_) = watching.came
-    assert prompt.meta and prompt.origin == {"kind": "task-notification"}
+    assert prompt.meta and prompt.origin == JOB
     assert f"<task-id>{task.id}</task-id>" in str(prompt.content)
 
 

@@ -17,6 +17,7 @@ from bridle.types.block import result_block
 from bridle.types.entry import AssistantEntry
 from bridle.types.errors import SessionError
 from bridle.types.ids import new_uuid
+from bridle.types.origin import Origin
 from bridle.types.usage import Usage
 from tests.sessions.entries import assert_sendable, assistant, call, message, say, text, thinking, user
 
@@ -355,3 +356,25 @@ def test_two_thousand_messages_are_resumed_quickly(tmp_path: Path):
     assert time.process_time() - started < 0.4
     assert len(resumed.history) == 2000
     resumed.close()
+
+
+@pytest.mark.parametrize("fork", [False, True])
+def test_a_resume_and_a_fork_keep_where_every_prompt_came_from(tmp_path: Path, fork: bool):
+    """S44: what a schedule or a letter said is not the user's after a restart either."""
+    where = place(tmp_path)
+    session = store.begin(where)
+    origins = [
+        Origin(source="typed"),
+        Origin(source="schedule", who="wakeup"),
+        Origin(source="letter", who="ann"),
+        Origin(source="argument", words=(0, 3)),
+    ]
+    for origin in origins:
+        session.say_user("go on", origin=origin)
+        say(session, new_uuid(), text("done"))
+    session.close()
+
+    again = resume.resume(path_of(session, where), where, fork=fork)
+
+    kept = [Origin.from_entry(entry.get("origin")) for entry in again.entries if entry["type"] == "user"]
+    assert kept == origins

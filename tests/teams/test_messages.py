@@ -17,6 +17,7 @@ from bridle.tools.send_message import TOOL as SEND
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ProviderError
 from bridle.types.message import Letter
+from bridle.types.origin import Origin
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 from bridle.types.turn import Prompt
 from tests.fakes.agents import EchoInput, Team, echo, team
@@ -142,7 +143,7 @@ async def test_agents_write_to_each_other_and_to_the_main_thread(tmp_path: Path)
 
     assert '<agent-message from=\\"ann\\"' in said and "hello bob" in said
     (prompt,) = heard
-    assert prompt.meta and prompt.origin == {"kind": "peer", "from": "ann"}
+    assert prompt.meta and prompt.origin == Origin(source="letter", who="ann")
     assert [letter.text for letter in kept] == ["hello main"]
 
 

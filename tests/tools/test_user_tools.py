@@ -15,6 +15,7 @@ from bridle.tools.push_notification import TOOL as PUSH
 from bridle.tools.report_findings import TOOL as REPORT
 from bridle.tools.send_user_file import TOOL as SEND
 from bridle.types.event import Noticed, Signalled, ToolFinished, TurnFinished
+from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
 from tests.fakes.hooked import hooked
@@ -74,7 +75,7 @@ async def test_a_conversation_that_is_ended_takes_no_more_prompts(tmp_path: Path
     channel, inbox = FakeChannel(), Inbox()
     runtime = make_runtime(tmp_path, [says(calls("EndConversation")), says("Goodbye.")], END, channel=channel)
     server = Server(make_session(), runtime, inbox)
-    inbox.put(Prompt(content="insults"))
+    inbox.put(Prompt(content="insults", origin=TYPED))
     async with asyncio.timeout(5):
         await server.serve(wait_for_tasks=0, say_waiting=print)
     (finished,) = channel.of(TurnFinished)

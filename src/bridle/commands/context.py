@@ -14,6 +14,7 @@ from bridle.sessions.session import Session
 from bridle.sessions.store import Place
 from bridle.types.checkpoint import Checkpoints
 from bridle.types.command import Commands
+from bridle.types.origin import TYPED, Origin
 from bridle.types.workspace import Workspace
 
 
@@ -92,6 +93,8 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """Where conversations are kept."""
     settings: LiveConfig
     env: Mapping[str, str]
+    origin: Origin = TYPED
+    """Where the command that runs was called; a view of the terminal is called where it is."""
     trusted: bool = True
     screen: bool = False
     """Somebody looks at a terminal, so views can be opened and the clipboard is theirs."""

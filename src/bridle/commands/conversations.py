@@ -40,7 +40,8 @@ async def compact(arguments: str, context: CommandContext) -> CommandResult:
     if not runtime.habits.allowed:
         return Says("DISABLE_COMPACT turns compaction off.", is_error=True)
     context.begin()
-    turn = Turn(session, Prompt(content=f"/compact {arguments}".strip()), runtime)
+    typed = Prompt(content=f"/compact {arguments}".strip(), origin=context.origin)
+    turn = Turn(session, typed, runtime)
     try:
         done = await compact_now(turn, trigger="manual", focus=arguments, in_turn=False)
     except CompactionFailed as failure:

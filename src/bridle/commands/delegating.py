@@ -44,7 +44,7 @@ async def delegate(delegation: Delegation, context: CommandContext) -> AgentRepo
     agents = context.runtime.agents
     if agents is None:
         raise ToolError("There are no agents in this session.")
-    turn = Turn(context.session, Prompt(content=delegation.prompt), context.runtime)
+    turn = Turn(context.session, Prompt(content=delegation.prompt, origin=context.origin), context.runtime)
     return await agents.run(turn, delegation, call_id=f"command_{new_uuid()}")
 
 

@@ -42,7 +42,7 @@ class Entrance:
             return prompt
         turn = Turn(self._context.session, prompt, self._context.runtime)
         opening = _Opening(turn)
-        context = replace(self._context, begin=opening.begin)
+        context = replace(self._context, origin=prompt.origin, begin=opening.begin)
         try:
             result = await run(invocation, context)
             if isinstance(result, Asks) and not runs_apart(result, context):
@@ -185,7 +185,8 @@ async def _run_apart(asks: Asks, invocation: Invocation, context: CommandContext
     except BridleError as error:
         return str(error), True
     answer = text_block(f"<command-output>\n{text[:_LONGEST_ANSWER]}\n</command-output>")
-    record_prompt(context.session, Prompt(content=invocation.typed, beside=(answer,)), context.runtime)
+    kept = Prompt(content=invocation.typed, origin=context.origin, beside=(answer,))
+    record_prompt(context.session, kept, context.runtime)
     return text, False
 
 

@@ -164,7 +164,7 @@ async def _sum_up(
     if not context.runtime.habits.allowed:
         raise SessionError("DISABLE_COMPACT turns compaction off.")
     context.begin()
-    turn = Turn(context.session, Prompt(content="/rewind"), context.runtime)
+    turn = Turn(context.session, Prompt(content="/rewind", origin=context.origin), context.runtime)
     try:
         done = await compact(
             turn,

@@ -22,7 +22,7 @@ async def ask_aside(question: str, context: CommandContext, *, most: int = _MOST
         ToolError: the budget is used up, or the model gave no answer.
         ProviderError: the model could not answer.
     """
-    turn = Turn(context.session, Prompt(content=question), context.runtime)
+    turn = Turn(context.session, Prompt(content=question, origin=context.origin), context.runtime)
     if (objection := money_limit(turn)) is not None:
         raise ToolError(" ".join(objection.errors))
     asked: SentMessage = {"role": "user", "content": question + _NOTE}

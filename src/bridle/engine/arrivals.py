@@ -43,7 +43,7 @@ def _follow_model(turn: Turn) -> None:
 
 
 def _record(turn: Turn, prompt: Prompt, said: HookOutcome) -> str:
-    entry = turn.session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta)
+    entry = turn.session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta, origin=prompt.origin)
     if prompt.beside:
         turn.session.say_user([*prompt.beside], meta=True)
     if said.context:

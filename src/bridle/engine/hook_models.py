@@ -16,6 +16,7 @@ from bridle.types.errors import ToolError
 from bridle.types.event import Event
 from bridle.types.hook_outcome import NoHooks
 from bridle.types.model import ToolDefinition
+from bridle.types.origin import HOOK
 from bridle.types.permission import Effect
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.tool import Consultation, Tool, Toolbox
@@ -57,7 +58,9 @@ def run_inspector(
         )
         try:
             async with asyncio.timeout(timeout):
-                outcome = await run_turn(own, Prompt(content=prompt), _confined(session, runtime, system))
+                outcome = await run_turn(
+                    own, Prompt(content=prompt, origin=HOOK), _confined(session, runtime, system)
+                )
         finally:
             _take_over_cost(session, own)
         if outcome.is_error:

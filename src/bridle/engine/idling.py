@@ -8,6 +8,7 @@ from bridle.engine.request import fixed_units
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.sessions.session import Session
+from bridle.types.origin import PROGRAM
 from bridle.types.turn import Outcome, Prompt
 
 
@@ -19,7 +20,9 @@ async def compact_while_warm(session: Session, runtime: Runtime, outcome: Outcom
     """
     del outcome
     # This is no turn of somebody: it must not end the pause that it uses.
-    turn = Turn(session, Prompt(content="", meta=True), msgspec.structs.replace(runtime, errands=None))
+    turn = Turn(
+        session, Prompt(content="", origin=PROGRAM, meta=True), msgspec.structs.replace(runtime, errands=None)
+    )
     tokens = tokens_now(session.history, session.state.measured, fixed=fixed_units(turn))
     if not runtime.habits.allowed or tokens < runtime.window(turn.model).compact_at // 2:
         return

@@ -117,7 +117,7 @@ def record_prompt(session: Session, prompt: Prompt, runtime: Runtime) -> UserEnt
     """Add a prompt to the conversation, with the reminders before it if they have not been given yet."""
     if not _is_briefed(session) and (reminders := runtime.briefing.opening()):
         session.say_user([*reminders], meta=True)
-    entry = session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta)
+    entry = session.say_user(prompt.content, uuid=prompt.uuid, meta=prompt.meta, origin=prompt.origin)
     if prompt.beside:
         session.say_user([*prompt.beside], meta=True)
     return entry

@@ -16,6 +16,7 @@ from bridle.host.files import make_folders
 from bridle.host.process import Process, start
 from bridle.types.errors import ToolError
 from bridle.types.monitor import Watch, WatchedCommand, WatchedSocket
+from bridle.types.origin import JOB
 from bridle.types.schedule import Clock
 from bridle.types.task import Task, Tasks
 from bridle.types.turn import Prompt
@@ -298,7 +299,7 @@ class _Watched:
 
     def _say(self, text: str) -> None:
         note = monitor_event(self.task.id, self.task.call_id, self.task.description, text)
-        self._wake(Prompt(content=note, meta=True, origin={"kind": "task-notification"}))
+        self._wake(Prompt(content=note, origin=JOB, meta=True))
 
 
 def _create(path: str) -> int:

@@ -16,6 +16,7 @@ from bridle.host.paths import config_home
 from bridle.sessions.session import Session
 from bridle.types.block import text_of
 from bridle.types.event import ModeChanged
+from bridle.types.origin import PROGRAM
 from bridle.types.permission import Mode, PermissionUpdate
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Refused
 from bridle.types.turn import Prompt
@@ -164,7 +165,7 @@ def answer_plan(
 
 async def start_afresh(session: Session, runtime: Runtime, chosen: PlanAnswer) -> None:
     """Let hold what a person agreed to with a plan that is carried out in the next conversation."""
-    await grant(Turn(session, Prompt(content="", meta=True), runtime), chosen.next_updates)
+    await grant(Turn(session, Prompt(content="", origin=PROGRAM, meta=True), runtime), chosen.next_updates)
 
 
 def implementation_prompt(plan: str, path: str = "") -> str:

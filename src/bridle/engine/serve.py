@@ -12,6 +12,7 @@ from bridle.engine.wording import task_notification
 from bridle.sessions.session import Session
 from bridle.tools.toolbox import AliasedToolbox, JoinedToolbox
 from bridle.types.event import PromptMoved, PromptState, TaskEnded, TaskStarted
+from bridle.types.origin import JOB
 from bridle.types.task import Task
 from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 Interpret = Callable[[Prompt], Awaitable[Prompt | Outcome]]
 """Makes of a prompt what is to be worked on, or settles it without a model."""
 
-_TASK_NOTE = {"kind": "task-notification"}
 _USUAL_RESULT = 32_000
 _MOST_RESULT = 160_000
 _REPORTING = ("local_agent", "local_workflow")
@@ -217,7 +217,7 @@ class Server:
         if task.backgrounded:
             note = _notification(task, most=_most_result(self.runtime.env))
             self._inbox.put(
-                Prompt(content=note, meta=True, origin=_TASK_NOTE, priority="later", query=not task.hushed)
+                Prompt(content=note, origin=JOB, meta=True, priority="later", query=not task.hushed)
             )
         self._ended.set()
 

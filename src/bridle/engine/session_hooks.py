@@ -46,12 +46,12 @@ from bridle.types.hook_outcome import (
     StartSource,
 )
 from bridle.types.hook_surroundings import FileChanged
+from bridle.types.origin import HOOK
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 
 _LAST_NOTICES = 1.5
-_HOOK_NOTE: Mapping[str, Any] = {"kind": "hook"}
 
 
 class Basis(Struct, frozen=True, kw_only=True):
@@ -218,7 +218,7 @@ class SessionHooks:
         said = await self.fire(self._beginning(source))
         self._say(said.context)
         if said.initial_user_message is not None:
-            self._basis.wake(Prompt(content=said.initial_user_message))
+            self._basis.wake(Prompt(content=said.initial_user_message, origin=HOOK))
 
     async def say_goodbye(self, reason: EndReason = "other") -> None:
         """Tell hooks that the conversation ends, once."""
@@ -367,7 +367,7 @@ class SessionHooks:
 
     def _rewake(self, text: str) -> None:
         words = f"A hook that ran in the background has something to say:\n{text}"
-        self._basis.wake(Prompt(content=words, meta=True, origin=_HOOK_NOTE))
+        self._basis.wake(Prompt(content=words, origin=HOOK, meta=True))
 
     async def _note_change(self, path: str, change: Change) -> None:
         await self.fire(FileChanged(file_path=path, event=change))

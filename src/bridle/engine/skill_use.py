@@ -49,7 +49,7 @@ async def ask_with(skills: "SessionSkills", skill: Skill, arguments: str, caller
         ToolError: the skill cannot be read, or one of its commands failed.
     """
     shown = f"/{skill.name} {arguments}".strip()
-    turn = Turn(caller.session, Prompt(content=shown), caller.runtime)
+    turn = Turn(caller.session, Prompt(content=shown, origin=caller.origin), caller.runtime)
     loaded = await load(skills, skill, arguments, turn, stays=skill.agent is None)
     return Asks(
         content=[text_block(loaded.text), *loaded.beside],
@@ -135,7 +135,9 @@ async def load(
     beside: tuple[UserBlock, ...] = ()
     if runtime.attach is not None and "@" in expanded.written and not served:
         reader = _reader(skill, inside, arguments)
-        beside = (await runtime.attach(reader, Prompt(content=expanded.written))).beside
+        beside = (
+            await runtime.attach(reader, Prompt(content=expanded.written, origin=inside.prompt.origin))
+        ).beside
     if counts:
         _add_hooks(skills, skill, turn)
     await skills.note_use(turn.session, skill, expanded.text if stays else None)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bridle.engine.runtime import Runtime
     from bridle.engine.turn import Turn
     from bridle.sessions.session import Session
+    from bridle.types.origin import Origin
     from bridle.types.tool import Delegate
 
 _MOST_NEWS = 20
@@ -54,6 +55,9 @@ class Caller(Protocol):
 
     @property
     def runtime(self) -> "Runtime": ...
+
+    @property
+    def origin(self) -> "Origin": ...
 
 
 class _Bounds(TypedDict):

@@ -109,7 +109,7 @@ class Turn:
             spend=dict(self.session.spend),
             denials=tuple(self.denials),
             api_error_status=ending.status,
-            origin=self.prompt.origin,
+            origin=self.prompt.origin.on_result(),
             prompt_uuid=self.prompt.uuid,
             prompt_uuids=tuple(
                 prompt.uuid for prompt in (self.prompt, *self.folded) if prompt.uuid is not None

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from bridle.protocol.control import ControlCancel, ControlRequest, ControlResponse
 from bridle.types.errors import UsageError
+from bridle.types.origin import Origin
 from bridle.types.text import decode_json
 from bridle.types.turn import Priority, Prompt
 
@@ -78,16 +79,28 @@ def _response(request_id: str, response: Mapping[str, Any]) -> ControlResponse:
 
 
 def _prompt(message: dict[str, Any]) -> Prompt:
-    origin = message.get("origin")
     uuid = message.get("uuid")
     return Prompt(
         content=_content(message),
         uuid=uuid if isinstance(uuid, str) else None,
-        origin={"kind": "human"} if isinstance(origin, dict) and origin.get("kind") == "human" else None,
+        origin=_origin(message.get("origin")),
         query=message.get("shouldQuery") is not False,
         priority=_PRIORITIES.get(str(message.get("priority")), "next"),
         verbatim=message.get("client_composed") is True,
     )
+
+
+def _origin(said: object) -> Origin:
+    """Where a host says that a prompt comes from: it may say that a person typed it, or claim less.
+
+    A host that passes on the words of others names their kind, and they count as no more than that.
+    """
+    if not isinstance(said, dict):
+        return Origin(source="host")
+    known = Origin.from_entry(said)
+    if known is None:
+        return Origin(source="program")
+    return Origin(source="host", stamped=known.is_typed) if known.is_own else known
 
 
 def _content(message: dict[str, Any]) -> str | list[Any]:

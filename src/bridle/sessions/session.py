@@ -23,6 +23,7 @@ from bridle.types.entry import (
 )
 from bridle.types.history import History
 from bridle.types.ids import new_uuid
+from bridle.types.origin import Origin
 from bridle.types.usage import ModelSpend, Usage
 from bridle.version import COMPATIBLE_WITH
 
@@ -157,11 +158,13 @@ class Session:
         summary: bool = False,
         data: Any = UNSET,
         source: str | None = None,
+        origin: Origin | None = None,
     ) -> UserEntry:
         """Record something from the user's side.
 
         `data` is the structured output of the tool whose result this is, `source` the entry with its call;
-        `summary` marks the text that stands for all before a compaction. A uuid that is taken is replaced.
+        `summary` marks the text that stands for all before a compaction; `origin` says who a prompt is from.
+        A uuid that is taken is replaced.
         """
         if uuid is not None and any(entry["uuid"] == uuid for entry in self.entries):
             uuid = None
@@ -180,6 +183,8 @@ class Session:
             entry["isMeta"] = True
         if summary:
             entry["isCompactSummary"] = True
+        if origin is not None:
+            entry["origin"] = origin.to_entry()
         self._say(entry)
         if data is UNSET and not (meta or summary) and not (words := text_of(content)).startswith(_MARKER):
             self._asked = words or self._asked

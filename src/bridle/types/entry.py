@@ -32,6 +32,8 @@ class UserEntry(LinkedEntry):
     sourceToolAssistantUUID: NotRequired[str]
     isMeta: NotRequired[bool]
     isCompactSummary: NotRequired[bool]
+    origin: NotRequired[dict[str, Any]]
+    """Where a prompt came from; see `types.origin`. Results and reminders have none."""
 
 
 class AssistantEntry(LinkedEntry):

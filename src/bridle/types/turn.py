@@ -6,6 +6,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct
 
 from bridle.types.block import UserBlock
+from bridle.types.origin import Origin
 from bridle.types.permission import Rule
 from bridle.types.usage import ModelSpend, Usage
 
@@ -32,9 +33,10 @@ class Prompt(Struct, frozen=True, kw_only=True):
     """What somebody asks for."""
 
     content: str | list[UserBlock]
+    origin: Origin
+    """Where it comes from: decides what it may do, and is kept with it."""
     uuid: str | None = None
     """The sender's own id for it, kept in the transcript."""
-    origin: Mapping[str, Any] | None = None
     meta: bool = False
     """Text that no person wrote, such as the note that a background job has ended."""
     query: bool = True

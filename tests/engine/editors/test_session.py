@@ -14,6 +14,7 @@ from bridle.host.editors import Editor
 from bridle.permissions.rules import parse
 from bridle.types.block import text_of
 from bridle.types.errors import McpError, UsageError
+from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
@@ -47,7 +48,7 @@ class Beside:
 
     async def beside(self) -> list[str]:
         """What the model reads beside the next prompt."""
-        prompt = Prompt(content="go")
+        prompt = Prompt(content="go", origin=TYPED)
         turn = Turn(self.session, prompt, self._runtime)
         return [text_of([block]) for block in (await self.editors.beside(turn, prompt)).beside]
 

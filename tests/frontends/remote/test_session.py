@@ -21,6 +21,7 @@ from bridle.providers.scripted import calls, says
 from bridle.types.command import Command, CommandSource, Says
 from bridle.types.event import ModeChanged, Noticed, TurnFinished
 from bridle.types.ids import new_uuid
+from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
 from bridle.types.question import Permitted, Refused
 from bridle.types.tool import ToolContext, ToolOutput, tool
@@ -213,7 +214,7 @@ async def test_a_prompt_that_stands_in_the_conversation_is_not_taken_again(tmp_p
 
 async def test_a_conversation_that_stood_already_is_seen_from_its_beginning(tmp_path: Path):
     async with running(tmp_path, [says("Hello.")]) as scene:
-        scene.server.submit(Prompt(content="before"))
+        scene.server.submit(Prompt(content="before", origin=TYPED))
         await scene.local.seen(lambda event: isinstance(event, TurnFinished))
         later = SharedSession(scene.session, scene.server, scene.means)
         assert b"before" in later.room.snapshot() and b"Hello." in later.room.snapshot()

@@ -30,6 +30,7 @@ from bridle.types.channel import Channel
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.ids import new_uuid
 from bridle.types.model import Provider
+from bridle.types.origin import PROGRAM, Origin
 from bridle.types.task import Task
 from bridle.types.text import encodable
 from bridle.types.turn import Prompt
@@ -44,6 +45,7 @@ _STDIN_PATIENCE = 3.0
 _LAST_WORDS = 2.0
 """Seconds for a reader to take the rest after we were told to stop."""
 _BACKGROUND_WAIT_MS = 600_000
+_ARGUMENT = Origin(source="argument")
 _NO_PROMPT = 'there is no prompt: give one as an argument (bridle -p "…") or on standard input'
 
 
@@ -314,13 +316,16 @@ def _prompts_at_hand(args: Args) -> list[Prompt]:
     """
     words = encodable(" ".join(args.words))
     if args.text("input-format") == "stream-json":
-        return [Prompt(content=words)] if words.strip() else []
+        return [Prompt(content=words, origin=_ARGUMENT)] if words.strip() else []
     piped = "" if os.isatty(_STDIN) else _piped(words)
     text = "\n\n".join(part for part in (words, piped) if part.strip())
     # A conversation with a call that was put off goes on without a prompt; which one is not known yet.
     if not text and not (args.has("resume") or args.on("continue") or args.on("init-only")):
         raise UsageError(_NO_PROMPT)
-    return [Prompt(content=text)] if text else []
+    # What is piped in behind a prompt is what the prompt is about: anyone may have written it.
+    both = bool(words.strip() and piped.strip())
+    origin = Origin(source="argument", words=(0, len(words))) if both else _ARGUMENT
+    return [Prompt(content=text, origin=origin)] if text else []
 
 
 def _continuation(session: Session, args: Args) -> list[Prompt]:
@@ -333,7 +338,7 @@ def _continuation(session: Session, args: Args) -> list[Prompt]:
         return []
     if deferred_call(session) is None:
         raise UsageError(_NO_PROMPT)
-    return [Prompt(content="", meta=True)]
+    return [Prompt(content="", origin=PROGRAM, meta=True)]
 
 
 def _piped(words: str) -> str:

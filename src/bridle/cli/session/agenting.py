@@ -17,9 +17,11 @@ from bridle.providers import catalog
 from bridle.sessions.session import Session
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
+from bridle.types.origin import Origin
 from bridle.types.tool import Toolbox
 from bridle.types.turn import Prompt
 
+_FILE = Origin(source="file")
 _ALIASES = ("sonnet", "opus", "haiku", "fable")
 
 Found = Callable[[], Sequence[AgentDefinition]]
@@ -153,9 +155,12 @@ def with_initial(definition: AgentDefinition | None, prompts: list[Prompt], sess
     if definition is None or not definition.initial_prompt or session.entries:
         return prompts
     if not prompts or not isinstance(text := prompts[0].content, str):
-        return [Prompt(content=definition.initial_prompt), *prompts]
-    both = f"{definition.initial_prompt}\n\n{text}"
-    return [msgspec.structs.replace(prompts[0], content=both), *prompts[1:]]
+        return [Prompt(content=definition.initial_prompt, origin=_FILE), *prompts]
+    first = f"{definition.initial_prompt}\n\n"
+    origin = prompts[0].origin
+    start, end = origin.words or (0, len(text))
+    whose = msgspec.structs.replace(origin, words=(len(first) + start, len(first) + end))
+    return [msgspec.structs.replace(prompts[0], content=first + text, origin=whose), *prompts[1:]]
 
 
 def is_interactive(args: Args) -> bool:

@@ -12,6 +12,7 @@ from bridle.sessions.session import Session
 from bridle.types.block import text_block
 from bridle.types.ids import new_uuid
 from bridle.types.model import ToolDefinition
+from bridle.types.origin import PROGRAM
 from bridle.types.tool import ToolOutput
 from bridle.types.turn import Prompt
 
@@ -28,7 +29,7 @@ class OutsideCalls:
 
     async def run(self, name: str, input: Mapping[str, Any]) -> ToolOutput:
         """What a call came to; whatever goes wrong is its result."""
-        turn = Turn(self._session, Prompt(content=""), self._runtime)
+        turn = Turn(self._session, Prompt(content="", origin=PROGRAM), self._runtime)
         call = Call(id=f"toolu_{new_uuid().replace('-', '')[:24]}", name=name, input=input)
         settled = await dispatch(call, turn, is_alone=_yes)
         if isinstance(settled, PutOff):

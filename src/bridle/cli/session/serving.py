@@ -9,6 +9,7 @@ from bridle.cli.session.server_door import ServerDoor
 from bridle.cli.session.setup import Setup
 from bridle.config.mcp_places import is_any_configured
 from bridle.types.channel import Channel
+from bridle.types.origin import Origin
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
@@ -112,8 +113,8 @@ def _pushed(allowed: Allowed | None, wake: Callable[[Prompt], None]) -> "Callabl
         # The words of a stranger must not end the frame that says whose they are.
         text = message.content.replace("</channel", "<\\/channel")
         content = f'<channel source="{message.server}">\n{text}\n</channel>'
-        origin = {"kind": "channel", "server": message.server}
-        wake(Prompt(content=content, meta=True, verbatim=True, origin=origin))
+        origin = Origin(source="channel", who=message.server)
+        wake(Prompt(content=content, origin=origin, meta=True, verbatim=True))
 
     return push
 

@@ -15,6 +15,7 @@ from bridle.host.paths import bridle_dir
 from bridle.sessions.session import Session
 from bridle.types.agent import AgentDefinition
 from bridle.types.channel import Channel
+from bridle.types.origin import PROGRAM
 from bridle.types.tool import Toolbox
 from bridle.types.turn import Prompt
 
@@ -110,7 +111,7 @@ async def _open_crew(ground: Ground, agents: Agents, runtime: Runtime, door: Tea
     quiet = msgspec.structs.replace(runtime, errands=None, shape=None)
     crew = Crew(
         agents,
-        lambda: agents.staff.lead or Turn(session, Prompt(content="", meta=True), quiet),
+        lambda: agents.staff.lead or Turn(session, Prompt(content="", origin=PROGRAM, meta=True), quiet),
         bound=lambda: _bound(ground),
         choose=lambda: choose_panes(_teammate_mode(setup), setup.env, name=name),
         summon=lambda turn, work: summons_for(setup, agents.staff.means, turn, work),

@@ -35,6 +35,7 @@ from bridle.types.delegation import AgentCompleted
 from bridle.types.errors import ToolError
 from bridle.types.event import AssistantSaid, Event, FromAgent, TaskProgressed, ToolStarted
 from bridle.types.hook import Stop, SubagentStart, SubagentStop
+from bridle.types.origin import AGENT, HOOK
 from bridle.types.permission import Mode, PermissionUpdate
 from bridle.types.task import Task, TaskStatus, TaskUsage
 from bridle.types.tool import Tool
@@ -207,7 +208,7 @@ class AgentRun:
         if work.fork:
             lead_cwd = self.lead.runtime.workspace.cwd
             content = fork_content(self.session, work.prompt, parent_cwd=lead_cwd, cwd=runtime.workspace.cwd)
-        prompt = Prompt(content=content, verbatim=True, rules=work.rules)
+        prompt = Prompt(content=content, origin=AGENT, verbatim=True, rules=work.rules)
         if not work.background:
             return await self._rounds(prompt, runtime)
         self._stall_seconds = stall_seconds(runtime.env)
@@ -227,7 +228,7 @@ class AgentRun:
                 break
             following = self._mail.pop()
             if following is None and rest is not None and (why := await rest.objection()) is not None:
-                following = Prompt(content=why, meta=True, verbatim=True)
+                following = Prompt(content=why, origin=HOOK, meta=True, verbatim=True)
             if (following := following or self._mail.pop()) is None:
                 break
             prompt = following

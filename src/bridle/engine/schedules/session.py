@@ -12,6 +12,7 @@ from bridle.engine.schedules.file import ScheduleFile
 from bridle.engine.schedules.jitter import shifted
 from bridle.engine.schedules.times import describe, parse
 from bridle.types.errors import ToolError
+from bridle.types.origin import Origin
 from bridle.types.schedule import Clock, Scheduled, Wakeup
 from bridle.types.turn import Prompt
 
@@ -325,9 +326,8 @@ class _Job(Struct, frozen=True, kw_only=True):
 
 
 def _prompt(text: str, schedule: str) -> Prompt:
-    origin = {"kind": "task-notification", "schedule": schedule}
-    # A person or a model wrote it for later, so commands in it count, and it waits for the end of a turn.
-    return Prompt(content=text, origin=origin, priority="later")
+    # A model or a file wrote it for later: skills in it count, and it waits for the end of a turn.
+    return Prompt(content=text, origin=Origin(source="schedule", who=schedule), priority="later")
 
 
 def _late(what: Scheduled, job: _Job) -> str:

@@ -15,6 +15,7 @@ from bridle.types.block import text_of
 from bridle.types.errors import BridleError
 from bridle.types.ids import new_uuid
 from bridle.types.message import Letter
+from bridle.types.origin import Origin
 from bridle.types.turn import Prompt
 
 MOST_LETTERS = 100
@@ -148,7 +149,8 @@ def as_prompt(letter: Letter) -> Prompt:
     said = letter.text.replace("</agent-message", "<\\/agent-message")
     note = "This comes from another agent, not from the user."
     text = f"{head}\n{said}\n</agent-message>\n{note}"
-    return Prompt(content=text, meta=True, verbatim=True, origin={"kind": "peer", "from": letter.sender})
+    origin = Origin(source="letter", who=letter.sender)
+    return Prompt(content=text, origin=origin, meta=True, verbatim=True)
 
 
 def _quoted(text: str) -> str:

@@ -55,6 +55,7 @@ from bridle.types.event import (
 )
 from bridle.types.ids import new_uuid
 from bridle.types.message import Contact, Delivery, Letter
+from bridle.types.origin import AGENT, HOOK
 from bridle.types.question import Answer, Permitted, Question
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.usage import ModelSpend, Usage
@@ -118,7 +119,7 @@ class Membership:
         self._taken = recorded(self._session, self._box.waiting())
         self._box.remove(self._taken)
         if self.summons.prompt:
-            self._wake(Prompt(content=self.summons.prompt, verbatim=True))
+            self._wake(Prompt(content=self.summons.prompt, origin=AGENT, verbatim=True))
         self._collect()
         self._chores.begin(self._listen())
 
@@ -259,7 +260,7 @@ class Membership:
                     return  # Told where it was granted.
                 self._session.swap(rules=changed_rules(self._session.state.rules, update))
             case GoOn(why=why):
-                self._wake(Prompt(content=why, meta=True, verbatim=True))
+                self._wake(Prompt(content=why, origin=HOOK, meta=True, verbatim=True))
             case Stop():
                 self._is_closing = True
                 self._leave()

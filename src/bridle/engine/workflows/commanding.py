@@ -11,6 +11,7 @@ from bridle.engine.workflows.session import SessionWorkflows
 from bridle.sessions.session import Session
 from bridle.types.errors import ToolError
 from bridle.types.ids import new_uuid
+from bridle.types.origin import Origin
 from bridle.types.permission import Deny
 from bridle.types.turn import Prompt
 from bridle.types.workflow import Launch, Launched, read_arguments
@@ -24,6 +25,9 @@ class Caller(Protocol):
 
     @property
     def runtime(self) -> Runtime: ...
+
+    @property
+    def origin(self) -> Origin: ...
 
 
 async def begin(workflows: SessionWorkflows, name: str, arguments: str, caller: Caller) -> str:
@@ -43,7 +47,7 @@ async def start(workflows: SessionWorkflows, launch: Launch, typed: str, caller:
     Raises:
         ToolError: it cannot be run.
     """
-    turn = Turn(caller.session, Prompt(content=typed), caller.runtime)
+    turn = Turn(caller.session, Prompt(content=typed, origin=caller.origin), caller.runtime)
     # Who types the name has approved it; a rule against it counts all the same.
     if launch.name and isinstance(doubt := objection(turn, "Workflow", "name", launch.name), Deny):
         raise ToolError(f"The workflow {launch.name} may not be run: {doubt.reason}.")

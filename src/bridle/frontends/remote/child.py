@@ -17,6 +17,7 @@ from bridle.frontends.remote.steering import MODES, check_command
 from bridle.protocol.frames import Frame, encode
 from bridle.types.errors import BridleError, ToolError
 from bridle.types.ids import new_uuid
+from bridle.types.origin import Origin
 
 _LONGEST_LINE = 64 * 1024 * 1024
 _LAST_WORDS = 2_000
@@ -102,10 +103,11 @@ class ChildSession:
                 continue  # The next way of asking is less polite.
 
     def prompt(self, text: str, *, id: str, who: str) -> Mapping[str, Any]:
-        del who
         check_command(text)
         waits = self._state["busy"]
-        self._send({"type": "user", "message": {"role": "user", "content": text}, "uuid": id})
+        origin = Origin(source="remote", who=who).to_entry()
+        message = {"role": "user", "content": text}
+        self._send({"type": "user", "message": message, "uuid": id, "origin": origin})
         return {"queued": waits}
 
     def interrupt(self, *, who: str) -> Mapping[str, Any]:

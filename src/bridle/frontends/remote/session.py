@@ -29,6 +29,7 @@ from bridle.types.event import (
     Withdrawn,
 )
 from bridle.types.ids import new_uuid
+from bridle.types.origin import Origin
 from bridle.types.permission import Mode
 from bridle.types.question import Answer, Permitted, Refused, Supplied
 from bridle.types.turn import Prompt
@@ -101,7 +102,7 @@ class SharedSession:
     def prompt(self, text: str, *, id: str, who: str) -> Mapping[str, Any]:
         if id in self._server.waiting() or any(entry["uuid"] == id for entry in self._session.entries):
             return {"queued": False}  # It was sent again after it had long been taken up.
-        prompt = Prompt(content=text, uuid=id, origin={"kind": "human"})
+        prompt = Prompt(content=text, uuid=id, origin=Origin(source="remote", who=who))
         commands = self._server.runtime.commands
         called = None if commands is None else read_invocation(prompt, commands)
         for command in () if called is None else called.commands:

@@ -23,6 +23,7 @@ from bridle.types.block import UserBlock, text_block, text_of
 from bridle.types.command import Command, CommandResult, Commands
 from bridle.types.errors import ToolError
 from bridle.types.ids import new_uuid
+from bridle.types.origin import TYPED, Origin
 from bridle.types.turn import Prompt
 
 _IMAGE = re.compile(r"\[Image #(\d+)\]")
@@ -33,6 +34,7 @@ _KINDS: Mapping[str, ImageKind] = {
     "image/gif": "gif",
     "image/webp": "webp",
 }
+_SHELL = Origin(source="tool", who="Bash")
 LEAVING = frozenset({"exit", "quit", ":q", ":q!", ":wq"})
 
 
@@ -52,8 +54,8 @@ def prompt_of(draft: Draft, uuid: str) -> Prompt:
     """The prompt as it goes to the engine; images stand where their placeholders were."""
     images = {number: each for number, each in draft.attachments.items() if isinstance(each, PastedImage)}
     if not images:
-        return Prompt(content=draft.text, uuid=uuid)
-    return Prompt(content=_blocks(draft.text, images), uuid=uuid)
+        return Prompt(content=draft.text, origin=TYPED, uuid=uuid)
+    return Prompt(content=_blocks(draft.text, images), origin=TYPED, uuid=uuid)
 
 
 def command_name(text: str) -> str | None:
@@ -74,7 +76,7 @@ async def run_shell(command: str, talk: Talk, live: Live, own_calls: set[str], *
     live.say(messages.shell_prompt(command, width))
     call = Call(id=call_id, name="Bash", input={"command": command})
     runtime = talk.server.runtime
-    turn = Turn(talk.session, Prompt(content=command), runtime)
+    turn = Turn(talk.session, Prompt(content=command, origin=TYPED), runtime)
     own_calls.add(call_id)
     live.start_call(call_id, "Bash", call.input)
     began = runtime.clock()
@@ -121,9 +123,11 @@ async def _alone() -> bool:
 
 def _record(talk: Talk, command: str, out: str, err: str, *, responds: bool) -> None:
     """Put the command and its output into the conversation, in the form that other readers recognise."""
-    talk.server.submit(Prompt(content=f"<bash-input>{command}</bash-input>", query=False, verbatim=True))
+    typed = f"<bash-input>{command}</bash-input>"
+    talk.server.submit(Prompt(content=typed, origin=TYPED, query=False, verbatim=True))
     said = f"<bash-stdout>{out}</bash-stdout><bash-stderr>{err}</bash-stderr>"
-    talk.server.submit(Prompt(content=said, query=responds, verbatim=True))
+    # What a command prints are not the user's words, though the user has typed the command.
+    talk.server.submit(Prompt(content=said, origin=_SHELL, query=responds, verbatim=True))
 
 
 def _streams(data: Any, text: str, *, failed: bool) -> tuple[str, str]:
