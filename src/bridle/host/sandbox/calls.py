@@ -44,15 +44,27 @@ _QUIET = {
 }  # fmt: skip
 """What a program needs that only computes and talks over what it has open."""
 
-_OVERSEEN = {
+_NAMING = {
     "creat": (85, None), "link": (86, None), "linkat": (265, 37), "mkdir": (83, None), "mkdirat": (258, 34),
     "mknod": (133, None), "mknodat": (259, 33), "rename": (82, None), "renameat": (264, 38),
-    "renameat2": (316, 276), "symlink": (88, None), "symlinkat": (266, 36), "truncate": (76, 45),
+    "renameat2": (316, 276), "rmdir": (84, None), "symlink": (88, None), "symlinkat": (266, 36),
+    "truncate": (76, 45), "unlink": (87, None), "unlinkat": (263, 35),
 }  # fmt: skip
-"""Calls that make, move or cut what has a name."""
+"""Calls that make, move, cut or remove what has a name."""
+_MARKING = {
+    "chmod": (90, None), "chown": (92, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchown": (93, 55),
+    "fchownat": (260, 54), "fremovexattr": (199, 16), "fsetxattr": (190, 7), "lchown": (94, None),
+    "lremovexattr": (198, 15), "lsetxattr": (189, 6), "removexattr": (197, 14), "setxattr": (188, 5),
+}  # fmt: skip
+"""Calls that change the mode, the owner or the attributes of what is there."""
+_TIMING = {
+    "futimesat": (261, None), "utime": (132, None), "utimensat": (280, 88), "utimes": (235, None),
+}  # fmt: skip
+_OVERSEEN = _NAMING | _MARKING | _TIMING
 _OPENING = {"open": (2, None, 1), "openat": (257, 56, 2)}
 """Calls that do so with some flags, and which argument those are."""
-_OPENING_BY_POINTER = 437
+_NEWER = {"fchmodat2": 452, "file_setattr": 469, "openat2": 437, "removexattrat": 466, "setxattrat": 463}
+"""Calls that do the same as others; programs fall back to those."""
 _TO_WRITE = 0o1 | 0o2 | 0o100 | 0o1000
 """Open for writing or both, create, truncate."""
 
@@ -89,10 +101,13 @@ def overseen_calls(machine: str) -> tuple[int, dict[int, str]]:
     return it.seccomp, {number: name for name, number in calls.items() if number is not None}
 
 
-def call_filter(machine: str, *, internet: bool, unix_sockets: bool, overseen: bool = False) -> bytes:
+def call_filter(
+    machine: str, *, internet: bool, unix_sockets: bool, overseen: bool = False, marking: bool = True
+) -> bytes:
     """A filter program; `internet` is for a network namespace of one's own, where it leads nowhere.
 
-    When `overseen`, calls that make names or open files for writing are handed over to another process.
+    When `overseen`, calls that open files for writing, and that make, remove or change what has a name, are
+    handed over to another process. Without `marking`, modes, owners and attributes stay as they are.
 
     Raises:
         KeyError: the machine is not known.
@@ -108,7 +123,7 @@ def call_filter(machine: str, *, internet: bool, unix_sockets: bool, overseen: b
         _step(_AT_LEAST, _X32, 0, 1),
         _step(_RETURN, _ABSENT),
         *(part for number in refused for part in (_step(_EQUAL, number, 0, 1), _step(_RETURN, _REFUSE))),
-        *(_handing_over(it.column) if overseen else ()),
+        *(_handing_over(it.column) if overseen else () if marking else _keeping_marks(it.column)),
         # Its flags are behind a pointer; callers fall back to clone.
         _step(_EQUAL, it.clone3, 0, 1),
         _step(_RETURN, _ABSENT),
@@ -149,8 +164,22 @@ def _handing_over(column: int) -> list[bytes]:
         if (number := numbers[column]) is not None:
             asks = [_load(flags), _step(_ANY_BIT, _TO_WRITE, 0, 1), _step(_RETURN, _HAND_OVER)]
             steps += _when(number, asks)
-    # Callers fall back to openat.
-    return [*steps, _step(_EQUAL, _OPENING_BY_POINTER, 0, 1), _step(_RETURN, _ABSENT)]
+    return [*steps, *_without_newer()]
+
+
+def _keeping_marks(column: int) -> list[bytes]:
+    """For walls that hold no modes and owners, when there is no one to look at each call."""
+    steps = _without_newer()
+    for numbers in _MARKING.values():
+        if (number := numbers[column]) is not None:
+            steps += [_step(_EQUAL, number, 0, 1), _step(_RETURN, _REFUSE)]
+    return steps
+
+
+def _without_newer() -> list[bytes]:
+    return [
+        part for number in _NEWER.values() for part in (_step(_EQUAL, number, 0, 1), _step(_RETURN, _ABSENT))
+    ]
 
 
 def _families(*, internet: bool, unix_sockets: bool) -> list[bytes]:

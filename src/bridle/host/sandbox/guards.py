@@ -3,13 +3,15 @@
 import os
 import os.path
 import stat
+from collections import deque
 from collections.abc import Iterator
 
 from msgspec import Struct
 
 from bridle.host.sandbox.policy import FILES, FILES_WHEN_PRESENT, FOLDERS, PACKAGES, WORKTREES, is_within
 
-_DEEPEST = 4
+DEEPEST = 4
+"""Folders; where nothing can be removed or made unseen, mounts need not reach further."""
 _MOST_FOLDERS = 2_000
 _MOST_GUARDS = 400
 _ANY_CASE = frozenset(name.casefold() for name in (*FOLDERS, *FILES, *FILES_WHEN_PRESENT))
@@ -41,9 +43,9 @@ def guards_in(root: str, *, never: tuple[str, ...], deep: tuple[str, ...]) -> tu
     return tuple(sorted(found.values()))
 
 
-def deep_in(root: str) -> tuple[str, ...]:
+def deep_in(root: str, *, deepest: int | None = DEEPEST) -> tuple[str, ...]:
     """Protected paths that exist in a folder and not too deep below it."""
-    return tuple(_present(root))
+    return tuple(_present(root, deepest))
 
 
 def worktrees_in(root: str) -> str | None:
@@ -75,11 +77,11 @@ def _guard(path: str, *, folder: bool) -> Guard:
     return Guard(path, present=True, folder=stat.S_ISDIR(mode), link=stat.S_ISLNK(mode))
 
 
-def _present(root: str) -> Iterator[str]:
-    waiting = [(root, 1)]
+def _present(root: str, deepest: int | None) -> Iterator[str]:
+    waiting = deque([(root, 1)])
     searched = given = 0
     while waiting and searched < _MOST_FOLDERS:
-        folder, depth = waiting.pop(0)
+        folder, depth = waiting.popleft()
         searched += 1
         try:
             entries = list(os.scandir(folder))
@@ -92,5 +94,7 @@ def _present(root: str) -> Iterator[str]:
                 given += 1
                 if given >= _MOST_GUARDS:
                     return
-            elif depth < _DEEPEST and name not in PACKAGES and entry.is_dir(follow_symlinks=False):
+            elif deepest is not None and depth >= deepest:
+                continue
+            elif name not in PACKAGES and entry.is_dir(follow_symlinks=False):
                 waiting.append((entry.path, depth + 1))

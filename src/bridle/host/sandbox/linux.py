@@ -16,7 +16,7 @@ from msgspec import Struct
 from bridle.host.sandbox.bubblewrap import bubblewrap_argv
 from bridle.host.sandbox.calls import is_known
 from bridle.host.sandbox.door import Door
-from bridle.host.sandbox.guards import deep_in
+from bridle.host.sandbox.guards import DEEPEST, deep_in
 from bridle.host.sandbox.masking.copies import NOTHING, Copies, Covers
 from bridle.host.sandbox.plan import HTTP_PORT, SOCKS_PORT, Plan, Stage, draw, make_spec, standing
 from bridle.host.sandbox.policy import Policy, own_files
@@ -68,7 +68,7 @@ class LinuxWalls:
         self._roots = roots
         self._bubblewrap = bubblewrap
         self._python = python
-        self._search = _Search()
+        self._search = _Search(DEEPEST if oversees else None)
         self._stand_ins = StandIns(registry)
         network = policy.network
         self._door = Door(
@@ -129,13 +129,14 @@ class LinuxWalls:
 class _Search:
     """Remembers for a moment what was found deep in a folder."""
 
-    def __init__(self) -> None:
+    def __init__(self, deepest: int | None) -> None:
+        self._deepest = deepest
         self._found: dict[str, tuple[float, tuple[str, ...]]] = {}
 
     def deep(self, root: str) -> tuple[str, ...]:
         when, found = self._found.get(root, (0.0, ()))
         if time.monotonic() - when > _SEARCH_LASTS or not when:
-            found = deep_in(root)
+            found = deep_in(root, deepest=self._deepest)
             self._found[root] = (time.monotonic(), found)
         return found
 

@@ -110,15 +110,22 @@ def make_spec(
         "proc": proc,
         "layers": [(layer.kind, layer.path, layer.source) for layer in standing(plan)],
         "landlock": _landlock(policy, plan, alone=alone) if policy.filesystem or alone else None,
-        "filter": call_filter(machine, internet=not alone, unix_sockets=sockets, overseen=overseen),
-        "oversight": _oversight(plan, room, machine) if overseen else None,
+        "filter": call_filter(
+            machine,
+            internet=not alone,
+            unix_sockets=sockets,
+            overseen=overseen,
+            marking=not alone or not policy.filesystem or policy.weaker_nesting,
+        ),
+        "oversight": _oversight(plan, room, machine, alone=alone) if overseen else None,
         "door": room.door,
         "ports": [HTTP_PORT, SOCKS_PORT] if online else [],
     }
 
 
-def _oversight(plan: Plan, room: Room, machine: str) -> dict[str, Any]:
+def _oversight(plan: Plan, room: Room, machine: str, *, alone: bool) -> dict[str, Any]:
     seccomp, calls = overseen_calls(machine)
+    guarded = (guard.path for _, guards in plan.guards for guard in guards)
     return {
         "code": room.overseer,
         "seccomp": seccomp,
@@ -127,6 +134,9 @@ def _oversight(plan: Plan, room: Room, machine: str) -> dict[str, Any]:
         "free": [room.temporary],
         "names": [name for name in (*FOLDERS, *FILES, *FILES_WHEN_PRESENT) if "/" not in name],
         "packages": list(PACKAGES),
+        "closed": [*guarded, *plan.hidden],
+        "open_again": [*plan.roots, *plan.readable_again],
+        "alone": alone,
     }
 
 
@@ -187,6 +197,7 @@ def _landlock(policy: Policy, plan: Plan, *, alone: bool) -> dict[str, Any]:
         return {
             "writable": (*plan.roots, *_DEVICES, "/dev/random", "/dev/urandom", "/dev/pts", "/dev/shm"),
             "readable": None,
+            "own_process": False,
             "no_tcp": False,
             "scoped": True,
             "least": 0,
@@ -198,14 +209,25 @@ def _landlock(policy: Policy, plan: Plan, *, alone: bool) -> dict[str, Any]:
         # Rights reach down from where they are given, so folders with something protected get none.
         holes = tuple(guard.path for _, guards in plan.guards for guard in guards)
         writable = tuple(path for root in plan.roots for path in _around(root, holes))
-    readable = (*_around("/", plan.hidden), *plan.readable_again) if plan.hidden else None
+    # Nothing but an own mount would show a command its own processes only.
+    private = () if policy.weaker_nesting else ("/proc",)
+    holes = (*plan.hidden, *private)
+    shared = _about_the_machine() if private else ()
+    readable = (*_around("/", holes), *plan.readable_again, *shared) if holes else None
     return {
         "writable": (*writable, *_DEVICES),
         "readable": readable,
+        "own_process": bool(private),
         "no_tcp": True,
         "scoped": True,
         "least": 1 if policy.weaker_nesting else _SCOPES_SINCE,
     }
+
+
+def _about_the_machine() -> tuple[str, ...]:
+    """What /proc tells that is not about one process."""
+    entries = os.scandir("/proc") if os.path.isdir("/proc") else ()
+    return tuple(entry.path for entry in entries if not entry.name.isdecimal() and not entry.is_symlink())
 
 
 def _around(folder: str, holes: tuple[str, ...]) -> Iterator[str]:

@@ -18,7 +18,7 @@ _OWNER = "owner"
 """Tells which process the folder belongs to."""
 _PACKAGE = "bridle.host.sandbox.inside"
 _LAUNCHER = ("kernel", "mounts", "rights", "launch")
-_OVERSEER = ("names", "requests", "spots", "devices", "openings", "makings", "overseer")
+_OVERSEER = ("names", "requests", "spots", "devices", "openings", "makings", "changes", "overseer")
 """Modules in the order in which they need each other."""
 
 

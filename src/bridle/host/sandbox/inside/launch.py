@@ -87,7 +87,7 @@ def _inside(
         mine, theirs = _socket.socketpair() if spec["oversight"] else (None, None)
         if mine is not None and spec["landlock"] is not None:
             # What is done for the command is done with its rights; it enters walls of its own besides.
-            enter_landlock({**spec["landlock"], "scoped": False})
+            enter_landlock(_for_overseer(spec["landlock"]))
         if (command := os.fork()) == 0:
             check(libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "opening the command's own memory to it")
             _become(spec, cwd, keep, argv, theirs)
@@ -119,6 +119,12 @@ def _inside(
             os._exit(0)
         if pid == command:
             tell(status)
+
+
+def _for_overseer(rules: dict[str, Any]) -> dict[str, Any]:
+    """The rights of the command, and a look at the processes that come of it."""
+    readable = rules["readable"] and (*rules["readable"], "/proc")
+    return {**rules, "readable": readable, "own_process": False, "scoped": False}
 
 
 def _oversee(

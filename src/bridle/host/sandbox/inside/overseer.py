@@ -1,8 +1,8 @@
-"""Makes files and names for confined commands in their place, so that protected names are never made.
+"""Makes and changes files and names for confined commands in their place, so that protected ones stay.
 
-The kernel stops a command where it would open a file for writing or make a name, and asks here. Letting the
-call go on after a look at its path would not do: the command could change the path in between. So the call is
-done here, with the rights of the command, on what was looked at.
+The kernel stops a command where it would open a file for writing, or make, remove or change what has a name,
+and asks here. Letting the call go on after a look at its path would not do: the command could change the path
+in between. So the call is done here, with the rights of the command, on what was looked at.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import errno
 import os
 import select
 
+from bridle.host.sandbox.inside.changes import Changes
 from bridle.host.sandbox.inside.kernel import check, libc
 from bridle.host.sandbox.inside.makings import Makings
 from bridle.host.sandbox.inside.names import Names
@@ -34,13 +35,21 @@ class Overseer:
 
     def __init__(self, listener: int, calls: dict[int, str], names: Names) -> None:
         self._listener = listener
-        openings, makings = Openings(names), Makings(names)
+        openings, makings, changes = Openings(names), Makings(names), Changes(names)
         known: dict[str, Callable[[Request], bool]] = {
             "open": openings.open, "creat": openings.creat, "openat": openings.openat,
             "truncate": openings.truncate, "mkdir": makings.mkdir, "mkdirat": makings.mkdirat,
             "mknod": makings.mknod, "mknodat": makings.mknodat, "symlink": makings.symlink,
             "symlinkat": makings.symlinkat, "link": makings.link, "linkat": makings.linkat,
             "rename": makings.rename, "renameat": makings.renameat, "renameat2": makings.renameat2,
+            "unlink": changes.unlink, "unlinkat": changes.unlinkat, "rmdir": changes.rmdir,
+            "chmod": changes.chmod, "fchmod": changes.fchmod, "fchmodat": changes.fchmodat,
+            "chown": changes.chown, "lchown": changes.lchown, "fchown": changes.fchown,
+            "fchownat": changes.fchownat, "utime": changes.utime, "utimes": changes.utimes,
+            "futimesat": changes.futimesat, "utimensat": changes.utimensat, "setxattr": changes.setxattr,
+            "lsetxattr": changes.lsetxattr, "fsetxattr": changes.fsetxattr,
+            "removexattr": changes.removexattr, "lremovexattr": changes.lremovexattr,
+            "fremovexattr": changes.fremovexattr,
         }  # fmt: skip
         self._calls = {number: known[name] for number, name in calls.items()}
         self.retry = openings.retry

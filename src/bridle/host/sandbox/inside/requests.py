@@ -42,6 +42,16 @@ class Request:
             raise OSError(errno.ENAMETOOLONG, "reading the path")
         return os.fsdecode(whole)
 
+    def data(self, address: int, size: int) -> bytes:
+        """What the task has in its memory."""
+        buffer = ctypes.create_string_buffer(size)
+        local = (ctypes.c_uint64 * 2)(ctypes.addressof(buffer), size)
+        remote = (ctypes.c_uint64 * 2)(address, size)
+        read = libc.process_vm_readv(self.task, ctypes.byref(local), 1, ctypes.byref(remote), 1, 0)
+        if read != size:
+            raise OSError(errno.EFAULT, "reading what was given")
+        return buffer.raw
+
     def folder(self, index: int | None) -> int:
         """The directory that a path is relative to."""
         number = HERE if index is None else self.integer(index)
