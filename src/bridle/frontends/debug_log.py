@@ -5,6 +5,7 @@ import time
 
 import msgspec
 
+from bridle.host.stdio import for_terminal
 from bridle.types.event import Event, Streamed, TextDelta, ThinkingDelta
 from bridle.types.text import encodable_value
 from bridle.types.turn import Outcome
@@ -17,6 +18,7 @@ class DebugLog:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._is_terminal = os.isatty(descriptor)
         self._began = time.monotonic()
 
     def take(self, event: Event) -> None:
@@ -31,4 +33,5 @@ class DebugLog:
         os.close(self._descriptor)
 
     def _line(self, kind: str, text: str) -> None:
-        os.write(self._descriptor, f"{time.monotonic() - self._began:9.3f} {kind} {text}\n".encode())
+        line = f"{time.monotonic() - self._began:9.3f} {kind} {text}\n".encode(errors="replace")
+        os.write(self._descriptor, for_terminal(line) if self._is_terminal else line)

@@ -5,6 +5,8 @@ import os
 import select
 from collections.abc import AsyncIterator, Callable
 
+from bridle.host.stdio import for_terminal
+
 _PIECE = select.PIPE_BUF
 """What a descriptor that is ready for writing takes without blocking."""
 
@@ -13,21 +15,22 @@ _LONGEST_LINE = 256 * 1024 * 1024
 
 
 class Output:
-    """Writes in the background; `drain` waits until everything is out."""
+    """Writes in the background; `drain` waits until everything is out. A terminal is not steered by it."""
 
     def __init__(self, descriptor: int, *, on_closed: Callable[[OSError], None] = lambda _: None) -> None:
         self._descriptor = descriptor
         self._on_closed = on_closed
+        self._is_terminal = os.isatty(descriptor)
         self._pending = bytearray()
         self._scheduled = False
         self._idle: asyncio.Event | None = None
         self.closed = False
 
     def write(self, data: bytes) -> None:
-        """Queue some bytes; they go out before the loop next waits, as far as the reader keeps up."""
+        """Queue some text; it goes out before the loop next waits, as far as the reader keeps up."""
         if self.closed:
             return
-        self._pending += data
+        self._pending += for_terminal(data) if self._is_terminal else data
         if not self._scheduled:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)

@@ -3,11 +3,9 @@
 import re
 
 from bridle.frontends.tui.cells import measured
+from bridle.types.visible import HIDDEN, visible
 
-_SUSPECT = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
+_SUSPECT = re.compile(f"[\t{HIDDEN}]")
 SEQUENCE = re.compile(
     "(?:\x1b\\[|\x9b)[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]?"
     "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x9c|\x1b\\\\|(?=\x1b)|$)"
@@ -16,11 +14,8 @@ SEQUENCE = re.compile(
 BREAKS = re.compile("\r+\n|[\x0b\x0c\x85\u2028\u2029]")
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")
 _RESTARTED = re.compile("[^\n]*\r(?=[^\n])")
-_DROPPED = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f]"
-)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_DROPPED = re.compile(f"[{HIDDEN}]")
 _TAB = 8
 
 
@@ -47,7 +42,7 @@ def reveal(text: str) -> str:
     """
     if _SUSPECT.search(text) is None:
         return text
-    return expand_tabs(_SUSPECT.sub(_picture, text))
+    return expand_tabs(visible(text))
 
 
 def settle(text: str) -> str:
@@ -59,7 +54,7 @@ def settle(text: str) -> str:
             break
         text = shorter
     text = _RESTARTED.sub("", text) if "\r" in text else text
-    return _SURROGATE.sub("\ufffd", _DROPPED.sub("", text))
+    return _DROPPED.sub("", _SURROGATE.sub("\ufffd", text))
 
 
 def expand_tabs(text: str, *, tab: int = _TAB) -> str:
@@ -79,17 +74,3 @@ def expand_row(row: str, *, column: int = 0, tab: int = _TAB) -> str:
         parts.append(shown)
         column += len(shown) if cluster == "\t" else size
     return "".join(parts)
-
-
-def _picture(match: re.Match[str]) -> str:
-    character = match[0]
-    code = ord(character)
-    if character == "\t":
-        return character
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "\u2421"
-    if 0xDC80 <= code <= 0xDCFF:
-        return f"<{code - 0xDC00:02X}>"
-    return f"<U+{code:04X}>"

@@ -9,6 +9,8 @@ import sys
 import termios
 from collections.abc import Mapping, Sequence
 
+from bridle.host.stdio import for_terminal
+
 _READ = 64 * 1024
 _MOST_WAITING = 1 << 20
 _INHERITED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE, signal.SIGCHLD)
@@ -114,7 +116,7 @@ def _become(argv: Sequence[str], cwd: str, env: Mapping[str, str], rows: int, co
         os.closerange(3, 256)
         os.execvpe(argv[0], list(argv), dict(env))
     except OSError as error:
-        os.write(2, f"{argv[0]} cannot be started in {cwd}: {error.strerror}\n".encode())
+        os.write(2, for_terminal(os.fsencode(f"{argv[0]} cannot be started in {cwd}: {error.strerror}\n")))
     finally:
         sys.stdout = sys.stderr = None
         os._exit(127)

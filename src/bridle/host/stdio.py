@@ -1,0 +1,111 @@
+"""Standard output and standard error: the one way there, so that no text of strangers steers a terminal.
+
+What goes to a terminal has every control character made visible here; pipes and files get the text as it is.
+`tests/architecture/test_one_way_out.py` keeps every other module from writing to them.
+"""
+
+import io
+import os
+import sys
+
+from bridle.types.visible import visible, visible_prose
+
+TYPE_CHECKING = False  # As in `typing`, which `--version` does without.
+if TYPE_CHECKING:
+    from typing import TextIO
+
+
+def write_out(text: str) -> None:
+    """Write to standard output, at once.
+
+    Raises:
+        OSError: it cannot be written, or nobody reads it any more.
+    """
+    if sys.stdout is not None:
+        sys.stdout.write(shown_on(sys.stdout, text))
+        sys.stdout.flush()
+
+
+def complain(text: str, *, end: str = "\n") -> None:
+    """Write a line to standard error; one that cannot be written is lost."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(shown_on(sys.stderr, f"{text}{end}"))
+            sys.stderr.flush()
+    except OSError:
+        pass  # Nobody is left to be told.
+
+
+def shown_on(stream: "TextIO", text: str) -> str:
+    """The text as it may be written to a stream: harmless on a terminal, else as it is."""
+    if is_terminal(stream):
+        return _harmless(text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Rare, and `--version` is said without it.
+        from bridle.types.text import encodable
+
+        return encodable(text)
+    return text
+
+
+def is_terminal(stream: "TextIO | None") -> bool:
+    """Whether a person reads it; a stream that is closed is none."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
+
+
+def for_terminal(data: bytes) -> bytes:
+    """Some UTF-8 text as a terminal may get it; bytes that are no text are shown as their numbers."""
+    text = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    return visible_prose(text).encode(_encoding(), "replace")
+
+
+def ask_secret(prompt: str) -> str:
+    """What is typed at the terminal without being shown."""
+    from getpass import getpass
+
+    return getpass(visible(prompt))
+
+
+def let_go_of_output() -> None:
+    """Point standard output elsewhere, so that the interpreter's last flush is quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def guard_terminals() -> None:
+    """Let all that is printed to a terminal pass here, whoever prints it: libraries, packages, tracebacks."""
+    if is_terminal(sys.stdout):
+        sys.stdout = sys.__stdout__ = _guarded(sys.stdout)
+    if is_terminal(sys.stderr):
+        sys.stderr = sys.__stderr__ = _guarded(sys.stderr)
+
+
+class _Guarded(io.TextIOWrapper):
+    """A stream to a terminal that nobody steers by it."""
+
+    def write(self, text: str, /) -> int:
+        super().write(_harmless(text))
+        return len(text)
+
+
+def _harmless(text: str) -> str:
+    return visible(text.replace("\r\n", "\n"))
+
+
+def _guarded(stream: "TextIO") -> "TextIO":
+    if isinstance(stream, _Guarded) or not isinstance(stream, io.TextIOWrapper):
+        return stream
+    encoding, stays = stream.encoding, stream.write_through
+    return _Guarded(
+        stream.detach(), encoding=encoding, errors="replace", line_buffering=True, write_through=stays
+    )
+
+
+def _encoding() -> str:
+    """How the terminals of this process want their text."""
+    known = sys.__stdout__ or sys.__stderr__
+    return "utf-8" if known is None else known.encoding
