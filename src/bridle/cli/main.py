@@ -1,12 +1,12 @@
 """From the command line to an exit code."""
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bridle.cli.args import Args, parse
 from bridle.cli.say import say
+from bridle.host.stdio import complain, guard_terminals
 from bridle.types.errors import BridleError, UsageError
 
 if TYPE_CHECKING:
@@ -55,10 +55,11 @@ def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
     """
     env = os.environ
     _occupy_standard_streams()
+    guard_terminals()
     try:
         return _dispatch(argv, env, frame)
     except BridleError as error:
-        _complain(f"error: {error}")
+        complain(f"error: {error}")
         return 1
     except KeyboardInterrupt:
         return 130
@@ -66,7 +67,7 @@ def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
         # The top of the program: what nobody foresaw is a defect, and still one line.
         if env.get("BRIDLE_DEBUG"):
             raise
-        _complain(f"error: bridle has a defect: {_innermost(error)} (set BRIDLE_DEBUG=1 to see where)")
+        complain(f"error: bridle has a defect: {_innermost(error)} (set BRIDLE_DEBUG=1 to see where)")
         return 1
 
 
@@ -152,10 +153,6 @@ def _check_spelling(word: str) -> None:
 
     if close := get_close_matches(word, (*SUBCOMMANDS, *_LATER), n=1, cutoff=0.7):
         raise UsageError(f"there is no command '{word}': did you mean 'bridle {close[0]}'?")
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
 
 
 def _innermost(error: BaseException) -> str:

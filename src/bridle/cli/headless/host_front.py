@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,6 +21,7 @@ from bridle.frontends.desk_catalog import CATALOG
 from bridle.frontends.desk_initialize import listed_commands
 from bridle.frontends.host import HostChannel
 from bridle.frontends.tally import Tally
+from bridle.host.stdio import complain
 from bridle.host.streams import read_lines
 from bridle.protocol.control import ControlCancel, ControlRequest, ControlResponse, Correspondence, Frame
 from bridle.protocol.frames import Framer, StateReports
@@ -162,8 +162,7 @@ class HostFront:
         if self._server is not None and self._server.busy:
             self._send(self._framer.command_output(text))
         else:
-            sys.stderr.write(f"{text}\n")
-            sys.stderr.flush()
+            complain(text)
 
     def note_answer(self, question: Question, answer: Answer) -> None:
         self.channel.note_answer(question, answer)

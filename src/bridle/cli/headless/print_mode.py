@@ -4,7 +4,6 @@ import asyncio
 import gc
 import os
 import signal
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from bridle.cli.session.live_settings import SessionSettings
 from bridle.cli.session.prepare import set_up
 from bridle.cli.session.setup import Setup
 from bridle.engine.serve import Inbox, Server
+from bridle.host.stdio import complain
 from bridle.host.streams import Output, read_all
 from bridle.sessions.deferred import deferred_call
 from bridle.sessions.session import Session
@@ -98,7 +98,7 @@ class _Run:
         output = Output(_STDOUT, on_closed=self._lose_output)
         try:
             self._follow = _follow(self._setup.args, output)
-            session = open_session(self._setup, warn=_complain, follow=self._follow)
+            session = open_session(self._setup, warn=complain, follow=self._follow)
         except SessionError as error:
             return await self._refuse(output, error)
         prompts = with_initial(
@@ -148,7 +148,7 @@ class _Run:
         return 1 if front.outcome is not None and front.outcome.is_error else 0
 
     async def _serve(self, session: Session, parts: Parts, server: Server, front: Front) -> None:
-        settings = SessionSettings(self._setup, session, server, parts.hooks, warn=_complain)
+        settings = SessionSettings(self._setup, session, server, parts.hooks, warn=complain)
         CommandDoor(
             self._setup,
             session,
@@ -162,7 +162,7 @@ class _Run:
         if self._remoting is not None:
             self._remoting.attend(server)
             await self._remoting.begin()
-        serving = asyncio.create_task(server.serve(wait_for_tasks=self._patience(), say_waiting=_complain))
+        serving = asyncio.create_task(server.serve(wait_for_tasks=self._patience(), say_waiting=complain))
         following = asyncio.create_task(settings.run())
         feeding = asyncio.create_task(front.feed(self._inbox, server, settings))
         try:
@@ -176,7 +176,7 @@ class _Run:
             await asyncio.gather(serving, following, feeding, return_exceptions=True)
 
     def _place(self) -> Place:
-        return place_of(self._setup, warn=_complain, follow=self._follow)
+        return place_of(self._setup, warn=complain, follow=self._follow)
 
     def _note_task(self, task: Task) -> None:
         if self._server is not None:
@@ -187,7 +187,7 @@ class _Run:
         if isinstance(error, BrokenPipeError):
             self._stop(141)
         else:
-            _complain(f"error: the output cannot be written: {error.strerror}")
+            complain(f"error: the output cannot be written: {error.strerror}")
             self._stop(1)
 
     def _stop(self, code: int) -> None:
@@ -207,7 +207,7 @@ class _Run:
             session_id = args.text("resume") or args.text("session-id") or new_uuid()
             output.write(encode(start_failure(session_id, str(error))))
             await output.drain()
-        _complain(str(error))
+        complain(str(error))
         return 1
 
     def _servers(self) -> "McpServers | None":
@@ -348,9 +348,7 @@ def _piped(words: str) -> str:
     except OSError:
         return ""
     if data is None:
-        _complain(
-            f"warning: nothing came on standard input within {_STDIN_PATIENCE:g} s; going on without it"
-        )
+        complain(f"warning: nothing came on standard input within {_STDIN_PATIENCE:g} s; going on without it")
         return ""
     return data.decode(errors="replace")
 
@@ -360,9 +358,4 @@ def _warn_of(setup: Setup) -> None:
     if setup.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
         return
     for problem in setup.problems:
-        _complain(f"warning: {problem}")
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+        complain(f"warning: {problem}")

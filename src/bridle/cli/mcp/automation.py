@@ -14,6 +14,7 @@ from bridle.cli.say import say
 from bridle.host.files import read_bytes
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.host.paths import bridle_dir
+from bridle.host.stdio import complain
 from bridle.mcp.automation import COMMANDS, Snapshot, answer
 from bridle.types.errors import McpError, UsageError
 from bridle.types.event import Event
@@ -188,7 +189,7 @@ def _address(env: Mapping[str, str], session: str) -> Address | None:
     try:
         return msgspec.json.decode(read_bytes(path, _LARGEST), type=Address)
     except (OSError, msgspec.DecodeError):
-        sys.stderr.write(f"warning: session {session} has no endpoint at {path}; using its state file\n")
+        complain(f"warning: session {session} has no endpoint at {path}; using its state file")
         return None
 
 
@@ -233,4 +234,4 @@ def _shown(command: str, told: Any, *, as_json: bool) -> str:
 
 
 def _warn(text: str) -> None:
-    sys.stderr.write(f"warning: {text}\n")
+    complain(f"warning: {text}")

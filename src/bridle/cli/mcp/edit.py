@@ -214,9 +214,9 @@ def _keep_secret(name: str, raw: Mapping[str, Any], env: Mapping[str, str]) -> N
     if not secret:
         if not os.isatty(0):
             raise UsageError("--client-secret needs a terminal to type it at, or MCP_CLIENT_SECRET")
-        from getpass import getpass
+        from bridle.host.stdio import ask_secret
 
-        secret = getpass("Client secret: ")
+        secret = ask_secret("Client secret: ")
     server = Server(name=name, config=read_entry(name, raw, env), scope="user")
     from bridle.mcp.auth.authorizers import Authorizers
     from bridle.mcp.auth.logins import login_key

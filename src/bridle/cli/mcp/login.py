@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from bridle.cli.mcp.scene import Scene, look, running
 from bridle.cli.mcp.words import Kind, read_words
 from bridle.cli.say import say
+from bridle.host.stdio import complain
 from bridle.mcp.auth.authorizers import Authorizers
 from bridle.mcp.auth.challenge import Challenge
 from bridle.mcp.auth.login import Account, log_in, log_out
@@ -73,7 +74,7 @@ async def _leave(scene: Scene, server: Server) -> int:
     finally:
         await wire.close()
     if problem is not None:
-        sys.stderr.write(f"warning: {problem}\n")
+        complain(f"warning: {problem}")
     return say(f"You are logged out of {server.name}.\n")
 
 

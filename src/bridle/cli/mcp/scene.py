@@ -1,7 +1,6 @@
 """The servers of the current folder, for commands that look at them without a session."""
 
 import os
-import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +10,7 @@ from msgspec import Struct
 from bridle.config.load import Config, environment, load
 from bridle.config.mcp import Wish, find_servers
 from bridle.config.state import is_trusted
+from bridle.host.stdio import complain
 from bridle.mcp.attendant import Company
 from bridle.mcp.auth.authorizers import Authorizers
 from bridle.mcp.auth.xaa import Provider, read_provider
@@ -59,7 +59,7 @@ def look(env: Mapping[str, str], flags: Sequence[str] = ()) -> Scene:
     wish = Wish(config=config, env=merged, trusted=trusted, attended=True, flags=tuple(flags))
     found = find_servers(wish)
     for problem in found.problems:
-        sys.stderr.write(f"warning: {problem}\n")
+        complain(f"warning: {problem}")
     return Scene(cwd=cwd, env=merged, config=config, servers=found.servers)
 
 

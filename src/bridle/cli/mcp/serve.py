@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from bridle.cli.session.compose import Brought, assemble
 from bridle.cli.session.conversation import open_session
 from bridle.cli.session.outside_calls import OutsideCalls
 from bridle.cli.session.prepare import set_up
+from bridle.host.stdio import complain
 from bridle.mcp.server import Ask, Offer, Result, ServedClient, StandardStreams
 from bridle.types.event import Event
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
@@ -84,11 +84,11 @@ class _ClientChannel:
         self._verbose = verbose
 
     def warn(self, text: str) -> None:
-        sys.stderr.write(f"warning: {text}\n")
+        complain(f"warning: {text}")
 
     def emit(self, event: Event) -> None:
         if self._verbose:
-            sys.stderr.write(f"{type(event).__name__}\n")
+            complain(type(event).__name__)
 
     async def ask(self, question: Question) -> Answer:
         if not isinstance(question, PermissionQuestion) or self.person is None:

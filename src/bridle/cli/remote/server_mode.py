@@ -19,6 +19,7 @@ from bridle.frontends.remote.faults import Declined
 from bridle.frontends.remote.guard import new_token
 from bridle.frontends.remote.room import Room
 from bridle.frontends.remote.server import RemoteServer
+from bridle.host.stdio import complain
 from bridle.types.errors import BridleError, UsageError
 from bridle.types.ids import new_uuid
 
@@ -231,5 +232,4 @@ def _sandbox(*, on: bool, off: bool) -> tuple[str, ...]:
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
+    complain(text, end="")

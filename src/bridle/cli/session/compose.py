@@ -1,7 +1,6 @@
 """Puts the parts of a session together."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -32,6 +31,7 @@ from bridle.engine.agents.means import AgentServers
 from bridle.engine.hook_door import HookDoor
 from bridle.engine.runtime import Asking, Runtime, Trees
 from bridle.engine.turn import Turn
+from bridle.host.stdio import complain
 from bridle.sessions.session import Session
 from bridle.types.agent import AgentDefinition
 from bridle.types.channel import Channel
@@ -54,8 +54,7 @@ if TYPE_CHECKING:
 
 
 def _warn(text: str) -> None:
-    sys.stderr.write(f"warning: {text}\n")
-    sys.stderr.flush()
+    complain(f"warning: {text}")
 
 
 class Brought(Struct, frozen=True, kw_only=True):

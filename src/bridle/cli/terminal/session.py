@@ -1,10 +1,8 @@
 """A session at the terminal, from the command line to its end."""
 
 import asyncio
-import contextlib
 import gc
 import os.path
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +11,7 @@ import msgspec
 from bridle.cli.args import Args
 from bridle.cli.background.standing import Standing
 from bridle.cli.remote.sharing import Remoting
+from bridle.cli.say import say
 from bridle.cli.session.command_door import CommandDoor
 from bridle.cli.session.compose import Brought, Parts, assemble
 from bridle.cli.session.conversation import open_session, place_of
@@ -115,8 +114,7 @@ class _TerminalRun:
         finally:
             terminal.close()
         if self._resumable or self._jobs is not None:
-            with contextlib.suppress(OSError):
-                sys.stdout.write(self._parting())
+            say(self._parting())
         return code
 
     def _parting(self) -> str:

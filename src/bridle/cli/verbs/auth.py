@@ -14,6 +14,7 @@ from bridle.cli.say import say
 from bridle.config.load import Config, environment, load
 from bridle.config.schema import Settings
 from bridle.config.state import is_trusted
+from bridle.host.stdio import ask_secret
 from bridle.providers import vendors
 from bridle.providers.credentials import Credentials
 from bridle.providers.exchange import Place
@@ -172,9 +173,7 @@ def _asked(vendor: Vendor, *, from_stdin: bool) -> str:
     if from_stdin:
         key = sys.stdin.read(_LONGEST).strip()
     elif sys.stdin.isatty():
-        from getpass import getpass
-
-        key = getpass(f"Key for {vendor.label} (it is not shown): ").strip()
+        key = ask_secret(f"Key for {vendor.label} (it is not shown): ").strip()
     else:
         raise UsageError("nobody can be asked for the key here: pipe it in and add --key-stdin")
     if not key or not key.isascii() or not key.isprintable() or " " in key:

@@ -12,13 +12,14 @@ from msgspec import Struct
 from bridle.cli.say import say
 from bridle.cli.verbs.imagined import imagine
 from bridle.config.reach import SHARED
+from bridle.host.stdio import complain
 from bridle.permissions.policy import decide
 from bridle.permissions.prepare import Standing, prepare, read_command
 from bridle.permissions.rules import Origin, rules_from
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import Allow, Ask, Decision, Deny, Effect, Rule
 from bridle.types.shell import Reading
-from bridle.types.text import decode_json, encodable, encodable_value
+from bridle.types.text import decode_json, encodable_value
 
 _HELP = """\
 Usage: bridle debug permissions --json
@@ -131,7 +132,7 @@ def _decide(line: Line, env: Mapping[str, str]) -> Decision:
 def _rules(line: Line) -> tuple[Rule, ...]:
     rules, problems = rules_from(line.rules, Origin(source=line.rules_source))
     for problem in problems:
-        sys.stderr.write(f"{encodable(problem)}\n")
+        complain(problem)
     return rules if _widens(line) else tuple(rule for rule in rules if rule.effect is not Effect.ALLOW)
 
 

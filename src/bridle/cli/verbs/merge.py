@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -15,6 +14,7 @@ from bridle.host import git
 from bridle.host.lock import Locked
 from bridle.host.merge_queue import MergeQueue, Plan, Result
 from bridle.host.merging import Repository, names_of
+from bridle.host.stdio import complain
 from bridle.types.errors import UsageError
 
 _HELP = """\
@@ -132,7 +132,7 @@ async def _work(queue: MergeQueue, plan: Plan, *, as_json: bool) -> int:
             say(_as_json(result) if as_json else _line(len(results), plan, result))
     except asyncio.CancelledError:
         done = f"{_count(results)} of {len(plan.branches)}"
-        sys.stderr.write(f"interrupted: {done} done; run it again to go on\n")
+        complain(f"interrupted: {done} done; run it again to go on")
         return 130
     verdicts = {result.verdict for result in results}
     if not as_json:
@@ -142,8 +142,8 @@ async def _work(queue: MergeQueue, plan: Plan, *, as_json: bool) -> int:
 
 
 def _announce(branch: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"testing {branch} …\n")
+    if os.isatty(2):
+        complain(f"testing {branch} …")
 
 
 def _count(results: Sequence[Result]) -> int:

@@ -2,10 +2,10 @@
 
 import os
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from bridle.cli.say import say
+from bridle.host.stdio import complain
 from bridle.providers.cassette import Rule
 from bridle.providers.recording import Recording, Replaying
 from bridle.types.errors import UsageError
@@ -73,7 +73,7 @@ def _record(words: list[str], argv: list[str], env: Mapping[str, str]) -> int:
         return Recording(inner, path, env=env, cwd=os.getcwd(), rules=tuple(rules))
 
     code = _run(argv, env, record)
-    sys.stderr.write(f"recorded in {path}\n")
+    complain(f"recorded in {path}")
     return code
 
 
@@ -83,10 +83,10 @@ def _replay(words: list[str], argv: list[str], env: Mapping[str, str]) -> int:
     replaying = Replaying(words[0], env=env, cwd=os.getcwd())
     code = _run(argv, env, lambda _: replaying)
     if replaying.difference is not None:
-        sys.stderr.write(f"error: the run is not as recorded in {words[0]}: {replaying.difference}\n")
+        complain(f"error: the run is not as recorded in {words[0]}: {replaying.difference}")
         return 1
     if replaying.left:
-        sys.stderr.write(f"error: {replaying.left} recorded requests were not made; record the run anew\n")
+        complain(f"error: {replaying.left} recorded requests were not made; record the run anew")
         return 1
     return code
 
