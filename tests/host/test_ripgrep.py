@@ -17,9 +17,19 @@ def program(folder: Path) -> str:
     return str(path)
 
 
-def test_the_systems_ripgrep_comes_first(tmp_path: Path):
+def test_the_systems_ripgrep_is_used_where_the_installed_one_is_ruled_out(tmp_path: Path):
     own = program(tmp_path / "bin")
-    assert find_ripgrep({"PATH": f"/nowhere:{tmp_path}/bin:/usr/bin"}) == own
+    env = {"PATH": f"/nowhere:{tmp_path}/bin:/usr/bin", "USE_BUILTIN_RIPGREP": "0"}
+    assert find_ripgrep(env) == own
+    installed = find_ripgrep({**env, "USE_BUILTIN_RIPGREP": "1"})
+    assert installed == os.path.join(os.path.dirname(sys.executable), "rg")
+
+
+def test_the_ripgrep_of_a_project_is_never_run(tmp_path: Path):
+    """S43, S50: a confined command may write `.venv/bin/rg`, so the search passes it over."""
+    program(tmp_path / "project")
+    env = {"PATH": f"{tmp_path}/project:/nowhere", "USE_BUILTIN_RIPGREP": "0"}
+    assert find_ripgrep(env, writable=(str(tmp_path / "project"),)) is None
 
 
 def test_the_path_never_leads_through_the_current_directory(tmp_path: Path, request: pytest.FixtureRequest):

@@ -156,11 +156,12 @@ async def test_patterns_that_make_no_sense_are_refused(tmp_path: Path):
 
 
 async def test_a_search_that_takes_too_long_is_given_up(tmp_path: Path):
+    (project := tmp_path / "project").mkdir()
     (tmp_path / "rg").write_text("#!/bin/sh\nexec sleep 300\n")
     (tmp_path / "rg").chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     with pytest.raises(ToolError, match="1 s"):
-        await glob(tmp_path, "*", PATH=path, CLAUDE_CODE_GLOB_TIMEOUT_SECONDS="1")
+        await glob(project, "*", PATH=path, CLAUDE_CODE_GLOB_TIMEOUT_SECONDS="1", USE_BUILTIN_RIPGREP="0")
 
 
 async def test_fifty_thousand_files_are_no_trouble(tmp_path: Path):

@@ -224,10 +224,12 @@ async def test_results_come_in_pages(tmp_path: Path):
 
 
 async def test_a_searcher_that_never_ends_is_ended_with_the_call(tmp_path: Path):
+    (project := tmp_path / "project").mkdir()
     (tmp_path / "rg").write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 300\n")
     (tmp_path / "rg").chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
-    running = asyncio.create_task(grep(tmp_path, {"PATH": path}, pattern="x"))
+    env = {"PATH": path, "USE_BUILTIN_RIPGREP": "0"}
+    running = asyncio.create_task(grep(project, env, pattern="x"))
     await eventually(lambda: read_number(tmp_path / "pid"))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -235,11 +237,26 @@ async def test_a_searcher_that_never_ends_is_ended_with_the_call(tmp_path: Path)
     assert not is_running(read_number(tmp_path / "pid") or 0)
 
 
+async def test_the_searcher_of_a_project_is_never_run(tmp_path: Path):
+    """S43, S50: what a confined command may write must not run outside."""
+    (project := tmp_path / "project").mkdir()
+    plant(project, a="foo\n")
+    (programs := project / ".venv" / "bin").mkdir(parents=True)
+    (programs / "rg").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    (programs / "rg").chmod(0o755)
+    for builtin in ("0", "1"):
+        env = {"PATH": f"{programs}:{os.environ['PATH']}", "USE_BUILTIN_RIPGREP": builtin}
+        assert "a" in await text(project, env, pattern="foo")
+    assert not (tmp_path / "ran").exists()
+
+
 async def test_a_searcher_that_breaks_is_not_taken_for_one_that_found_nothing(tmp_path: Path):
+    (project := tmp_path / "project").mkdir()
     (tmp_path / "rg").write_text("#!/bin/sh\necho out of order >&2\nexit 101\n")
     (tmp_path / "rg").chmod(0o755)
     with pytest.raises(ToolError, match="out of order"):
-        await grep(tmp_path, {"PATH": f"{tmp_path}:{os.environ['PATH']}"}, pattern="x")
+        env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "USE_BUILTIN_RIPGREP": "0"}
+        await grep(project, env, pattern="x")
 
 
 def test_the_path_is_what_is_read():

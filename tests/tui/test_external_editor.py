@@ -47,10 +47,15 @@ async def test_an_editor_that_fails_changes_nothing(tmp_path: Path):
         await edit_outside("x", env={**_PATH, "EDITOR": "/no/such/editor"}, lent=_Lender().lent())
 
 
-def test_the_users_choice_comes_first_and_windows_are_waited_for():
-    assert editor_command({"VISUAL": "vim -n", "EDITOR": "nano"}) == ["vim", "-n"]
-    assert editor_command({"EDITOR": "code"}) == ["code", "--wait"]
-    assert editor_command({"EDITOR": "code --wait"}) == ["code", "--wait"]
+def test_the_users_choice_comes_first_and_windows_are_waited_for(tmp_path: Path):
+    for name in ("vim", "nano", "code"):
+        (tmp_path / name).write_text("#!/bin/sh\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    path = {"PATH": f"relative:{tmp_path}"}
+    assert editor_command({"VISUAL": "vim -n", "EDITOR": "nano", **path}) == [f"{tmp_path}/vim", "-n"]
+    assert editor_command({"EDITOR": "code", **path}) == [f"{tmp_path}/code", "--wait"]
+    assert editor_command({"EDITOR": "code --wait", **path}) == [f"{tmp_path}/code", "--wait"]
+    assert editor_command({"EDITOR": "/opt/code", **path}) == ["/opt/code", "--wait"]
 
 
 def test_no_editor_is_said(tmp_path: Path):

@@ -15,6 +15,7 @@ from bridle.hooks.program import Program
 from bridle.host.background import remove
 from bridle.host.files import make_folders, read_bytes
 from bridle.host.process import Process
+from bridle.host.programs import find_program
 from bridle.host.reaper import Reaper
 from bridle.host.shell import find_bash, quote
 from bridle.types.errors import ToolError
@@ -184,7 +185,7 @@ def _script(hook: CommandHook, env: Mapping[str, str]) -> tuple[str, list[str]]:
     if hook.args is not None:
         return _LAUNCH, [_filled_in(word, env) for word in (hook.command, *hook.args)]
     if hook.shell == "powershell":
-        if (pwsh := _find_program("pwsh", env)) is None:
+        if (pwsh := find_program("pwsh", env)) is None:
             raise FileNotFoundError("it asks for PowerShell, and there is no pwsh on the PATH")
         return _LAUNCH, [pwsh, "-NoProfile", "-NonInteractive", "-Command", hook.command]
     if prefix := env.get("CLAUDE_CODE_SHELL_PREFIX"):
@@ -219,13 +220,6 @@ def _filled_in(word: str, env: Mapping[str, str]) -> str:
     for name in ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR"):
         word = word.replace(f"${{{name}}}", env.get(name, ""))
     return word
-
-
-def _find_program(name: str, env: Mapping[str, str]) -> str | None:
-    places = (
-        os.path.join(folder, name) for folder in env.get("PATH", os.defpath).split(os.pathsep) if folder
-    )
-    return next((path for path in places if os.path.isfile(path) and os.access(path, os.X_OK)), None)
 
 
 def _announcement(printed: bytes) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from bridle.host.programs import PROGRAMS, find_program
 from bridle.types.text import printable
 
 _STATUS_LINES = 40
@@ -53,7 +54,7 @@ async def snapshot(cwd: str, env: Mapping[str, str], *, seconds: float = 2.0) ->
     if (root := find_root(cwd)) is None:
         return None
     branch = current_branch(root)
-    if (program := _find_program(root, env)) is None:
+    if (program := find_program("git", env, writable=(root,))) is None:
         return GitSnapshot(root=root, branch=branch)
     git = _Git(program, root, _environment(root, env), seconds)
     async with asyncio.TaskGroup() as group:
@@ -198,31 +199,11 @@ async def _end(process: Process) -> None:
     await process.wait()
 
 
-def _find_program(root: str, env: Mapping[str, str]) -> str | None:
-    for directory in _search_path(root, env):
-        candidate = os.path.join(directory, "git")
-        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
-            return candidate
-    return None
-
-
-def _search_path(root: str, env: Mapping[str, str]) -> list[str]:
-    """Absolute directories outside the repository, so that no file of a project is taken for git."""
-    listed = env.get("PATH", os.defpath).split(os.pathsep)
-    return [each for each in listed if os.path.isabs(each) and not _inside(os.path.realpath(each), root)]
-
-
-def _inside(path: str, root: str) -> bool:
-    return root != "/" and (path == root or path.startswith(root + "/"))
-
-
 def _environment(root: str, env: Mapping[str, str]) -> dict[str, str]:
-    own = {name: value for name, value in env.items() if not name.startswith("GIT_")}
     kept = {name: value for name, value in env.items() if name in _KEPT_VARIABLES}
     return {
-        **own,
+        **PROGRAMS.environment(env),
         **kept,
-        "PATH": os.pathsep.join(_search_path(root, env)),
         "LC_ALL": "C",
         "GIT_TERMINAL_PROMPT": "0",
         # A partial clone would fetch what is missing, by a command of its own choice.

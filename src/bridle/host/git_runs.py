@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from bridle.host.programs import PROGRAMS, find_program
+
 _SECONDS = 120.0
 _OPTIONS = (
     "-c",
@@ -37,14 +39,22 @@ async def run_git(
     cwd: str, env: Mapping[str, str], *words: str, given: str = "", seconds: float = _SECONDS
 ) -> GitRun:
     """Run git in a folder; one that takes too long is ended and counts as failed."""
-    kept = {name: value for name, value in env.items() if not name.startswith("GIT_")}
+    git = find_program("git", env, writable=(cwd,))
+    if git is None:
+        return GitRun(127, "", "there is no git outside the working folders on the PATH: install it")
     identity = {name: env[name] for name in env if name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_"))}
     process = await asyncio.create_subprocess_exec(
-        "git",
+        git,
         *_OPTIONS,
         *words,
         cwd=cwd,
-        env={**kept, **identity, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true"},
+        env={
+            **PROGRAMS.environment(env),
+            **identity,
+            "LC_ALL": "C",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_EDITOR": "true",
+        },
         stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -3,7 +3,9 @@
 import os
 import os.path
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from bridle.host.programs import PROGRAMS, find_program
 
 _STAND_IN = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
@@ -12,25 +14,28 @@ _STAND_IN = (
 _CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def search_command(env: Mapping[str, str]) -> list[str]:
-    """The first words of a search: ripgrep, or a slower script that takes the same options."""
-    if (found := find_ripgrep(env)) is not None:
+def search_command(env: Mapping[str, str], *, writable: Iterable[str] = ()) -> list[str]:
+    """The first words of a search: ripgrep, or a slower script that takes the same options.
+
+    `writable` are the folders that the session works in: no program is taken from there.
+    """
+    if (found := find_ripgrep(env, writable=writable)) is not None:
         # A user's configuration may run programs and changes what we read back.
         return [found, "--no-config"]
     return [sys.executable, "-I", "-S", "-c", _STAND_IN, _CODE]
 
 
-def find_ripgrep(env: Mapping[str, str]) -> str | None:
-    """The system's `rg`, else the one installed beside this Python; USE_BUILTIN_RIPGREP=0 rules that out."""
-    for folder in env.get("PATH", "").split(os.pathsep):
-        # A relative entry would let the current directory say which program runs.
-        if os.path.isabs(folder) and _is_program(path := os.path.join(folder, "rg")):
-            return path
-    if env.get("USE_BUILTIN_RIPGREP", "").lower() in ("0", "false", "no", "off"):
-        return None
-    own = (os.path.join(folder, "rg") for folder in (os.path.dirname(sys.executable), f"{sys.prefix}/bin"))
-    return next((path for path in own if os.path.isabs(path) and _is_program(path)), None)
+def search_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """What a search finds in its environment: no configuration, and no code of others."""
+    return PROGRAMS.plain_environment(env)
 
 
-def _is_program(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
+def find_ripgrep(env: Mapping[str, str], *, writable: Iterable[str] = ()) -> str | None:
+    """The `rg` installed with bridle, unless USE_BUILTIN_RIPGREP=0 rules that out, else the system's."""
+    PROGRAMS.keep_out_of(writable)
+    if env.get("USE_BUILTIN_RIPGREP", "").lower() not in ("0", "false", "no", "off"):
+        folders = (os.path.dirname(sys.executable), os.path.join(sys.prefix, "bin"))
+        own = (os.path.join(folder, "rg") for folder in folders)
+        if (found := next(filter(PROGRAMS.is_safe, own), None)) is not None:
+            return found
+    return find_program("rg", env)

@@ -4,6 +4,8 @@ import os
 import os.path
 from collections.abc import Mapping
 
+from bridle.host.programs import PROGRAMS
+
 _PLACES = (
     "/bin/bash",
     "/usr/bin/bash",
@@ -21,7 +23,7 @@ def find_bash(env: Mapping[str, str]) -> str | None:
     """The bash that the user chose, else the system's; other shells are not what commands are checked for."""
     chosen = env.get("CLAUDE_CODE_SHELL", "")
     places = (chosen, *_PLACES) if os.path.basename(chosen) == "bash" else _PLACES
-    return next((path for path in places if os.path.isabs(path) and os.access(path, os.X_OK)), None)
+    return next((path for path in places if PROGRAMS.is_safe(path)), None)
 
 
 def command_line(

@@ -336,5 +336,5 @@ def _find(command: str, *, cwd: str, env: Mapping[str, str]) -> str | None:
         path = os.path.join(cwd, os.path.expanduser(command))
         return path if os.path.isfile(path) and os.access(path, os.X_OK) else None
     folders = env.get("PATH", os.defpath).split(os.pathsep)
-    places = (os.path.join(cwd, folder, command) for folder in folders if folder)
+    places = (os.path.join(cwd, folder, command) for folder in folders if os.path.isabs(folder))
     return next((path for path in places if os.path.isfile(path) and os.access(path, os.X_OK)), None)

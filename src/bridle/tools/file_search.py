@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from bridle.host.background import BackgroundShells
 from bridle.host.process import Captured, run
-from bridle.host.ripgrep import search_command
+from bridle.host.ripgrep import search_command, search_environment
 from bridle.host.safe_open import Diverted, locate, open_checked, open_folder
 from bridle.types.errors import ToolError
 from bridle.types.tool import ToolContext
@@ -26,12 +26,14 @@ async def search(
     """
     # The last glob that matches decides, so what is never searched comes last.
     filters = [*globs, *(f"!{name}" for name in NEVER_SEARCHED)]
-    argv = [*search_command(ctx.env), "--no-messages", *(f"--glob={each}" for each in filters), *options]
+    program = search_command(ctx.env, writable=(*ctx.workspace.roots, ctx.cwd))
+    argv = [*program, "--no-messages", *(f"--glob={each}" for each in filters), *options]
+    env = search_environment(ctx.env)
     tasks = ctx.workspace.tasks
     reaper = tasks.reaper if isinstance(tasks, BackgroundShells) else None
     try:
         with _held(folder, ctx) as held:
-            found = await run(argv, cwd=held, env=ctx.env, timeout=timeout, limit=_MOST_BYTES, reaper=reaper)
+            found = await run(argv, cwd=held, env=env, timeout=timeout, limit=_MOST_BYTES, reaper=reaper)
     except OSError as error:
         raise ToolError(f"The search could not be started in {folder}: {error.strerror or error}.") from error
     if found.timed_out and not found.stdout:

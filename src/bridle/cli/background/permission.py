@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from bridle.config.load import Config, environment, load
 from bridle.config.reach import SHARED
+from bridle.host.programs import find_program
 from bridle.types.errors import UsageError
 
 _OFF = "Background sessions are turned off here (disableAgentView or CLAUDE_CODE_DISABLE_AGENT_VIEW)."
@@ -46,7 +47,7 @@ def means_of(config: Config, merged: Mapping[str, str], *, base: Mapping[str, st
     if (problem := refusal(config, merged)) is not None:
         raise UsageError(problem)
     wrapper = merged.get("CLAUDE_CODE_PROCESS_WRAPPER") or config.settings.process_wrapper or ""
-    return Means(base, _words(wrapper))
+    return Means(base, _located(_words(wrapper), base))
 
 
 def refusal(config: Config, env: Mapping[str, str]) -> str | None:
@@ -57,6 +58,17 @@ def refusal(config: Config, env: Mapping[str, str]) -> str | None:
 
 def is_on(env: Mapping[str, str], name: str) -> bool:
     return env.get(name, "").strip().lower() in _YES
+
+
+def _located(words: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, ...]:
+    """The wrapper by its whole path: a name alone is never looked for in the project."""
+    if not words:
+        return ()
+    if (program := find_program(words[0], env, writable=(os.getcwd(),))) is None:
+        raise UsageError(
+            f"processWrapper: {words[0]} is not a program outside the project: give its whole path"
+        )
+    return (program, *words[1:])
 
 
 def _words(text: str) -> tuple[str, ...]:

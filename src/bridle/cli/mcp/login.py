@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from bridle.cli.mcp.scene import Scene, look, running
 from bridle.cli.mcp.words import Kind, read_words
 from bridle.cli.say import say
+from bridle.host.browser import open_page
 from bridle.host.stdio import complain
 from bridle.mcp.auth.authorizers import Authorizers
 from bridle.mcp.auth.challenge import Challenge
@@ -101,9 +102,7 @@ async def _open_in_browser(url: str, env: Mapping[str, str]) -> bool:
         env.get("DISPLAY") or env.get("WAYLAND_DISPLAY") or env.get("BROWSER")
     ):
         return False
-    import webbrowser
-
-    return await asyncio.to_thread(webbrowser.open, url)
+    return open_page(url, env)
 
 
 def _paste() -> Callable[[], Awaitable[str]] | None:

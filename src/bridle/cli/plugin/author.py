@@ -20,6 +20,7 @@ from bridle.extensions.plugins.names import INLINE, PluginId
 from bridle.extensions.plugins.report import examine
 from bridle.extensions.skills import skill_of
 from bridle.host.paths import bridle_dir
+from bridle.host.programs import require_program
 from bridle.types.errors import ConfigError, UsageError
 
 _SKILLS: tuple[Kind, ...] = ("skills", "commands")
@@ -149,7 +150,7 @@ def _git(folder: str, env: Mapping[str, str], *words: str) -> str:
     """What git prints in the author's own repository, with the author's own configuration."""
     try:
         done = subprocess.run(
-            ("git", *words),
+            (require_program("git", env, writable=(folder,)), *words),
             cwd=folder,
             env=dict(env),
             capture_output=True,
@@ -157,6 +158,8 @@ def _git(folder: str, env: Mapping[str, str], *words: str) -> str:
             timeout=120,
             check=False,
         )
+    except FileNotFoundError as error:
+        raise UsageError(f"{error.strerror}: install git") from error
     except subprocess.TimeoutExpired as error:
         raise ConfigError(f"git {words[0]} took longer than two minutes") from error
     if done.returncode:

@@ -171,7 +171,7 @@ class Hosted:
         socket = socket_path(self._env, new_uuid())
         child = ChildSession(
             Birth(
-                argv=(sys.executable, "-m", "bridle", *_STREAMS, *wishes.flags, *flags, *tree),
+                argv=(sys.executable, "-P", "-m", "bridle", *_STREAMS, *wishes.flags, *flags, *tree),
                 cwd=self._cwd,
                 env={**self._env, _SOCKET: socket},
                 socket=socket,

@@ -31,6 +31,7 @@ from bridle.engine.agents.means import AgentServers
 from bridle.engine.hook_door import HookDoor
 from bridle.engine.runtime import Asking, Runtime, Trees
 from bridle.engine.turn import Turn
+from bridle.host.programs import PROGRAMS
 from bridle.host.stdio import complain
 from bridle.sessions.session import Session
 from bridle.types.agent import AgentDefinition
@@ -106,7 +107,7 @@ async def assemble(
     storage = storage_of(setup, session)
     shells = _Shells(storage, on_task)
     roots = choices.choose_roots(args, config, setup.cwd, trusted=setup.trusted)
-    workspace = Workspace(setup.cwd, tasks=shells.make, extra_roots=roots)
+    PROGRAMS.watch(workspace := Workspace(setup.cwd, tasks=shells.make, extra_roots=roots))
     recall_files(session, workspace)
     ground = Ground(
         setup=setup,

@@ -13,6 +13,7 @@ from bridle.cli.session.setup import Setup
 from bridle.config.load import Config, environment, load
 from bridle.config.state import is_trusted
 from bridle.extensions.places import Kind, Root
+from bridle.host.programs import PROGRAMS
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 
@@ -28,6 +29,7 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
         ConfigError: the settings given on the command line cannot be used.
     """
     cwd = cwd or _current_folder()
+    PROGRAMS.keep_out_of((cwd,))
     _check(args)
     sources = args.text("setting-sources")
     config = load(

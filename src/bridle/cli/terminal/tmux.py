@@ -13,8 +13,9 @@ from msgspec import Struct
 from bridle.cli.args import Args
 from bridle.cli.session.summoning import OF_THE_PANE
 from bridle.host.files import read_bytes, write_atomic
-from bridle.host.panes.choice import has_program, is_iterm
+from bridle.host.panes.choice import is_iterm
 from bridle.host.paths import bridle_dir
+from bridle.host.programs import find_program
 from bridle.types.errors import UsageError
 from bridle.types.ids import new_uuid
 
@@ -35,22 +36,22 @@ def run_in_tmux(args: Args, env: Mapping[str, str]) -> int:
     Raises:
         UsageError: that cannot be done.
     """
-    _check(args, env)
+    tmux = _program(args, env)
     name = args.text("worktree") or f"tree-{new_uuid()[:8]}"
     session = f"bridle-{re.sub('[^A-Za-z0-9_-]', '-', name).strip('-')[:60]}"
     inside = bool(env.get("TMUX"))
-    if _tmux("has-session", "-t", f"={session}").returncode != 0:
+    if _run(tmux, "has-session", "-t", f"={session}").returncode != 0:
         path = _hand_over(_inside(args, name), env)
         program = (sys.executable, "-P", "-m", "bridle", "--handed-over", path)
-        made = _tmux("new-session", "-d", "-s", session, "-c", os.getcwd(), *program)
+        made = _run(tmux, "new-session", "-d", "-s", session, "-c", os.getcwd(), *program)
         if made.returncode != 0:
             os.unlink(path)
             said = made.stderr.decode(errors="replace").strip()
             raise UsageError(f"--tmux: tmux began no session ({said[:200]})")
     if inside:
-        return _tmux("switch-client", "-t", f"={session}").returncode
+        return _run(tmux, "switch-client", "-t", f"={session}").returncode
     control = ("-CC",) if is_iterm(env) and args.text("tmux") != "classic" else ()
-    os.execvp("tmux", ["tmux", *control, "attach-session", "-t", f"={session}"])
+    os.execv(tmux, [tmux, *control, "attach-session", "-t", f"={session}"])
 
 
 def take_over(argv: Sequence[str]) -> tuple[str, ...]:
@@ -72,11 +73,12 @@ def take_over(argv: Sequence[str]) -> tuple[str, ...]:
     return start.argv
 
 
-def _check(args: Args, env: Mapping[str, str]) -> None:
+def _program(args: Args, env: Mapping[str, str]) -> str:
     if not args.has("worktree"):
         raise UsageError("--tmux shows a work tree: add --worktree")
-    if not has_program("tmux", env):
+    if (found := find_program("tmux", env, writable=(os.getcwd(),))) is None:
         raise UsageError("--tmux: tmux is not installed")
+    return found
 
 
 def _hand_over(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
@@ -116,5 +118,5 @@ def _inside(args: Args, name: str) -> tuple[str, ...]:
     return (*words, "--", *args.words)
 
 
-def _tmux(*words: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(("tmux", *words), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+def _run(*words: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)

@@ -9,6 +9,7 @@ from msgspec import DecodeError, Struct
 from msgspec.json import decode as from_json
 from msgspec.json import encode as to_json
 
+from bridle.host.browser import open_page
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.mcp.auth.callback import Callback
 from bridle.mcp.auth.pkce import challenge_of, new_secret
@@ -84,6 +85,4 @@ def _open(page: str, env: Mapping[str, str]) -> None:
     """Open the page where there is a browser; who has none follows the printed address."""
     if env.get("BRIDLE_NO_BROWSER"):
         return
-    import webbrowser
-
-    webbrowser.open(page)
+    open_page(page, env)

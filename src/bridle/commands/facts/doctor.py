@@ -20,7 +20,9 @@ from bridle.extensions.styles import style_problems
 from bridle.extensions.themes import theme_problems
 from bridle.host.git import find_root
 from bridle.host.paths import bridle_dir, config_home, projects_dir
+from bridle.host.programs import find_program
 from bridle.host.ripgrep import find_ripgrep
+from bridle.host.shell import find_bash
 from bridle.permissions.layers import rules_of
 from bridle.permissions.lint import lint
 from bridle.providers.connect import check_vendor
@@ -98,13 +100,13 @@ def _programs(scene: Scene) -> Iterator[Check]:
         yield _ok("Programs", f"ripgrep at {path}")
     else:
         yield _warning("Programs", "ripgrep is not installed, so searches are slow", "install ripgrep")
-    if (git := _which("git", scene.env)) is None:
+    if (git := find_program("git", scene.env, writable=(scene.cwd,))) is None:
         yield _warning("Programs", "git is not installed", "install git to see changes and branches")
     else:
         place = find_root(scene.cwd)
         yield _ok("Programs", f"git at {git}, " + (f"repository {place}" if place else "no repository here"))
-    if _which("bash", scene.env) is None:
-        yield _warning("Programs", "bash is not installed", "install bash; commands run in sh until then")
+    if find_bash(scene.env) is None:
+        yield _warning("Programs", "bash is not installed", "install bash")
 
 
 def _login(scene: Scene) -> Iterator[Check]:
@@ -270,14 +272,6 @@ async def _sandbox(scene: Scene) -> list[Check]:
 
 async def _refuse(question: NetworkQuestion) -> Answer:
     return Refused(message=f"{question.host} is not asked for in a check.", by_person=False)
-
-
-def _which(name: str, env: Mapping[str, str]) -> str | None:
-    for folder in env.get("PATH", "").split(os.pathsep):
-        path = os.path.join(folder, name)
-        if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return None
 
 
 def _ok(group: str, text: str) -> Check:

@@ -17,6 +17,7 @@ from bridle.extensions.plugins.trees import copy_tree, unpack
 from bridle.extensions.plugins.versions import newest
 from bridle.host.files import read_bytes
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
+from bridle.host.programs import PROGRAMS, require_program
 from bridle.types.errors import ConfigError
 
 LARGEST_ARCHIVE = 64 * 1024 * 1024
@@ -190,9 +191,9 @@ async def _registry_of_npm(env: Mapping[str, str]) -> str:
     way_out = "install npm, or set npm_config_registry to the address of a registry"
     try:
         process = await asyncio.create_subprocess_exec(
-            "npm", "config", "get", "registry",
-            cwd="/", env=env, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
+            require_program("npm", env), "config", "get", "registry",
+            cwd="/", env=PROGRAMS.environment(env), stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
     except OSError as error:
         raise ConfigError(f"npm cannot be asked for its registry: {way_out}") from error
@@ -227,7 +228,8 @@ async def _from_command(source: Source, target: str, env: Mapping[str, str]) -> 
     os.makedirs(work)
     try:
         process = await asyncio.create_subprocess_exec(
-            *source.words,
+            require_program(source.words[0], env, writable=(work,)),
+            *source.words[1:],
             cwd=work,
             env={**env, "CLAUDE_PLUGIN_TARGET": work},
             stdin=asyncio.subprocess.DEVNULL,

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Mapping
 
 from bridle.extensions.plugins.sources import Source
+from bridle.host.programs import PROGRAMS, find_program
 from bridle.types.errors import ConfigError
 
 _SECONDS = 120.0
@@ -97,7 +98,7 @@ class _Git:
         self._address = address
         self._target = target
         local = address.startswith("file://")
-        own = {name: value for name, value in env.items() if not name.startswith("GIT_") or name in _KEPT}
+        own = {**PROGRAMS.environment(env), **{name: env[name] for name in _KEPT if name in env}}
         self._env = {
             **own,
             "LC_ALL": "C",
@@ -149,8 +150,6 @@ def _patience(env: Mapping[str, str]) -> float:
 
 
 def _program(env: Mapping[str, str], target: str) -> str:
-    for folder in env.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(folder, "git")
-        if os.path.isabs(folder) and not folder.startswith(target) and os.access(path, os.X_OK):
-            return path
+    if (found := find_program("git", env, writable=(target,))) is not None:
+        return found
     raise ConfigError("git is not installed: install it, or use a folder or an archive instead")

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
+from bridle.host.programs import find_program
 from bridle.types.errors import BridleError
 
 _FALLBACKS = ("nano", "vim", "vi")
@@ -49,13 +50,28 @@ def editor_command(env: Mapping[str, str]) -> list[str]:
                 command = shlex.split(chosen)
             except ValueError as error:
                 raise BridleError(f"${name} cannot be understood ({error}); set it to a command.") from error
+            command[0] = _located(command[0], env)
             wait = _WAITING.get(os.path.basename(command[0]))
             return [*command, wait] if wait and wait not in command else command
-    folders = env.get("PATH", os.defpath).split(os.pathsep)
     for name in _FALLBACKS:
-        if any(os.access(os.path.join(folder, name), os.X_OK) for folder in folders):
-            return [name]
+        if (found := find_program(name, env)) is not None:
+            return [found]
     raise BridleError("No editor was found; set $VISUAL or $EDITOR.")
+
+
+def _located(program: str, env: Mapping[str, str]) -> str:
+    """The editor by its whole path; a name alone is never looked for in a project.
+
+    Raises:
+        BridleError: there is none.
+    """
+    if os.sep in program:
+        return program
+    if (found := find_program(program, env)) is None:
+        raise BridleError(
+            f"{program} cannot be started (not found outside the project); set $EDITOR to another."
+        )
+    return found
 
 
 def _run(command: list[str], env: Mapping[str, str]) -> int:

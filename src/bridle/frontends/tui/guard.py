@@ -25,7 +25,7 @@ class Guard:
             self._child = os.posix_spawn(
                 "/bin/sh",
                 ["sh", "-c", _SCRIPT],
-                {"PATH": os.environ.get("PATH") or os.defpath},
+                {"PATH": "/usr/bin:/bin"},
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, inner, 0),
                     (os.POSIX_SPAWN_DUP2, fd, 1),

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 
+from bridle.host.programs import PROGRAMS, require_program
 from bridle.types.errors import BridleError
 
 _SECONDS = 5.0
@@ -84,11 +85,12 @@ def _path(text: str) -> str | None:
 
 async def _read(command: tuple[str, ...], env: Mapping[str, str]) -> bytes:
     process = await asyncio.create_subprocess_exec(
-        *command,
+        require_program(command[0], env),
+        *command[1:],
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env=dict(env),
+        env=PROGRAMS.environment(env),
     )
     try:
         async with asyncio.timeout(_SECONDS):

@@ -9,6 +9,7 @@ import msgspec
 
 from bridle.frontends.tui.app import GUARD_SECONDS, App
 from bridle.frontends.tui.notify import Notifier
+from bridle.host.programs import require_program
 from bridle.types.errors import BridleError
 from bridle.types.permission import Mode
 from bridle.types.question import (
@@ -211,7 +212,7 @@ class Questioner:
         opener = "open" if sys.platform == "darwin" else "xdg-open"
         try:
             process = await asyncio.create_subprocess_exec(
-                opener,
+                require_program(opener, self._env),
                 url,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,

@@ -243,7 +243,7 @@ class Showing:
         """Log in to a server or out of it, where addresses can be read and pasted, then connect anew."""
         import subprocess
 
-        argv = [sys.executable, "-m", "bridle", "mcp", deed, server]
+        argv = [sys.executable, "-P", "-m", "bridle", "mcp", deed, server]
         with self._app.terminal.lent():
             done = await asyncio.to_thread(
                 subprocess.run, argv, env=dict(self._env), cwd=self._session.cwd, check=False

@@ -114,7 +114,7 @@ def _become(argv: Sequence[str], cwd: str, env: Mapping[str, str], rows: int, co
             signal.signal(number, signal.SIG_DFL)
         os.chdir(cwd)
         os.closerange(3, 256)
-        os.execvpe(argv[0], list(argv), dict(env))
+        os.execve(argv[0], list(argv), dict(env))
     except OSError as error:
         os.write(2, for_terminal(os.fsencode(f"{argv[0]} cannot be started in {cwd}: {error.strerror}\n")))
     finally:

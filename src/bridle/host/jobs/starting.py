@@ -106,7 +106,7 @@ def _run(module: str, argument: str, *, env: Mapping[str, str], wrapper: Sequenc
     argv = [*wrapper, sys.executable, "-I", "-S", "-c", _RUN.format(module), _CODE, argument]
     reads, writes = os.pipe()
     try:
-        child = os.posix_spawnp(
+        child = os.posix_spawn(
             argv[0],
             argv,
             dict(env),

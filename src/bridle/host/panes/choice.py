@@ -1,12 +1,12 @@
 """Which panes teammates get, if any."""
 
-import os
 from collections.abc import Mapping
 from typing import Literal
 
 from bridle.host.panes.iterm import ItermPanes
 from bridle.host.panes.pane import PaneFault, Panes
 from bridle.host.panes.tmux import TmuxPanes
+from bridle.host.programs import find_program
 
 TeammateMode = Literal["in-process", "auto", "tmux", "iterm2"]
 
@@ -39,8 +39,7 @@ def is_iterm(env: Mapping[str, str]) -> bool:
 
 def has_program(name: str, env: Mapping[str, str]) -> bool:
     """Whether a program can be started by its name."""
-    folders = env.get("PATH", os.defpath).split(os.pathsep)
-    return any(os.access(os.path.join(folder or ".", name), os.X_OK) for folder in folders)
+    return find_program(name, env) is not None
 
 
 async def _whatever_we_are_in(env: Mapping[str, str], name: str) -> Panes | None:

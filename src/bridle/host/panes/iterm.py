@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bridle.host.panes.pane import Pane, PaneFault
 from bridle.host.process import Captured, run
+from bridle.host.programs import require_program
 
 _SECONDS = 10.0
 _MOST_OUTPUT = 64 * 1024
@@ -57,6 +58,12 @@ class ItermPanes:
 
     async def _it2(self, *words: str) -> Captured:
         try:
-            return await run(("it2", *words), cwd="/", env=self._env, timeout=_SECONDS, limit=_MOST_OUTPUT)
+            return await run(
+                (require_program("it2", self._env), *words),
+                cwd="/",
+                env=self._env,
+                timeout=_SECONDS,
+                limit=_MOST_OUTPUT,
+            )
         except OSError as error:
             raise PaneFault(f"it2 cannot be started ({error.strerror})") from error

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bridle.host.panes.pane import Pane, PaneFault
 from bridle.host.process import Captured, run
+from bridle.host.programs import require_program
 
 _OLDEST = (3, 0)
 _SECONDS = 10.0
@@ -156,7 +157,7 @@ class TmuxPanes:
             return None
 
     async def _run(self, *words: str, server: bool = True) -> Captured:
-        argv = ("tmux", *(self._server if server else ()), *words)
+        argv = (require_program("tmux", self._env), *(self._server if server else ()), *words)
         return await run(argv, cwd="/", env=self._env, timeout=_SECONDS, limit=_MOST_OUTPUT)
 
 

@@ -1,9 +1,8 @@
 """The command line of bubblewrap that holds a plan."""
 
-import os
-import os.path
 from collections.abc import Iterator, Sequence
 
+from bridle.host.programs import PROGRAMS
 from bridle.host.sandbox.plan import Layer
 
 _PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
@@ -12,7 +11,7 @@ _PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current
 def find_bubblewrap(configured: str | None) -> str | None:
     """The program from the managed settings, else from where systems install it."""
     places = _PLACES if configured is None else (configured,)
-    return next((path for path in places if os.path.isabs(path) and os.access(path, os.X_OK)), None)
+    return next((path for path in places if PROGRAMS.is_safe(path)), None)
 
 
 def bubblewrap_argv(

@@ -10,6 +10,7 @@ from types import CodeType
 from msgspec import Struct
 
 from bridle.host.owners import birth, is_alive
+from bridle.host.programs import PROGRAMS
 
 _LONGEST_BASE = 60
 """Names of sockets are short."""
@@ -46,6 +47,7 @@ def open_room(env: Mapping[str, str]) -> Room:
     _sweep(base)
     folder = os.path.join(base, f"bridle-{os.urandom(8).hex()}")
     os.mkdir(folder, 0o700)
+    PROGRAMS.keep_out_of((folder,))
     with open(os.path.join(folder, _OWNER), "x", encoding="ascii") as file:
         file.write(f"{os.getpid()} {birth(os.getpid())}")
     room = Room(

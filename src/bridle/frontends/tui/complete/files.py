@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bridle.frontends.tui.complete.candidates import Candidates, Hit
 from bridle.host.process import run
-from bridle.host.ripgrep import search_command
+from bridle.host.ripgrep import search_command, search_environment
 from bridle.host.watch import Stamp, stamps
 
 _OPTIONS = ("--files", "--null", "--hidden", "--no-messages", "--glob", "!.git")
@@ -55,9 +55,9 @@ class FileIndex:
             if is_fresh and not force:
                 return False
             listed = await run(
-                [*search_command(self._env), *_OPTIONS],
+                [*search_command(self._env, writable=(self.root,)), *_OPTIONS],
                 cwd=self.root,
-                env=self._env,
+                env=search_environment(self._env),
                 timeout=_SECONDS,
                 limit=_MOST_BYTES,
             )
