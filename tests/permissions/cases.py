@@ -1,5 +1,6 @@
 """Calls before the gate, in a few words each."""
 
+import os
 import os.path
 from collections.abc import Mapping
 from typing import Any
@@ -48,6 +49,7 @@ def standing(
         roots=roots,
         home=home,
         config_home=f"{home}/.claude",
+        env=dict(os.environ),
         read_command=reader,
     )
 

@@ -178,6 +178,7 @@ def standing(turn: Turn) -> Standing:
         # Where nobody answers, the channel says so; then an ask is a denial.
         attended=True,
         trusted=runtime.trusted,
+        env=runtime.env,
         # Agents may work in trees of their own while the session has entered none.
         checkout=None if workspace.visit is not None else runtime.trees.spared,
     )

@@ -47,13 +47,14 @@ def is_protected(case: Case, path: str) -> bool:
     """Whether writing there could change what runs later, in any letter case and at any depth."""
     own = case.place(case.config_home).spellings if case.config_home else ()
     return any(
-        _is_protected_spelling(spelling) or any(_is_configuration(spelling, folder) for folder in own)
+        is_protected_spelling(spelling) or any(_is_configuration(spelling, folder) for folder in own)
         for spelling in case.place(path).spellings
     )
 
 
 @lru_cache(maxsize=4096)
-def _is_protected_spelling(path: str) -> bool:
+def is_protected_spelling(path: str) -> bool:
+    """Whether a path is protected by its own components, wherever it leads."""
     components = [component.casefold() for component in _components(path)]
     if components and components[-1] in FILES:
         return True

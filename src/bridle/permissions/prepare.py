@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from bridle.permissions.climbs import as_walked
 from bridle.permissions.globs import with_matches
 from bridle.permissions.links import follow, follow_all
-from bridle.permissions.repositories import without_planted_git
+from bridle.permissions.repositories import Known, with_known_repositories
+from bridle.permissions.system_programs import with_system_programs
+from bridle.permissions.trees import with_trees
 from bridle.types.permission import Access, Case, Decision, Mode, Place, Rule
 from bridle.types.shell import Part, Reading
 
@@ -70,6 +72,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     """The main checkout, where it is, while the session must leave it as it is."""
     trusted: bool = True
     """Whether the user has vouched for the folder; until then its repository is looked at before git runs."""
+    env: Mapping[str, str] = {}
+    """What commands find in their environment."""
     read_command: ReadCommand = read_command
 
 
@@ -125,11 +129,23 @@ def only_reads(command: str) -> bool:
 def _read(command: str, standing: Standing) -> Reading:
     try:
         reading = standing.read_command(command, cwd=standing.cwd, home=standing.home)
-        walked = with_matches(as_walked(reading, standing.cwd))
-        return walked if standing.trusted else without_planted_git(walked)
+        return _looked_at(with_matches(as_walked(reading, standing.cwd)), standing)
     except _FAULTS as error:
         # A defect of the reader must not open the gate, nor keep rules that deny from what can be recognised.
         return _unread(command, f"the command could not be read: {error}")
+
+
+def _looked_at(reading: Reading, standing: Standing) -> Reading:
+    """The reading with what its text promises taken back where the files of this machine say otherwise."""
+    reading = with_trees(reading, standing.rules)
+    known = Known(standing.start, standing.origins, standing.trusted)
+    return with_system_programs(
+        with_known_repositories(reading, known),
+        standing.env,
+        cwd=standing.cwd,
+        home=standing.home,
+        writable=_spellings((standing.start, *standing.origins, *standing.roots)),
+    )
 
 
 def _unread(command: str, fault: str) -> Reading:

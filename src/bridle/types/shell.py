@@ -40,6 +40,14 @@ class Part(Struct, frozen=True, kw_only=True):
     """It cannot be told where one of its redirections leads."""
     critical: str | None = None
     """Why no rule and no mode may approve it: it removes something that must not go."""
+    programs: tuple[str, ...] = ()
+    """The programs that it starts, wrappers first: what is known of it holds for those of the system only."""
+    runs_in: tuple[str, ...] = ()
+    """The directories that it may run in, where that can be told."""
+    copies: tuple[tuple[str, str], ...] = ()
+    """From where to where it takes whole folders, so that what is in them counts as written, too."""
+    walks: tuple[str, ...] = ()
+    """Those of `reads` in which it goes into every folder and follows every link."""
     blocks_prefix: bool = False
     """No wildcard rule covers it, because it runs what its arguments say (`find -exec`, `watch`)."""
 

@@ -117,6 +117,7 @@ def _decide(line: Line, env: Mapping[str, str]) -> Decision:
         home=home,
         config_home=os.path.join(home, ".claude"),
         trusted=line.trusted,
+        env=env,
         read_command=read_command if line.shell == "bash" else _unknown_shell,
     )
     decision = decide(prepare(asked, standing))

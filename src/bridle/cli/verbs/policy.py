@@ -155,6 +155,7 @@ def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: st
         home=env.get("HOME") or os.path.expanduser("~"),
         config_home=config_home(env),
         trusted=trusted,
+        env=env,
     )
 
 

@@ -29,6 +29,10 @@ _USES = {
     ),
 }
 FILE_COMMANDS = frozenset(_USES)
+_WHOLE = frozenset({
+    "-r", "-R", "--recursive", "-a", "--archive", "-d", "-P", "--no-dereference",
+})  # fmt: skip
+"""With one of these cp takes folders along, or links as links."""
 
 
 class Touched(Struct, frozen=True):
@@ -39,6 +43,8 @@ class Touched(Struct, frozen=True):
     unclear: str | None = None
     simple: bool = False
     """It is one of the simple ones, used in a known way."""
+    copies: tuple[tuple[str, str], ...] = ()
+    """From where to where whole folders, or links as links, would go."""
 
 
 def touched(name: str, words: tuple[Word, ...]) -> Touched | None:
@@ -64,20 +70,34 @@ def touched(name: str, words: tuple[Word, ...]) -> Touched | None:
 
 
 def _transfer(name: str, parsed: Parsed) -> Touched:
-    operands = [word.value for word in parsed.operands]
-    folder = next(
-        (word.value for option, word in parsed.values if option in ("-t", "--target-directory")), None
-    )
+    sources = [word.value for word in parsed.operands]
+    values = dict(parsed.values)
+    folder = values.get("-t") or values.get("--target-directory")
+    exactly = not parsed.options.isdisjoint({"-T", "--no-target-directory"})
+    if folder is not None and exactly:
+        return Touched(unclear=f"{name} cannot take both -t and -T")
     if folder is None:
-        if len(operands) < 2:
+        if len(sources) < 2:
             return Touched(unclear=f"{name} lacks an operand")
-        operands, folder = operands[:-1], operands[-1]
-    if any(source.endswith(("/.", "/..")) or source in (".", "..") for source in operands):
+        sources, target = sources[:-1], sources[-1]
+    else:
+        target = folder.value
+    if any(os.path.basename(source.rstrip("/")) in ("", ".", "..") for source in sources):
         return Touched(unclear=f"it cannot be told which files {name} brings along")
-    # The target may be a directory, and then the files go into it.
-    into = [os.path.join(folder, os.path.basename(source.rstrip("/"))) for source in operands]
-    writes = (folder, *into, *(operands if name == "mv" else ()))
-    return Touched(tuple(operands), writes, None, True)
+    pairs = [
+        pair for source in sources for pair in _ways(source, target, exactly=exactly, into=folder is not None)
+    ]
+    whole = name == "mv" or not parsed.options.isdisjoint(_WHOLE)
+    writes = (target, *(aim for _, aim in pairs), *(sources if name == "mv" else ()))
+    return Touched(tuple(sources), tuple(dict.fromkeys(writes)), None, True, tuple(pairs) if whole else ())
+
+
+def _ways(source: str, target: str, *, exactly: bool, into: bool) -> list[tuple[str, str]]:
+    """Where a source may go: to the target itself, or into it when it is a folder."""
+    inside = (source, os.path.join(target, os.path.basename(source.rstrip("/"))))
+    if exactly:
+        return [(source, target)]
+    return [inside] if into else [(source, target), inside]
 
 
 def _edit(parsed: Parsed) -> Touched:

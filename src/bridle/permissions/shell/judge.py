@@ -60,6 +60,8 @@ class _Paths(Struct):
     globs: list[str]
     redirects: tuple[str, ...] = ()
     mentions: list[str] = []
+    copies: list[tuple[str, str]] = []
+    walks: tuple[str, ...] = ()
     unclear: str | None = None
     redirects_unclear: bool = False
 
@@ -94,8 +96,20 @@ def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
         unclear=paths.unclear or _unknown_name(words) or _computed(simple, scene),
         redirects_unclear=paths.redirects_unclear,
         critical=next((reason for each in every if (reason := critical(each, ground))), None),
+        programs=_programs(simple, words, wrappers, verdict),
+        runs_in=tuple(sorted(simple.places or ())),
+        copies=tuple(dict.fromkeys(paths.copies)),
+        walks=paths.walks,
         blocks_prefix=_blocks_prefix(words),
     )
+
+
+def _programs(
+    simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], verdict: Verdict
+) -> tuple[str, ...]:
+    if simple.kind != "command" or not words:
+        return ()
+    return (*sorted(wrappers), words[0].value, *verdict.programs)
 
 
 def _documents(simple: Simple, scene: Scene) -> Verdict | None:
@@ -160,14 +174,14 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: Scene, *, here: s
     """The verdict on a command for every value of its variables, each as if it had been written there."""
     reads: dict[Word, None] = {}
     verdict = Verdict("its words may vanish")
-    reads_here = False
+    reads_here = follows = False
     for filled in scene.values.fillings(words[1:], simple):
         verdict = judge_command((words[0], *filled), here=here)
         if not verdict.harmless:
             return verdict
         reads |= dict.fromkeys(verdict.reads)
-        reads_here = reads_here or verdict.here
-    return Verdict(verdict.why, verdict.harmless, tuple(reads), reads_here)
+        reads_here, follows = reads_here or verdict.here, follows or verdict.follows
+    return Verdict(verdict.why, verdict.harmless, tuple(reads), reads_here, verdict.programs, follows)
 
 
 def _known(name: str, simple: Simple, scene: Scene) -> bool:
@@ -243,6 +257,7 @@ def _follow_reads(verdict: Verdict, places: Places, scene: Scene, paths: _Paths)
             return Verdict(f"it cannot be told where {word.raw} leads")
         paths.reads += found
         paths.globs += _patterns(word, places)
+    paths.walks = tuple(paths.reads) if verdict.follows else ()
     return verdict
 
 
@@ -346,6 +361,7 @@ def _file_command(
             return False
         paths.reads += found[0]
         paths.writes += found[1]
+        paths.copies += _copied(effects, simple.places)
         is_simple = is_simple and effects.simple
     return is_simple
 
@@ -370,6 +386,15 @@ def _resolved(effects: Touched, places: Places, scene: Scene) -> tuple[list[str]
             found += certain
         both.append(found)
     return both[0], both[1]
+
+
+def _copied(effects: Touched, places: Places) -> list[tuple[str, str]]:
+    return [
+        (source, target)
+        for named, aim in effects.copies
+        for source in absolute(named, places) or ()
+        for target in absolute(aim, places) or ()
+    ]
 
 
 def _unknown_name(words: tuple[Word, ...]) -> str | None:

@@ -37,6 +37,9 @@ class Use(Struct, frozen=True):
     """Options whose value is a file that is read."""
     patterns: str = ""
     """Options that bring the pattern along, so that every operand is a file."""
+    follows: str = ""
+    """Options that make it follow the links in the folders that it goes into, a plus sign between those that
+    do so together; `always` where none is needed."""
     banned: str = ""
     """Long options that do harm, so that no abbreviation is taken for one of them."""
 
@@ -50,6 +53,10 @@ class Verdict(Struct, frozen=True):
     """Operands that are read, relative to where the command runs."""
     here: bool = False
     """It reads the directory it runs in."""
+    programs: tuple[str, ...] = ()
+    """Programs that it starts in turn."""
+    follows: bool = False
+    """It goes into the folders that it reads and follows the links in them."""
 
 
 class Parsed(Struct, frozen=True):
@@ -83,7 +90,10 @@ def look(name: str, use: Use, words: tuple[Word, ...]) -> Verdict:
     here = use.here or not parsed.options.isdisjoint(use.recursive.split())
     files = use.files.split()
     reads = (*operands, *(word for option, word in parsed.values if option in files))
-    return Verdict(f"{name} only reads", True, reads, not operands and here)
+    follows = any(
+        each == "always" or parsed.options.issuperset(each.split("+")) for each in use.follows.split()
+    )
+    return Verdict(f"{name} only reads", True, reads, not operands and here, follows=follows)
 
 
 def parse(use: Use, words: tuple[Word, ...]) -> Parsed:

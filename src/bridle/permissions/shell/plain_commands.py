@@ -50,6 +50,7 @@ PLAIN = {
         " hide-control-chars show-control-chars quote-name quoting-style= reverse recursive size sort= time="
         " time-style= tabsize= width= context zero version help",
         here=True,
+        follows="-R+-L -R+--dereference --recursive+-L --recursive+--dereference",
     ),
     "cat": Use(
         "AbeEnstTuv",
@@ -213,6 +214,7 @@ PLAIN = {
         " ignore-all-space ignore-blank-lines ignore-matching-lines= text strip-trailing-cr minimal"
         " speed-large-files color? palette= line-format= horizon-lines= version help",
         safe=False,
+        follows="always",
         banned="paginate exclude-from from-file to-file ifdef",
     ),
     "cmp": Use("bi:ln:s", "print-bytes ignore-initial= verbose bytes= quiet silent version help"),

@@ -1,0 +1,184 @@
+"""Whether a name judged by reputation is the system's program, and not one that the session can write."""
+
+import os
+import os.path
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.permissions.links import follow
+from bridle.permissions.paths import is_inside
+from bridle.permissions.session_path import command_path
+from bridle.permissions.shell.lists import listed
+from bridle.types.shell import Part, Reading
+
+_BUILTINS = listed("""
+    : . [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown
+    echo enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile
+    popd printf pushd pwd read readarray readonly return set shift shopt source suspend test time times trap
+    true type typeset ulimit umask unalias unset wait noglob
+""")
+"""Bash runs these without looking for a file."""
+_STARTS = {"egrep": "grep", "fgrep": "grep"}
+"""Scripts of the system that look for another program themselves."""
+_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/run/shm")
+_INTERPRETER = re.compile(rb"#![ \t]*([^\s]+)[ \t]*([^\n]*)")
+_DEEPEST = 3
+
+
+class Search(Struct, frozen=True):
+    """Where bash looks for programs, and which folders the session may write."""
+
+    path: tuple[str, ...]
+    cwd: str
+    writable: tuple[str, ...]
+
+
+def with_system_programs(
+    reading: Reading, env: Mapping[str, str], *, cwd: str, home: str, writable: Sequence[str]
+) -> Reading:
+    """The reading with nothing left to reputation whose program is not the system's."""
+    trusted = [part for part in reading.parts if (part.harmless or part.file_command) and _files(part)]
+    if not trusted:
+        return reading
+    path = command_path(env, home=home)
+    if path is None:
+        return _doubted(reading, {part.text: _UNKNOWN_PATH for part in trusted})
+    temporary = (*_TEMPORARY, *filter(None, (env.get("TMPDIR"),)))
+    search = Search(path, cwd, tuple(dict.fromkeys((*writable, *temporary))))
+    written = _written(reading)
+    doubts: dict[str, str] = {}
+    for part in trusted:
+        reason = next(filter(None, (_doubt(name, search, written) for name in _files(part))), None)
+        if reason is not None:
+            doubts[part.text] = reason
+    return _doubted(reading, doubts) if doubts else reading
+
+
+_UNKNOWN_PATH = "the script that is read before each command may change which program runs"
+
+
+def _doubted(reading: Reading, doubts: Mapping[str, str]) -> Reading:
+    parts = tuple(
+        replace(part, harmless=False, file_command=False, why=doubts[part.text])
+        if part.text in doubts
+        else part
+        for part in reading.parts
+    )
+    return replace(reading, parts=parts)
+
+
+def _files(part: Part) -> Iterator[str]:
+    for name in part.programs:
+        if name not in _BUILTINS:
+            yield name
+            if (started := _STARTS.get(os.path.basename(name))) is not None:
+                yield started
+
+
+def _written(reading: Reading) -> tuple[str, ...]:
+    writes = {path for part in reading.parts for path in part.writes}
+    return tuple(follow(path).target for path in writes)
+
+
+def _doubt(name: str, search: Search, written: Sequence[str], depth: int = 0) -> str | None:
+    """Why the program of this name is not to be trusted by its name; one that is not there does nothing."""
+    found, relative = (name, False) if "/" in name else _find(name, search, _stamps(search))
+    for folder in _searched_first(found, search):
+        if any(is_inside(path, (folder,)) or is_inside(folder, (path,)) for path in written):
+            return f"the command writes to {folder}, where {name} is looked for"
+    if found is None or depth > _DEEPEST:
+        return None if found is None else f"it cannot be told what {name} runs"
+    reason, interpreter = _looked_at(found, search.writable, (_stamp(found), _stamp(os.path.dirname(found))))
+    if relative:
+        reason = "found from the folder that the command runs in"
+    if reason is not None:
+        return f"{name} is {found}, {reason}"
+    return None if interpreter is None else _doubt(interpreter, search, written, depth + 1)
+
+
+def _searched_first(found: str | None, search: Search) -> Iterator[str]:
+    """Folders on the way to a program in which the session could put another of its name."""
+    for entry in search.path:
+        folder = os.path.join(search.cwd, entry)
+        if found is not None and os.path.dirname(found) == folder.rstrip("/"):
+            return
+        target = follow(folder).target
+        if not os.path.isabs(entry) or is_inside(target, search.writable):
+            yield target
+
+
+@lru_cache(maxsize=1024)
+def _find(name: str, search: Search, stamps: tuple[object, ...]) -> tuple[str | None, bool]:
+    """The file that bash would start, and whether a relative folder of PATH has it.
+
+    The stamps tell one state of the folders from another."""
+    for entry in search.path:
+        path = os.path.join(search.cwd, entry, name)
+        try:
+            if stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK):
+                return path, not os.path.isabs(entry)
+        except (OSError, ValueError):
+            continue
+    return None, False
+
+
+@lru_cache(maxsize=1024)
+def _looked_at(path: str, writable: tuple[str, ...], stamp: object) -> tuple[str | None, str | None]:
+    """Why a file may be somebody else's, and the interpreter that it is run by if it is a script."""
+    place = follow(path)
+    for spelling in place.spellings:
+        if is_inside(spelling, writable):
+            return "in a folder that the session may write", None
+    if _open_to_all(place.target):
+        return "in a place that anyone may write", None
+    return None, _interpreter(place.target)
+
+
+def _open_to_all(path: str) -> bool:
+    """Whether any user may replace a file: it or its folder is open, or a folder above without protection."""
+    folder, mode = os.path.dirname(path), _mode(path)
+    if mode & stat.S_IWOTH or _mode(folder) & stat.S_IWOTH:
+        return True
+    while folder != (above := os.path.dirname(folder)):
+        folder, mode = above, _mode(above)
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            return True
+    return False
+
+
+def _interpreter(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            found = _INTERPRETER.match(file.read(256))
+    except OSError:
+        return None
+    if found is None:
+        return None
+    program, words = os.fsdecode(found[1]), os.fsdecode(found[2]).split()
+    if os.path.basename(program) != "env":
+        return program
+    return next((word for word in words if not word.startswith("-") and "=" not in word), program)
+
+
+def _stamps(search: Search) -> tuple[object, ...]:
+    return tuple(_stamp(os.path.join(search.cwd, entry)) for entry in search.path)
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _mode(path: str) -> int:
+    try:
+        return os.stat(path).st_mode
+    except OSError:
+        return 0

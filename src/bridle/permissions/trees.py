@@ -1,0 +1,119 @@
+"""What is in the folders that a command copies, moves or walks through: names and links that do not show."""
+
+import os
+import os.path
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.permissions.paths import is_inside, is_protected_spelling
+from bridle.types.permission import Effect, Rule
+from bridle.types.shell import Part, Reading
+
+_MOST = 5_000
+_LINKERS = frozenset({"ln", "link"})
+
+
+class _TooMany(ValueError):
+    """There is more in a folder than is looked at."""
+
+
+class _Found(Struct):
+    """What came to light in one part's folders."""
+
+    reads: list[str]
+    writes: list[str]
+    links: list[str]
+    """Where it puts links."""
+    seen: int = 0
+
+
+def with_trees(reading: Reading, rules: Sequence[Rule]) -> Reading:
+    """The reading with everything that counts in the folders it copies, moves or follows links in."""
+    if not any(part.copies or part.walks or _makes_links(part) for part in reading.parts):
+        return reading
+    every = any(rule.effect is not Effect.ALLOW and rule.content is not None for rule in rules)
+    parts = list(reading.parts)
+    for index, part in enumerate(parts):
+        if not (part.copies or part.walks or _makes_links(part)):
+            continue
+        found = _Found([], [], list(part.writes) if _makes_links(part) else [])
+        try:
+            for source, target in part.copies:
+                _copy(source, target, found, every=every)
+            for folder in part.walks:
+                _walk(folder, found)
+        except _TooMany as reason:
+            parts[index] = replace(part, unclear=part.unclear or str(reason))
+            continue
+        others = [each for place, each in enumerate(reading.parts) if place != index]
+        through = next((path for path in _touched(others) if is_inside(path, found.links)), None)
+        unclear = part.unclear or (through and f"a link that it makes may be where {through} leads")
+        parts[index] = replace(
+            part,
+            reads=tuple(dict.fromkeys((*part.reads, *found.reads))),
+            writes=tuple(dict.fromkeys((*part.writes, *found.writes))),
+            unclear=unclear,
+            redirects_unclear=part.redirects_unclear or bool(through),
+        )
+    return replace(reading, parts=tuple(parts))
+
+
+def _copy(source: str, target: str, found: _Found, *, every: bool) -> None:
+    """Note what copying a folder writes that is protected, leads elsewhere or has a rule of its own."""
+    if os.path.islink(source.rstrip("/")):
+        found.links.append(target)
+    waiting = [(source, target)] if os.path.isdir(source) else []
+    while waiting:
+        here, there = waiting.pop()
+        exists = os.path.isdir(there)
+        for entry in _entries(here, found):
+            aim = os.path.join(there, entry.name)
+            link = entry.is_symlink()
+            if link:
+                found.links.append(aim)
+            if every:
+                found.reads.append(entry.path)
+            protected = is_protected_spelling(aim)
+            if every or protected or is_protected_spelling(entry.path) or (exists and os.path.islink(aim)):
+                found.writes.append(aim)
+            if entry.is_dir(follow_symlinks=False) and not protected:
+                waiting.append((entry.path, aim))
+
+
+def _walk(folder: str, found: _Found) -> None:
+    """Note where the links in a folder lead; they are followed for the decision like any other path."""
+    waiting, seen = [folder], set[str]()
+    while waiting:
+        here = waiting.pop()
+        if not os.path.isdir(here) or (real := os.path.realpath(here)) in seen:
+            continue
+        seen.add(real)
+        for entry in _entries(here, found):
+            if entry.is_symlink():
+                found.reads.append(entry.path)
+            if entry.is_dir():
+                waiting.append(entry.path)
+
+
+def _entries(folder: str, found: _Found) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            listed: list[os.DirEntry[str]] = []
+            for entry in entries:
+                found.seen += 1
+                if found.seen > _MOST:
+                    raise _TooMany(f"{folder} is part of more than {_MOST:,} files")
+                listed.append(entry)
+    except OSError:
+        return []  # What cannot be listed cannot be copied either.
+    return listed
+
+
+def _touched(parts: Iterable[Part]) -> Iterable[str]:
+    return (path for part in parts for path in (*part.reads, *part.writes, *part.runs_in))
+
+
+def _makes_links(part: Part) -> bool:
+    return not part.harmless and not _LINKERS.isdisjoint(os.path.basename(name) for name in part.programs)
