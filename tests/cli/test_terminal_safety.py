@@ -105,6 +105,7 @@ _WORDS = (
     ("config", "list"), ("config", "check"), ("config", "explain", "env"), ("config", "explain", ALL),
     ("config", "get", "permissions"), ("config", "get", ALL), ("config", "set", ALL, ALL),
     ("daemon", "status"), ("daemon", ALL), ("debug", ALL), ("doctor",), ("doctor", "--json"), ("doctor", ALL),
+    ("doctor", "security"), ("doctor", "security", "--json"),
     ("hooks", "list"), ("hooks", "list", "--json"), ("hooks", "lint"), ("hooks", "test", "PreToolUse"),
     ("hooks", "test", ALL), ("kill", ALL), ("kill", "aaaaaa01"), ("local", ALL), ("local",),
     ("logs", "aaaaaa01"), ("logs", ALL), ("mcp", "list"), ("mcp", "get", "mine"),
@@ -173,7 +174,14 @@ async def test_decisions_about_hostile_calls_are_shown_harmlessly(scene: Scene):
 async def test_folder_whose_name_is_no_text_is_named_harmlessly(scene: Scene, tmp_path: Path):
     folder = os.fsencode(tmp_path) + b"/" + RAW
     os.mkdir(folder)
-    for words in (("trust", "--status"), ("doctor",), ("config", "check"), ("mcp", "list")):
+    for words in (
+        ("trust", "--status"),
+        ("doctor",),
+        ("doctor", "security"),
+        ("doctor", "security", "--json"),
+        ("config", "check"),
+        ("mcp", "list"),
+    ):
         shown = await show(words, env=scene.env, cwd=folder)
         assert harm(shown.out) == [] and harm(shown.err) == [], words
 

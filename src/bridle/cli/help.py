@@ -13,7 +13,7 @@ Usage: bridle [options] [prompt]
        bridle agents                       sessions that run, in the background and at terminals
        bridle attach|logs|stop|respawn|rm  look after one session in the background
        bridle merge [branch ...]           bring branches of agents together, each tested on top of the others
-       bridle doctor                       check the installation and the settings
+       bridle doctor [security]            check the installation and the settings, or what protects you
        bridle models, local, auth          which models there are, here and elsewhere, and their keys
        bridle remote-control               let browsers elsewhere start and steer sessions of this folder
        bridle remote <command>             name sessions on other machines that yours may write to

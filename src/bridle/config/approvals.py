@@ -43,6 +43,11 @@ def approved_names(env: Mapping[str, str], project: str, *, kind: Kind, definiti
     return frozenset(name for name, given in known.items() if given == wanted)
 
 
+def approved(env: Mapping[str, str], project: str) -> dict[str, tuple[str, ...]]:
+    """Everything that the user has approved in this project: kinds and names."""
+    return {kind: tuple(names) for kind, names in _kinds(env, project).items() if names}
+
+
 def approve(env: Mapping[str, str], project: str, *, kind: Kind, name: str, definition: Any) -> None:
     """Remember an approval, in place of an earlier one for the same name.
 
@@ -72,11 +77,15 @@ def digest(definition: Any) -> str:
 
 
 def _known(env: Mapping[str, str], project: str, kind: Kind) -> dict[str, str]:
+    return _kinds(env, project).get(kind, {})
+
+
+def _kinds(env: Mapping[str, str], project: str) -> dict[str, dict[str, str]]:
     try:
         stored = msgspec.json.decode(read_bytes(_file(env), _LARGEST), type=_Approvals)
     except (OSError, msgspec.DecodeError, RecursionError):
         return {}
-    return stored.projects.get(trust_root(env, project), {}).get(kind, {})
+    return stored.projects.get(trust_root(env, project), {})
 
 
 def _change(env: Mapping[str, str], project: str, kind: Kind, name: str, new: str | None) -> None:

@@ -1,20 +1,24 @@
-"""`bridle doctor`: check the installation and the settings of this folder; nothing is changed."""
+"""`bridle doctor [security]`: check the installation, or what protects this machine; nothing is changed."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from bridle.cli.args import parse
 from bridle.cli.hooks.lint import find_faults
 from bridle.cli.say import say
+from bridle.cli.session import permission_choices
 from bridle.cli.session.prepare import set_up
 from bridle.cli.session.setup import Setup
-from bridle.commands.facts.doctor import Scene, run_checks
+from bridle.commands.facts.doctor import Check, Scene, run_checks
 from bridle.commands.reports import checks_text
 from bridle.hooks.http import HttpLimits
 from bridle.hooks.table import from_layers
 from bridle.types.errors import UsageError
+from bridle.types.permission import Mode
+from bridle.types.text import encodable_value
 
 
 def run_doctor(argv: Sequence[str], env: Mapping[str, str]) -> int:
@@ -23,9 +27,19 @@ def run_doctor(argv: Sequence[str], env: Mapping[str, str]) -> int:
     Raises:
         UsageError: the words are off.
     """
-    if unknown := [word for word in argv if word != "--json"]:
-        raise UsageError(f"cannot understand 'bridle doctor {unknown[0]}': it takes --json and nothing else")
+    words = [word for word in argv if word != "--json"]
+    if words not in ([], ["security"]):
+        raise UsageError(
+            f"cannot understand 'bridle doctor {words[-1]}': it is bridle doctor [security] [--json]"
+        )
     setup = set_up(parse(()), env)
+    checks = asyncio.run(_look_at_security(setup) if words else _look(setup))
+    text = _json(checks) if "--json" in argv else checks_text(checks)
+    code = say(f"{text}\n")
+    return code or int(any(check.health == "fault" for check in checks))
+
+
+def _look(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
     scene = Scene(
         config=setup.config,
         env=setup.env,
@@ -34,10 +48,41 @@ def run_doctor(argv: Sequence[str], env: Mapping[str, str]) -> int:
         model=setup.model,
         hook_faults=lambda: hook_faults(setup),
     )
-    checks = asyncio.run(run_checks(scene))
-    text = msgspec.json.encode(checks).decode() if "--json" in argv else checks_text(checks)
-    code = say(f"{text}\n")
-    return code or int(any(check.health == "fault" for check in checks))
+    return run_checks(scene)
+
+
+def _look_at_security(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
+    from bridle.cli.remote.sharing import place_in
+    from bridle.commands.facts.security import Scene as SecurityScene
+    from bridle.commands.facts.security import security_checks
+
+    rules, complaints = permission_choices.choose_rules(setup.args, setup.config, trusted=setup.trusted)
+    host, port = place_in(setup.env)
+    return security_checks(
+        SecurityScene(
+            config=setup.config,
+            env=setup.env,
+            inherited=setup.inherited,
+            cwd=setup.cwd,
+            trusted=setup.trusted,
+            mode=_mode(setup),
+            modes=permission_choices.choose_modes(setup.args, setup.config, setup.env),
+            rules=rules,
+            complaints=complaints,
+            listens=f"{host}:{port}",
+        )
+    )
+
+
+def _mode(setup: Setup) -> Mode:
+    try:
+        return permission_choices.choose_mode(setup.args, setup.config, setup.env)
+    except UsageError:
+        return "default"  # Bypassing is asked for and refused: no session starts.
+
+
+def _json(checks: Sequence[Check]) -> str:
+    return msgspec.json.encode(encodable_value(msgspec.to_builtins(checks))).decode()
 
 
 def hook_faults(setup: Setup) -> list[str]:
