@@ -1,12 +1,20 @@
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import bridle
 from bridle.config.load import environment
 from bridle.config.reach import permitted
+from bridle.config.variables import never_from_project
+from bridle.providers.vendors import VENDORS
 from tests.config.folders import Folders
 
+_READ = re.compile(
+    r'(?:env|environ)(?:\.get\(|\[)\s*"((?:ANTHROPIC|AWS|BRIDLE|CLAUDE|GOOGLE|MCP)_[A-Z0-9_]+)"'
+)
+"""Where our code reads a variable of its own."""
 HELPERS = ["apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper"]
 
 
@@ -114,13 +122,18 @@ NEVER = """
     NODE_TLS_REJECT_UNAUTHORIZED CLAUDE_CODE_CLIENT_CERT CLAUDE_CODE_OAUTH_TOKEN AWS_BEARER_TOKEN_BEDROCK
     GOOGLE_APPLICATION_CREDENTIALS CLAUDE_CONFIG_DIR HOME OTEL_EXPORTER_OTLP_ENDPOINT OTEL_LOG_USER_PROMPTS
     CLAUDE_CODE_ENABLE_TELEMETRY CLAUDE_CODE_SKIP_BEDROCK_AUTH BRIDLE_ANYTHING
-    CLAUDE_CODE_SUBPROCESS_ENV_SCRUB
+    CLAUDE_CODE_SUBPROCESS_ENV_SCRUB AWS_REGION AWS_DEFAULT_REGION AWS_PROFILE CLOUD_ML_REGION
+    VERTEX_REGION_CLAUDE_4_5_SONNET CLAUDE_CODE_USE_VERTEX CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_FOUNDRY
+    GOOGLE_OAUTH_ACCESS_TOKEN GOOGLE_CLOUD_PROJECT GCLOUD_PROJECT CLOUDSDK_CONFIG ANTHROPIC_MODEL
+    ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL CLAUDE_CODE_SUBAGENT_MODEL GITHUB_TOKEN
+    ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION ANTHROPIC_VERTEX_PROJECT_ID NIX_SSL_CERT_FILE no_proxy OLLAMA_HOST
+    ANTHROPIC_A_NAME_OF_TOMORROW CLAUDE_CODE_A_NAME_OF_TOMORROW aws_region Anthropic_Base_Url
     """
 UNTRUSTED = """
     PATH LD_PRELOAD DYLD_INSERT_LIBRARIES PYTHONPATH PYTHONSTARTUP NODE_OPTIONS GIT_SSH_COMMAND GIT_DIR
     BASH_ENV ENV SHELL EDITOR VISUAL PAGER PERL5LIB RUBYOPT JAVA_TOOL_OPTIONS CLAUDE_CODE_SHELL
     CLAUDE_ENV_FILE CLAUDE_CODE_SHELL_PREFIX NPM_CONFIG_PREFIX RUSTC_WRAPPER GOFLAGS LESSOPEN BASH_FUNC_ls%%
-    XDG_CONFIG_HOME
+    XDG_CONFIG_HOME TMUX DEBUG WAYLAND_DISPLAY DISPLAY MY_APP FINE BASH_MAX_TIMEOUT_MS
     """
 
 
@@ -129,9 +142,9 @@ UNTRUSTED = """
 def test_variables_that_a_folder_never_sets(tmp_path: Path, layer: str, trusted: bool):
     """S41"""
     folders = Folders(tmp_path)
-    folders.write(**{layer: {"env": dict.fromkeys(NEVER.split(), "evil") | {"FINE": "1"}}})
+    folders.write(**{layer: {"env": dict.fromkeys(NEVER.split(), "evil") | {"CI": "1"}}})
     config = folders.load()
-    assert environment(config, {}, trusted=trusted) == {"FINE": "1"}
+    assert environment(config, {}, trusted=trusted) == {"CI": "1"}
     assert len(config.problems) == len(NEVER.split())
 
 
@@ -144,6 +157,42 @@ def test_variables_that_decide_which_code_runs_need_trust(tmp_path: Path):
     assert environment(config, {"PATH": "/bin"}, trusted=False) == {"PATH": "/bin", "CI": "1", "LANG": "C"}
     assert environment(config, {}, trusted=True).keys() == {*names, "CI", "LANG"}
     assert config.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LANG", "de_DE.ISO-8859-1"), ("LC_ALL", "ru_RU.KOI8-R"), ("TZ", ":/etc/passwd"),
+        ("TZ", "../../x"), ("TZ", "/x"), ("CI", "$(x)"), ("NODE_ENV", "a b"), ("ci", "1"), ("CI", "x" * 100),
+    ],
+)  # fmt: skip
+def test_harmless_variables_have_harmless_values(tmp_path: Path, name: str, value: str):
+    """S40: the list for untrusted folders is one of names and values."""
+    folders = Folders(tmp_path)
+    folders.write(project={"env": {name: value}})
+    assert environment(folders.load(), {}, trusted=False) == {}
+
+
+def test_every_variable_that_brings_a_provider_its_address_or_key_is_the_users():
+    """S41"""
+    names = {
+        name
+        for vendor in VENDORS
+        for name in (*vendor.url_env, *vendor.key_env, *vendor.token_env, vendor.unguarded_env)
+        if name
+    }
+    assert [name for name in sorted(names) if not never_from_project(name)] == []
+
+
+def test_no_variable_of_ours_is_a_projects_to_set_unless_it_is_listed():
+    """S41: a new variable is out of reach until someone lists it."""
+    words = ("MODEL", "URL", "KEY", "REGION", "PROJECT_ID", "CERT", "AUTH", "HEADER", "CODE_USE_", "PROXY")
+    source = Path(bridle.__file__).parent
+    found = {name for path in source.rglob("*.py") for name in _READ.findall(path.read_text("utf-8"))}
+    open_ones = {name for name in found if not never_from_project(name)}
+    assert [name for name in sorted(open_ones) if any(word in name for word in words)] == []
+    assert len(found) > 100
+    assert len(open_ones) < len(found) / 2
 
 
 def test_the_user_sets_any_variable(tmp_path: Path):

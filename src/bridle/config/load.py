@@ -79,7 +79,7 @@ def environment(config: Config, base_env: Mapping[str, str], *, trusted: bool) -
             if value is None:
                 if layer.source == "flagSettings":
                     added.pop(name, None)
-            elif not (wary and only_when_trusted(name)):
+            elif not (wary and only_when_trusted(name, value)):
                 added[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return {**base_env, **added}
 

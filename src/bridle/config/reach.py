@@ -151,7 +151,9 @@ def _waiting(values: dict[str, Any], above: KeyPath, mode: str) -> Iterator[KeyP
         elif name in _OPENED:
             yield from _waiting(value, path, mode)
         elif name == "env":
-            yield from ((*path, variable) for variable in value if only_when_trusted(variable))
+            yield from (
+                (*path, variable) for variable, text in value.items() if only_when_trusted(variable, text)
+            )
         elif name == "permissions.defaultMode":
             if _strictness(value) < _strictness(mode):
                 yield path

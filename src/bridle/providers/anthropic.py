@@ -50,7 +50,7 @@ class AnthropicProvider:
         """What was last heard of limits."""
         self._names = names or {}
         """What the service calls models that have another name there."""
-        self._base = (env.get("ANTHROPIC_BASE_URL") or _HOME).rstrip("/")
+        self._base = (env.get("ANTHROPIC_BASE_URL", "").strip() or _HOME).rstrip("/")
         self._client = client or HttpClient(env)
 
     async def warm_up(self, model: str) -> None:
@@ -123,7 +123,7 @@ class AnthropicProvider:
         limits = Limits(idle=_LISTING, total=_LISTING, body=_LARGEST_LISTING)
         try:
             opened = (headers | await self._opening()).items()
-            asked = Request("GET", f"{self._base}/v1/models?limit=1000", tuple(opened))
+            asked = Request("GET", f"{_checked(self._base)}/v1/models?limit=1000", tuple(opened))
             async with self._client.send(asked, limits) as response:
                 body = await response.read()
         except HttpFault as fault:
@@ -166,7 +166,7 @@ class AnthropicProvider:
         headers |= await self._opening()
         if not headers.keys() & _OPENING:
             raise ProviderError(errors.NO_CREDENTIAL, kind="authentication_failed")
-        return Request("POST", self._base + path, tuple(headers.items()), body)
+        return Request("POST", _checked(self._base) + path, tuple(headers.items()), body)
 
     async def _opening(self) -> dict[str, str]:
         """The headers that open the door: from variables, else from the user's helper, else from a login."""
@@ -261,3 +261,16 @@ def _credentials(env: Mapping[str, str]) -> dict[str, str]:
     if token := env.get("ANTHROPIC_AUTH_TOKEN", "").strip():
         headers["authorization"] = f"Bearer {token}"
     return headers | dict(custom_headers(env))
+
+
+def _checked(base: str) -> str:
+    """The address of the service.
+
+    Raises:
+        ConfigError: the variable names none.
+    """
+    if base == _HOME:
+        return base
+    from bridle.providers import url_parts  # Only those with a gateway need it.
+
+    return url_parts.base(base, name="ANTHROPIC_BASE_URL")

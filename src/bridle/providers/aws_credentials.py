@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.host.aws_signature import AwsCredentials
+from bridle.providers import url_parts
 from bridle.providers.user_command import CloudCommands, fault, output_of
 from bridle.types.errors import ProviderError
 
@@ -150,7 +151,7 @@ def from_variables(env: Mapping[str, str]) -> AwsCredentials | None:
 def region_of(env: Mapping[str, str]) -> str:
     """The region of requests: a variable, the profile, or the one that has everything first."""
     given = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION")
-    return given or _region_of_profile(env) or "us-east-1"
+    return url_parts.region(given or _region_of_profile(env) or "us-east-1")
 
 
 def _region_of_profile(env: Mapping[str, str]) -> str | None:

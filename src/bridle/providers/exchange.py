@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.host.http.client import HttpClient, HttpFault, Request, Response
-from bridle.providers import guessing, refusals
+from bridle.providers import guessing, refusals, url_parts
 from bridle.providers.facts import Model
 from bridle.providers.keys import Keys, custom_headers
 from bridle.providers.patience import limits_of
@@ -274,10 +274,11 @@ def admitted_by_key(request: Request, place: Place) -> Request:
 
 def base_of(vendor: Vendor, env: Mapping[str, str]) -> tuple[str, bool]:
     """The address of a vendor's service, and whether a variable named it."""
-    given = next((url for name in vendor.url_env if (url := env.get(name, "").strip())), "")
-    if not given:
+    variable = next((name for name in vendor.url_env if env.get(name, "").strip()), "")
+    if not variable:
         return vendor.url, False
-    url = (given if "://" in given else f"http://{given}").rstrip("/")
+    given = env[variable].strip()
+    url = url_parts.base(given if "://" in given else f"http://{given}", name=variable)
     host_only = "/" not in url.partition("://")[2]
     return (url + vendor.root if host_only else url), True
 

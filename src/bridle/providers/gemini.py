@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.json import encode as to_json
 
 from bridle.host.http.client import Request
-from bridle.providers import content
+from bridle.providers import content, url_parts
 from bridle.providers.exchange import Place, Reading, admitted_by_key
 from bridle.providers.facts import Model
 from bridle.providers.gemini_stream import Decoder, GeminiReading
@@ -25,7 +25,7 @@ class GeminiDialect:
         self._tools: tuple[tuple[ToolDefinition, ...], bytes] = ((), b"")
 
     def request(self, asked: ModelRequest, model: Model, place: Place) -> Request:
-        url = f"{place.base}/models/{model.wire_name}:{verb(asked)}"
+        url = f"{place.base}/models/{url_parts.model(model.wire_name)}:{verb(asked)}"
         return Request("POST", url, (), self.body(asked, model))
 
     def body(self, asked: ModelRequest, model: Model) -> bytes:

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bridle.providers import vendors
+from bridle.providers import url_parts, vendors
 from bridle.providers.exchange import Place, base_of
 from bridle.providers.facts import Model
 from bridle.providers.user_command import CloudCommands
@@ -31,7 +31,7 @@ def vendor_of(model: Model, name: str, env: Mapping[str, str]) -> Vendor:
     if row.name == "custom" or access.dialect is not None:
         changes["dialect"] = access.dialect or model.dialect
     if access.base_url is not None:
-        changes |= {"url": access.base_url.rstrip("/"), "url_env": ()}
+        changes |= {"url": url_parts.base(access.base_url, name="baseUrl in bridleModels"), "url_env": ()}
     if access.key_env is not None:
         changes |= {"key_env": (access.key_env,), "key_needed": True}
     return vendors.altered(replace(row, **changes), access.quirks)
@@ -61,6 +61,7 @@ def _computed(vendor: Vendor, env: Mapping[str, str]) -> str:
 
             return aws_messages.base_url(vendor.name, env)
         case "foundry" if env.get("ANTHROPIC_FOUNDRY_RESOURCE"):
-            return f"https://{env['ANTHROPIC_FOUNDRY_RESOURCE']}.services.ai.azure.com/anthropic"
+            name = url_parts.resource(env["ANTHROPIC_FOUNDRY_RESOURCE"].strip())
+            return f"https://{name}.services.ai.azure.com/anthropic"
         case _:
             return ""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from bridle.host.http.client import Request
-from bridle.providers import catalog
+from bridle.providers import catalog, url_parts
 from bridle.providers.anthropic_request import betas, cache_life, encode
 from bridle.providers.exchange import Place, Reading, SseReading
 from bridle.providers.facts import Model
@@ -44,14 +44,14 @@ class VertexDialect:
         if project is None:
             raise ProviderError(_NO_PROJECT, kind="authentication_failed")
         region = region_of(env, name)
-        root = f"{_host(place, region)}/projects/{project}/locations/{region}/publishers"
+        root = f"{_host(place, region)}/projects/{url_parts.project(project)}/locations/{region}/publishers"
         if "claude" not in name:
             body = self._gemini.body(asked, model)
-            return Request("POST", f"{root}/google/models/{name}:{verb(asked)}", (), body)
+            return Request("POST", f"{root}/google/models/{url_parts.model(name)}:{verb(asked)}", (), body)
         served = {"anthropic_version": _VERSION, "stream": asked.stream}
         headers = (("anthropic-beta", ",".join(wanted)),) if (wanted := betas(asked)) else ()
         action = "streamRawPredict" if asked.stream else "rawPredict"
-        url = f"{root}/anthropic/models/{served_name(name)}:{action}"
+        url = f"{root}/anthropic/models/{url_parts.model(served_name(name))}:{action}"
         return Request("POST", url, headers, encode(asked, served=served, cache=cache_life(env, asked.model)))
 
     async def admitted(self, request: Request, place: Place) -> Request:
@@ -72,7 +72,7 @@ class VertexDialect:
 def region_of(env: Mapping[str, str], name: str) -> str:
     """Where a model is asked: its own variable, then the one for all."""
     own = (env[variable] for variable in _variables(catalog.normal(name)) if env.get(variable))
-    return next(own, None) or env.get("CLOUD_ML_REGION") or "global"
+    return url_parts.region(next(own, None) or env.get("CLOUD_ML_REGION") or "global")
 
 
 def served_name(name: str) -> str:
@@ -83,7 +83,7 @@ def served_name(name: str) -> str:
 
 def base_url(env: Mapping[str, str]) -> str:
     """The address for all regions; a request goes to that of its own."""
-    return _address(env.get("CLOUD_ML_REGION") or "global")
+    return _address(url_parts.region(env.get("CLOUD_ML_REGION") or "global"))
 
 
 def _host(place: Place, region: str) -> str:

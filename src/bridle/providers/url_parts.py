@@ -1,0 +1,73 @@
+"""Values that become part of an address: each must look like what it is, wherever it comes from."""
+
+import re
+from urllib.parse import quote
+
+from bridle.types.errors import ConfigError
+
+_REGION = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_RESOURCE = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
+_PROJECT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:-]*[A-Za-z0-9])?")
+_MODEL = re.compile(r"[A-Za-z0-9@:._/+-]+")
+_BASE = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?(?:/[^\s?#\\]*)?")
+_LONGEST_LABEL = 63
+_LONGEST_SHOWN = 100
+
+
+def region(text: str) -> str:
+    """A region of a cloud, such as us-east-1.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    return _checked(text, _REGION, "the region", "letters, digits and hyphens such as us-east-1")
+
+
+def resource(text: str) -> str:
+    """The name of a resource that is the first label of a host name.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    return _checked(text, _RESOURCE, "the resource", "letters, digits and hyphens")
+
+
+def project(text: str) -> str:
+    """The id of a project of Google Cloud.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    return _checked(text, _PROJECT, "the project", "letters, digits, hyphens, dots and colons")
+
+
+def model(text: str) -> str:
+    """The name of a model as a part of a path.
+
+    Raises:
+        ConfigError: it would lead elsewhere.
+    """
+    if _MODEL.fullmatch(text) is None or {"", ".", ".."} & set(text.split("/")):
+        raise ConfigError(
+            f"The model {text[:_LONGEST_SHOWN]!r} cannot be part of an address: check its name."
+        )
+    return quote(text, safe="/@:._+-")
+
+
+def base(text: str, *, name: str) -> str:
+    """The address of a service, without a slash at its end.
+
+    Raises:
+        ConfigError: it is none, or names a user, a query or a fragment.
+    """
+    if _BASE.fullmatch(text) is None:
+        raise ConfigError(
+            f"{name} is not the address of a service: write http:// or https://, a host, and a path if any."
+        )
+    return text.rstrip("/")
+
+
+def _checked(text: str, pattern: re.Pattern[str], what: str, wanted: str) -> str:
+    if len(text) > _LONGEST_LABEL or pattern.fullmatch(text) is None:
+        raise ConfigError(f"{text[:_LONGEST_SHOWN]!r} cannot be {what} of a service: use {wanted}.")
+    return text
