@@ -1,28 +1,58 @@
-"""Simple commands of a tree that is too large to follow."""
+"""What the grammar still finds in a command line that cannot be read with certainty."""
 
-import re
+from typing import TYPE_CHECKING
 
-from bridle.permissions.shell.pieces import Gathering
-from bridle.permissions.shell.simple import Simple
-from bridle.permissions.shell.tree import Tree, descendants
+from bridle.permissions.shell.pieces import squeezed
+from bridle.permissions.shell.simple import Places, Redirection, Simple
+from bridle.permissions.shell.tree import descendants, expansion_ends
+from bridle.permissions.shell.words import Disagreement, Source, Word, read_word
 
-TAKES_REDIRECTS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+_MOST_WORDS = 600
+_MOST_REDIRECTIONS = 200
 
 
-def flat(tree: Tree) -> list[Simple]:
-    """Every simple command of a tree too large to follow, in no known directory."""
-    gathering = Gathering(tree.source)
+def flat(root: "Node", text: str, *, home: str, places: Places) -> list[Simple]:
+    """Every simple command and every redirection to a file that the grammar sees, each once."""
+    source = Source(text, expansion_ends(root, text), home)
     simples: dict[str, Simple] = {}
-    for node in descendants(tree.root):
-        if node.type in TAKES_REDIRECTS:
-            text = squeezed(tree.source.written(node.start_byte, node.end_byte))
-            if text not in simples:
-                words = [gathering.word(child) for child in node.children if child.is_named]
-                kind = "command" if words else "redirection"
-                simples[text] = Simple(text=text, words=tuple(words), places=None, kind=kind)
+    redirections: list[Redirection] = []
+    for node in descendants(root):
+        if node.type == "file_redirect" and len(redirections) < _MOST_REDIRECTIONS:
+            redirections.append(_redirection(node, source))
+        if node.type not in _COMMANDS:
+            continue
+        written = squeezed(source.written(node.start_byte, node.end_byte))
+        if written and written not in simples:
+            words = [_word(source, child) for child in node.children[:_MOST_WORDS] if child.is_named]
+            kind = "command" if words else "redirection"
+            simples[written] = Simple(text=written, words=tuple(words), places=places, kind=kind)
+    if redirections:
+        text = squeezed(redirections[0].raw)
+        simples[""] = Simple(text=text, redirections=tuple(redirections), places=places, kind="redirection")
     return list(simples.values())
 
 
-def squeezed(text: str) -> str:
-    """A command with runs of blanks made one."""
-    return re.sub(r"(?:[ \t]|\\\n)+", " ", text).strip(" \t\n")
+def _redirection(node: "Node", source: Source) -> Redirection:
+    operator, target = "", None
+    for child in node.children:
+        if child.type == "file_descriptor":
+            continue
+        if child.is_named and not child.is_error:
+            target = target or _word(source, child)
+        else:
+            operator += source.text[child.start_byte : child.end_byte]
+    return Redirection(operator.strip(), target, source.written(node.start_byte, node.end_byte))
+
+
+def _word(source: Source, node: "Node") -> Word:
+    try:
+        return read_word(source, node.start_byte, node.end_byte)
+    except Disagreement as problem:
+        raw = source.written(node.start_byte, node.end_byte)
+        return Word(
+            raw, "".join(letter for letter in raw if letter not in "'\"\\"), str(problem), inert=False
+        )

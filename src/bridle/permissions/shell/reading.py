@@ -6,15 +6,19 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.permissions.shell.agreement import disagreement
+from bridle.permissions.shell.commands import TOO_MANY
 from bridle.permissions.shell.flat import flat
 from bridle.permissions.shell.forms import every_command
 from bridle.permissions.shell.judge import Scene, judge
+from bridle.permissions.shell.lexer import TOO_DEEP, Fault
 from bridle.permissions.shell.lists import listed
+from bridle.permissions.shell.parser import read_script
 from bridle.permissions.shell.salvage import pieces
 from bridle.permissions.shell.scripts import inner_scripts
 from bridle.permissions.shell.simple import At, Places, Simple
 from bridle.permissions.shell.taint import tainted
-from bridle.permissions.shell.tree import TOO_DEEP, TOO_MANY, parse
+from bridle.permissions.shell.tree import parse
 from bridle.permissions.shell.values import known_values
 from bridle.permissions.shell.walk import Walk
 from bridle.permissions.shell.wrappers import unwrapped
@@ -97,18 +101,41 @@ def _unreadable(command: str) -> str | None:
 
 
 def _walk(command: str, at: Places, start: str, home: str) -> _Found:
-    tree = parse(command.encode("utf-8", "replace").decode("latin-1"), home)
-    if tree.fault in (TOO_DEEP, TOO_MANY):
-        return _Found(flat(tree), tree.fault, Scene(start, home))
-    walk = Walk(tree)
+    text = command.encode("utf-8", "replace").decode("latin-1")
+    try:
+        script = read_script(text)
+    except Fault as problem:
+        return _Found(_searched(text, home, at), str(problem), Scene(start, home))
+    walk = Walk(script, home)
     walk.run(At(at))
-    fault = walk.fault
+    fault = walk.fault or disagreement(parse(script.text), script) or _backquoted(walk)
     if any(_misplaced(each) for each in walk.simples):
         fault = fault or "a reserved word stands where a command is expected"
+    if fault:
+        walk.simples += _searched(script.text, home, at)
     values = known_values(walk.simples, walk.loops, walk.functions)
     foreign = tainted(walk.simples, walk.loops, walk.variables)
     scene = Scene(start, home, frozenset(walk.functions), frozenset(walk.variables), foreign, values)
     return _Found(walk.simples, fault, scene, frozenset(walk.visited))
+
+
+def _backquoted(walk: Walk) -> str | None:
+    """Read what stands between backquotes, each like a command line of its own."""
+    fault: str | None = None
+    for text, at in walk.backquoted:
+        try:
+            script = read_script(text)
+        except Fault as problem:
+            fault = fault or str(problem)
+            continue
+        inner = walk.inside(script, at)
+        fault = fault or disagreement(parse(script.text), script) or _backquoted(inner) or walk.fault
+    return fault
+
+
+def _searched(text: str, home: str, places: Places) -> list[Simple]:
+    """What the grammar finds where nothing is certain."""
+    return flat(parse(text), text, home=home, places=places)
 
 
 def _misplaced(simple: Simple) -> bool:

@@ -1,35 +1,41 @@
-"""Every simple command in a parsed command line, with the directories that each may run in."""
+"""Every simple command of a command line, with the directories that each may run in."""
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from bisect import bisect_left
 
 from bridle.permissions.shell.directories import Outcome, follow, join
-from bridle.permissions.shell.flat import TAKES_REDIRECTS, squeezed
-from bridle.permissions.shell.pieces import REDIRECTS, Gathering, Pieces
-from bridle.permissions.shell.simple import Assignment, At, Kind, Loop, Simple
-from bridle.permissions.shell.tree import Tree, descendants, parse
+from bridle.permissions.shell.lexer import TOO_DEEP
+from bridle.permissions.shell.lists import listed
+from bridle.permissions.shell.pieces import Gathering, squeezed
+from bridle.permissions.shell.simple import Assignment, At, Kind, Loop, Redirection, Simple
+from bridle.permissions.shell.syntax import (
+    Arithmetic,
+    Case,
+    Command,
+    Condition,
+    Counting,
+    For,
+    Function,
+    Group,
+    If,
+    Listing,
+    Node,
+    Pipeline,
+    Redirect,
+    Redirected,
+    Script,
+    Span,
+    Statement,
+    Subshell,
+    While,
+)
 from bridle.permissions.shell.values import begun
 from bridle.permissions.shell.variables import may_be_set
-from bridle.permissions.shell.words import Word, is_inert
+from bridle.permissions.shell.words import Word
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-_SIMPLE: dict[str, Kind] = {
-    "command": "command",
-    "declaration_command": "declaration",
-    "unset_command": "declaration",
-    "test_command": "test",
-    "variable_assignment": "assignment",
-    "variable_assignments": "assignment",
-}
-_EXPRESSIONS = frozenset({"test_command", "variable_assignment"})
-_BODIES = frozenset({"do_group", "compound_statement"})
-_CLAUSES = frozenset({"elif_clause", "else_clause"})
-_SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
-_UNSEEN = re.compile(r"\$\(|`|[<>]\(|\$\[")
+_DECLARES = listed("declare typeset export readonly local unset unsetenv")
 _CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|popd|eval|source)\b|(?:^|[\s;&|({])\.\s")
+_BACKQUOTED = re.compile(r"\\([\\`$])")
 _DEEPEST_BACKQUOTES = 8
 _NOWHERE = At(None)
 
@@ -37,13 +43,12 @@ _NOWHERE = At(None)
 class Walk:
     """A pass over one command line that gathers its simple commands."""
 
-    def __init__(self, tree: Tree, *, depth: int = 0) -> None:
-        self.root = tree.root
-        self.source = tree.source
-        self.text = tree.source.text
+    def __init__(self, script: Script, home: str, *, depth: int = 0) -> None:
+        self.script = script
+        self.text = script.text
+        self.home = home
         self.depth = depth
-        self.gathering = Gathering(tree.source)
-        self.gathering.fault = tree.fault
+        self.gathering = Gathering(script, home)
         self.simples: list[Simple] = []
         self.functions: set[str] = set()
         self.variables: set[str] = set()
@@ -51,8 +56,9 @@ class Walk:
         self.loops: list[Loop] = []
         self.visited: set[str] = set()
         """Directories that it leads to."""
-        self._waiting: list[tuple[str, At]] = []
+        self.backquoted: list[tuple[str, At]] = []
         """What stands between backquotes and where it runs; read afterwards, so depth does not add up."""
+        self._starts = [each.start for each in script.inner]
 
     @property
     def fault(self) -> str | None:
@@ -60,354 +66,288 @@ class Walk:
 
     def run(self, at: At) -> None:
         """Visit the whole command line."""
-        self.sequence(self.root.children, at)
-        for text, place in self._waiting:
-            walk = Walk(parse(text, self.source.home), depth=self.depth + 1)
-            walk.functions, walk.variables, walk.visited = self.functions, self.variables, self.visited
-            walk.loops = self.loops
-            walk.run(place)
-            self.simples += walk.simples
-            if walk.fault:
-                self.gathering.doubt(walk.fault)
+        self.listing(self.script.body, at)
 
-    def sequence(self, nodes: Iterable["Node"], at: At) -> Outcome:
+    def inside(self, script: Script, at: At) -> "Walk":
+        """Visit what stands between backquotes."""
+        walk = Walk(script, self.home, depth=self.depth + 1)
+        walk.functions, walk.variables, walk.visited = self.functions, self.variables, self.visited
+        walk.simples, walk.loops = self.simples, self.loops
+        walk.run(at)
+        if walk.fault:
+            self.gathering.doubt(walk.fault)
+        return walk
+
+    def listing(self, listing: Listing, at: At) -> Outcome:
         """Visit statements that run one after the other."""
         outcome = Outcome(at, at)
-        listed = list(nodes)
-        for index, node in enumerate(listed):
-            if not node.is_named or node.type == "comment":
-                continue
+        for statement in listing.statements:
             here = outcome.either
-            outcome = self.visit(node, here)
-            if index + 1 < len(listed) and listed[index + 1].type == "&":
+            outcome = self._statement(statement, here)
+            if statement.background:
                 outcome = Outcome(here, here)
         return outcome
 
-    def visit(self, node: "Node", at: At, redirects: Sequence["Node"] = ()) -> Outcome:
-        """Visit one statement; redirections behind it belong to the last command in it."""
-        if node.type == "redirected_statement":
-            return self._redirected(node, at, redirects)
-        if node.type == "list":
-            return self._list(node, at, redirects)
-        if not redirects:
-            return self._statement(node, at)
-        return self._with_redirects(node, at, redirects)
-
-    def _statement(self, node: "Node", at: At) -> Outcome:
-        if node.type in _SIMPLE:
-            return self._simple(node, (), at)
-        match node.type:
-            case "pipeline":
-                for child in node.children:
-                    self.sequence([child], at)
-                return Outcome(at, at)
-            case "subshell":
-                self.sequence(node.children, at)
-                return Outcome(at, at)
-            case "negated_command":
-                outcome = self.sequence(node.children, at)
-                return Outcome(outcome.ill, outcome.well)
-            case "compound_statement" if node.children and node.children[0].type == "((":
-                return self._arithmetic(node, node.start_byte, node.end_byte, at)
-            case "compound_statement" | "do_group" | "else_clause":
-                return self.sequence(node.children, at)
-            case "if_statement" | "elif_clause":
-                return self._if(node, at)
-            case "while_statement" | "for_statement" | "c_style_for_statement":
-                return self._loop(node, at)
-            case "case_statement":
-                return self._case(node, at)
-            case "function_definition":
-                return self._function(node, at)
-            case _:
-                self.gathering.doubt("the command has a form that is not known")
-                return self.sequence(node.children, _NOWHERE)
-
-    def _list(self, node: "Node", at: At, redirects: Sequence["Node"]) -> Outcome:
-        # Lists lean to the left, as deep as they are long.
-        chain: list[tuple[str, Node]] = []
-        current = node
-        while current.type == "list" and len(current.children) >= 3:
-            chain.append((current.children[1].type, current.children[-1]))
-            current = current.children[0]
-        outcome = self.visit(current, at)
-        for operator, right in reversed(chain):
-            behind = redirects if right is chain[0][1] else ()
-            if operator == "&&":
-                after = self.visit(right, outcome.well, behind)
+    def _statement(self, statement: Statement, at: At) -> Outcome:
+        (_, first), *others = statement.chain
+        outcome = self.visit(first, at)
+        for joint, node in others:
+            if joint == "&&":
+                after = self.visit(node, outcome.well)
                 outcome = Outcome(after.well, join(outcome.ill, after.ill))
-            elif operator == "||":
-                after = self.visit(right, outcome.ill, behind)
-                outcome = Outcome(join(outcome.well, after.well), after.ill)
             else:
-                outcome = self.visit(right, outcome.either, behind)
+                after = self.visit(node, outcome.ill)
+                outcome = Outcome(join(outcome.well, after.well), after.ill)
         return outcome
 
-    def _if(self, node: "Node", at: At) -> Outcome:
-        condition = self.sequence(_between(node, ("if", "elif"), "then"), at)
-        body = [child for child in _after(node, "then") if child.type not in _CLAUSES]
-        after = self.sequence(body, condition.well).either
-        clauses = [child for child in node.children if child.type in _CLAUSES]
-        if not any(clause.type == "else_clause" for clause in clauses):
-            after = join(after, condition.ill)
-        for clause in clauses:
-            after = join(after, self.visit(clause, condition.ill).either)
+    def visit(self, node: Node, at: At) -> Outcome:
+        """Visit one command."""
+        match node:
+            case Command():
+                return self._command(node, at)
+            case Pipeline():
+                return self._pipeline(node, at)
+            case Redirected():
+                return self._redirected(node, at)
+            case Group():
+                return self.listing(node.body, at)
+            case Subshell():
+                self.listing(node.body, at)
+                return Outcome(at, at)
+            case Condition():
+                return self._condition(node, at)
+            case Arithmetic():
+                after = self._arithmetic(node.start, node.end, at)
+                return Outcome(after, after)
+            case If():
+                return self._if(node, at)
+            case While():
+                return self._while(node, at)
+            case For():
+                return self._for(node, at)
+            case Counting():
+                return self._counting(node, at)
+            case Case():
+                return self._case(node, at)
+            case Function():
+                return self._function(node, at)
+
+    # Compound commands
+
+    def _pipeline(self, node: Pipeline, at: At) -> Outcome:
+        outcome = Outcome(at, at)
+        for each in node.commands:
+            outcome = self.visit(each, at)
+        if len(node.commands) > 1:
+            return Outcome(at, at)
+        return Outcome(outcome.ill, outcome.well) if node.negated else outcome
+
+    def _if(self, node: If, at: At) -> Outcome:
+        ends: list[At] = []
+        for tested, body in node.branches:
+            condition = self.listing(tested, at)
+            ends.append(self.listing(body, condition.well).either)
+            at = condition.ill
+        ends.append(self.listing(node.otherwise, at).either if node.otherwise else at)
+        after = ends[0]
+        for each in ends[1:]:
+            after = join(after, each)
         return Outcome(after, after)
 
-    def _loop(self, node: "Node", at: At) -> Outcome:
-        if _CHANGES_DIRECTORY.search(self.text, node.start_byte, node.end_byte):
-            at = At(None, at.certain)
-        inside = after = at
-        if node.type == "while_statement":
-            condition = self.sequence(_between(node, ("while", "until"), "do_group"), at)
-            inside = after = At(at.places, condition.either.certain)
-        elif node.type == "for_statement":
-            words = [self._value(value, at) for value in node.children_by_field_name("value")]
-            inside = self._variable(node, words, at)
-            after = inside if any(word.doubt is None for word in words) else at
-        else:
-            closing = next((child for child in node.children if child.type == "))"), node)
-            head = self._arithmetic(node, node.children[0].end_byte, closing.end_byte, at)
-            inside = after = head.well
-        for child in node.children:
-            if child.type in _BODIES:
-                self.visit(child, inside)
+    def _while(self, node: While, at: At) -> Outcome:
+        at = self._loses_way(node.start, node.end, at)
+        condition = self.listing(node.condition, at)
+        after = At(at.places, condition.either.certain)
+        self.listing(node.body, after)
         return Outcome(after, after)
 
-    def _variable(self, node: "Node", words: list[Word], at: At) -> At:
+    def _counting(self, node: Counting, at: At) -> Outcome:
+        at = self._loses_way(node.start, node.end, at)
+        after = self._arithmetic(*node.head, at)
+        self.listing(node.body, after)
+        return Outcome(after, after)
+
+    def _for(self, node: For, at: At) -> Outcome:
+        at = self._loses_way(node.start, node.end, at)
+        words = [self._value(span, at) for span in node.words or ()]
+        inside = self._variable(node, words, at)
+        self.listing(node.body, inside)
+        after = inside if any(word.doubt is None for word in words) else at
+        return Outcome(after, after)
+
+    def _variable(self, node: For, words: list[Word], at: At) -> At:
         """A loop sets its variable, which may be one that matters."""
-        variable = node.child_by_field_name("variable")
-        if variable is None:
-            return at
-        name = self.source.written(variable.start_byte, variable.end_byte)
+        name = self.gathering.source.written(*node.variable)
         self.variables.add(name)
         # `select` may set it to nothing, and a loop without a list goes through what the shell was given.
-        shown = words and node.children[0].type == "for"
+        shown = words and not node.selects
         self.loops.append(Loop(name, tuple(words) if shown else None, at.certain))
         if not may_be_set(name):
             setting = Assignment(name, Word(name, name, "a loop"), name, plain=False)
-            self._emit(
-                Simple(
-                    text=f"for {name}",
-                    assignments=(setting,),
-                    places=at.places,
-                    certain=at.certain,
-                    kind="assignment",
-                )
-            )
+            self._emit(f"for {name}", at, "assignment", assignments=(setting,))
         return At(at.places, at.certain | {name})
 
-    def _case(self, node: "Node", at: At) -> Outcome:
-        if _CHANGES_DIRECTORY.search(self.text, node.start_byte, node.end_byte):
-            at = At(None, at.certain)
-        for value in node.children_by_field_name("value"):
-            self._value(value, at)
-        for item in (child for child in node.children if child.type == "case_item"):
-            for value in item.children_by_field_name("value"):
-                self._unverified(value, at)
-            self.sequence(_after(item, ")"), at)
+    def _case(self, node: Case, at: At) -> Outcome:
+        at = self._loses_way(node.start, node.end, at)
+        self._value(node.word, at)
+        for patterns, body in node.branches:
+            for span in patterns:
+                self._unread(span, at)
+            self.listing(body, at)
         return Outcome(at, at)
 
-    def _value(self, node: "Node", at: At) -> Word:
-        """A word that a loop or a choice is about."""
-        word = self.gathering.word(node)
-        self._inside(node, at)
-        if not word.inert:
-            self._compute(squeezed(word.raw), at)
-        return word
-
-    def _function(self, node: "Node", at: At) -> Outcome:
-        name = node.child_by_field_name("name")
-        if name is not None:
-            self.functions.add(self.gathering.word(name).value)
-        for child in node.children:
-            if child.type in REDIRECTS:
-                self._alone([child], _NOWHERE, compound=True)
-            elif child.is_named and child != name:
-                self.visit(child, _NOWHERE)
+    def _function(self, node: Function, at: At) -> Outcome:
+        self.functions.add(self.gathering.word(node.name).value)
+        self.visit(node.body, _NOWHERE)
         return Outcome(at, at)
 
-    def _arithmetic(self, node: "Node", start: int, end: int, at: At) -> Outcome:
-        for child in node.children:
-            if child.type not in _BODIES:
-                self._unverified(child, at)
-        simple = self._compute(squeezed(self.source.written(start, end)), at)
-        at = At(at.places, at.certain | begun(simple))
-        return Outcome(at, at)
-
-    def _redirected(self, node: "Node", at: At, more: Sequence["Node"]) -> Outcome:
-        redirects = [child for child in node.children if child.type in REDIRECTS] + list(more)
-        body = node.child_by_field_name("body")
-        if body is not None:
-            return self.visit(body, at, redirects)
-        return self._continued(redirects, self._alone(redirects, at, compound=False), at)
-
-    def _with_redirects(self, node: "Node", at: At, redirects: Sequence["Node"]) -> Outcome:
-        """A command and its redirections; of several in a pipe they are those of the last."""
-        if node.type == "negated_command":
-            outcome = self.visit(node.children[-1], at, redirects)
-            return Outcome(outcome.ill, outcome.well)
-        if node.type == "pipeline":
-            *first, last = node.children
-            for child in first:
-                self.sequence([child], at)
-            self.visit(last, at, redirects)
-            return self._continued(redirects, Outcome(at, at), at)
-        if node.type in TAKES_REDIRECTS:
-            return self._continued(redirects, self._simple(node, redirects, at), at)
-        outcome = self._statement(node, at)
-        self._alone(redirects, at, compound=True)
-        return self._continued(redirects, outcome, at)
-
-    def _continued(self, redirects: Sequence["Node"], outcome: Outcome, at: At) -> Outcome:
-        for redirect in redirects:
-            if redirect.type == "heredoc_redirect":
-                outcome = self._continuation(redirect, outcome, at)
+    def _redirected(self, node: Redirected, at: At) -> Outcome:
+        """A compound command opens its files where it begins."""
+        outcome = self.visit(node.body, at)
+        self._redirections(node.redirects, at)
         return outcome
 
-    def _continuation(self, redirect: "Node", outcome: Outcome, at: At) -> Outcome:
-        """What stands on the line behind `<<END`: the grammar hangs it below the here-document."""
-        for child in redirect.children:
-            if child.type == "pipeline":
-                self.visit(child, at)
-                outcome = Outcome(at, at)
-        right = redirect.child_by_field_name("right")
-        if right is None:
-            return outcome
-        after = self.visit(right, outcome.either)
-        either = join(outcome.either, after.either)
-        return Outcome(either, either)
-
-    def _simple(self, node: "Node", redirects: Iterable["Node"], at: At) -> Outcome:
-        kind = _SIMPLE[node.type]
-        operands: tuple[Word, ...] = ()
-        if node.type in _EXPRESSIONS:
-            pieces = self.gathering.gather(None, redirects)
-            self._unverified(node, at)
-        else:
-            pieces = self.gathering.gather(node, redirects)
-        if node.type == "variable_assignment":
-            pieces.assignments.append(self.gathering.assignment(node))
-        elif kind == "test":
-            kind = "condition" if self.text.startswith("[[", node.start_byte) else "test"
-            if kind == "test":
-                pieces.words[:0] = list(self.gathering.split(node))
-            else:
-                operands = self.gathering.operands(node)
-        for child in node.children:
-            if child.type == "subshell":
-                self.visit(child, at)
-        self._substitutions(pieces, at)
-        written = [(node.start_byte, node.end_byte), *_outside(node, pieces.behind)]
-        simple = self._emit(
-            Simple(
-                text=squeezed(" ".join(self.source.written(start, end) for start, end in written)),
-                words=tuple(pieces.words),
-                assignments=tuple(pieces.assignments),
-                redirections=tuple(pieces.redirections),
-                places=at.places,
-                certain=at.certain,
-                kind="redirection" if kind == "command" and not pieces.words else kind,
-                operands=operands,
-            )
+    def _redirections(self, redirects: tuple[Redirect, ...], at: At) -> None:
+        for each in redirects:
+            self._target(each, at)
+        self._emit(
+            self.gathering.written(redirects[0].start, redirects[-1].target[1]),
+            at,
+            "redirection",
+            redirections=tuple(map(self.gathering.redirection, redirects)),
         )
-        well, ill = follow(simple, at, self.source.home, self.functions)
+
+    def _loses_way(self, start: int, end: int, at: At) -> At:
+        """What runs more than once, or perhaps not at all, and changes the directory, may run anywhere."""
+        return At(None, at.certain) if _CHANGES_DIRECTORY.search(self.text, start, end) else at
+
+    # Simple commands
+
+    def _command(self, node: Command, at: At) -> Outcome:
+        gathering = self.gathering
+        kind = self._kind(node)
+        assignments = [gathering.assignment(span) for span in node.assignments]
+        words = [gathering.word(span) for span in node.words]
+        if kind == "declaration":
+            self._declared(node, words, assignments)
+        for span in node.assignments if kind == "assignment" else ():
+            self._unread(span, at)
+        if kind == "test":
+            self._unread((node.words[0][0], node.words[-1][1]), at)
+        else:
+            for start, end in (*node.assignments, *node.words) if kind != "assignment" else ():
+                self._inside(start, end, at)
+        for each in node.redirects:
+            self._target(each, at)
+        end = max(
+            [span[1] for span in (*node.assignments, *node.words)]
+            + [each.target[1] for each in node.redirects]
+        )
+        simple = self._emit(
+            gathering.written(node.start, end),
+            at,
+            kind,
+            words=tuple(words),
+            assignments=tuple(assignments),
+            redirections=tuple(map(gathering.redirection, node.redirects)),
+        )
+        well, ill = follow(simple, at, self.home, self.functions)
         self.visited |= well.places or frozenset()
         return Outcome(well, ill)
 
-    def _alone(self, redirects: Iterable["Node"], at: At, *, compound: bool) -> Outcome:
-        """Redirections of a compound command, or of nothing."""
-        pieces = self.gathering.gather(None, redirects)
-        if compound and pieces.words:
-            self.gathering.doubt("words stand behind the redirections of a compound command")
-        self._substitutions(pieces, at)
+    def _kind(self, node: Command) -> Kind:
+        if not node.words:
+            return "assignment" if node.assignments else "redirection"
+        name = self.text[slice(*node.words[0])]
+        if name == "[":
+            return "test"
+        return "declaration" if name in _DECLARES and not node.assignments else "command"
+
+    def _declared(self, node: Command, words: list[Word], assignments: list[Assignment]) -> None:
+        """What `declare` and the like set are assignments, too."""
+        for index, span in enumerate(node.words[1:], 1):
+            if self.gathering.assigns(span):
+                assignment = self.gathering.assignment(span)
+                assignments.append(assignment)
+                words[index] = words[index] if assignment.plain else assignment.value
+
+    def _condition(self, node: Condition, at: At) -> Outcome:
+        self._unread((node.start, node.end), at)
+        operands = [self.gathering.source.written(*span) for span in node.words]
         self._emit(
-            Simple(
-                text=squeezed(" ".join(self.source.written(start, end) for start, end in pieces.behind)),
-                words=tuple(pieces.words),
-                redirections=tuple(pieces.redirections),
-                places=at.places,
-                certain=at.certain,
-                kind="command" if pieces.words else "redirection",
-            )
+            self.gathering.written(node.start, node.end),
+            at,
+            "condition",
+            operands=tuple(Word(raw, raw, "part of a condition") for raw in operands),
         )
         return Outcome(at, at)
 
-    def _substitutions(self, pieces: Pieces, at: At) -> None:
-        for inner in pieces.inner:
-            if isinstance(inner, int):
-                self._backquoted(inner, at)
+    def _arithmetic(self, start: int, end: int, at: At) -> At:
+        self._unread((start, end), at)
+        simple = self._emit(self.gathering.written(start, end), at, "arithmetic")
+        return At(at.places, at.certain | begun(simple))
+
+    # Words
+
+    def _value(self, span: Span, at: At) -> Word:
+        """A word that a loop or a choice is about."""
+        word = self.gathering.word(span)
+        self._inside(*span, at)
+        if not word.inert:
+            self._emit(squeezed(word.raw), at, "arithmetic")
+        return word
+
+    def _target(self, redirect: Redirect, at: At) -> None:
+        self._inside(*redirect.target, at)
+        here = self.script.documents.get(redirect.start)
+        if here is not None and not here.quoted:
+            self._inside(here.first, here.last, at)
+
+    def _unread(self, span: Span, at: At) -> None:
+        """Visit what is computed and substituted in text that is not judged word by word."""
+        self._inside(*span, at)
+        for written in self.gathering.computations(*span):
+            self._emit(written, at, "arithmetic")
+
+    def _inside(self, start: int, end: int, at: At) -> None:
+        """Visit the substitutions between two places, which run in shells of their own."""
+        starts = self._starts
+        index = bisect_left(starts, start) if starts else 0
+        while index < len(starts) and starts[index] < end:
+            each = self.script.inner[index]
+            if each.body is not None:
+                self.listing(each.body, at)
+            elif self.depth >= _DEEPEST_BACKQUOTES:
+                self.gathering.doubt(TOO_DEEP)
             else:
-                self._inside(inner, at)
+                content = self.text[each.start + 1 : each.end - 1]
+                self.backquoted.append((_BACKQUOTED.sub(r"\1", content), at))
+            index = bisect_left(starts, each.end, index + 1)
 
-    def _unverified(self, node: "Node", at: At) -> None:
-        """Visit the substitutions of text that is not read word by word: the grammar must know them all."""
-        self._inside(node, at)
-        for child in descendants(node):
-            written = self.source.written(child.start_byte, child.end_byte).strip()
-            if child.type in ("expansion", "arithmetic_expansion") and not is_inert(written):
-                self._compute(written, at)
-        position = node.start_byte
-        while found := _UNSEEN.search(self.text, position, node.end_byte):
-            position = self.source.ends.get(found.start(), -1)
-            if position < 0:
-                self.gathering.doubt("a substitution cannot be followed")
-                return
-
-    def _inside(self, node: "Node", at: At) -> None:
-        """Visit the substitutions below a node, which run in shells of their own."""
-        waiting = [node]
-        while waiting:
-            current = waiting.pop()
-            if current.type not in _SUBSTITUTIONS:
-                waiting.extend(reversed(current.children))
-            elif self.text.startswith("`", current.start_byte):
-                if self._backquoted(current.start_byte, at) != current.end_byte:
-                    self.gathering.doubt("a backquote is not clearly closed")
-            else:
-                self.sequence(current.children, at)
-
-    def _backquoted(self, start: int, at: At) -> int:
-        """Keep what stands between backquotes, to be read as a command line; returns the place behind."""
-        end = start + 1
-        while end < len(self.text) and self.text[end] != "`":
-            end += 2 if self.text[end] == "\\" else 1
-        if self.depth >= _DEEPEST_BACKQUOTES:
-            self.gathering.doubt("the command is nested too deeply")
-            return end + 1
-        self._waiting.append((re.sub(r"\\([\\`$])", r"\1", self.text[start + 1 : end]), at))
-        return end + 1
-
-    def _compute(self, text: str, at: At) -> Simple:
-        return self._emit(Simple(text=text, places=at.places, certain=at.certain, kind="arithmetic"))
-
-    def _emit(self, simple: Simple) -> Simple:
-        if simple.text:
+    def _emit(
+        self,
+        text: str,
+        at: At,
+        kind: Kind,
+        *,
+        words: tuple[Word, ...] = (),
+        assignments: tuple[Assignment, ...] = (),
+        redirections: tuple[Redirection, ...] = (),
+        operands: tuple[Word, ...] = (),
+    ) -> Simple:
+        simple = Simple(
+            text=text,
+            words=words,
+            assignments=assignments,
+            redirections=redirections,
+            places=at.places,
+            certain=at.certain,
+            kind=kind,
+            operands=operands,
+        )
+        if text:
             self.simples.append(simple)
         self.variables.update(each.name for each in simple.assignments)
         if simple.words and simple.words[0].value == "read":
             self.variables.update(word.value for word in simple.words[1:])
         return simple
-
-
-def _outside(node: "Node", spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    return [(start, end) for start, end in spans if start >= node.end_byte]
-
-
-def _between(node: "Node", after: tuple[str, ...], before: str) -> list["Node"]:
-    found: list[Node] = []
-    inside = False
-    for child in node.children:
-        if child.type == before:
-            break
-        if inside:
-            found.append(child)
-        inside = inside or child.type in after
-    return found
-
-
-def _after(node: "Node", word: str) -> list["Node"]:
-    for index, child in enumerate(node.children):
-        if child.type == word:
-            return list(node.children[index + 1 :])
-    return []
