@@ -61,7 +61,6 @@ CONDITIONS = [
     "[[$x || touch${IFS}pwned ]]",
     "[[-f a || touch${IFS}pwned ]]",
     "[[! a || touch${IFS}pwned ]]",
-    "[[( a || touch${IFS}pwned ) ]]",
     "x[[ a || touch${IFS}pwned ]]",
     "\\[[ a || touch${IFS}pwned ]]",
     "'[[' a || touch${IFS}pwned ]]",
@@ -188,6 +187,10 @@ def test_it_is_never_free(command: str):
 
 FREE = [
     "ls \\\n -l",
+    "ls \\\n\\\n -l",
+    "l\\\ns -l",
+    "cat <<'E'\nFROM x \\\n  y\\\nz\nE",
+    "[[( a || touch${IFS}pwned ) ]]",
     "git log \\\n  --oneline \\\n  -5 | head",
     'grep -r "a \\\nb" src',
     "grep -r 'a\\\nb' src",

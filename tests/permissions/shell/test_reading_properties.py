@@ -1,13 +1,13 @@
 """S6 and the promises that hold for every command."""
 
 import random
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.types.shell import Part
+from tests.permissions.counted import calls
 from tests.permissions.shell.readings import is_free, read
 from tests.permissions.shell.test_parts import NESTED
 from tests.permissions.shell.test_read_only import DANGEROUS, HARMLESS
@@ -96,17 +96,14 @@ LONG = {
 
 
 @pytest.mark.parametrize("shape", LONG)
-def test_the_longest_command_is_read_quickly(shape: str):
-    command = LONG[shape][:10_000]
-
-    # The promise is 50 ms; a machine that runs other tests beside this one gets more.
-    assert min(_seconds(command) for _ in range(3)) < 0.25
+def test_the_longest_command_is_read_with_bounded_work(shape: str):
+    assert calls(lambda: read(LONG[shape][:10_000])) < 200_000
 
 
-def test_ordinary_commands_take_less_than_a_millisecond():
-    times = sorted(min(_seconds(command) for _ in range(3)) for command in HARMLESS)
+def test_ordinary_commands_take_little_work():
+    counts = sorted(calls(lambda command=command: read(command)) for command in HARMLESS)
 
-    assert times[len(times) // 2] < 0.001
+    assert counts[len(counts) // 2] < 700
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -123,9 +120,3 @@ def _forms(parts: tuple[Part, ...]) -> set[str]:
 def _is_swallowed(wrapping: str, command: str) -> bool:
     first = read(wrapping.format("")).parts
     return len(read(wrapping.format(command)).parts) <= len(first)
-
-
-def _seconds(command: str) -> float:
-    start = time.perf_counter()
-    read(command)
-    return time.perf_counter() - start
