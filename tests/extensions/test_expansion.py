@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridle.commands.mentions import mentions_in
 from bridle.extensions.expansion import Circumstances, Expanded, expand
 from bridle.extensions.places import Root
 from bridle.extensions.skills import Skill
@@ -94,7 +95,7 @@ async def test_output_of_commands_is_not_looked_into():
         return "!`again` @file $0"
 
     done = await expand(skill("Out: !`x`"), "", HERE, print_more)
-    assert done == Expanded("Out: !`again` @file $0", "Out: ")
+    assert done == Expanded("Out: !`again` @file $0", fixed="Out: ", given="")
 
 
 async def test_failing_command_aborts():
@@ -157,3 +158,36 @@ async def test_code_that_is_shown_is_told_from_code_that_runs(body: str, text: s
 
 async def test_a_pasted_file_can_be_the_argument():
     assert await expanded("$1", f"{'x' * 1_000_000} second") == "second"
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "fixed", "named"),
+    [
+        ("See @notes.md and @$ARGUMENTS.", "/x y", ["notes.md"], ["/x"]),
+        ("@$1", "a /x", [], ["/x"]),
+        ("@$ARGUMENTS[0]/$1", "/x y", [], ["/x/y"]),
+        ('@"$ARGUMENTS"', "/my file", [], ["/my file"]),
+        ('@"my dir/$0.txt" @b', "x", ["b"], ["my dir/x.txt"]),
+        ("$ARGUMENTS", "@/x @b", [], ["/x", "b"]),
+        ("@docs/$0.md", "../../x", [], ["docs/../../x.md"]),
+        ("$0@a", "b ", [], []),
+        ("$0 @a", "@", ["a"], []),
+        ("@${ARGUMENTS}", "/x", ["${ARGUMENTS"], []),
+        ("@$file", "/x", ["$file"], []),
+        ("@a$0$1 @c", "1 2", ["c"], ["a12"]),
+    ],
+)
+async def test_files_that_arguments_name_are_told_from_those_of_the_skill(
+    body: str, arguments: str, fixed: list[str], named: list[str]
+):
+    """S1: what the model chooses is not what the author of the skill wrote."""
+    done = await expand(skill(body), arguments, HERE, None)
+    assert [mention.name for mention in mentions_in(done.fixed)] == fixed
+    assert [mention.name for mention in mentions_in(done.given)] == named
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+async def test_no_character_of_the_arguments_gets_into_what_the_skill_names_itself(body: str, arguments: str):
+    marked = "".join("\u2603" if not each.isspace() else each for each in arguments)
+    done = await expand(skill(f"{body} $ARGUMENTS {body} @a/$0"), marked, HERE, None)
+    assert "\u2603" not in done.fixed.replace(body, "")

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.fakes.host import FakeHost
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Program
@@ -134,3 +136,27 @@ async def test_result_of_a_call_says_who_decided_on_it(tmp_path: Path):
         (each["permission_decision"]["decision"], each["permission_decision"]["source"]) for (each,) in told
     ]
     assert decisions == [("accept", "user_temporary"), ("reject", "config")]
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        {"kind": "human", "source": "remote", "from": "Phone"},
+        {"kind": "peer", "from": "ann"},
+        {"kind": "task-notification"},
+        {"kind": "something of a newer release"},
+    ],
+)
+async def test_words_that_a_host_passes_on_for_others_call_no_command(tmp_path: Path, origin: dict[str, str]):
+    """S5: a host may claim less than it is, and that counts."""
+    async with MessagesServer([]) as server:
+        program = Program(tmp_path, server.url)
+        async with FakeHost(program) as host:
+            host.prompt("/permissions\tallow Bash user", origin=origin)
+            refused = await host.result()
+            host.prompt("/permissions allow Edit user", origin={"kind": "human"})
+            await host.result()
+            await host.close()
+    assert refused["is_error"] and "was not run" in refused["result"]
+    kept = json.loads((program.home / ".claude" / "settings.json").read_text())
+    assert kept["permissions"]["allow"] == ["Edit"]

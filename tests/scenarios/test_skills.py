@@ -509,3 +509,63 @@ async def test_the_window_counts_the_list_of_skills_as_it_was_cut(tmp_path: Path
     done = await program.run("-p", "/context", "--model", "offline")
     (line,) = [line for line in done.out.splitlines() if "Skills:" in line]
     assert 500 < int(line.rpartition(" ")[2].replace(",", "")) <= 2_000
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments"),
+    [
+        ("Look at @$ARGUMENTS.", "{secret}"),
+        ("Look at @$0 closely.", "{secret}"),
+        ("Look at @$ARGUMENTS[0]", "{secret}"),
+        ('Look at @"$ARGUMENTS".', "{secret}"),
+        ("Look at @$what", "{secret}"),
+        ("Look at @/$ARGUMENTS", "{secret}"),
+        ("Look at @notes/$ARGUMENTS", "../../elsewhere/secret.txt"),
+        ("Look at $ARGUMENTS", "@{secret}"),
+        ("Look at ($0)", "x (@{secret})"),
+        ("Look at @$ARGUMENTS", '"{secret}"'),
+        ("Look at @$ARGUMENTS", "{secret}#L1-2"),
+        ("Look at it.", "@{secret}"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["default", "plan", "dontAsk"])
+async def test_no_argument_of_the_model_reads_a_file_from_elsewhere(
+    tmp_path: Path, body: str, arguments: str, mode: str
+):
+    """S1, S30: a skill of the user lends its author's rights to what its author wrote, not to arguments."""
+    secret = _write(tmp_path / "elsewhere" / "secret.txt", "hunter2")
+    script = [step("x", _use("Skill", skill="look", args=arguments.format(secret=secret))), step("ok")]
+    async with MessagesServer(script) as server:
+        program = Program(tmp_path, server.url)
+        (program.project / "notes").mkdir()
+        _skill(program, "look", f"---\narguments: what\n---\n{body}", of="user")
+        await program.run("-p", "go", "--permission-mode", mode)
+        last = server.requests[-1]
+    assert "Look at" in _said(last.body) and "hunter2" not in _said(last.body)
+
+
+async def test_what_the_user_types_behind_a_skill_is_attached_and_what_is_piped_in_is_not(tmp_path: Path):
+    """S30: a path that the user typed is theirs; one in a file that is piped in is anyone's."""
+    secret = _write(tmp_path / "elsewhere" / "secret.txt", "hunter2")
+    async with MessagesServer([step("ok")] * 4) as server:
+        program = Program(tmp_path, server.url)
+        _skill(program, "look", "Look at @$ARGUMENTS", of="user")
+        await program.run("-p", f"/look {secret}")
+        await program.run("-p", "/look", stdin=str(secret).encode())
+        await program.run("-p", "explain this", stdin=f"see @{secret}".encode())
+        await program.run("-p", stdin=f"see @{secret}".encode())
+        said = ["hunter2" in _said(request.body) for request in server.requests]
+    assert said == [True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    "arguments", ["; touch pwned", "$(touch pwned)", "`touch pwned`", "x\ntouch pwned", "| tee pwned"]
+)
+async def test_arguments_of_the_model_run_nothing_in_the_commands_of_a_skill(tmp_path: Path, arguments: str):
+    """S1, S10: the command passes the gate with its arguments in it."""
+    script = [step("x", _use("Skill", skill="look", args=arguments)), step("ok")]
+    async with MessagesServer(script) as server:
+        program = Program(tmp_path, server.url)
+        _skill(program, "look", "Out: !`echo $ARGUMENTS`", of="user")
+        await program.run("-p", "go")
+    assert not (program.project / "pwned").exists()

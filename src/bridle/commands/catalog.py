@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from bridle.types.command import Reach
+
 
 class Listing(Struct, frozen=True):
     """A command in the list, without its code."""
@@ -24,6 +26,9 @@ class Listing(Struct, frozen=True):
     """Runs also while a turn does."""
     yields: bool = False
     """Gives way to a skill or command file of the same name."""
+    reach: Reach = "keyboard"
+    """Who may call it. One that changes settings, rules, folders, models, servers or plugins, or that opens
+    something where the session runs, is for the keyboard of this machine alone."""
 
 
 _CONVERSATION = "bridle.commands.conversations"
@@ -85,7 +90,14 @@ CATALOG: tuple[Listing, ...] = (
         at_once=True,
     ),
     Listing("branch", "Copy the conversation and go on in the copy", _CONVERSATION, "branch", "[name]"),
-    Listing("btw", "Ask something on the side, outside the conversation", _HISTORY, "aside", "<question>"),
+    Listing(
+        "btw",
+        "Ask something on the side, outside the conversation",
+        _HISTORY,
+        "aside",
+        "<question>",
+        reach="person",
+    ),
     Listing(
         "feedback",
         "Pack a report of what went wrong into a file",
@@ -95,9 +107,24 @@ CATALOG: tuple[Listing, ...] = (
         ("bug", "share"),
     ),
     Listing("cd", "Go on in another folder", _FOLDERS, "change_folder", "<path>"),
-    Listing("clear", "Begin a new conversation", _CONVERSATION, "clear", "[name]", ("reset", "new")),
+    Listing(
+        "clear",
+        "Begin a new conversation",
+        _CONVERSATION,
+        "clear",
+        "[name]",
+        ("reset", "new"),
+        reach="person",
+    ),
     Listing("color", "Mark the session with a color", _SCREEN, "color", "[color|default]", choices=_COLORS),
-    Listing("compact", "Replace the conversation by a summary", _CONVERSATION, "compact", "[focus]"),
+    Listing(
+        "compact",
+        "Replace the conversation by a summary",
+        _CONVERSATION,
+        "compact",
+        "[focus]",
+        reach="person",
+    ),
     Listing(
         "compacted",
         "Show what the last compaction dropped and kept",
@@ -142,7 +169,15 @@ CATALOG: tuple[Listing, ...] = (
     Listing("fast", "Choose faster answers", _MODEL, "fast", "[on|off]", choices=("on", "off")),
     Listing("focus", "Show only the last answer", _SCREEN, "focus", screen_only=True),
     Listing("fork", "Copy the conversation into a background session", _BACKGROUND, "fork", "[prompt]"),
-    Listing("goal", "Work until something holds", _GOAL, "goal", "[condition|clear]", choices=_ENDINGS),
+    Listing(
+        "goal",
+        "Work until something holds",
+        _GOAL,
+        "goal",
+        "[condition|clear]",
+        choices=_ENDINGS,
+        reach="person",
+    ),
     Listing("heapdump", "Write down what fills the memory", _FILES, "heap", hidden=True),
     Listing("help", "List the commands", _REPORT, "show_help", "[command]", at_once=True),
     Listing("hooks", "Show the hooks and where they come from", _PARTS, "hooks"),
@@ -165,7 +200,7 @@ CATALOG: tuple[Listing, ...] = (
         "[codex|gemini] [--dry-run] [--yes]",
         choices=("codex", "gemini"),
     ),
-    Listing("init", "Write a CLAUDE.md for this project", _PROMPT, "init", yields=True),
+    Listing("init", "Write a CLAUDE.md for this project", _PROMPT, "init", yields=True, reach="anyone"),
     Listing("insights", "Write a report on your own sessions", _USAGE, "insights", "[days]"),
     Listing("keybindings", "Show the file with your own keys", _SCREEN, "keybindings"),
     Listing(
@@ -207,8 +242,9 @@ CATALOG: tuple[Listing, ...] = (
         "pin",
         "[text|list|remove id]",
         choices=("list", "remove"),
+        reach="person",
     ),
-    Listing("plan", "Plan before anything is changed", _RULES, "plan", "[what]"),
+    Listing("plan", "Plan before anything is changed", _RULES, "plan", "[what]", reach="person"),
     Listing(
         "plugin",
         "Look after plugins",
@@ -219,7 +255,7 @@ CATALOG: tuple[Listing, ...] = (
         yields=True,
     ),
     Listing("powerup", "Short lessons", "bridle.commands.lessons", "teach", "[number]"),
-    Listing("recap", "Sum up the conversation in one line", _HISTORY, "recap"),
+    Listing("recap", "Sum up the conversation in one line", _HISTORY, "recap", reach="person"),
     Listing("release-notes", "Show what is new", _REPORT, "release_notes"),
     Listing("reload-plugins", "Read plugins again", _PARTS, "reload", "[--force]"),
     Listing("reload-skills", "Read skills and commands again", _PARTS, "reload"),
@@ -235,7 +271,9 @@ CATALOG: tuple[Listing, ...] = (
         yields=True,
     ),
     Listing("remove-dir", "Leave a folder that was added", _FOLDERS, "remove_folder", "<path>"),
-    Listing("rename", "Name the conversation", _CONVERSATION, "rename", "[name]", at_once=True),
+    Listing(
+        "rename", "Name the conversation", _CONVERSATION, "rename", "[name]", at_once=True, reach="person"
+    ),
     Listing(
         "resume",
         "Go on with an earlier conversation",
@@ -276,6 +314,7 @@ CATALOG: tuple[Listing, ...] = (
         _PROMPT,
         "security_review",
         yields=True,
+        reach="anyone",
     ),
     Listing(
         "setup-bedrock",
@@ -303,7 +342,7 @@ CATALOG: tuple[Listing, ...] = (
     Listing("status", "Show version, model, login and settings", _REPORT, "status", at_once=True),
     Listing("statusline", "Have a status line written", _PROMPT, "status_line", "[what it should show]"),
     Listing("stop", "Stop the attached background session", _BACKGROUND, "stop", at_once=True),
-    Listing("subtask", "Hand a task to an agent of its own", _PROMPT, "subtask", "<task>"),
+    Listing("subtask", "Hand a task to an agent of its own", _PROMPT, "subtask", "<task>", reach="person"),
     Listing(
         "tasks",
         "Show background work",

@@ -15,6 +15,7 @@ from bridle.sessions.store import Place
 from bridle.types.checkpoint import Checkpoints
 from bridle.types.command import Commands
 from bridle.types.origin import TYPED, Origin
+from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 
 
@@ -93,8 +94,8 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """Where conversations are kept."""
     settings: LiveConfig
     env: Mapping[str, str]
-    origin: Origin = TYPED
-    """Where the command that runs was called; a view of the terminal is called where it is."""
+    called_by: Prompt = Prompt(content="", origin=TYPED)
+    """The prompt that called the command; a view of the terminal is opened by a key of this machine."""
     trusted: bool = True
     screen: bool = False
     """Somebody looks at a terminal, so views can be opened and the clipboard is theirs."""
@@ -114,6 +115,11 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """Reads skills, commands and plugins again and says in a sentence what is there now."""
     sharing: Sharing | None = None
     """How others reach the session, where they can."""
+
+    @property
+    def origin(self) -> Origin:
+        """Where the command was called from."""
+        return self.called_by.origin.at_start
 
     @property
     def runtime(self) -> Runtime:

@@ -13,10 +13,12 @@ from bridle.engine.loop import record_prompt
 from bridle.engine.turn import Ending, Turn
 from bridle.providers import catalog
 from bridle.types.block import UserBlock, text_block, text_of
-from bridle.types.command import Asks, Command, CommandResult, Leaves, Resets, Says, Shows
+from bridle.types.command import Asks, Command, CommandResult, Leaves, Resets, Says, Shows, may_call
 from bridle.types.errors import BridleError
 from bridle.types.event import CommandSaid, TurnStarted
 from bridle.types.ids import new_uuid
+from bridle.types.origin import Origin, sender_named
+from bridle.types.slash import read_slashed
 from bridle.types.turn import Outcome, Prompt
 
 _LONGEST_KEPT = 10_000
@@ -42,7 +44,7 @@ class Entrance:
             return prompt
         turn = Turn(self._context.session, prompt, self._context.runtime)
         opening = _Opening(turn)
-        context = replace(self._context, origin=prompt.origin, begin=opening.begin)
+        context = replace(self._context, called_by=prompt, begin=opening.begin)
         try:
             result = await run(invocation, context)
             if isinstance(result, Asks) and not runs_apart(result, context):
@@ -62,8 +64,10 @@ class Entrance:
     async def _knows_more(self, prompt: Prompt) -> bool:
         """Whether the name could be that of a server's prompt or skill, once the servers have been heard."""
         servers = self._context.runtime.servers
-        word = text_of(prompt.content).lstrip().partition(" ")[0]
-        if servers is None or not (word.startswith("/mcp__") or (word.startswith("/") and ":" in word)):
+        slashed = read_slashed(text_of(prompt.content))
+        if servers is None or slashed is None:
+            return False
+        if not slashed.plain.startswith("mcp__") and ":" not in slashed.plain:
             return False
         await servers.settle()
         await servers.listed()
@@ -72,6 +76,8 @@ class Entrance:
 
 async def run(invocation: Invocation, context: CommandContext) -> CommandResult:
     """Run what was called; whatever goes wrong in a way that a person can mend is said."""
+    if (refused := _refused(invocation, context.origin)) is not None:
+        return refused
     if invocation.commands[0].screen_only and not context.screen:
         name = invocation.commands[0].name
         return Says(f"/{name} needs the terminal: start bridle without -p.", is_error=True)
@@ -82,6 +88,19 @@ async def run(invocation: Invocation, context: CommandContext) -> CommandResult:
     except OSError as error:
         return Says(f"{error.filename or 'A file'}: {error.strerror or error}", is_error=True)
     return results[0] if len(results) == 1 else _joined(results, invocation)
+
+
+def _refused(invocation: Invocation, origin: Origin) -> Says | None:
+    """What is said to a command that came from where it may not be called; it is not run."""
+    barred = next((each for each in invocation.commands if not may_call(each, origin)), None)
+    if barred is None:
+        return None
+    whence = sender_named(origin)
+    return Says(
+        f"/{barred.name} was not run: {whence} asked for it, and it works only at the keyboard of this "
+        "machine. Type it there if you want it.",
+        is_error=True,
+    )
 
 
 def prompt_for(asks: Asks, prompt: Prompt, context: CommandContext) -> Prompt:

@@ -1,17 +1,15 @@
 """Reads a prompt that begins with a slash: which commands it names, and with what arguments."""
 
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from bridle.types.block import UserBlock
-from bridle.types.command import Command, Commands
+from bridle.types.command import Command, Commands, find_command
+from bridle.types.slash import read_slashed
 from bridle.types.turn import Prompt
 
 MOST_CHAINED = 6
-
-_NAME = re.compile(r"/([\w.:-]+)(?=\s|$)")
 
 
 class Invocation(Struct, frozen=True, kw_only=True):
@@ -28,16 +26,16 @@ class Invocation(Struct, frozen=True, kw_only=True):
 def read_invocation(prompt: Prompt, commands: Commands) -> Invocation | None:
     """The commands that a prompt calls; None for one that calls none, or one that nobody knows."""
     typed, rest = _typed(prompt.content)
-    if prompt.verbatim or prompt.meta or not typed.startswith("/"):
+    if prompt.verbatim or prompt.meta:
         return None
     found: list[Command] = []
     left = typed
-    while len(found) < MOST_CHAINED and (match := _NAME.match(left)) is not None:
-        command = commands.find(match[1])
+    while len(found) < MOST_CHAINED and (slashed := read_slashed(left)) is not None:
+        command = find_command(slashed, commands)
         if command is None or (found and not (_chains(command) and _chains(found[0]))):
             break
         found.append(command)
-        left = left[match.end() :].lstrip()
+        left = slashed.rest
         if not _chains(command):
             break
     if not found:
@@ -47,8 +45,8 @@ def read_invocation(prompt: Prompt, commands: Commands) -> Invocation | None:
 
 def unknown_name(text: str, commands: Commands) -> str | None:
     """The name in a line that looks like a command and is none; paths and the like do not look like one."""
-    match = _NAME.match(text.strip())
-    return match[1] if match is not None and commands.find(match[1]) is None else None
+    slashed = read_slashed(text)
+    return slashed.name if slashed is not None and find_command(slashed, commands) is None else None
 
 
 def _chains(command: Command) -> bool:

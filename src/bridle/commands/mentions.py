@@ -44,7 +44,8 @@ class Mention(Struct, frozen=True):
 async def attach(turn: Turn, prompt: Prompt, *, agents: Sequence[str] = ()) -> Prompt:
     """The prompt with what it mentions beside it; what may not or cannot be read is left as it was typed.
 
-    What the user did not name, but the text of a skill did, counts only where the model may read it unasked.
+    What the user did not name, but a skill, a schedule, a remote client or a pipe did, counts only where the
+    model may read it unasked.
     """
     switch = turn.runtime.env.get("CLAUDE_CODE_DISABLE_FILE_MENTIONS", "")
     if prompt.verbatim or prompt.meta or switch.lower() in _OFF:
@@ -54,7 +55,7 @@ async def attach(turn: Turn, prompt: Prompt, *, agents: Sequence[str] = ()) -> P
         return prompt
     beside: list[UserBlock] = []
     left = _MOST_CHARS
-    typed = {mention.name for mention in mentions_in(text_of(turn.prompt.content))}
+    typed = _typed_names(turn.prompt)
     for mention in list(dict.fromkeys(mentions_in(text)))[:_MOST_MENTIONS]:
         found = await _found(mention, turn, agents, typed=mention.name in typed)
         if all(block in prompt.beside for block in found):
@@ -68,6 +69,13 @@ async def attach(turn: Turn, prompt: Prompt, *, agents: Sequence[str] = ()) -> P
         left -= size
         beside += found
     return replace(prompt, beside=(*prompt.beside, *beside)) if beside else prompt
+
+
+def _typed_names(prompt: Prompt) -> set[str]:
+    """What the user of this machine names with `@` in a prompt."""
+    if not prompt.origin.is_own:
+        return set()
+    return {mention.name for mention in mentions_in(prompt.origin.own_words(text_of(prompt.content)))}
 
 
 def mentions_in(text: str) -> Iterator[Mention]:
@@ -97,8 +105,9 @@ async def _found(mention: Mention, turn: Turn, agents: Sequence[str], *, typed: 
             case _:
                 return _folder(mention.name, path) if is_folder else await _file(mention, path, turn)
     if (agent := mention.name.removeprefix("agent-")) in agents:
-        return [text_block(f"<mention>The user wants the agent {agent} to work on this.</mention>")]
-    return await _resource(mention.name, turn)
+        wish = text_block(f"<mention>The user wants the agent {agent} to work on this.</mention>")
+        return [wish] if typed else []
+    return await _resource(mention.name, turn, typed=typed)
 
 
 async def _file(mention: Mention, path: str, turn: Turn) -> list[UserBlock]:
@@ -125,10 +134,13 @@ def _folder(name: str, path: str) -> list[UserBlock]:
     return [text_block(f'<folder path="{path}">\n' + "\n".join(shown) + "\n</folder>")]
 
 
-async def _resource(name: str, turn: Turn) -> list[UserBlock]:
+async def _resource(name: str, turn: Turn, *, typed: bool) -> list[UserBlock]:
     servers, match = turn.runtime.servers, _RESOURCE.fullmatch(name)
     if servers is None or match is None or match[1] not in {state.name for state in servers.status()}:
         return []
+    if not typed:
+        why = "the user did not name it: read it with a tool if it is needed"
+        return [text_block(f"<mention>{name} was left out: {why}.</mention>")]
     try:
         answer = await servers.read_resource(match[1], match[2])
     except McpError as error:

@@ -67,6 +67,7 @@ class Registry:
             screen_only=listing.screen_only,
             hidden=listing.hidden,
             at_once=listing.at_once,
+            reach=listing.reach,
         )
 
 

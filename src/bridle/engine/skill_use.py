@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from bridle.engine.call import Call, PutOff
 from bridle.engine.turn import Turn
-from bridle.extensions.expansion import Circumstances, RunShell, expand
+from bridle.extensions.expansion import Circumstances, Expanded, RunShell, expand
 from bridle.extensions.extraction import extract, has_files
 from bridle.extensions.skills import Skill
 from bridle.hooks.handler import Origin
@@ -20,6 +20,7 @@ from bridle.types.delegation import AgentCompleted, Delegation
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed
 from bridle.types.ids import new_uuid
+from bridle.types.origin import sender_named
 from bridle.types.permission import Effect, Rule
 from bridle.types.skill import SkillDone, SkillLoaded, SkillUse
 from bridle.types.turn import Prompt
@@ -49,8 +50,13 @@ async def ask_with(skills: "SessionSkills", skill: Skill, arguments: str, caller
         ToolError: the skill cannot be read, or one of its commands failed.
     """
     shown = f"/{skill.name} {arguments}".strip()
-    turn = Turn(caller.session, Prompt(content=shown, origin=caller.origin), caller.runtime)
-    loaded = await load(skills, skill, arguments, turn, stays=skill.agent is None)
+    origin, called = caller.origin, caller.called_by
+    prompt = called if called.origin.words is not None else Prompt(content=shown, origin=origin)
+    turn = Turn(caller.session, prompt, caller.runtime)
+    if not origin.is_person:
+        await _require(skills, skill, arguments, turn)
+    typed = origin.is_own and arguments in origin.own_words(text_of(prompt.content))
+    loaded = await load(skills, skill, arguments, turn, stays=skill.agent is None, typed=typed)
     return Asks(
         content=[text_block(loaded.text), *loaded.beside],
         shown=shown,
@@ -106,12 +112,34 @@ async def use_skill(
     )
 
 
+async def _require(skills: "SessionSkills", skill: Skill, arguments: str, turn: Turn) -> None:
+    """What no person called, such as a skill in a scheduled prompt, passes the gate as a call of the model.
+
+    Raises:
+        ToolError: only people may call it, or it is not allowed.
+    """
+    from bridle.engine.workflows.rules import require
+
+    tool = turn.runtime.toolbox.find("Skill")
+    if tool is None or skill.name not in {each.name for each in skills.for_model()}:
+        whence = sender_named(turn.prompt.origin)
+        raise ToolError(f"/{skill.name} was not run: {whence} asked for it, and only the user can call it.")
+    await require(tool, {"skill": skill.name, "args": arguments}, turn)
+
+
 async def load(
-    skills: "SessionSkills", skill: Skill, arguments: str, turn: Turn, *, stays: bool = True
+    skills: "SessionSkills",
+    skill: Skill,
+    arguments: str,
+    turn: Turn,
+    *,
+    stays: bool = True,
+    typed: bool = False,
 ) -> Loaded:
     """Expand a skill; its hooks listen from now on, and the use is counted.
 
-    A text that `stays` in the conversation is given back to it after a compaction.
+    A text that `stays` in the conversation is given back to it after a compaction. Arguments that the user
+    `typed` may name any file; others name what the model may read unasked.
 
     Raises:
         ToolError: the skill cannot be read, or one of its commands failed or was not allowed.
@@ -133,11 +161,8 @@ async def load(
     run = None if served else _shell(skills, skill, inside, counts=counts)
     expanded = await expand(skill, arguments, circumstances, run)
     beside: tuple[UserBlock, ...] = ()
-    if runtime.attach is not None and "@" in expanded.written and not served:
-        reader = _reader(skill, inside, arguments)
-        beside = (
-            await runtime.attach(reader, Prompt(content=expanded.written, origin=inside.prompt.origin))
-        ).beside
+    if runtime.attach is not None and not served:
+        beside = await _mentioned(expanded, skill, inside, typed=typed)
     if counts:
         _add_hooks(skills, skill, turn)
     await skills.note_use(turn.session, skill, expanded.text if stays else None)
@@ -146,13 +171,30 @@ async def load(
     return Loaded(text=expanded.text, beside=beside, rules=rules)
 
 
-def _reader(skill: Skill, inside: Turn, arguments: str) -> Turn:
-    """Who names files: users may name any, in a skill of their own or in what they type behind its name."""
+async def _mentioned(expanded: Expanded, skill: Skill, inside: Turn, *, typed: bool) -> tuple[UserBlock, ...]:
+    """The files that a skill names itself, and those that its arguments name.
+
+    What arguments name, alone or together with words of the skill, is read as the model would read it, unless
+    the user typed them: the model chooses the arguments of its calls.
+    """
+    attach = inside.runtime.attach
+    assert attach is not None
+    own = _reader(skill, inside)
+    prompt = Prompt(content=expanded.fixed, origin=inside.prompt.origin)
+    if "@" in expanded.fixed:
+        prompt = await attach(own, prompt)
+    if "@" in expanded.given:
+        given = replace(prompt, content=expanded.given)
+        prompt = await attach(own if typed else inside, given)
+    return prompt.beside
+
+
+def _reader(skill: Skill, inside: Turn) -> Turn:
+    """Who reads what a skill names itself: a skill of the user may name any file, one of a plugin its own."""
     root = None if skill.root is None else skill.root.plugin_root
-    typed = "@" not in arguments or arguments in text_of(inside.prompt.content)
     if root is not None:
         more = Rule(Effect.ALLOW, "Read", f"/{root}/**", "command")
-    elif skill.source != "project" and typed:
+    elif skill.source != "project":
         more = parse("Read", Effect.ALLOW, "command")
     else:
         return inside

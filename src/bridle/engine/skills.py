@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bridle.sessions.session import Session
     from bridle.types.origin import Origin
     from bridle.types.tool import Delegate
+    from bridle.types.turn import Prompt
 
 _MOST_NEWS = 20
 _RESTORED = (
@@ -58,6 +59,9 @@ class Caller(Protocol):
 
     @property
     def origin(self) -> "Origin": ...
+
+    @property
+    def called_by(self) -> "Prompt": ...
 
 
 class _Bounds(TypedDict):
@@ -259,5 +263,7 @@ class SessionSkills:
             origin=skill.file,
             argument_hint=skill.argument_hint,
             aliases=skill.aliases,
+            # From anywhere but a person it passes the gate like a call of the Skill tool.
+            reach="anyone",
             tokens=cost_of(skill) if skill.for_model else 0,
         )

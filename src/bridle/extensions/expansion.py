@@ -3,7 +3,8 @@
 import re
 import shlex
 from bisect import bisect_left
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Literal
 
 from msgspec import Struct
@@ -30,6 +31,9 @@ _VARIABLE = re.compile(
 )
 
 
+_FIRST_WORD = re.compile(r"\S*")
+
+
 class Circumstances(Struct, frozen=True, kw_only=True):
     """What a skill can learn about the session that it is used in."""
 
@@ -41,9 +45,13 @@ class Circumstances(Struct, frozen=True, kw_only=True):
 
 
 class Expanded(Struct, frozen=True):
+    """A skill's text, and in two parts what may name files: never what commands printed."""
+
     text: str
-    written: str
-    """The part that somebody wrote, without what commands printed: mentions count only there."""
+    fixed: str
+    """What the skill says itself, without every word that an argument stands in."""
+    given: str
+    """The words that arguments stand in."""
 
 
 async def expand(
@@ -63,13 +71,14 @@ async def expand(
         raise ToolError(f"The skill {skill.name} cannot be read: {error.strerror or error}.") from error
     fill = _Filling(skill, arguments, circumstances)
     pieces: list[str] = []
-    written: list[str] = []
+    written: list[_Part] = []
     commands = 0
     for kind, text in [("text", body.strip())] if run is None else _segments(body.strip()):
-        filled = fill(text)
+        parts = fill(text)
+        filled = "".join(part.text for part in parts)
         if kind == "text" or run is None:
             pieces.append(filled)
-            written.append(filled)
+            written += parts
             continue
         commands += 1
         if commands > _MOST_COMMANDS:
@@ -82,7 +91,8 @@ async def expand(
         text = f"Base directory for this skill: {circumstances.skill_dir}\n\n{text}"
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}\n\n[The rest of the skill is left out: it is too long.]"
-    return Expanded(encodable(text), encodable("".join(written)))
+    fixed, given = _apart(written)
+    return Expanded(encodable(text), encodable(fixed), encodable(given))
 
 
 def split_arguments(arguments: str) -> list[str]:
@@ -106,27 +116,75 @@ class _Filling:
         self.used = False
         """Whether the arguments stand somewhere in the text."""
 
-    def __call__(self, text: str) -> str:
-        return _VARIABLE.sub(self._value, text)
+    def __call__(self, text: str) -> list["_Part"]:
+        parts: list[_Part] = []
+        at = 0
+        for match in _VARIABLE.finditer(text):
+            parts += (_Part(text[at : match.start()]), self._value(match))
+            at = match.end()
+        return [*parts, _Part(text[at:])]
 
-    def _value(self, match: re.Match[str]) -> str:
+    def _value(self, match: re.Match[str]) -> "_Part":
         if (fact := match["fact"]) is not None:
-            return self._facts.get(fact, match[0])
+            return _Part(self._facts.get(fact, match[0]))
         if match["whole"]:
             self.used = True
-            return self._arguments
+            return _Part(self._arguments, is_given=True)
         if (named := match["named"]) is not None:
             if named not in self._names:
-                return match[0]
+                return _Part(match[0])
             return self._word(self._names[named])
         return self._word(int(match["index"] or match["number"]))
 
-    def _word(self, place: int) -> str:
+    def _word(self, place: int) -> "_Part":
         self.used = True
         if self._words is None:
             # Only where somebody asks for one: whole files are pasted as arguments.
             self._words = split_arguments(self._arguments)
-        return self._words[place] if place < len(self._words) else ""
+        return _Part(self._words[place] if place < len(self._words) else "", is_given=True)
+
+
+class _Part(Struct, frozen=True):
+    text: str
+    is_given: bool = False
+    """It is the value of an argument."""
+
+
+def _apart(parts: Sequence[_Part]) -> tuple[str, str]:
+    """What stands free of arguments, and the words that arguments stand in."""
+    fixed: list[str] = []
+    given: list[str] = []
+    word, holds = "", False
+    for own, group in groupby(parts, key=lambda part: not part.is_given):
+        text = "".join(part.text for part in group)
+        if not own:
+            word, holds = word + text, True
+            continue
+        start = _end_of_word(text) if holds else 0
+        word += text[:start]
+        if start == len(text):
+            continue  # The next value may stand in the same word.
+        if holds:
+            given.append(word)
+        end = max(start, _last_word(text))
+        fixed.append(text[start:end])
+        word, holds = text[end:], False
+    (given if holds else fixed).append(word)
+    return "".join(fixed), "\n".join(given)
+
+
+def _end_of_word(text: str) -> int:
+    """Where the first blank stands."""
+    match = _FIRST_WORD.match(text)
+    return 0 if match is None else match.end()
+
+
+def _last_word(text: str) -> int:
+    """Where the word begins that a text breaks off in; a quoted mention is one word."""
+    quoted = text.rfind('@"')
+    if quoted >= 0 and '"' not in text[quoted + 2 :] and "\n" not in text[quoted + 2 :]:
+        return quoted
+    return len(text) if not text or text[-1].isspace() else len(text) - len(text.rsplit(maxsplit=1)[-1])
 
 
 def _facts(skill: Skill, circumstances: Circumstances) -> Mapping[str, str]:

@@ -83,6 +83,7 @@ def _prompt_command(servers: McpServers, prompt: Prompt) -> Command:
         description=prompt.description or prompt.title or f"A prompt of {prompt.server}",
         run=run,
         source="mcp",
+        reach="person",
         origin=prompt.server,
         argument_hint=_hint(prompt),
     )
@@ -108,6 +109,7 @@ def _skill_command(servers: McpServers, skill: Resource) -> Command:
         description=skill.description or skill.title or f"A skill of {skill.server}",
         run=run,
         source="mcp",
+        reach="person",
         origin=skill.server,
     )
 

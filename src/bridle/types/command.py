@@ -6,7 +6,13 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from bridle.types.block import UserBlock
+from bridle.types.origin import Origin
 from bridle.types.permission import Rule
+from bridle.types.slash import Slashed
+
+Reach = Literal["keyboard", "person", "anyone"]
+"""Who may call a command: the user of this machine, also a person who steers the session from elsewhere, or
+anything that can put a prompt into the session (schedules, hooks, files), as the model itself could."""
 
 CommandSource = Literal["builtin", "bundled", "managed", "user", "project", "plugin", "mcp", "package"]
 
@@ -71,6 +77,7 @@ class Command(Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     complete: Callable[[str], tuple[str, ...]] | None = None
     """Arguments that fit what was typed so far."""
+    reach: Reach = "keyboard"
     screen_only: bool = False
     hidden: bool = False
     at_once: bool = False
@@ -92,6 +99,13 @@ class Command(Struct, frozen=True, kw_only=True):
         return listed
 
 
+def may_call(command: Command, origin: Origin) -> bool:
+    """Whether words from there may call this command; for all others they are text."""
+    if origin.is_own or command.reach == "anyone":
+        return True
+    return command.reach == "person" and origin.is_person
+
+
 class Commands(Protocol):
     """The commands of a session; they may change while it runs."""
 
@@ -104,3 +118,8 @@ class Commands(Protocol):
     def nearest(self, name: str) -> str | None:
         """The name that somebody probably meant."""
         ...
+
+
+def find_command(slashed: Slashed, commands: Commands) -> Command | None:
+    """The command of that name, as it was written or in plain letters."""
+    return commands.find(slashed.name) or commands.find(slashed.plain)

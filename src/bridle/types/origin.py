@@ -5,6 +5,8 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
+from bridle.types.text import printable
+
 Source = Literal[
     "typed", "argument", "host", "remote", "file", "hook", "schedule", "letter", "channel", "agent", "tool",
     "workflow", "job", "program",
@@ -24,6 +26,7 @@ Source = Literal[
 """
 
 _SOURCES: Mapping[str, Source] = {name: name for name in get_args(Source)}
+_LONGEST_NAME = 80
 _OWN = frozenset({"typed", "argument", "host"})
 _PEOPLE = _OWN | {"remote"}
 _KINDS: Mapping[str, str] = {
@@ -119,6 +122,30 @@ PROGRAM = Origin(source="program")
 AGENT = Origin(source="agent")
 HOOK = Origin(source="hook")
 JOB = Origin(source="job")
+
+
+_NAMED: Mapping[str, str] = {
+    "typed": "the user",
+    "argument": "the command line",
+    "host": "the program around the session",
+    "remote": "a remote client",
+    "file": "a file",
+    "hook": "a hook",
+    "schedule": "a schedule",
+    "letter": "a message",
+    "channel": "a channel",
+    "agent": "an agent",
+    "tool": "a tool",
+    "workflow": "a workflow",
+    "job": "a background job",
+    "program": "bridle",
+}
+
+
+def sender_named(origin: Origin) -> str:
+    """An origin in a sentence."""
+    who = printable(origin.who)[:_LONGEST_NAME]
+    return _NAMED[origin.source] + (f" ({who})" if who else "")
 
 
 def _span(value: object) -> tuple[int, int] | None:

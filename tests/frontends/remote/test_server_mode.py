@@ -110,8 +110,18 @@ async def test_modes_and_commands_are_bounded_in_sessions_of_a_server_too(tmp_pa
             await stream.line()
             assert (await made.client.act(first["id"], do="mode", mode="plan")).status == 200
             assert (await stream.frame("system", subtype="remote_state"))["mode"] == "plan"
-        command = await made.client.act(first["id"], do="prompt", text="/permissions allow Bash")
-        assert command.status == 403 and "/permissions" in command.json["error"]
+        for blank in (" ", "\t", "\u00a0", "\u2003", "\u200b ", "\n", "\u3000"):
+            for name in (
+                "/permissions",
+                " /permissions",
+                "\uff0fpermissions",
+                "/Permissions",
+                "/allowed-tools",
+            ):
+                text = f"{name}{blank}allow Bash user"
+                command = await made.client.act(first["id"], do="prompt", text=text)
+                assert command.status == 403 and "/permissions" in command.json["error"], repr(text)
+        assert not (made.program.home / ".claude" / "settings.json").exists()
 
 
 async def test_sessions_of_a_server_work_in_trees_of_their_own_where_that_is_wanted(tmp_path: Path):

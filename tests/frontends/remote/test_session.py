@@ -18,7 +18,7 @@ from bridle.permissions.rules import parse
 from bridle.protocol.frames import Framer
 from bridle.protocol.opening import Facts
 from bridle.providers.scripted import calls, says
-from bridle.types.command import Command, CommandSource, Says
+from bridle.types.command import Command, Reach, Says
 from bridle.types.event import ModeChanged, Noticed, TurnFinished
 from bridle.types.ids import new_uuid
 from bridle.types.origin import TYPED
@@ -34,8 +34,8 @@ from tests.fakes.processes import eventually
 class Commands:
     """A few commands by name."""
 
-    def __init__(self, **sources: CommandSource) -> None:
-        self._known = {name: _command(name, source) for name, source in sources.items()}
+    def __init__(self, **reaches: Reach) -> None:
+        self._known = {name: _command(name, reach) for name, reach in reaches.items()}
 
     def all(self) -> tuple[Command, ...]:
         return tuple(self._known.values())
@@ -188,7 +188,7 @@ async def test_other_modes_may_be_chosen_and_everybody_hears_of_it(tmp_path: Pat
 
 async def test_commands_that_widen_or_open_something_are_for_the_place_itself(tmp_path: Path):
     async with running(tmp_path, []) as scene:
-        known = Commands(permissions="builtin", clear="builtin", deploy="project")
+        known = Commands(permissions="keyboard", clear="person", deploy="anyone")
         scene.server.change(commands=known)
         with pytest.raises(Declined, match="/permissions can be used only where the session runs"):
             scene.act(do="prompt", text=" /permissions allow Bash")
@@ -198,7 +198,7 @@ async def test_commands_that_widen_or_open_something_are_for_the_place_itself(tm
 @pytest.mark.parametrize("text", ["/clear", "/deploy now", "/etc/hosts is odd", "/unknown"])
 async def test_other_commands_and_what_only_looks_like_one_may_come(tmp_path: Path, text: str):
     scene = Scene(tmp_path, [])
-    scene.server.change(commands=Commands(clear="builtin", deploy="project"))
+    scene.server.change(commands=Commands(clear="person", deploy="anyone"))
     scene.act(do="prompt", text=text)
     assert len(scene.inbox) == 1
 
@@ -220,12 +220,12 @@ async def test_a_conversation_that_stood_already_is_seen_from_its_beginning(tmp_
         assert b"before" in later.room.snapshot() and b"Hello." in later.room.snapshot()
 
 
-def _command(name: str, source: CommandSource) -> Command:
+def _command(name: str, reach: Reach) -> Command:
     async def run(arguments: str, context: Any) -> Says:
         del arguments, context
         return Says("done")
 
-    return Command(name=name, description="", run=run, source=source)
+    return Command(name=name, description="", run=run, reach=reach)
 
 
 def _writer() -> Any:

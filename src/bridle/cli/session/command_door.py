@@ -14,6 +14,7 @@ from bridle.sessions.session import Session
 from bridle.sessions.store import Place
 from bridle.types.block import text_of
 from bridle.types.command import Command
+from bridle.types.slash import begins_with_slash
 from bridle.types.turn import Outcome, Prompt
 
 if TYPE_CHECKING:
@@ -178,5 +179,5 @@ def _may_be_command(prompt: Prompt) -> bool:
         return False
     content = prompt.content
     if isinstance(content, str):
-        return content.lstrip().startswith("/")
-    return any(block["type"] == "text" and block["text"].lstrip().startswith("/") for block in content)
+        return begins_with_slash(content)
+    return any(block["type"] == "text" and begins_with_slash(block["text"]) for block in content)

@@ -155,6 +155,7 @@ class WorkflowDoor:
             description=" ".join(file.description.split())[:250],
             run=run,
             source=file.source,
+            reach="person",
             origin=file.path,
             argument_hint="[args]",
         )

@@ -4,20 +4,23 @@ import asyncio
 import os.path
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from bridle.commands.registry import Registry
 from bridle.engine.teams.inbound import NotTaken, read_letter
 from bridle.engine.teams.peers import send_to_socket
 from bridle.frontends.remote.faults import Declined
 from bridle.frontends.remote.room import Room
-from bridle.frontends.remote.steering import MODES, check_command
+from bridle.frontends.remote.steering import MODES, check_commands
 from bridle.protocol.frames import Frame, encode
 from bridle.types.errors import BridleError, ToolError
 from bridle.types.ids import new_uuid
 from bridle.types.origin import Origin
+from bridle.types.turn import Prompt
 
 _LONGEST_LINE = 64 * 1024 * 1024
 _LAST_WORDS = 2_000
@@ -103,11 +106,12 @@ class ChildSession:
                 continue  # The next way of asking is less polite.
 
     def prompt(self, text: str, *, id: str, who: str) -> Mapping[str, Any]:
-        check_command(text)
+        origin = Origin(source="remote", who=who)
+        # The session itself refuses them too, by the origin; here the sender learns of it at once.
+        check_commands(Prompt(content=text, origin=origin), _builtin())
         waits = self._state["busy"]
-        origin = Origin(source="remote", who=who).to_entry()
         message = {"role": "user", "content": text}
-        self._send({"type": "user", "message": message, "uuid": id, "origin": origin})
+        self._send({"type": "user", "message": message, "uuid": id, "origin": origin.to_entry()})
         return {"queued": waits}
 
     def interrupt(self, *, who: str) -> Mapping[str, Any]:
@@ -229,6 +233,11 @@ class ChildSession:
             text = data.decode(errors="replace")
             self._said = (self._said + text)[-_LAST_WORDS:]
             self._birth.log(text)
+
+
+@cache
+def _builtin() -> Registry:
+    return Registry()
 
 
 def _response(request: Frame, said: Mapping[str, Any]) -> Frame:

@@ -5,14 +5,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.commands.invocation import read_invocation
 from bridle.engine.serve import Server
 from bridle.engine.teams.inbound import Inbound, NotTaken
 from bridle.frontends.remote.channel import Pending
 from bridle.frontends.remote.faults import Declined
 from bridle.frontends.remote.questions import read_answer, shown
 from bridle.frontends.remote.room import Room
-from bridle.frontends.remote.steering import ELSEWHERE, refusal
+from bridle.frontends.remote.steering import check_commands
 from bridle.permissions.auto_grants import mode_notice
 from bridle.protocol.frames import Frame, Framer
 from bridle.sessions.session import Session
@@ -104,10 +103,8 @@ class SharedSession:
             return {"queued": False}  # It was sent again after it had long been taken up.
         prompt = Prompt(content=text, uuid=id, origin=Origin(source="remote", who=who))
         commands = self._server.runtime.commands
-        called = None if commands is None else read_invocation(prompt, commands)
-        for command in () if called is None else called.commands:
-            if command.source == "builtin" and command.name not in ELSEWHERE:
-                raise refusal(command.name)
+        if commands is not None:
+            check_commands(prompt, commands)
         self._senders[id] = who
         while len(self._senders) > _MOST_SENDERS:
             del self._senders[next(iter(self._senders))]

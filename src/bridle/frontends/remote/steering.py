@@ -1,32 +1,22 @@
 """What may be asked of a session from elsewhere, whatever process it runs in."""
 
-from bridle.commands.catalog import CATALOG
+from bridle.commands.invocation import read_invocation
 from bridle.frontends.remote.faults import Declined
+from bridle.types.command import Commands, may_call
 from bridle.types.permission import Mode
-
-ELSEWHERE = frozenset({
-    "btw", "clear", "compact", "goal", "init", "pin", "plan", "recap", "rename", "security-review", "subtask",
-})  # fmt: skip
-"""Built-in commands that open nothing where the session runs and widen nothing."""
+from bridle.types.turn import Prompt
 
 MODES: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
 """Permission modes that somebody elsewhere may choose in any session."""
 
 
-def check_command(text: str) -> None:
-    """Refuse built-in commands that are for the place where the session runs.
+def check_commands(prompt: Prompt, commands: Commands) -> None:
+    """Refuse commands that are for the place where the session runs; it would not run them either.
 
     Raises:
-        Declined: it is one of those.
+        Declined: the prompt calls one of those.
     """
-    word = text.lstrip().partition(" ")[0].partition("\n")[0]
-    if not word.startswith("/"):
-        return
-    named = next((each for each in CATALOG if word[1:] in (each.name, *each.aliases)), None)
-    if named is not None and named.name not in ELSEWHERE:
-        raise refusal(named.name)
-
-
-def refusal(command: str) -> Declined:
-    """What somebody is told who calls a command that is not for them."""
-    return Declined(403, f"/{command} can be used only where the session runs.")
+    called = read_invocation(prompt, commands)
+    for command in () if called is None else called.commands:
+        if not may_call(command, prompt.origin):
+            raise Declined(403, f"/{command.name} can be used only where the session runs.")

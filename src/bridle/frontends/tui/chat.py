@@ -34,10 +34,11 @@ from bridle.frontends.tui.text import Line, Span, text_of
 from bridle.frontends.tui.twice import Twice
 from bridle.frontends.tui.view import Frame
 from bridle.frontends.tui.work import Work
-from bridle.types.command import Leaves, Says
+from bridle.types.command import Leaves, Says, find_command
 from bridle.types.errors import BridleError
 from bridle.types.event import ConversationReset, PromptMoved, PromptSuggested
 from bridle.types.model import Thinking
+from bridle.types.slash import read_slashed
 from bridle.types.turn import Outcome
 
 _COST_STEP_USD = 5.0
@@ -315,7 +316,8 @@ class Chat:
         if commands is None:
             self.tell("No commands are available here.", "warning")
             return
-        command = commands.find(name)
+        slashed = read_slashed(draft.text)
+        command = commands.find(name) if slashed is None else find_command(slashed, commands)
         if command is None:
             near = commands.nearest(name)
             hint = f"; did you mean /{near}?" if near else "; /help lists those there are."
@@ -323,7 +325,7 @@ class Chat:
             return
         run_now = self._talk.run_now
         if self.is_busy and command.at_once and run_now is not None:
-            arguments = draft.text.strip().partition(" ")[2]
+            arguments = "" if slashed is None else slashed.rest
             self._app.spawn(self._run_now(run_now(command, arguments)))
             return
         self._send(draft)

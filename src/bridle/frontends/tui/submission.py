@@ -12,7 +12,6 @@ from bridle.engine.call import PutOff
 from bridle.engine.serve import Server
 from bridle.engine.turn import Turn
 from bridle.frontends.tui.attachments import Attachment, PastedImage
-from bridle.frontends.tui.complete.trigger import mode_of
 from bridle.frontends.tui.editor import Draft
 from bridle.frontends.tui.live import Live
 from bridle.frontends.tui.render import messages
@@ -24,10 +23,10 @@ from bridle.types.command import Command, CommandResult, Commands
 from bridle.types.errors import ToolError
 from bridle.types.ids import new_uuid
 from bridle.types.origin import TYPED, Origin
+from bridle.types.slash import read_slashed
 from bridle.types.turn import Prompt
 
 _IMAGE = re.compile(r"\[Image #(\d+)\]")
-_COMMAND = re.compile(r"/([\w.:-]+)(?=\s|$)")
 _KINDS: Mapping[str, ImageKind] = {
     "image/png": "png",
     "image/jpeg": "jpeg",
@@ -60,8 +59,8 @@ def prompt_of(draft: Draft, uuid: str) -> Prompt:
 
 def command_name(text: str) -> str | None:
     """The name of the command that a line calls; None for other text, such as a path."""
-    found = _COMMAND.match(text.strip())
-    return found[1] if found is not None and mode_of(text.strip()) == "command" else None
+    slashed = read_slashed(text)
+    return None if slashed is None else slashed.name
 
 
 async def run_shell(command: str, talk: Talk, live: Live, own_calls: set[str], *, width: int) -> None:

@@ -1,0 +1,56 @@
+"""Reads a line that begins with a slash; every way into a session reads it here and nowhere else."""
+
+import re
+
+from msgspec import Struct
+
+_UNSEEN = (
+    "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f"
+    "\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\U000e0000-\U000e0fff"
+)
+"""Characters that nobody sees, besides those that Python calls white space."""
+_BLANKS = re.compile(f"[\\s{_UNSEEN}]+")
+_LINE = re.compile(f"[\\s{_UNSEEN}]*[/\uff0f]([^/\uff0f\\s{_UNSEEN}]+)(?=[\\s{_UNSEEN}]|$)")
+_NAME = re.compile(r"[\w.:-]+")
+
+
+class Slashed(Struct, frozen=True):
+    """A line that may call a command."""
+
+    name: str
+    """As it was written."""
+    plain: str
+    """The same in small, ordinary letters."""
+    rest: str
+    """What stands behind the name and the blanks that follow it."""
+
+
+def read_slashed(text: str) -> Slashed | None:
+    """The name behind a slash at the start of a text, and the rest; None where none stands there.
+
+    Blanks of every kind and characters that nobody sees may stand before the slash and end the name; a wide
+    slash is a slash. A name with another slash in it is a path.
+    """
+    match = _LINE.match(text)
+    if match is None:
+        return None
+    plain = _plain(match[1])
+    if _NAME.fullmatch(match[1]) is None or _NAME.fullmatch(plain) is None:
+        return None
+    rest = text[match.end() :]
+    blanks = _BLANKS.match(rest)
+    return Slashed(match[1], plain, (rest if blanks is None else rest[blanks.end() :]).rstrip())
+
+
+def begins_with_slash(text: str) -> bool:
+    """Whether a text could call a command; cheap, for prompts that mostly do not."""
+    blanks = _BLANKS.match(text)
+    return text.startswith(("/", "\uff0f"), 0 if blanks is None else blanks.end())
+
+
+def _plain(name: str) -> str:
+    if name.isascii():
+        return name.lower()
+    from unicodedata import normalize  # Hardly any start needs its tables.
+
+    return normalize("NFKC", name).casefold()
