@@ -51,7 +51,7 @@ def enter_landlock(rules: dict[str, Any]) -> None:
     for paths, rights in ((rules["writable"], writing), (rules["readable"] or (), reading)):
         for path in paths:
             _permit(ruleset, path, rights & (writing | reading))
-    if rules["own_process"]:
+    if rules.get("own_process"):
         _permit(ruleset, f"/proc/{os.getpid()}", reading)
     for number in (0, 1, 2):
         # What is open already may be opened again by its name under /dev.
