@@ -116,6 +116,7 @@ def measure(bench: Bench) -> None:
     steps(bench)
     deltas(bench)
     parallel_reads(bench)
+    many_calls(bench)
     search(bench)
     resume(bench)
     decisions(bench)
@@ -197,6 +198,20 @@ def parallel_reads(bench: Bench) -> None:
         lambda: _gap(bench.bridle(answers)) * 1000,
         lambda: _gap(bench.floor(answers)) * 1000,
     )
+
+
+def many_calls(bench: Bench) -> None:
+    """One answer with thousands of calls: twice as many must not take four times as long."""
+    spent: dict[int, float] = {}
+    for number in (1_000, 4_000):
+        calls = [
+            call("Read", n, file_path=str(bench.file), offset=n % 30 + 1, limit=2) for n in range(number)
+        ]
+        answers = [answer(*calls), answer(text("done"), number=1)]
+        spent[number] = statistics.median(bench.bridle(answers).cpu for _ in range(3))
+        aim = 3.0 if number == 4_000 else None
+        bench.report(f"one answer with {number:,} calls, CPU", "s", spent[number], aim=aim)
+    bench.report("four times as many calls take", "x", spent[4_000] / spent[1_000], aim=4.5)
 
 
 def search(bench: Bench) -> None:

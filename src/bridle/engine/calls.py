@@ -1,8 +1,9 @@
 """Runs the calls of one answer: together where that is safe, else alone, each with exactly one result."""
 
 import asyncio
+from collections import deque
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bridle.engine.call import Call, PutOff, Settled, failure
 from bridle.engine.results import ResultBudget, normalise
@@ -21,13 +22,12 @@ _STARTS_AGENTS = "Agent"
 class _Job:
     """A call in the queue."""
 
-    __slots__ = ("call", "cancelled_for", "parallel", "result", "source", "state", "task")
+    __slots__ = ("call", "cancelled_for", "parallel", "result", "source", "task")
 
     def __init__(self, call: Call, source: str, *, parallel: bool) -> None:
         self.call = call
         self.source = source
         self.parallel = parallel
-        self.state: Literal["queued", "running", "settled"] = "queued"
         self.task: asyncio.Task[None] | None = None
         self.cancelled_for: str | None = None
         self.result: ToolResultBlock | None = None
@@ -45,6 +45,8 @@ class CallQueue:
         self._turn = turn
         self._held = held
         self._jobs: list[_Job] = []
+        self._waiting: deque[_Job] = deque()
+        self._running: dict[_Job, None] = {}
         self._given_up: str | None = None
         self._counted = asyncio.Event()
         """It is known whether there is more than one call."""
@@ -68,7 +70,9 @@ class CallQueue:
         tool = self._turn.runtime.toolbox.find(block["name"])
         call = Call(id=block["id"], name=block["name"], input=block["input"], flaw=flaw)
         call, parallel = prepare_call(tool, call)
-        self._jobs.append(_Job(call, source, parallel=parallel))
+        job = _Job(call, source, parallel=parallel)
+        self._jobs.append(job)
+        self._waiting.append(job)
         if len(self._jobs) > 1:
             self._counted.set()
         if self._given_up is not None:
@@ -83,10 +87,10 @@ class CallQueue:
 
     def refuse(self, message: str) -> None:
         """Settle every call that has not started with an error."""
-        for job in self._jobs:
-            if job.state == "queued":
-                self._announce(job)
-                self._settle(job, Settled(output=failure(message)), seconds=0.0)
+        while self._waiting:
+            job = self._waiting.popleft()
+            self._announce(job)
+            self._settle(job, Settled(output=failure(message)), seconds=0.0)
 
     def batch(self) -> "list[BatchCall]":
         """Every call with what the model reads of it, in the order of the answer."""
@@ -101,23 +105,23 @@ class CallQueue:
         ]
 
     def _pump(self) -> None:
-        if self._held:
-            return
-        for job in self._jobs:
-            if job.state != "queued":
-                continue
-            running = [other for other in self._jobs if other.state == "running"]
-            if len(running) >= self._turn.runtime.limits.parallel_calls:
-                return
-            if running and not (job.parallel and all(other.parallel for other in running)):
-                if not job.parallel:
-                    return
-                continue
+        """Start what may start now, in the order of the answer: only the next call is looked at."""
+        while self._waiting and not self._held and self._may_start(self._waiting[0]):
+            job = self._waiting.popleft()
             self._announce(job)
             # Before anything happens the call must be on disk, or a resume could make it a second time.
             self._turn.session.flush()
-            job.state = "running"
+            self._running[job] = None
             job.task = self._group.create_task(self._run(job))
+
+    def _may_start(self, job: _Job) -> bool:
+        if not self._running:
+            return self._turn.runtime.limits.parallel_calls > 0
+        beside = next(iter(self._running))
+        # Whatever runs beside another call is parallel, so any of them speaks for all.
+        return (
+            job.parallel and beside.parallel and len(self._running) < self._turn.runtime.limits.parallel_calls
+        )
 
     async def _run(self, job: _Job) -> None:
         from bridle.engine.dispatch import dispatch
@@ -132,8 +136,10 @@ class CallQueue:
             if (task := asyncio.current_task()) is not None:
                 task.uncancel()
             settled = Settled(output=failure(job.cancelled_for))
+        finally:
+            self._running.pop(job, None)
         if isinstance(settled, PutOff):
-            job.state, self._turn.deferred = "settled", settled.call
+            self._turn.deferred = settled.call
             return
         self._settle(job, settled, seconds=clock() - began)
         if settled.output.is_error and job.call.name == _CANCELS_SIBLINGS and job.cancelled_for is None:
@@ -146,8 +152,8 @@ class CallQueue:
 
     def _cancel_siblings(self, failed: _Job) -> None:
         self._given_up = message = CALL_CANCELLED.format(tool=failed.call.name)
-        for job in self._jobs:
-            if job.state == "running" and job.task is not None:
+        for job in self._running:
+            if job.task is not None:
                 job.cancelled_for = message
                 job.task.cancel()
         self.refuse(message)
@@ -159,7 +165,6 @@ class CallQueue:
     def _settle(self, job: _Job, settled: Settled, *, seconds: float) -> None:
         """Record the result and tell it; from here on the call is answered."""
         turn, call = self._turn, job.call
-        job.state = "settled"
         tool = turn.runtime.toolbox.find(call.name)
         output = self._budget.fit(
             settled.output,

@@ -35,14 +35,28 @@ def fold(entries: Iterable[ConversationEntry]) -> History:
 
 
 class Conversation:
-    """A history that follows its entries; an entry changes the newest exchange and nothing before it."""
+    """A history that follows its entries; an entry changes the newest exchange and nothing before it.
+
+    Entries come one by one and the history is wanted once per request, so it is drawn when it is asked for.
+    """
 
     def __init__(self) -> None:
-        self.history = History()
+        self._history = History()
         self._exchanges = [_Exchange()]
+        self._undrawn: int | None = None
+        """The first exchange that looks different now."""
+
+    @property
+    def history(self) -> History:
+        """Always the same object, with every entry in it."""
+        if self._undrawn is not None:
+            self._redraw(self._undrawn)
+        return self._history
 
     def append(self, entry: ConversationEntry) -> None:
-        self._redraw(_place(self._exchanges, entry))
+        first = _place(self._exchanges, entry)
+        if first < len(self._exchanges):
+            self._undrawn = first if self._undrawn is None else min(first, self._undrawn)
 
     def extend(self, entries: Iterable[ConversationEntry]) -> None:
         for entry in entries:
@@ -72,7 +86,9 @@ class Conversation:
         self._exchanges[-1].closed = False
         for row in rows:
             _place(self._exchanges, row)
-        self._redraw(max(0, first - 1))
+        # Whoever asks a model again has the history in hand.
+        first = max(0, first - 1)
+        self._redraw(first if self._undrawn is None else min(first, self._undrawn))
 
     def branched(self) -> "Conversation":
         """A copy that goes its own way from here.
@@ -81,10 +97,9 @@ class Conversation:
         """
         other = Conversation()
         other._exchanges = [exchange.copy() for exchange in self._exchanges]
-        other.history = self.history.branched()
+        other._history = self.history.branched()
         if self.open_calls():
-            last = other._exchanges[-1]
-            last.rows = [row for row in last.rows if row["type"] == "assistant"]
+            other._exchanges[-1].leave_out_user()
             other._redraw(len(other._exchanges) - 1)
         return other
 
@@ -95,9 +110,10 @@ class Conversation:
         return [call for call_id, call in exchange.calls().items() if call_id not in answered]
 
     def _redraw(self, first: int) -> None:
+        self._undrawn = None
         if first >= len(self._exchanges):
             return
-        history = self.history
+        history = self._history
         start = self._exchanges[first - 1].stop if first else 0
         history.cut(start)
         for exchange in self._exchanges[first:]:
@@ -124,7 +140,7 @@ def speaks(block: AssistantBlock | UserBlock) -> bool:
 class _Exchange:
     """An answer and what the user's side said next; the first exchange has no answer."""
 
-    __slots__ = ("closed", "ids", "rows", "stop")
+    __slots__ = ("calls_tools", "closed", "ids", "is_answered", "is_prompted", "rows", "stop")
 
     def __init__(self) -> None:
         self.rows: list[UserEntry | AssistantEntry] = []
@@ -134,11 +150,28 @@ class _Exchange:
         """The place in the history behind its last message."""
         self.closed = False
         """Another exchange follows, so that missing results will not come any more."""
+        self.calls_tools = self.is_answered = self.is_prompted = False
+        """What stands in the rows, kept so that not all of them are read for every new one."""
+
+    def add(self, row: UserEntry | AssistantEntry) -> None:
+        self.rows.append(row)
+        if row["type"] == "user":
+            self.is_answered = True
+            self.is_prompted = self.is_prompted or is_prompt(row)
+        elif not self.calls_tools:
+            blocks = blocks_of(row["message"]["content"])
+            self.calls_tools = any(block["type"] == "tool_use" for block in blocks)
+
+    def leave_out_user(self) -> None:
+        self.rows = [row for row in self.rows if row["type"] == "assistant"]
+        self.is_answered = self.is_prompted = False
 
     def copy(self) -> "_Exchange":
         other = _Exchange()
         other.rows, other.ids = [*self.rows], {*self.ids}
         other.stop, other.closed = self.stop, self.closed
+        other.calls_tools, other.is_answered = self.calls_tools, self.is_answered
+        other.is_prompted = self.is_prompted
         return other
 
     def said(self) -> list[AssistantEntry]:
@@ -169,7 +202,7 @@ def _place(exchanges: list[_Exchange], entry: ConversationEntry) -> int:
     """Put an entry where it belongs and say which exchange is the first that looks different now."""
     last = exchanges[-1]
     if entry["type"] == "user":
-        last.rows.append(entry)
+        last.add(entry)
         return len(exchanges) - 1
     if entry["type"] == "assistant":
         return len(exchanges) if _is_local(entry) else _place_answer(exchanges, entry)
@@ -182,21 +215,22 @@ def _place(exchanges: list[_Exchange], entry: ConversationEntry) -> int:
 def _place_answer(exchanges: list[_Exchange], entry: AssistantEntry) -> int:
     last = exchanges[-1]
     message_id = _message_id(entry)
-    if message_id in last.ids and not any(is_prompt(row) for row in last.heard()):
-        last.rows.append(entry)
+    if message_id in last.ids and not last.is_prompted:
+        last.add(entry)
         return len(exchanges) - 1
     if not any(speaks(block) for block in blocks_of(entry["message"]["content"])):
-        last.rows.append(entry)
+        last.add(entry)
         return len(exchanges)
     last.closed = True
-    if last.ids and _user_content(last) is None:
+    if last.ids and not last.calls_tools and (not last.is_answered or _user_content(last) is None):
         last.closed = False
         last.ids.add(message_id)
-        last.rows.append(entry)
+        last.add(entry)
         return len(exchanges) - 1
     opened = _Exchange()
     opened.ids.add(message_id)
-    opened.rows = [*_take_waiting(last, message_id), entry]
+    for row in (*_take_waiting(last, message_id), entry):
+        opened.add(row)
     exchanges.append(opened)
     complete = last.calls().keys() == last.results().keys()
     return len(exchanges) - (1 if complete else 2)

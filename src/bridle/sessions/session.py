@@ -294,6 +294,7 @@ class Session:
         Their lines stay in the file. Entries behind them that are kept are written once more with their new
         parent; readers take the last line of a uuid.
         """
+        uuids = frozenset(uuids)
         first = next((i for i, entry in enumerate(self.entries) if entry["uuid"] in uuids), None)
         if first is None:
             return

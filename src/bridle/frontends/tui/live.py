@@ -77,6 +77,12 @@ class Live:
         self._expanded = expanded
         self._quiet = quiet
         self._items: list[_Item] = []
+        self._calls: dict[str, _Call] = {}
+        """Those among the items, by their ids."""
+        self._text: _Text | None = None
+        """The newest text among the items."""
+        self._settled = 0
+        """How many items at the front are calls that are over and wait for more of their group."""
         self._last: _Kind = ""
         self._thought = ""
         self._thought_since = 0.0
@@ -102,7 +108,7 @@ class Live:
         """Some text of the answer arrived."""
         item = self._streaming()
         if item is None:
-            item = _Text(self._width())
+            item = self._text = _Text(self._width())
             self._items.append(item)
             self._flush()
         item.stream.resize(self._width())
@@ -141,28 +147,29 @@ class Live:
 
     def start_call(self, call_id: str, tool: str, input: Mapping[str, Any]) -> None:
         """A call runs."""
-        if (known := self._find(call_id)) is not None:
+        if (known := self._calls.get(call_id)) is not None:
             known.call = msgspec.structs.replace(known.call, input=input)
             return
         call = Call(tool=tool, input=input, state="running", cwd=self.cwd)
-        self._items.append(_Call(call_id, call, self._clock()))
+        self._calls[call_id] = item = _Call(call_id, call, self._clock())
+        self._items.append(item)
         self._flush()
 
     def progress(self, call_id: str, text: str) -> None:
         """A running call has new output."""
-        if (known := self._find(call_id)) is not None:
+        if (known := self._calls.get(call_id)) is not None:
             known.call = msgspec.structs.replace(known.call, progress=text)
 
     def follow_agent(self, call_id: str, agent: AgentProgress) -> None:
         """The agent that a running call has started is further on."""
-        if (known := self._find(call_id)) is not None:
+        if (known := self._calls.get(call_id)) is not None:
             known.call = msgspec.structs.replace(known.call, agent=agent)
 
     def finish_call(
         self, call_id: str, state: State, *, content: str | Sequence[Any], data: Any, seconds: float
     ) -> None:
         """A call is settled."""
-        if (known := self._find(call_id)) is not None:
+        if (known := self._calls.get(call_id)) is not None:
             known.call = msgspec.structs.replace(
                 known.call, state=state, content=content, data=data, seconds=seconds
             )
@@ -266,19 +273,24 @@ class Live:
             return 0
         if not is_grouped(first.call):
             return int(first.is_over)
-        size = 0
-        for item in self._items:
+        while self._settled < len(self._items):
+            item = self._items[self._settled]
             if not isinstance(item, _Call) or not is_grouped(item.call):
-                break
+                return self._settled
             if not item.is_over:
                 return 0
-            size += 1
-        return size if everything or size < len(self._items) else 0
+            self._settled += 1
+        return self._settled if everything else 0
 
     def _put_calls(self, count: int) -> None:
         width, expanded = self._width(), self._expanded()
-        calls = [item.call for item in self._items[:count] if isinstance(item, _Call)]
+        calls: list[Call] = []
+        for item in self._items[:count]:
+            if isinstance(item, _Call):
+                calls.append(item.call)
+                del self._calls[item.id]
         del self._items[:count]
+        self._settled = 0
         for part in group_calls(calls):
             if isinstance(part, CallGroup):
                 self._put("call", render_group(part, width, expanded=expanded))
@@ -293,12 +305,7 @@ class Live:
         )
 
     def _streaming(self) -> _Text | None:
-        return next(
-            (each for each in reversed(self._items) if isinstance(each, _Text) and not each.is_over), None
-        )
-
-    def _find(self, call_id: str) -> _Call | None:
-        return next((each for each in self._items if isinstance(each, _Call) and each.id == call_id), None)
+        return self._text if self._text is not None and not self._text.is_over else None
 
 
 def with_hint(rows: Sequence[Line], key: str, width: int) -> list[Line]:
