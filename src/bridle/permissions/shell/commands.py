@@ -50,6 +50,11 @@ class Commands(Lexer):
         while True:
             self.blanks()
             at = self.at
+            if words and (found := _PLAIN.match(self.text, at)):
+                self.at = found.end()
+                self.tokens.append((at, self.at, "w"))
+                words.append((at, self.at))
+                continue
             if self.text[at : at + 1] in _ENDS_COMMAND and not self.text.startswith("&>", at):
                 break
             if redirect := self.redirect():

@@ -69,13 +69,8 @@ class _Paths(Struct):
 def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
     """Judge one simple command; `every` is it and all that it may run."""
     paths = _Paths([], [], [])
-    for each in simple.redirections:
-        _redirect(each, simple, scene, paths)
-    paths.redirects, paths.redirects_unclear = tuple(paths.writes), paths.unclear is not None
     words, wrappers = unwrapped(simple.words)
-    verdict = _documents(simple, scene) or _verdict(simple, words, wrappers, scene)
-    if verdict.harmless:
-        verdict = _follow_reads(verdict, simple.places, scene, paths)
+    verdict = _weighed(simple, words, wrappers, scene, paths)
     file_command = False
     if words and not verdict.harmless:
         file_command = _file_command(simple, words, wrappers, scene, paths)
@@ -102,6 +97,26 @@ def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
         walks=paths.walks,
         blocks_prefix=_blocks_prefix(words),
     )
+
+
+def only_reads(simple: Simple, scene: Scene) -> bool:
+    """Whether a simple command is harmless and writes nothing, by the same judgement as any."""
+    paths = _Paths([], [], [])
+    words, wrappers = unwrapped(simple.words)
+    verdict = _weighed(simple, words, wrappers, scene, paths)
+    unclear = paths.unclear or _unknown_name(words) or _computed(simple, scene)
+    return verdict.harmless and not paths.writes and unclear is None
+
+
+def _weighed(
+    simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: Scene, paths: _Paths
+) -> Verdict:
+    """The verdict on a command, with the files that its redirections and its operands name."""
+    for each in simple.redirections:
+        _redirect(each, simple, scene, paths)
+    paths.redirects, paths.redirects_unclear = tuple(paths.writes), paths.unclear is not None
+    verdict = _documents(simple, scene) or _verdict(simple, words, wrappers, scene)
+    return _follow_reads(verdict, simple.places, scene, paths) if verdict.harmless else verdict
 
 
 def _programs(

@@ -11,6 +11,8 @@ DEEPEST = 40
 TOO_DEEP = "the command is nested too deeply"
 
 _BLANKS = re.compile(r"[ \t]+")
+_BLANK = frozenset((" ", "\t"))
+_NO_TOKEN = frozenset(("#", "\\"))
 _RUN = re.compile(r"[^ \t\n|&;()<>'\"\\$`]+")
 _IN_QUOTES = re.compile(r'[^"\\$`]+')
 _IN_BACKQUOTES = re.compile(r"[^`\\\"']+")
@@ -68,11 +70,15 @@ class Lexer:
     def blanks(self) -> None:
         """Go over blanks, joined lines and a comment."""
         while True:
-            if found := _BLANKS.match(self.text, self.at):
+            letter = self.text[self.at : self.at + 1]
+            if letter in _BLANK and (found := _BLANKS.match(self.text, self.at)):
                 self.at = found.end()
+                letter = self.text[self.at : self.at + 1]
+            if letter not in _NO_TOKEN:
+                return
             if self.text.startswith("\\\n", self.at):
                 self.join()
-            elif self.text.startswith("#", self.at):
+            elif letter == "#":
                 end = self.text.find("\n", self.at)
                 end = len(self.text) if end < 0 else end
                 self.tokens.append((self.at, end, "#"))

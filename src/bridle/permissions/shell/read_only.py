@@ -7,6 +7,7 @@ from bridle.permissions.shell.options import Use, Verdict, look
 from bridle.permissions.shell.plain_commands import PLAIN, VERSIONS
 from bridle.permissions.shell.programs import PROGRAMS
 from bridle.permissions.shell.words import Word
+from bridle.permissions.shell.wrappers import TRANSPARENT
 
 _TRUSTED = frozenset({"/bin", "/usr/bin"})
 # Commands that talk to a daemon or the network (docker, kubectl, gh; npm and `pip list` look for updates) and
@@ -18,6 +19,9 @@ _LISTERS = {
     ),
     ("pip", "check"): Use("", "disable-pip-version-check", "none", safe=False),
 }
+
+KNOWN = frozenset((*PLAIN, *PROGRAMS, *VERSIONS, *TRANSPARENT, "git", "pip", "pip3", "cd", "pushd", "export"))
+"""Every first word of a command that may turn out to read only."""
 
 
 def judge_command(words: tuple[Word, ...], *, here: str | None) -> Verdict:

@@ -11,9 +11,11 @@ from bridle.permissions.shell.commands import TOO_MANY
 from bridle.permissions.shell.flat import flat
 from bridle.permissions.shell.forms import every_command
 from bridle.permissions.shell.judge import Scene, judge
+from bridle.permissions.shell.judge import only_reads as only_judged
 from bridle.permissions.shell.lexer import TOO_DEEP, Fault
 from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.parser import read_script
+from bridle.permissions.shell.read_only import KNOWN
 from bridle.permissions.shell.salvage import pieces
 from bridle.permissions.shell.scripts import inner_scripts
 from bridle.permissions.shell.simple import At, Places, Simple
@@ -100,8 +102,39 @@ def _unreadable(command: str) -> str | None:
     return None
 
 
+def only_reads(command: str, *, cwd: str, home: str) -> bool:
+    """Whether every part of a command is harmless; the same reading as a whole one, up to the first doubt."""
+    if _unreadable(command) or _swarm(command):
+        return False
+    try:
+        script = read_script(_as_bytes(command))
+    except Fault:
+        return False
+    if not all(_may_be_known(script.text[begin:end]) for begin, end, kind in script.tokens if kind == "c"):
+        return False
+    start = os.path.normpath(cwd)
+    walk = Walk(script, home)
+    walk.run(At(frozenset({start})))
+    if walk.backquoted:
+        reading = read_command(command, cwd=cwd, home=home)
+        return reading.fault is None and all(part.harmless and not part.writes for part in reading.parts)
+    scene = _scene(walk, start, home)
+    return (
+        walk.fault is None
+        and len(walk.simples) <= _MOST_PARTS
+        and all(only_judged(each, scene) for each in walk.simples)
+        and not any(_misplaced(each) for each in walk.simples)
+        and disagreement(parse(script.text), script) is None
+    )
+
+
+def _may_be_known(written: str) -> bool:
+    """Whether the first word of a command may be one that reads only; spelled plainly, it must be listed."""
+    return written in KNOWN or not written.isidentifier()
+
+
 def _walk(command: str, at: Places, start: str, home: str) -> _Found:
-    text = command.encode("utf-8", "replace").decode("latin-1")
+    text = _as_bytes(command)
     try:
         script = read_script(text)
     except Fault as problem:
@@ -113,10 +146,18 @@ def _walk(command: str, at: Places, start: str, home: str) -> _Found:
         fault = fault or "a reserved word stands where a command is expected"
     if fault:
         walk.simples += _searched(script.text, home, at)
+    return _Found(walk.simples, fault, _scene(walk, start, home), frozenset(walk.visited))
+
+
+def _scene(walk: Walk, start: str, home: str) -> Scene:
     values = known_values(walk.simples, walk.loops, walk.functions)
     foreign = tainted(walk.simples, walk.loops, walk.variables)
-    scene = Scene(start, home, frozenset(walk.functions), frozenset(walk.variables), foreign, values)
-    return _Found(walk.simples, fault, scene, frozenset(walk.visited))
+    return Scene(start, home, frozenset(walk.functions), frozenset(walk.variables), foreign, values)
+
+
+def _as_bytes(command: str) -> str:
+    """A text with one character for each byte that bash gets."""
+    return command if command.isascii() else command.encode("utf-8", "replace").decode("latin-1")
 
 
 def _backquoted(walk: Walk) -> str | None:
