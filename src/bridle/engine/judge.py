@@ -15,6 +15,7 @@ from bridle.permissions.auto_prompt import (
     LARGEST_RULES,
     action_text,
     condense,
+    inert_line,
     question_text,
     system_text,
 )
@@ -74,7 +75,8 @@ async def _review(
         return f"its input has more than {LARGEST_ACTION} characters"
     if rules.size > LARGEST_RULES:
         return f"the rules in autoMode have more than {LARGEST_RULES} characters; shorten them"
-    transcript = condense(turn.session.entries) + _notes(turn)
+    above = () if turn.session.root is turn.session else turn.session.root.entries
+    transcript = condense(turn.session.entries, above=above) + _notes(turn)
     asked = Consultation(
         system=system,
         prompt=question_text(case, transcript=transcript, action=action, doubt=doubt.reason),
@@ -100,7 +102,7 @@ def _notes(turn: Turn) -> str:
         if entry["type"] == "system" and entry["subtype"] == CLASSIFIER_CONTEXT
     ]
     # One line of JSON each, like the rest: a note must not be able to end the transcript it stands in.
-    return "".join(f"\n{msgspec.json.encode({'hook_note': text}).decode()}" for text in said[-_MOST_NOTES:])
+    return "".join(f"\n{inert_line({'hook_note': text})}" for text in said[-_MOST_NOTES:])
 
 
 def _settled(turn: Turn, case: Case, doubt: Ask, answer: Verdict) -> Decision:

@@ -7,6 +7,7 @@ from bridle.types.block import AssistantMessage, UserBlock, result_block, text_b
 from bridle.types.errors import ProviderError
 from bridle.types.event import ApiFault, AssistantSaid, ToolFinished, UserSaid
 from bridle.types.ids import new_uuid
+from bridle.types.origin import PROGRAM
 from bridle.types.usage import Usage
 
 
@@ -90,7 +91,7 @@ def _answer_open_calls(turn: Turn, text: str) -> int:
 
 def _say_marker(turn: Turn, text: str) -> None:
     content: list[UserBlock] = [text_block(text)]
-    entry = turn.session.say_user(content)
+    entry = turn.session.say_user(content, origin=PROGRAM)
     turn.user_lines += 1
     turn.runtime.channel.emit(
         UserSaid(uuid=entry["uuid"], timestamp=entry["timestamp"], content=content, synthetic=False)

@@ -10,8 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.permissions.auto_rules import AutoRules
-from bridle.types.block import text_of
+from bridle.types.block import ToolUseBlock, text_of
 from bridle.types.entry import AssistantEntry, ConversationEntry, UserEntry
+from bridle.types.origin import Origin
 from bridle.types.permission import Case
 from bridle.types.text import encodable_value
 
@@ -22,7 +23,7 @@ _WORK_SHARE = 12_000
 _LONGEST_SAID = 4_000
 _LONGEST_CALL = 1_200
 _LONGEST_NAME = 100
-_LONGEST_RESULT = 300
+_LONGEST_OTHERS = 1_000
 _LONGEST_DOUBT = 500
 _MOST_FOLDERS = 20
 # Angle brackets could close a section; invisible characters could say something that no person sees.
@@ -32,9 +33,16 @@ _ACTIVE = re.compile(
 )
 
 
+_TELLING = frozenset({"host", "remote", "agent", "file", "hook", "schedule", "letter", "workflow"})
+"""Who besides the user may say what is to be done. What others say (tools, jobs, servers) is not shown."""
+_TASKS = frozenset({"host", "agent"})
+_REFUSED = "Permission to use "
+
+
 class _Line(Struct, frozen=True):
     text: str
-    is_user: bool = False
+    is_task: bool = False
+    """It says what is wanted, and has a share of its own."""
 
 
 _PLANNING = (
@@ -84,15 +92,18 @@ def question_text(case: Case, *, transcript: str, action: str, doubt: str) -> st
     )
 
 
-def condense(entries: Sequence[ConversationEntry]) -> str:
-    """The user's words, the calls and the beginnings of results; the oldest are left out when it gets long.
+def condense(entries: Sequence[ConversationEntry], *, above: Sequence[ConversationEntry] = ()) -> str:
+    """What was asked for and by whom, the calls and how they ended; the oldest are left out when it is long.
 
     Words of the user and work of the agent have shares of their own, so that neither crowds out the other.
-    What the agent says, and what the program adds in the user's name, is evidence of nothing and left out.
+    What tools return is never shown: it decides nothing, and anyone may have written it. The same holds for
+    what the agent says and the program adds. `above` is the conversation of the user that an agent works in.
     """
-    lines = [line for entry in entries for line in _lines(entry)]
-    said = [index for index, line in enumerate(lines) if line.is_user]
-    done = [index for index, line in enumerate(lines) if not line.is_user]
+    names = {block["id"]: block["name"] for entry in entries for block in _uses(entry)}
+    told = [line for entry in above for line in _lines(entry, {}) if line.is_task]
+    lines = [*told, *(line for entry in entries for line in _lines(entry, names))]
+    said = [index for index, line in enumerate(lines) if line.is_task]
+    done = [index for index, line in enumerate(lines) if not line.is_task]
     # The first request is what all the rest is about.
     first = said[:1]
     share = _USER_SHARE - sum(len(lines[index].text) for index in first)
@@ -122,27 +133,61 @@ def _newest(indices: Sequence[int], lines: Sequence[_Line], share: int) -> Itera
         yield index
 
 
-def _lines(entry: ConversationEntry) -> Iterator[_Line]:
+def _lines(entry: ConversationEntry, names: Mapping[str, str]) -> Iterator[_Line]:
     match entry["type"]:
         case "user":
-            yield from _heard(entry)
+            yield from _outcomes(entry, names)
+            yield from _words(entry)
         case "assistant":
             yield from _called(entry)
         case "system":
             return
 
 
-def _heard(entry: UserEntry) -> Iterator[_Line]:
+def _outcomes(entry: UserEntry, names: Mapping[str, str]) -> Iterator[_Line]:
+    """How calls ended, without a word of what they returned."""
     content = entry["message"]["content"]
-    if entry.get("isMeta") or entry.get("isCompactSummary"):
-        return
     for block in () if isinstance(content, str) else content:
         if block["type"] == "tool_result":
-            failed = {"failed": True} if block.get("is_error") else {}
-            yield _Line(_fitted("result", text_of(block["content"]), _LONGEST_RESULT, failed))
+            failed = block.get("is_error")
+            refused = failed and text_of(block["content"]).startswith(_REFUSED)
+            how = "refused" if refused else "failed" if failed else "done"
+            name = shortened(names.get(block["tool_use_id"], ""), _LONGEST_NAME)
+            yield _Line(inert_line({"outcome": how, "of": name}))
+
+
+def _words(entry: UserEntry) -> Iterator[_Line]:
+    """What somebody asked for, under the name of whoever did; only the user's own words are the user's."""
     # An entry that holds results holds no words of the user, whatever else stands in it.
-    if "toolUseResult" not in entry and (said := text_of(content).strip()):
-        yield _Line(_fitted("user", said, _LONGEST_SAID, {}), is_user=True)
+    if "toolUseResult" in entry or entry.get("isCompactSummary") or _holds_results(entry):
+        return
+    origin = Origin.from_entry(entry.get("origin"))
+    if entry.get("isMeta") and (origin is None or origin.is_own):
+        return
+    said = text_of(entry["message"]["content"])
+    if origin is None:
+        yield from _others("unrecorded", said)
+    elif origin.is_typed:
+        if own := origin.own_words(said).strip():
+            yield _Line(_fitted("user", own, _LONGEST_SAID, {}), is_task=True)
+    elif origin.source in _TELLING:
+        yield from _others(origin.source, origin.own_words(said), is_task=origin.source in _TASKS)
+
+
+def _others(source: str, said: str, *, is_task: bool = False) -> Iterator[_Line]:
+    if said := said.strip():
+        most = _LONGEST_SAID if is_task else _LONGEST_OTHERS
+        yield _Line(_fitted("words", said, most, {"from": source}), is_task=is_task)
+
+
+def _holds_results(entry: UserEntry) -> bool:
+    content = entry["message"]["content"]
+    return not isinstance(content, str) and any(block["type"] == "tool_result" for block in content)
+
+
+def _uses(entry: ConversationEntry) -> Iterator[ToolUseBlock]:
+    if entry["type"] == "assistant":
+        yield from (block for block in entry["message"]["content"] if block["type"] == "tool_use")
 
 
 def _called(entry: AssistantEntry) -> Iterator[_Line]:

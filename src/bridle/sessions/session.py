@@ -94,6 +94,11 @@ class Session:
         """What the session in which this one works has cost in all."""
         return self._cost.usd if self._payer is None else self._payer.billed_usd
 
+    @property
+    def root(self) -> "Session":
+        """The conversation with the user in which this one works; itself for one that is."""
+        return self if self._payer is None else self._payer.root
+
     def child(self, agent_id: str, path: str, *, cwd: str) -> "Session":
         """A conversation beside this one, for an agent of it, kept in a file of its own."""
         return Session(
