@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+OUT ?= dist
 
 PEERS := $(VENV)/peers
 NODE_PEERS := @anthropic-ai/claude-agent-sdk@0.3.325 \
@@ -13,7 +14,7 @@ JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
 BENCHES := agents context dialects extensions mcp sdk sessions teams tui
 
-.PHONY: help try test check format bench faults screens conformance definitions clean
+.PHONY: help try test check format bench faults screens conformance definitions release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -79,6 +80,15 @@ screens: $(VENV)/.ready-dev ## keep the terminal's screens as they look now; rea
 conformance: $(VENV)/.ready-dev ## let the official MCP conformance suite judge the client (needs npm)
 	npm install --prefix $(PEERS)/conformance --no-save --no-audit --no-fund --loglevel=error $(JUDGE)
 	$(BIN)/python tests/conformance/run.py $(PEERS)/conformance
+
+$(VENV)/release/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)/release
+	$(VENV)/release/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)/release/bin/python -m pip install --quiet --group release
+	@touch $@
+
+release: $(VENV)/release/.ready ## build packages, SBOM, checksums; KEY=~/.ssh/id_ed25519 signs; publishes nothing
+	$(VENV)/release/bin/python scripts/release.py --out $(OUT) $(if $(KEY),--key $(KEY))
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

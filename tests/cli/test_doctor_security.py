@@ -180,6 +180,9 @@ def test_advisories_are_read_from_pip_audit_and_are_about_what_bridle_needs(tmp_
     assert advisories.known(python=str(tmp_path / "python")) == (
         advisories.Advisory("h11", "0.1", "PYSEC-1", "pip install 'h11>=0.16'"),
     )
+    skipped = '{"dependencies": [{"name": "h11", "skip_reason": "not found"}]}'
+    _script(tmp_path / "pip-audit", f"#!/bin/sh\necho '{skipped}'\n")
+    assert advisories.known(python=str(tmp_path / "python")) == "pip-audit could not get its data"
     _script(tmp_path / "pip-audit", "#!/bin/sh\necho no network >&2\nexit 2\n")
     assert advisories.known(python=str(tmp_path / "python")) == "pip-audit could not get its data"
 

@@ -29,6 +29,8 @@ class _Package(Struct):
     name: str
     version: str = ""
     vulns: list[_Vulnerability] = []
+    skip_reason: str | None = None
+    """Why it was not looked up."""
 
 
 class _Report(Struct):
@@ -48,11 +50,13 @@ def known(*, python: str = sys.executable) -> tuple[Advisory, ...] | str:
         report = msgspec.json.decode(done.stdout, type=_Report)
     except (OSError, subprocess.TimeoutExpired, msgspec.DecodeError):
         return "pip-audit could not get its data"
-    needed = dependencies("bridle")
+    needed = dependencies("bridle") - {"bridle"}
+    packages = [each for each in report.dependencies if _plain(each.name) in needed]
+    if all(each.skip_reason is not None for each in packages):
+        return "pip-audit could not get its data"
     return tuple(
         Advisory(package.name, package.version, each.id, _remedy(package.name, each.fix_versions))
-        for package in report.dependencies
-        if _plain(package.name) in needed
+        for package in packages
         for each in package.vulns
     )
 
