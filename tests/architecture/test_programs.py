@@ -30,7 +30,7 @@ _START_PROGRAMS = frozenset({
     "frontends/tui/row_command.py", "frontends/tui/showing.py", "hooks/program.py", "host/browser.py",
     "host/git.py", "host/git_runs.py", "host/jobs/program.py", "host/jobs/starting.py",
     "host/lsp/connection.py", "host/process.py", "host/reaper.py", "host/sandbox/inside/launch.py",
-    "host/sandbox/linux.py", "host/scripts/child.py", "mcp/stdio.py",
+    "host/sandbox/linux.py", "host/scripts/child.py", "host/wall/probe.py", "mcp/stdio.py",
 })  # fmt: skip
 """Every module that starts processes; one that is new here uses host/programs.py for programs of ours."""
 

@@ -19,18 +19,19 @@ from bridle.engine.call_hooks import (
     wants_to_wait,
 )
 from bridle.engine.consult import consult
-from bridle.engine.gate import Passage, TurnedAway, pass_gate, read_call, standing
+from bridle.engine.gate import Passage, TurnedAway, ask_again, pass_gate, read_call, standing
 from bridle.engine.parsing import prepare_call
 from bridle.engine.turn import Turn
+from bridle.engine.views import keeper, view_of
 from bridle.permissions.hidden import hides
 from bridle.permissions.prepare import approvals, only_reads
 from bridle.types.checkpoint import Changes
-from bridle.types.errors import ToolError
-from bridle.types.event import ToolProgressed
+from bridle.types.errors import Overstepped, ToolError
+from bridle.types.event import Noticed, ToolProgressed
 from bridle.types.hook_outcome import HookOutcome
 from bridle.types.message import Messages
 from bridle.types.skill import SkillUse
-from bridle.types.tool import Delegate, Planning, Tool, ToolContext, Worktrees
+from bridle.types.tool import Delegate, Planning, Tool, ToolContext, ToolOutput, Worktrees
 
 __all__ = ["Call", "dispatch", "prepare_call"]
 
@@ -82,13 +83,15 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
         confined=passage.case.confined,
         changes=_changes(tool, passage.input, turn),
         env=await _environment(tool, turn),
+        view=view_of(passage.case, passage.judged, runtime.env),
+        refused=keeper(passage.case, passage.judged, runtime.workspace, runtime.env, _warn(turn)),
     )
     if runtime.editors is not None:
         await runtime.editors.foresee(passage.case.access.writes)
     before, began = runtime.workspace.cwd, runtime.clock()
     try:
         async with _undisturbed(passage, tool, turn):
-            output = await tool.run(passage.input, context)
+            output = await _held(passage, tool, context, turn)
     except asyncio.CancelledError:
         hear_interrupt(call, tool, turn, seconds=runtime.clock() - began)
         raise
@@ -112,6 +115,25 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
         runtime.beside.touch(turn.session, passage.case.access.writes)
     more = (*loaded, *((beside,) if beside else ()), *_heard(turn))
     return Settled(output=output, context=(*said.context, *words, *more))
+
+
+def _warn(turn: Turn) -> Callable[[str], None]:
+    return lambda text: turn.runtime.channel.emit(Noticed(text, "warning"))
+
+
+async def _held(passage: Passage, tool: Tool, context: ToolContext, turn: Turn) -> ToolOutput:
+    """Run the call, within what it was judged to do if only judgement let it through."""
+    before = turn.runtime.workspace.cwd
+    try:
+        return await tool.run(passage.input, context)
+    except Overstepped as error:
+        turn.runtime.workspace.cwd = before
+        context.refused(error.refusal)
+        try:
+            passage = await ask_again(passage, tool, turn, error.refusal)
+        except TurnedAway as refusal:
+            return failure(f"{error} {refusal}")
+    return await tool.run(passage.input, msgspec.structs.replace(context, view=None))
 
 
 def _changes(tool: Tool, input: Any, turn: Turn) -> Changes | None:

@@ -13,16 +13,18 @@ from bridle.engine.grants import grant
 from bridle.engine.parsing import parse_input
 from bridle.engine.planning import plan_file
 from bridle.engine.turn import Turn
+from bridle.engine.views import doubt_about
 from bridle.engine.wording import MAY_RETRY
 from bridle.host.paths import config_home
 from bridle.permissions.auto import planning_doubt
 from bridle.permissions.prepare import Asked, Standing, prepare
 from bridle.types.errors import ToolError
 from bridle.types.event import PermissionDenied
-from bridle.types.permission import Allow, Ask, Case, Decision, Deny
+from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Judged
 from bridle.types.question import Chosen, Permitted, Refused, Supplied
 from bridle.types.tool import Tool
 from bridle.types.turn import Denial
+from bridle.types.wall import Refusal, beyond_words
 
 
 class Passage(Struct, frozen=True, kw_only=True):
@@ -31,6 +33,8 @@ class Passage(Struct, frozen=True, kw_only=True):
     call: Call
     input: Any
     case: Case
+    judged: Judged = ""
+    """What a call that only judgement let through was taken to do."""
 
 
 class TurnedAway(Exception):
@@ -70,13 +74,35 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
     elif judge is not None and (planning := planning_doubt(case, decision)) is not None:
         reviewed = await judge(turn, case, planning)
         decision = reviewed if isinstance(reviewed, Allow) else decision
+    if isinstance(decision, Allow) and decision.judged:
+        decision = _remembered(case, turn) or decision
     match decision:
         case Allow():
-            return Passage(call=call, input=input, case=case)
+            return Passage(call=call, input=input, case=case, judged=decision.judged)
         case Deny():
             await _turn_away(call, tool, turn, decision)
         case Ask():
             return await _ask(Passage(call=call, input=input, case=case), tool, turn, decision)
+
+
+async def ask_again(asked: Passage, tool: Tool, turn: Turn, refusal: Refusal) -> Passage:
+    """Ask about a call that tried more than it was judged to do; what to run then, with nothing to hold it.
+
+    Raises:
+        TurnedAway: nothing.
+    """
+    doubt = doubt_about(beyond_words(refusal))
+    if asked.case.mode == "dontAsk":
+        await _turn_away(asked.call, tool, turn, Deny(doubt.reason, "mode"))
+    return await _ask(msgspec.structs.replace(asked, judged=""), tool, turn, doubt)
+
+
+def _remembered(case: Case, turn: Turn) -> Ask | Deny | None:
+    """What to do about a command that was judged wrongly before."""
+    if (refusal := turn.runtime.workspace.overstepped.get(case.subject)) is None:
+        return None
+    doubt = doubt_about(f"when it ran before, {refusal}")
+    return Deny(doubt.reason, "mode") if case.mode == "dontAsk" else doubt
 
 
 async def _ask(asked: Passage, tool: Tool, turn: Turn, doubt: Ask) -> Passage:

@@ -14,12 +14,14 @@ from bridle.engine.wording import monitor_event
 from bridle.host.background import BackgroundShells, exit_code
 from bridle.host.files import make_folders
 from bridle.host.process import Process, start
+from bridle.host.wall.holding import Held
 from bridle.types.errors import ToolError
 from bridle.types.monitor import Watch, WatchedCommand, WatchedSocket
 from bridle.types.origin import JOB
 from bridle.types.schedule import Clock
 from bridle.types.task import Task, Tasks
 from bridle.types.turn import Prompt
+from bridle.types.wall import Refusal, beyond_words
 
 MOST = 20
 _GATHER = 0.2
@@ -133,6 +135,8 @@ class _Watched:
         self._error: str | None = None
         self._code: int | None = None
         self._process: Process | None = None
+        self._held: Held | None = None
+        self._refused: Callable[[Refusal], None] = lambda _: None
         self._pipe = -1
         self._closed = asyncio.Event()
         """The output of the command has ended."""
@@ -145,15 +149,23 @@ class _Watched:
             OSError: it cannot be started.
         """
         outlet, inlet = os.pipe()
+        shells = tasks if isinstance(tasks, BackgroundShells) else None
+        held, argv, env = None, source.argv, source.env
+        if shells is not None and source.view is not None:
+            held = shells.holds.hold(source.view, source.command, cwd=source.cwd, env=env)
+        if held is not None:
+            argv, env = held.argv(argv), held.env
+        self._held, self._refused = held, source.refused
         try:
             self._process = start(
-                source.argv,
+                argv,
                 cwd=source.cwd,
-                env=source.env,
+                env=env,
                 stdout=inlet,
                 stderr=self._output,
                 pass_fds=source.pass_fds,
-                reaper=tasks.reaper if isinstance(tasks, BackgroundShells) else None,
+                reaper=None if shells is None else shells.reaper,
+                spawn=None if held is None else held.spawner(inlet, self._output),
             )
         except OSError:
             os.close(outlet)
@@ -232,6 +244,9 @@ class _Watched:
             self._code = exit_code(code)
         await self._process.end(grace=_STOP_GRACE)
         self._process.forget()
+        if self._held is not None and (refusal := self._held.refusal) is not None:
+            self._error = f"It was stopped: {beyond_words(refusal)}"
+            self._refused(refusal)
         # What has left its group may hold the pipe open for ever.
         try:
             async with asyncio.timeout(_LAST_WORDS):

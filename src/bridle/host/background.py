@@ -14,7 +14,9 @@ from bridle.host.liveness import birth
 from bridle.host.process import UNKNOWN_END, Process, start, take_over
 from bridle.host.reaper import Reaper
 from bridle.host.tasks import TaskList, tail
+from bridle.host.wall.holding import Held, Holds
 from bridle.types.task import Task
+from bridle.types.wall import Refusal, View, beyond_words
 
 MOST_OUTPUT = 5 * 1024**3
 _LOOK = 0.5
@@ -39,6 +41,10 @@ class Shell:
         """Whoever waits for the command should let it go on as a job."""
         self.call_id = ""
         """The call that waits for it; empty when none does."""
+        self.held: Held | None = None
+        """What holds a command that only judgement allowed to that."""
+        self.refused: Callable[[Refusal], None] = lambda _: None
+        """Hears of what it was kept from, once it is a job."""
 
     def size(self) -> int:
         """Bytes printed so far; none when somebody removed the file."""
@@ -66,6 +72,7 @@ class BackgroundShells:
         self, storage: str, *, on_change: Callable[[Task], None], most_output: int = MOST_OUTPUT
     ) -> None:
         self.reaper = Reaper()
+        self.holds = Holds()
         self._storage = storage
         self._list = TaskList(on_change)
         self._most_output = most_output
@@ -121,15 +128,18 @@ class BackgroundShells:
         command: str,
         description: str,
         call_id: str,
+        view: View | None = None,
+        refused: Callable[[Refusal], None] = lambda _: None,
     ) -> Task:
-        """Start a command as a job.
+        """Start a command as a job; `refused` hears of what a view kept it from.
 
         Raises:
             OSError: the program, the directory or the output file cannot be used.
         """
         task_id = self._new_id()
         path = os.path.join(self._storage, "tasks", f"{task_id}.output")
-        shell = self.launch(argv, cwd=cwd, env=env, output_file=path)
+        shell = self.launch(argv, cwd=cwd, env=env, output_file=path, view=view, command=command)
+        shell.refused = refused
         return self.adopt(shell, command=command, description=description, call_id=call_id, task_id=task_id)
 
     def launch(
@@ -140,22 +150,38 @@ class BackgroundShells:
         env: Mapping[str, str],
         output_file: str,
         pass_fds: tuple[int, ...] = (),
+        view: View | None = None,
+        command: str = "",
     ) -> Shell:
         """Start a command that somebody waits for; hand it to `adopt` or `release` afterwards.
+
+        With a view, the command is held to it where the kernel can do that.
 
         Raises:
             OSError: the program, the directory or the output file cannot be used; FileExistsError when the
                 file is there already.
         """
         output = _create(output_file)
+        held: Held | None = None
         try:
-            process = start(argv, cwd=cwd, env=env, stdout=output, pass_fds=pass_fds, reaper=self.reaper)
+            if view is not None and (held := self.holds.hold(view, command, cwd=cwd, env=env)) is not None:
+                argv, env = held.argv(argv), held.env
+            process = start(
+                argv,
+                cwd=cwd,
+                env=env,
+                stdout=output,
+                pass_fds=pass_fds,
+                reaper=self.reaper,
+                spawn=None if held is None else held.spawner(output),
+            )
         except OSError:
             os.unlink(output_file)
             raise
         finally:
             os.close(output)
         shell = Shell(process, output_file)
+        shell.held = held
         self._shells.add(shell)
         return shell
 
@@ -258,6 +284,7 @@ class BackgroundShells:
         for watch in watches:
             watch.cancel()
         await asyncio.gather(*watches, return_exceptions=True)
+        self.holds.close()
         if not self._handed:
             await asyncio.to_thread(self.reaper.close)
 
@@ -276,6 +303,10 @@ class BackgroundShells:
             await job.shell.process.end(grace=_STOP_GRACE)
             _append(job.shell.output_file, f"\n[stopped: more than {self._most_output:,} bytes of output]\n")
         code = await job.shell.process.wait()
+        refusal = None if job.shell.held is None else job.shell.held.refusal
+        if refusal is not None:
+            _append(job.shell.output_file, f"\n[stopped: {beyond_words(refusal)}]\n")
+            job.shell.refused(refusal)
         is_well = code in (0, UNKNOWN_END) and not flooded
         ended = msgspec.structs.replace(
             job.task,
@@ -298,6 +329,8 @@ class BackgroundShells:
     def _drop(self, shell: Shell, *, keep_output: bool) -> None:
         shell.process.forget()
         self._shells.discard(shell)
+        if shell.held is not None and not any(other.held is not None for other in self._shells):
+            self.holds.tidy()
         if not keep_output:
             remove(shell.output_file)
 

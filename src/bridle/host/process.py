@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -24,6 +24,10 @@ _MOST_COMPLAINTS = 64 * 1024
 
 UNKNOWN_END = 256
 """The code of a program that another process has started: only that it ended can be seen."""
+
+
+Spawn = Callable[[Callable[[], "subprocess.Popen[bytes]"]], "subprocess.Popen[bytes]"]
+"""Calls what starts a program, from a place of its own."""
 
 
 class Child(Protocol):
@@ -143,25 +147,31 @@ def start(
     stderr: int | None = None,
     pass_fds: tuple[int, ...] = (),
     reaper: Reaper | None = None,
+    spawn: Spawn | None = None,
 ) -> Process:
     """Start a program with no input in a session of its own; stderr goes where stdout goes unless told.
 
-    With a reaper, a program that cannot be used ends with 126 or 127, as in a shell.
+    With a reaper, a program that cannot be used ends with 126 or 127, as in a shell. With `spawn`, it is
+    started from where that calls what it is given; nothing may be opened on the way, so that needs a reaper.
 
     Raises:
         OSError: the program or the directory cannot be used.
     """
-    child = subprocess.Popen(
-        argv if reaper is None else reaper.enlisting(list(argv)),
-        stdin=subprocess.DEVNULL if reaper is None else reaper.pipe(),
-        stdout=stdout,
-        stderr=stdout if stderr is None else stderr,
-        cwd=cwd,
-        env=dict(env),
-        pass_fds=pass_fds,
-        start_new_session=True,
-    )
-    return Process(child, reaper)
+    stdin = subprocess.DEVNULL if reaper is None else reaper.pipe()
+
+    def make() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            argv if reaper is None else reaper.enlisting(list(argv)),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stdout if stderr is None else stderr,
+            cwd=cwd,
+            env=dict(env),
+            pass_fds=pass_fds,
+            start_new_session=True,
+        )
+
+    return Process(make() if spawn is None else spawn(make), reaper)
 
 
 def take_over(pid: int, born: str, reaper: Reaper) -> Process | None:

@@ -27,16 +27,20 @@ def find_bash(env: Mapping[str, str]) -> str | None:
 
 
 def command_line(
-    bash: str, command: str, *, report_to: int | None = None, before: str | None = None
+    bash: str, command: str, *, report_to: int | None = None, before: str | None = None, judged: bool = False
 ) -> list[str]:
     """The arguments that run a command without anybody's aliases or functions.
 
     The directory where the shell ends is written to the descriptor `report_to`, ended by a NUL; `before` is a
-    script to source first.
+    script to source first. A judged command gets what that exports as little as other variables.
     """
     steps: list[str] = []
     if before is not None:
         steps.append(f". {quote(before)}")
+        if judged:
+            from bridle.host.wall.environment import forgetting
+
+            steps.append(forgetting())
     if report_to is not None:
         report = f"trap '' PIPE; builtin pwd -P >&{report_to}; builtin printf '\\0' >&{report_to}"
         steps.append(f"trap {quote(f'{{ {report}; }} 2>/dev/null')} EXIT")

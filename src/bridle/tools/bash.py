@@ -14,9 +14,10 @@ from bridle.host.plain_text import newest_lines
 from bridle.host.shell import command_line, find_bash, shell_environment
 from bridle.tools.bash_output import describe_exit, show
 from bridle.tools.bash_reading import is_silent, may_outlive_its_limit, meaning_of_one
-from bridle.types.errors import ToolError
+from bridle.types.errors import Overstepped, ToolError
 from bridle.types.sandbox import OUT_OF_SANDBOX, Confined, Sandbox
 from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.wall import View
 from bridle.types.workspace import Workspace
 
 _TIMEOUT_MS = 120_000
@@ -83,9 +84,10 @@ async def TOOL(input: BashInput, ctx: ToolContext) -> ToolOutput:
 async def _start_in_background(
     input: BashInput, ctx: ToolContext, shells: BackgroundShells, bash: str
 ) -> ToolOutput:
-    started = _to_start(
-        input, ctx, command_line(bash, input.command, before=ctx.env.get("CLAUDE_ENV_FILE") or None)
-    )
+    view = _view(input, ctx)
+    before = ctx.env.get("CLAUDE_ENV_FILE") or None
+    argv = command_line(bash, input.command, before=before, judged=view is not None)
+    started = _to_start(input, ctx, argv)
     task = await shells.start(
         started.argv,
         cwd=ctx.cwd,
@@ -93,6 +95,8 @@ async def _start_in_background(
         command=input.command,
         description=input.description or input.command,
         call_id=ctx.call_id,
+        view=view,
+        refused=ctx.refused,
     )
     text = f"The command runs in the background with ID: {task.id}. Its output goes to: {task.output_file}"
     return ToolOutput(content=text, data=_data("", backgroundTaskId=task.id))
@@ -135,18 +139,22 @@ async def _run(
 def _launch(
     input: BashInput, ctx: ToolContext, shells: BackgroundShells, bash: str, place: "_Place"
 ) -> Shell:
-    argv = command_line(
-        bash, input.command, report_to=place.inlet, before=ctx.env.get("CLAUDE_ENV_FILE") or None
-    )
+    view = _view(input, ctx)
+    before = ctx.env.get("CLAUDE_ENV_FILE") or None
+    argv = command_line(bash, input.command, report_to=place.inlet, before=before, judged=view is not None)
     try:
         started = _to_start(input, ctx, argv, pass_fds=(place.inlet,))
-        return shells.launch(
+        shell = shells.launch(
             started.argv,
             cwd=ctx.cwd,
             env=started.env,
             output_file=_free_name(ctx),
             pass_fds=started.pass_fds,
+            view=view,
+            command=input.command,
         )
+        shell.refused = ctx.refused
+        return shell
     finally:
         place.close_inlet()
 
@@ -170,6 +178,11 @@ def _sandbox(input: BashInput, ctx: ToolContext) -> Sandbox | None:
             raise ToolError(OUT_OF_SANDBOX)
         return None
     return sandbox
+
+
+def _view(input: BashInput, ctx: ToolContext) -> View | None:
+    """What the command is held to besides; the sandbox holds it well enough alone."""
+    return ctx.view if _sandbox(input, ctx) is None else None
 
 
 def _go_on(
@@ -221,7 +234,12 @@ def _result(
             *notices,
         ]
     shown = show(shell.output_file, limit=_output_limit(ctx.env), failed=failed)
-    shells.release(shell, keep_output=not shown.whole)
+    refusal = None
+    if (held := shell.held) is not None and ending == "ended":
+        refusal = held.refused_in(shown.text, command=input.command, cwd=ctx.cwd, failed=failed)
+    shells.release(shell, keep_output=not shown.whole and refusal is None)
+    if refusal is not None:
+        raise Overstepped(refusal)
     if (sandbox := _sandbox(input, ctx)) is not None and (
         refused := sandbox.annotate(shown.text, failed=code != 0, command=input.command)
     ):

@@ -80,12 +80,16 @@ def _source(input: MonitorInput, ctx: ToolContext) -> WatchedCommand | WatchedSo
     command = input.command or ""
     if (bash := find_bash(ctx.env)) is None:
         raise ToolError("No bash was found: install it or set CLAUDE_CODE_SHELL to its path.")
-    argv = command_line(bash, command, before=ctx.env.get("CLAUDE_ENV_FILE") or None)
+    before = ctx.env.get("CLAUDE_ENV_FILE") or None
     env = shell_environment(ctx.env, cwd=ctx.cwd, session_id=ctx.session_id)
     if ctx.sandbox is None or not ctx.sandbox.covers(command):
         if ctx.confined:
             raise ToolError(OUT_OF_SANDBOX)
-        return WatchedCommand(argv=argv, cwd=ctx.cwd, env=env, command=command)
+        argv = command_line(bash, command, before=before, judged=ctx.view is not None)
+        return WatchedCommand(
+            argv=argv, cwd=ctx.cwd, env=env, command=command, view=ctx.view, refused=ctx.refused
+        )
+    argv = command_line(bash, command, before=before)
     confined = ctx.sandbox.confine(argv, cwd=ctx.cwd, env=env)
     return WatchedCommand(
         argv=confined.argv, cwd=ctx.cwd, env=confined.env, pass_fds=confined.pass_fds, command=command

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from bridle.types.wall import Refusal, beyond_words
+
 ApiErrorKind = Literal[
     "authentication_failed",
     "billing_error",
@@ -33,6 +35,14 @@ class SessionError(BridleError):
 
 class ToolError(BridleError):
     """A tool call failed in a way that the model should read and mend."""
+
+
+class Overstepped(ToolError):
+    """A command tried more than it was judged to do; the kernel kept it from that, and it was ended."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(f"The command was stopped: {beyond_words(refusal)}.")
+        self.refusal = refusal
 
 
 class McpError(BridleError):

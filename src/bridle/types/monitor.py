@@ -1,11 +1,12 @@
 """Something outside that a session watches, each line of it being an event."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from bridle.types.task import Task
+from bridle.types.wall import Refusal, View
 
 
 class WatchedCommand(Struct, frozen=True, kw_only=True):
@@ -17,6 +18,10 @@ class WatchedCommand(Struct, frozen=True, kw_only=True):
     pass_fds: tuple[int, ...] = ()
     command: str
     """What people read for it."""
+    view: View | None = None
+    """What a command that only judgement allowed is held to."""
+    refused: Callable[[Refusal], None] = lambda _: None
+    """Hears of what the view kept it from."""
 
 
 class WatchedSocket(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from bridle.types.model import ToolDefinition
 from bridle.types.permission import Access
 from bridle.types.question import Answer, Question
 from bridle.types.sandbox import Sandbox
+from bridle.types.wall import Refusal, View
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -128,6 +129,10 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox | None = None
     confined: bool = False
     """The gate decided on a command that runs in the sandbox: it runs there or not at all."""
+    view: View | None = None
+    """What a command that only judgement allowed is held to; None when something else allowed it."""
+    refused: Callable[[Refusal], None] = lambda _: None
+    """Hears of what a view kept a command from that runs beside the conversation."""
     hides: Callable[[str], bool] = lambda _: False
     """Whether a rule keeps the file at this absolute path from being read."""
     planning: Planning | None = None

@@ -91,6 +91,8 @@ class Workspace:
         self.todos: list[dict[str, Any]] = []
         self.origins: tuple[str, ...] = ()
         """Where it began before it moved to a work tree: rules that are anchored there still hold."""
+        self.overstepped: dict[str, str] = {}
+        """Commands that tried more than they were judged to do, and what that was: they are asked about."""
         self.visit: Visit | None = None
         """The work tree that the session has moved to."""
 

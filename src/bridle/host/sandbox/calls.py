@@ -222,3 +222,13 @@ def _load(argument: int) -> bytes:
 
 def _step(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
     return struct.pack("=HBBI", code, if_so, if_not, value)
+
+
+def refused_calls(machine: str) -> tuple[int, ...]:
+    """The numbers of the calls that no confined program may make.
+
+    Raises:
+        KeyError: the machine is not known.
+    """
+    column = _MACHINES[machine].column
+    return tuple(sorted(n for numbers in _REFUSED.values() if (n := numbers[column]) is not None))

@@ -1,0 +1,237 @@
+"""Starts a judged command behind the wall, and does for it what it may do.
+
+Landlock and filters of system calls belong to threads: a thread of ours restricts itself and starts the
+command, another one answers for it with the same rights. The rest of the program remains free.
+"""
+
+import ctypes
+import errno
+import os
+import select
+import signal
+import subprocess
+from _thread import start_new_thread
+from collections.abc import Callable
+from queue import SimpleQueue
+from threading import get_native_id
+
+from bridle.host.sandbox.inside.kernel import check, libc
+from bridle.host.sandbox.inside.makings import Makings
+from bridle.host.sandbox.inside.openings import Openings
+from bridle.host.sandbox.inside.requests import Request, receive
+from bridle.host.wall.bounds import Beyond, Bounds
+from bridle.host.wall.changes import Changes
+from bridle.host.wall.filters import judged_filter, supervised_calls
+from bridle.host.wall.landlock import restrict
+from bridle.types.wall import Refusal
+
+_OWN_FOLDER_AND_MASK = 0x200
+_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
+_KEPT_CAPABILITIES = frozenset((0, 1, 2, 3, 4, 6, 7))
+"""What decides about files and users; with the others a superuser could change the machine."""
+_LAST_CAPABILITY = 40
+_SECCOMP = {"x86_64": 317, "aarch64": 277, "arm64": 277}
+_NEW_LISTENER, _WAIT_UNTIL_KILLED = 1 << 3, 1 << 5
+_DEEDS = {
+    "open": "write", "openat": "write", "creat": "write", "truncate": "write", "mkdir": "make",
+    "mkdirat": "make", "mknod": "make", "mknodat": "make", "symlink": "make", "symlinkat": "make",
+    "link": "make", "linkat": "make", "rename": "move", "renameat": "move", "renameat2": "move",
+    "unlink": "remove", "unlinkat": "remove", "rmdir": "remove",
+}  # fmt: skip
+
+Child = subprocess.Popen[bytes]
+
+
+class Supervisor:
+    """One command behind the wall."""
+
+    def __init__(self, rules: int | None, bounds: Bounds, *, outputs: tuple[int, ...]) -> None:
+        self._rules = rules
+        self._bounds = bounds
+        self._outputs = tuple(os.dup(output) for output in outputs)
+        """What the command prints to, for when it opens that by its name."""
+        self._started: SimpleQueue[Child | OSError] = SimpleQueue()
+        self._listening: SimpleQueue[int | None] = SimpleQueue()
+        self._pid = self._launcher = 0
+        openings, makings, changes = Openings(bounds), Makings(bounds), Changes(bounds)
+        self._retry = openings.retry
+        known: dict[str, Callable[[Request], bool]] = {
+            "open": openings.open, "creat": openings.creat, "openat": openings.openat,
+            "truncate": openings.truncate, "mkdir": makings.mkdir, "mkdirat": makings.mkdirat,
+            "mknod": makings.mknod, "mknodat": makings.mknodat, "symlink": makings.symlink,
+            "symlinkat": makings.symlinkat, "link": makings.link, "linkat": makings.linkat,
+            "rename": makings.rename, "renameat": makings.renameat, "renameat2": makings.renameat2,
+            "unlink": changes.unlink, "unlinkat": changes.unlinkat, "rmdir": changes.rmdir,
+            "chmod": changes.chmod, "fchmod": changes.fchmod, "fchmodat": changes.fchmodat,
+            "fchmodat2": changes.fchmodat2, "chown": changes.chown, "fchown": changes.fchown,
+            "lchown": changes.lchown, "fchownat": changes.fchownat, "utimensat": changes.utimensat,
+            "kill": self._signalled, "tkill": self._signalled, "tgkill": self._signalled,
+            "rt_sigqueueinfo": self._signalled, "rt_tgsigqueueinfo": self._signalled,
+            "pidfd_send_signal": self._signalled_by_handle, "socket": self._connected,
+        }  # fmt: skip
+        machine = os.uname().machine
+        self._calls = {number: (name, known[name]) for number, name in supervised_calls(machine).items()}
+        self.refusal: Refusal | None = None
+        """The first thing that the command was kept from; it was ended then."""
+        self.doubt: Refusal | None = None
+        """Something that it was kept from and may do without: it counts when the command fails."""
+
+    def spawn(self, make: Callable[[], Child]) -> Child:
+        """What `make` starts, behind the wall.
+
+        Raises:
+            OSError: it cannot be started, or the kernel does not build the wall.
+        """
+        start_new_thread(self._launch, (make,))
+        outcome = self._started.get()
+        if isinstance(outcome, OSError):
+            raise outcome
+        return outcome
+
+    def _launch(self, make: Callable[[], Child]) -> None:
+        """Restrict this thread and start the command from it, with another one beside to answer for it."""
+        listener: int | None = None
+        outcome: Child | OSError = OSError(errno.EINVAL, "the command could not be started")
+        try:
+            self._launcher = get_native_id()
+            check(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "giving up new privileges")
+            if self._rules is not None:
+                restrict(self._rules)
+            start_new_thread(self._supervise, ())
+            try:
+                _drop_capabilities()
+                listener = _filter_calls()
+            finally:
+                self._listening.put(listener)
+            outcome = make()
+            self._pid = outcome.pid
+        except OSError as error:
+            outcome = error
+        finally:
+            self._started.put(outcome)
+
+    def _supervise(self) -> None:
+        """Answer for the command, in its own Landlock but not under its filter."""
+        try:
+            # The folder and mask of the process stay as they are when this thread changes its own.
+            check(libc.unshare(_OWN_FOLDER_AND_MASK), "leaving the shared folder")
+            if (listener := self._listening.get()) is not None:
+                self._serve(listener)
+        finally:
+            for output in self._outputs:
+                os.close(output)
+
+    def _serve(self, listener: int) -> None:
+        """Answer for the command and all that comes of it until the last of them has ended."""
+        ready = select.poll()
+        ready.register(listener, select.POLLIN)
+        try:
+            while True:
+                for _, event in ready.poll(self._retry()):
+                    if not event & select.POLLIN:
+                        return
+                    if (request := receive(listener)) is not None:
+                        self._attend(request)
+        finally:
+            os.close(listener)
+
+    def _attend(self, request: Request) -> None:
+        if request.task == self._launcher:
+            request.proceed()  # Python may tidy up in any thread.
+            return
+        name, handle = self._calls[request.number]
+        self._bounds.beyond = None
+        try:
+            if not (name in ("open", "openat") and self._is_own_output(request, name)) and not handle(
+                request
+            ):
+                request.answer()
+        except Beyond as error:
+            self._refuse(request, name, error.target)
+        except OSError as error:
+            if self._bounds.beyond is not None and error.errno == errno.EROFS:
+                try:
+                    self._bounds.refuse(self._bounds.beyond)
+                except Beyond as found:
+                    self._refuse(request, name, found.target)
+                    return
+                except OSError:
+                    pass  # The command would have failed anyway.
+            request.answer(error.errno or errno.EPERM)
+
+    def _refuse(self, request: Request, name: str, target: str) -> None:
+        if self.refusal is None:
+            path = target if target.startswith("/") else None
+            deed = target if path is None else f"{_DEEDS.get(name, 'change')} {target}"
+            self.refusal = Refusal(deed=deed, call=name, path=path)
+        try:
+            # Its first calls may come before whoever started it has heard of its number.
+            group = self._pid or os.getpgid(request.task)
+            if group != os.getpgrp():
+                os.killpg(group, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass  # It has ended, and what it left behind goes on without this.
+        request.answer(errno.EACCES)
+
+    def _is_own_output(self, request: Request, name: str) -> bool:
+        """Give a command that opens `/dev/stderr` what it prints to: the file itself is out of its reach."""
+        path = request.text(0 if name == "open" else 1)
+        if not path.startswith(("/dev/", "/proc/")):
+            return False
+        flags = request.integer(1 if name == "open" else 2)
+        number = {"/dev/stdout": "1", "/dev/stderr": "2"}.get(path) or path.rpartition("/fd/")[2]
+        if not number.isdecimal():
+            return False
+        try:
+            facts = os.stat(f"/proc/{request.task}/fd/{number}")
+        except OSError:
+            return False
+        for output in self._outputs:
+            if os.path.samestat(facts, os.fstat(output)):
+                request.give(output, closes=bool(flags & os.O_CLOEXEC))
+                return True
+        return False
+
+    def _signalled(self, request: Request) -> bool:
+        """Signals go to processes of the command alone; the numbers cannot change behind our back."""
+        target = request.integer(0)
+        if target == -1 or (target != 0 and not self._is_own(abs(target), request.task)):
+            raise Beyond(f"send a signal to process {target}")
+        request.proceed()
+        return True
+
+    def _is_own(self, pid: int, task: int) -> bool:
+        try:
+            return os.getsid(pid) in (self._pid, os.getsid(task)) and pid != os.getpid()
+        except OSError:
+            return True  # It is gone, and the kernel will say so.
+
+    def _signalled_by_handle(self, request: Request) -> bool:
+        raise Beyond("send a signal to another process")
+
+    def _connected(self, request: Request) -> bool:
+        """No socket is made; libraries try what the machine has without wanting to talk to anyone."""
+        self.doubt = self.doubt or Refusal(deed="use the network", call="socket")
+        raise PermissionError(errno.EACCES, "no network")
+
+
+def _drop_capabilities() -> None:
+    """Programs that a superuser starts have no more than is left here; others have none anyway."""
+    if os.geteuid() != 0:
+        return
+    for capability in range(_LAST_CAPABILITY + 1):
+        if capability not in _KEPT_CAPABILITIES:
+            libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def _filter_calls() -> int:
+    """Filter the calls of this thread; the descriptor at which those to look at arrive."""
+    machine = os.uname().machine
+    program = judged_filter(machine)
+    code = ctypes.create_string_buffer(program, len(program))
+    head = (ctypes.c_uint64 * 2)(len(program) // 8, ctypes.addressof(code))
+    for flags in (_NEW_LISTENER | _WAIT_UNTIL_KILLED, _NEW_LISTENER):
+        listener = libc.syscall(_SECCOMP[machine], 1, flags, ctypes.byref(head))
+        if listener >= 0:
+            return listener
+    return check(listener, "filtering system calls")
