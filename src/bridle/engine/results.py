@@ -5,7 +5,7 @@ import os
 import msgspec
 
 from bridle.engine.wording import EMPTY_RESULT
-from bridle.host.files import make_folders
+from bridle.host.files import make_folders, write_new
 from bridle.types.block import ResultContent
 from bridle.types.text import encodable_value
 from bridle.types.tool import ToolOutput
@@ -56,11 +56,9 @@ def normalise(content: str | list[ResultContent]) -> str | list[ResultContent]:
 def _save(path: str, text: str) -> None:
     make_folders(os.path.dirname(path), private=True)
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        write_new(path, text.encode(errors="replace"))
     except FileExistsError:
-        return  # The same call was saved before a resume; its content cannot differ.
-    with open(handle, "w", encoding="utf-8", errors="replace") as file:
-        file.write(text)
+        pass  # The same call was saved before a resume; its content cannot differ.
 
 
 def _cut(text: str) -> str:

@@ -4,10 +4,9 @@ import os
 import os.path
 from collections.abc import Iterator
 
-from bridle.host.files import make_folders, read_bytes
+from bridle.host.files import make_folders, read_bytes, write_new
 
 _LARGEST = 4 * 1024 * 1024
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def has_files(folder: str) -> bool:
@@ -25,7 +24,7 @@ def extract(folder: str, target: str) -> str | None:
             place = os.path.join(target, path)
             make_folders(os.path.dirname(place), private=True)
             try:
-                _write_new(place, read_bytes(os.path.join(folder, path), _LARGEST))
+                write_new(place, read_bytes(os.path.join(folder, path), _LARGEST))
             except FileExistsError:
                 continue
     except OSError:
@@ -41,13 +40,3 @@ def _others(folder: str) -> Iterator[str]:
             path = os.path.normpath(os.path.join(below, name))
             if path != "SKILL.md":
                 yield path
-
-
-def _write_new(path: str, data: bytes) -> None:
-    file = os.open(path, _FLAGS, 0o600)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(file, view) :]
-    finally:
-        os.close(file)

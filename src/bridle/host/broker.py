@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 import msgspec
 from msgspec import Struct
 
-from bridle.host.files import make_folders
+from bridle.host.files import make_folders, replace_quickly
 from bridle.host.lock import FileLock, Locked
 from bridle.host.owners import Owner, is_alive
 
@@ -287,11 +287,7 @@ class Broker:
 
     def _keep(self, place: str, held: Held) -> None:
         """Write down who has something; nobody needs to know after a crash of the machine."""
-        new = f"{place}.{os.urandom(4).hex()}.tmp"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(new, flags, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(held))
-        os.replace(new, place)
+        replace_quickly(place, msgspec.json.encode(held))
         self.used = True
         self._kept.setdefault(held.owner.key, set()).add(place)
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from bridle.host.safe_open import Diverted, Location, folder_of, locate, open_folder
 
 _OTHERS = 0o077
+"""Permission bits that let anyone but the owner in."""
 _SMALL = 1 << 14
-"""Permission bits that let anybody but the owner in."""
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Look = Callable[[os.stat_result | None], None]
 """Sees what is about to be replaced, None for nothing, and may raise to prevent it."""
@@ -41,8 +42,7 @@ def write_checked(
     with folder_of(location, create=True, private=is_private(mode)) as (folder, name):
         old = _writable(name, folder, location.path)
         temporary = f".bridle-{os.urandom(12).hex()}.tmp"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open(temporary, flags, 0o600 if old or mode is not None else 0o666, dir_fd=folder)
+        file = os.open(temporary, _NEW, 0o600 if old or mode is not None else 0o666, dir_fd=folder)
         try:
             written = _fill(file, data, old=old, mode=mode)
             # As late as can be: whoever changed the file while the new one was being written goes first.
@@ -53,6 +53,39 @@ def write_checked(
             raise
         _sync(folder)
     return written
+
+
+def write_new(path: str, data: bytes, *, mode: int = 0o600) -> None:
+    """Make a file that does not exist yet.
+
+    Raises:
+        FileExistsError: something is there already.
+        OSError: it could not be written; nothing is left of it.
+    """
+    descriptor = os.open(path, _NEW, mode)
+    try:
+        with open(descriptor, "wb", buffering=0) as file:
+            left = memoryview(data)
+            while left:
+                left = left[file.write(left) :]
+    except BaseException:
+        _remove(path)
+        raise
+
+
+def replace_quickly(path: str, data: bytes, *, mode: int = 0o600) -> None:
+    """Make a file hold this in one step, for what need not survive a crash of the machine.
+
+    Raises:
+        OSError: the file is as it was, and nothing else is left.
+    """
+    new = f"{path}.{os.urandom(6).hex()}.tmp"
+    write_new(new, data, mode=mode)
+    try:
+        os.replace(new, path)
+    except BaseException:
+        _remove(new)
+        raise
 
 
 def read_bytes(path: str, limit: int) -> bytes:
@@ -169,3 +202,11 @@ def _keep_owner_and_mode(file: int, old: os.stat_result) -> None:
 
 def _too_large(path: str, limit: int) -> OSError:
     return OSError(errno.EFBIG, f"Larger than {limit} bytes", path)
+
+
+def _remove(path: str) -> None:
+    """Take a file away, if it is there and can be."""
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # The error that made us clean up is the one to tell.

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.host.files import make_folders
+from bridle.host.files import make_folders, replace_quickly
 from bridle.host.safe_open import Diverted, Location, locate, open_checked
 
 MOST_BYTES = 10 * 1024 * 1024
@@ -133,16 +133,7 @@ class BackupFolder:
         if self._kept() + len(data) > _MOST_TOTAL:
             return None
         make_folders(self.path, private=True)
-        temporary = f"{place}.{os.urandom(6).hex()}.tmp"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            with open(os.open(temporary, flags, 0o600), "wb") as file:
-                file.write(data)
-            os.rename(temporary, place)
-        except BaseException:
-            if os.path.lexists(temporary):
-                os.unlink(temporary)
-            raise
+        replace_quickly(place, data)
         self._total = self._kept() + len(data)
         return name
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from bridle.host.files import write_new
 from bridle.sessions.file_history import remove_copies
 from bridle.sessions.identity import is_uuid, timestamp
 from bridle.sessions.line import encode_line
@@ -100,8 +101,7 @@ def fork(
     fresh, rows = forked(_chain(path), session_id, up_to=up_to, title=named)
     place = os.path.join(os.path.dirname(path), f"{fresh}.jsonl")
     try:
-        with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-            file.write(b"".join(map(encode_line, rows)))
+        write_new(place, b"".join(map(encode_line, rows)))
     except OSError as error:
         raise SessionError(f"The copy {place} cannot be written: {error.strerror}.") from error
     return fresh

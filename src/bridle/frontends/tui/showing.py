@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridle.frontends.tui import notices
 from bridle.frontends.tui.app import App
+from bridle.host.files import write_new
 from bridle.sessions.session import Session
 from bridle.types.command import CommandResult, Resets, Says, Shows
 from bridle.types.errors import BridleError, SessionError
@@ -293,8 +294,7 @@ class Showing:
 
 def _save(text: str, path: str) -> CommandResult:
     try:
-        with open(path, "x", encoding="utf-8") as file:
-            file.write(text)
+        write_new(path, text.encode(errors="replace"), mode=0o666)
     except OSError as error:
         return Says(f"{path} cannot be written: {error.strerror}", is_error=True)
     return Says(f"Written to {path}.")

@@ -63,13 +63,18 @@ def replace_file(path: str, data: bytes) -> None:
     """Make a file of the user's own hold this, in one step.
 
     Raises:
-        OSError: nothing was changed.
+        OSError: nothing was changed and nothing is left behind.
     """
+    # Holders run without the packages that `host/files.py` needs.
     new = f"{path}.{os.getpid()}.tmp"
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(data)
-    os.replace(new, path)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+        os.replace(new, path)
+    except BaseException:
+        os.unlink(new)
+        raise
 
 
 def create(folder: str, facts: Facts) -> None:

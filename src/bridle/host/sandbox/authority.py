@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from bridle.host.files import write_new
 from bridle.types.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -174,9 +175,7 @@ def write_roots(authority: Authority, path: str, env: Mapping[str, str]) -> None
                 texts.append(file.read())
         except OSError:
             pass  # What cannot be read here could not be read by commands either.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-    with open(descriptor, "w", encoding="utf-8") as output:
-        output.write("\n".join(texts))
+    write_new(path, "\n".join(texts).encode(), mode=0o644)
 
 
 class _Pipe:

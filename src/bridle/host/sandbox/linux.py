@@ -13,6 +13,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from bridle.host.files import write_new
 from bridle.host.sandbox.bubblewrap import bubblewrap_argv
 from bridle.host.sandbox.calls import is_known
 from bridle.host.sandbox.door import Door
@@ -196,12 +197,9 @@ def compose(
     data = marshal.dumps(spec)
     path = os.path.join(room.folder, f"plan-{sha256(data).hexdigest()[:24]}")
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        write_new(path, data)
     except FileExistsError:
         pass  # An earlier command ran under the same plan.
-    else:
-        with open(descriptor, "wb") as file:
-            file.write(data)
     kept = ",".join(map(str, keep))
     inner = (python, "-I", "-S", "-c", _START, room.launcher, path, token, cwd, kept, *argv)
     if way != "bubblewrap":

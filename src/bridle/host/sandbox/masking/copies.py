@@ -5,6 +5,7 @@ import os.path
 
 from msgspec import Struct
 
+from bridle.host.files import write_new
 from bridle.host.sandbox.masking.vault import Vault
 from bridle.host.sandbox.masking.wishes import MaskedFile
 
@@ -70,9 +71,7 @@ class Copies:
         if text is None or covered is None:
             return "" if text is not None and file.mask.no_match == "warn" else None
         copy = os.path.join(self._folder, f"mask-{os.urandom(8).hex()}")
-        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "w", encoding="utf-8", newline="") as output:
-            output.write(covered)
+        write_new(copy, covered.encode())
         self._made[path] = (mark, copy)
         return copy
 
