@@ -174,7 +174,7 @@ async def test_everybody_at_work_hears_a_broadcast(tmp_path: Path):
     [
         ("nobody", "There is nobody called 'nobody' here. There are: worker."),
         ("main", "You are main"),
-        ("uds:/nowhere.sock", "cannot be reached"),
+        ("uds:/nowhere.sock", "no session of yours"),
         ("*", "Nobody is at work"),
     ],
 )

@@ -2,12 +2,15 @@
 
 import asyncio
 import os
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from bridle.engine.teams.peers import PeerDoor, live_sessions, send_to_socket
+from bridle.engine.teams.peers import PeerDoor, live_sessions, send_to_session, send_to_socket
 from bridle.types.errors import ToolError
 from bridle.types.message import Letter
 from bridle.types.turn import Prompt
@@ -28,7 +31,7 @@ async def test_a_message_reaches_the_other_session_and_the_socket_is_private(tmp
         assert os.stat(door.path).st_mode & 0o777 == 0o600
         assert os.stat(os.path.dirname(door.path)).st_mode & 0o077 == 0
         (card,) = live_sessions({"HOME": str(tmp_path)})
-        await send_to_socket(card.socket, _LETTER)
+        await send_to_socket(card.socket, _LETTER, pid=os.getpid())
     finally:
         await door.close()
 
@@ -47,9 +50,9 @@ async def test_the_setting_decides_about_messages(tmp_path: Path, inbound: str, 
     try:
         if inbound == "refuse":
             with pytest.raises(ToolError, match="crossSessionInbound"):
-                await send_to_socket(door.path, _LETTER)
+                await send_to_socket(door.path, _LETTER, pid=os.getpid())
         else:
-            await send_to_socket(door.path, _LETTER)
+            await send_to_socket(door.path, _LETTER, pid=os.getpid())
     finally:
         await door.close()
     assert [prompt.query for prompt in heard] == taken
@@ -62,8 +65,8 @@ async def test_a_token_keeps_out_who_does_not_know_it(tmp_path: Path):
     await door.open()
     try:
         with pytest.raises(ToolError, match="token"):
-            await send_to_socket(path, _LETTER)
-        await send_to_socket(path, _LETTER, token="secret")
+            await send_to_socket(path, _LETTER, pid=os.getpid())
+        await send_to_socket(path, _LETTER, token="secret", pid=os.getpid())
     finally:
         await door.close()
     assert len(heard) == 1
@@ -81,7 +84,7 @@ async def test_what_is_no_message_is_refused_and_the_door_stays_open(tmp_path: P
                 reply = msgspec.json.decode(await reader.readline())
             writer.close()
             assert reply == {"error": "this is no message"}
-        await send_to_socket(door.path, _LETTER)
+        await send_to_socket(door.path, _LETTER, pid=os.getpid())
     finally:
         await door.close()
     assert len(heard) == 1
@@ -97,7 +100,7 @@ async def test_a_socket_that_a_dead_session_left_is_replaced(tmp_path: Path):
 
     await second.open()
     try:
-        await send_to_socket(second.path, _LETTER)
+        await send_to_socket(second.path, _LETTER, pid=os.getpid())
     finally:
         await second.close()
 
@@ -105,4 +108,96 @@ async def test_a_socket_that_a_dead_session_left_is_replaced(tmp_path: Path):
 async def test_a_file_that_is_no_socket_of_ours_is_not_written_to(tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.raises(ToolError, match="no socket of a session"):
-        await send_to_socket(str(tmp_path / "file"), _LETTER)
+        await send_to_socket(str(tmp_path / "file"), _LETTER, pid=os.getpid())
+
+
+@asynccontextmanager
+async def _foreign(path: str) -> AsyncGenerator[list[bytes]]:
+    """A socket of the user that no session opened; what it is told."""
+    heard: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.readline())
+        writer.write(b'{"ok":true}\n')
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, path)
+    try:
+        yield heard
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "{folder}/other.sock",
+        "{folder}/link.sock",
+        "{folder}/../{name}/other.sock",
+        "{folder}//other.sock",
+        "other.sock",
+        "./other.sock",
+        "\x00other",
+        "@other",
+        "",
+        ".",
+        "/",
+        "{folder}",
+        "{door}/../other.sock",
+        "{door}/",
+        "{door}\x00",
+        " {door}",
+    ],
+)
+async def test_only_the_very_socket_of_a_session_is_connected_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelled: str
+):
+    """S1: a message reaches no docker, agent or database of the user."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link.sock").symlink_to(tmp_path / "other.sock")
+    env = {"HOME": str(tmp_path)}
+    door = PeerDoor("s1", env=env, cwd="/w", deliver=lambda _: None)
+    async with asyncio.timeout(5), _foreign(str(tmp_path / "other.sock")) as heard:
+        await door.open()
+        path = spelled.format(folder=tmp_path, name=tmp_path.name, door=door.path)
+        with pytest.raises(ToolError, match="no session of yours"):
+            await send_to_session(path, _LETTER, env=env)
+        await send_to_session(door.path, _LETTER, env=env)
+        await door.close()
+    assert heard == []
+
+
+async def test_a_socket_that_another_process_has_taken_over_hears_nothing(tmp_path: Path):
+    path = str(tmp_path / "other.sock")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        with pytest.raises(ToolError, match="another process"):
+            await send_to_socket(path, _LETTER, pid=1)
+        with listening.accept()[0] as connection:
+            connection.setblocking(False)
+            async with asyncio.timeout(5):
+                assert await asyncio.get_running_loop().sock_recv(connection, 100) == b""
+
+
+@pytest.mark.parametrize("how", ["link", "open", "folder", "fifo"])
+async def test_a_card_that_others_could_have_written_does_not_count(tmp_path: Path, how: str):
+    env = {"HOME": str(tmp_path)}
+    door = PeerDoor("s1", env=env, cwd="/w", deliver=lambda _: None)
+    async with asyncio.timeout(5):
+        await door.open()
+        folder = tmp_path / ".claude" / "bridle" / "broker" / "sessions"
+        (card,) = folder.iterdir()
+        match how:
+            case "link":
+                card.rename(tmp_path / "card")
+                card.symlink_to(tmp_path / "card")
+            case "open":
+                card.chmod(0o666)
+            case "folder":
+                folder.chmod(0o777)
+            case _:
+                card.unlink()
+                os.mkfifo(card)
+        assert live_sessions(env) == []
+        await door.close()

@@ -54,7 +54,7 @@ class PeerDoor:
         """`refuse` turns every message away, `hold` keeps it for the next turn and begins none."""
         self._token = env.get("CLAUDE_CODE_MESSAGING_TOKEN", "")
         self._server: asyncio.Server | None = None
-        self.path = env.get("CLAUDE_CODE_MESSAGING_SOCKET") or socket_path(env, session_id)
+        self.path = os.path.abspath(env.get("CLAUDE_CODE_MESSAGING_SOCKET") or socket_path(env, session_id))
 
     async def open(self) -> None:
         """Listen, and let others know.
@@ -129,11 +129,26 @@ class PeerDoor:
         return os.path.join(_cards(self._env), f"{os.getpid()}-{self._session_id[:36]}.json")
 
 
-async def send_to_socket(path: str, letter: Letter, *, token: str = "") -> None:
-    """Hand a message to another session of this user.
+async def send_to_session(path: str, letter: Letter, *, env: Mapping[str, str], token: str = "") -> None:
+    """Hand a message to another session of this user, by the very path under which that session is listed.
+
+    No other path is connected to, whatever it leads to: a socket may be anything, and a line in it an order.
 
     Raises:
-        ToolError: it cannot be reached, or does not take it.
+        ToolError: no session is listed there, it cannot be reached, or does not take it.
+    """
+    cards = await asyncio.to_thread(live_sessions, env, most=None)
+    card = next((each for each in cards if each.socket == path), None)
+    if card is None:
+        raise ToolError(f"{path!r} is no session of yours: ListAgents names those there are.")
+    await send_to_socket(card.socket, letter, token=token, pid=card.pid)
+
+
+async def send_to_socket(path: str, letter: Letter, *, pid: int, token: str = "") -> None:
+    """Hand a message to the process that opened a socket, if it is the one that is expected there.
+
+    Raises:
+        ToolError: it cannot be reached, is another one, or does not take it.
     """
     try:
         facts = os.lstat(path)
@@ -142,6 +157,10 @@ async def send_to_socket(path: str, letter: Letter, *, token: str = "") -> None:
         async with asyncio.timeout(_SECONDS):
             reader, writer = await asyncio.open_unix_connection(path, limit=_LINE)
             try:
+                if peer_of(writer.get_extra_info("socket")) not in (None, (pid, os.getuid())):
+                    raise ToolError(
+                        f"{path} belongs to another process by now: ListAgents names those there are."
+                    )
                 writer.write(msgspec.json.encode({"letter": letter, "token": token}) + b"\n")
                 await writer.drain()
                 reply = msgspec.json.decode(await reader.readline() or b"{}", type=dict[str, Any])
@@ -155,17 +174,22 @@ async def send_to_socket(path: str, letter: Letter, *, token: str = "") -> None:
         raise ToolError(f"The session at {path} did not take the message: {reply.get('error', 'no answer')}.")
 
 
-def live_sessions(env: Mapping[str, str]) -> list[SessionCard]:
-    """Sessions that take messages; the cards of dead ones are removed."""
+def live_sessions(env: Mapping[str, str], *, most: int | None = _MOST_SESSIONS) -> list[SessionCard]:
+    """Sessions that take messages; the cards of dead ones are removed.
+
+    Only cards count that this user wrote, in a folder that nobody else can write to.
+    """
     folder = _cards(env)
     found: list[SessionCard] = []
     try:
-        names = sorted(os.listdir(folder))
+        names = sorted(os.listdir(folder)) if _is_private(os.lstat(folder)) else []
     except FileNotFoundError:
         return []
     for path in (os.path.join(folder, name) for name in names):
         try:
-            with open(path, "rb") as file:
+            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+                if not _is_private(os.fstat(file.fileno())):
+                    continue
                 card = msgspec.json.decode(file.read(10_000), type=SessionCard)
         except (OSError, msgspec.DecodeError):
             continue  # Somebody else's file, or one that is being written.
@@ -173,7 +197,13 @@ def live_sessions(env: Mapping[str, str]) -> list[SessionCard]:
             found.append(card)
         else:
             os.unlink(path)
-    return found[:_MOST_SESSIONS]
+    return found[:most]
+
+
+def _is_private(facts: os.stat_result) -> bool:
+    """Whether a folder or a plain file is the user's and nobody else can change it."""
+    kind = stat.S_ISDIR(facts.st_mode) or stat.S_ISREG(facts.st_mode)
+    return kind and facts.st_uid == os.getuid() and not facts.st_mode & 0o022
 
 
 def _cards(env: Mapping[str, str]) -> str:

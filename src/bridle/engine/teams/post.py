@@ -9,7 +9,7 @@ import msgspec
 
 from bridle.engine.agents.assignment import named_before
 from bridle.engine.teams.mailbox import MOST_CHARS, Mail, Mailbox, MailboxFull, as_prompt, recorded
-from bridle.engine.teams.peers import live_sessions, send_to_socket
+from bridle.engine.teams.peers import live_sessions, send_to_session
 from bridle.engine.teams.remote import is_elsewhere, remote_contacts, send_elsewhere
 from bridle.engine.turn import Turn
 from bridle.host.lock import Locked
@@ -53,7 +53,8 @@ class Post:
             token = self._turn.runtime.env.get("CLAUDE_CODE_MESSAGING_TOKEN", "")
             door = self._agents.staff.door
             letter = msgspec.structs.replace(letter, sender="" if door is None else f"{_SOCKET}{door}")
-            await send_to_socket(to.removeprefix(_SOCKET), letter, token=token)
+            path, env = to.removeprefix(_SOCKET), self._turn.runtime.env
+            await send_to_session(path, letter, env=env, token=token)
             return (Delivery(to=to, how="sent"),)
         if (membership := self._membership()) is not None:
             return await membership.send(letter, to=to, notify=notify_when_idle)

@@ -127,14 +127,14 @@ class ChildSession:
         return {"mode": mode}
 
     async def letter(self, letter: Mapping[str, Any]) -> Mapping[str, Any]:
-        if not os.path.exists(self._birth.socket):
+        if self._process is None or not os.path.exists(self._birth.socket):
             raise Declined(503, "it has not begun yet")
         try:
             read = read_letter(letter, self._birth.env)
             if read.id in self._letters:
                 return {"taken": True, "new": False}
             self._letters[read.id] = None
-            await send_to_socket(self._birth.socket, read)
+            await send_to_socket(self._birth.socket, read, pid=self._process.pid)
         except NotTaken as fault:
             raise Declined(403, str(fault)) from fault
         except ToolError as fault:
