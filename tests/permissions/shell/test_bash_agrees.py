@@ -5,11 +5,23 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from bridle.permissions.shell.lexer import Fault
 from bridle.types.shell import Reading
+from tests.permissions.shell.printed import BASH, printed, shape
 from tests.permissions.shell.readings import read
+from tests.permissions.shell.test_corpus import ordinary
+from tests.permissions.shell.test_hidden_commands import (
+    CONDITIONS,
+    CONTINUED,
+    DOCUMENTS,
+    ESCAPES,
+    FREE,
+    OPERANDS,
+)
 
-BASH = "/bin/bash"
 NOTES = (
     "command_not_found_handle() { local IFS=$'\\x1f'; printf '%s\\x1e' \"$*\" >>\"$NOTES\"; return 127; }; "
     "export -f command_not_found_handle\n"
@@ -73,3 +85,49 @@ def is_found(ran: list[str], reading: Reading) -> bool:
         form.split(" ")[0] == ran[0] and any(mark in form for mark in "$`*?{~[<>") for form in forms
     )
     return filled_in or any(" ".join(form.split()) == wanted for form in forms)
+
+
+REAL = [each.command for each in ordinary()]
+TABLE = [*REAL, *CONTINUED, *CONDITIONS, *ESCAPES, *DOCUMENTS, *OPERANDS, *FREE]
+INSERTED = [
+    "\\\n", "\\", "\n", "$", "$'", "\\x{2d}", "`", "'", '"', "<<E\n", "\nE\n", "E", "<<-'E'\n", "[[ ",
+    " ]]", "]]", "((", "))", "$((", "${x", "${x:-", "}", "{", "(", ")", "|", "&", "||", "&&", ";",
+    ";;", " ", "\t", ">", "<", "<<<", "&>", "2>", "#", " # ", "!", "=", "x=", "[", "]", "~", "*", "<(",
+    ">(", "$(", "-", "case x in ", "esac", "for i in ", "do ", "done", "if ", "then ", "fi", "time ",
+    "function f ", "f()", "coproc ", "until ",
+]  # fmt: skip
+
+
+@pytest.mark.skipif(not Path(BASH).exists(), reason="needs bash")
+@pytest.mark.parametrize("part", range(8))
+def test_what_is_read_is_what_bash_prints(part: int):
+    """S10: bash prints every command as it was read here, word by word."""
+    assert [command for command in TABLE[part::8] if not is_read_alike(command)] == []
+
+
+@pytest.mark.skipif(not Path(BASH).exists(), reason="needs bash")
+@settings(max_examples=250, deadline=None)
+@given(st.integers(min_value=0, max_value=2**32))
+def test_what_is_read_of_a_mutated_command_is_what_bash_prints(seed: int):
+    """S10"""
+    choose = random.Random(seed)
+    command = choose.choice(TABLE)
+    for _ in range(choose.randint(1, 3)):
+        at = choose.randint(0, len(command))
+        command = command[:at] + choose.choice(["", *INSERTED]) + command[at + choose.randint(0, 2) :]
+
+    assert is_read_alike(command)
+
+
+def is_read_alike(command: str) -> bool:
+    """Whether bash reads a command as it was read here; what was not read is asked about anyway."""
+    text = command.encode("utf-8", "replace").decode("latin-1")
+    try:
+        ours = shape(text)
+    except Fault:
+        return True
+    if "|&" in text.replace("\\\n", "") or "\\x{1" in text:
+        # Printed as `2>&1 |`; and bash marks this character when it prints.
+        return True
+    theirs = printed(text)
+    return theirs is not None and shape(theirs) == ours

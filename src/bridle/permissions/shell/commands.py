@@ -18,6 +18,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:(\[)|\+?=)", re.ASCII)
 _EQUALS = re.compile(r"\+?=")
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=(?=\()", re.ASCII)
 _REDIRECT = re.compile(r"\d{0,5}(<<<|<<-|<<|<>|<&|<(?!\()|>>|>\||>&|>(?!\())|(&>>|&>)")
+_DESCRIPTOR = re.compile(r"(?:\d+|\{\w+\})[<>]", re.ASCII)
 _VARIABLE_AS_DESCRIPTOR = re.compile(r"\{\w+(?:\[[^]]*\])?\}[<>]", re.ASCII)
 _ENDS_COMMAND = frozenset(("", "\n", ";", "|", "&", ")"))
 _DECLARES = listed("declare export local readonly typeset")
@@ -73,7 +74,7 @@ class Commands(Lexer):
                 words.append((at, self.at))
         if not assignments and not redirects and not words:
             raise Fault("the command does not parse")
-        if words and not assignments and words[0][0] == start:
+        if words:
             self._check_name(words)
         if words and self.text[slice(*words[0])] == "[":
             self._bracket(words)
@@ -85,7 +86,7 @@ class Commands(Lexer):
         start = self.at
         if found := _PLAIN.match(self.text, start):
             self.at = found.end()
-        elif self.word() == start:
+        elif self.word() == start or _DESCRIPTOR.match(self.text, start):
             raise Fault("the command does not parse")
         self.tokens.append((start, self.at, "w"))
         return start, self.at
@@ -211,7 +212,9 @@ class Commands(Lexer):
         names = [self.text[start:end] for start, end in words[:4]]
         if names[0] == "time":
             names = [name for name in names[1:] if name not in _TIMES]
-        if names and names[0] in _RESERVED:
+            if not names or names[0] == "time" or _ASSIGNMENT.match(names[0]):
+                raise Fault("it is not clear what is timed")
+        if names[0] in _RESERVED:
             raise Fault("a reserved word stands where a command is expected")
 
     def _bracket(self, words: list[Span]) -> None:
@@ -266,6 +269,8 @@ class Commands(Lexer):
             self.blanks()
             self._operand(words, "")
             return
+        if self.text.startswith("\n", start):
+            raise Fault("a condition does not parse")
         operator = self._peek()
         if operator in _PATTERNS or operator in _COMPARES or operator == "=~":
             self._take(len(operator), words)

@@ -22,6 +22,7 @@ _IN_ARITHMETIC = re.compile(r"[^()\[\]'\"\\$`\n#]+")
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9*@#?$!-])", re.ASCII)
 _BRACED = re.compile(r"\$\{[#!]?(?:\w+|[@*#?$!-])(?:\[[@*\w]+\])?[\w./:,=%#*?@^~+ -]*\}", re.ASCII)
 """An expansion in braces without quotes or anything else inside."""
+_NAMED = re.compile(r"[#!]?[\w@*#?$!\\-]", re.ASCII)
 _ANSI = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 _TRAILING = re.compile(r"\\+\Z")
 _SPLICED = re.compile(r"[$`]|[<>]\(")
@@ -231,7 +232,7 @@ class Lexer:
         if found := _BRACED.match(self.text, start):
             self.at = found.end()
         else:
-            if self.text[start + 2 : start + 3] in ("", " ", "\t", "\n", "|", "}"):
+            if not _NAMED.match(self.text, start + 2):
                 raise Fault("an expansion is not one that every bash knows")
             self._deeper()
             self.tokens.append((start, start, "${"))
