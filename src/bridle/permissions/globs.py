@@ -1,12 +1,25 @@
-"""File names that a shell would find for the patterns in a command."""
+"""File names that bash would find for the patterns in a command, and patterns that may be names."""
 
-from itertools import islice
+import os
+import os.path
+import re
+from functools import lru_cache
 
 import msgspec
 
 from bridle.types.shell import Part, Reading
 
 _MOST = 500
+_MOST_LOOKED_AT = 20_000
+_CLASSES = {
+    "alpha": r"^\W\d_", "digit": r"0-9", "alnum": r"^\W_", "upper": r"^\Wa-z\d_", "lower": r"^\WA-Z\d_",
+    "space": r"\s", "blank": r" \t", "punct": r"!-/:-@\[-`{-~", "word": r"\w", "xdigit": r"0-9A-Fa-f",
+    "graph": r"^\s", "print": r"\S ", "cntrl": r"\x00-\x1f\x7f", "ascii": r"\x00-\x7f",
+}  # fmt: skip
+
+
+class _TooMany(ValueError):
+    """More names than are looked at."""
 
 
 def with_matches(reading: Reading) -> Reading:
@@ -17,12 +30,116 @@ def with_matches(reading: Reading) -> Reading:
 
 
 def _matched(part: Part) -> Part:
-    from glob import iglob
-
     found: list[str] = []
-    for pattern in part.globs:
-        # Python negates with `!` only, and the shell leaves out hidden names just as it does.
-        found += islice(iglob(pattern.replace("[^", "[!")), _MOST + 1 - len(found))
-    if len(found) > _MOST:
+    try:
+        for pattern in part.globs:
+            # A pattern that matches nothing, or with `set -f` any, is the name of a file itself.
+            found += [pattern, *matches(pattern)]
+            if len(found) > _MOST:
+                raise _TooMany
+    except _TooMany:
         return msgspec.structs.replace(part, unclear=f"its patterns match more than {_MOST} files")
-    return msgspec.structs.replace(part, reads=(*part.reads, *found))
+    return msgspec.structs.replace(part, reads=tuple(dict.fromkeys((*part.reads, *found))))
+
+
+def matches(pattern: str) -> list[str]:
+    """Every path that bash, in any locale and of any version, may put in the place of an absolute pattern."""
+    found, seen = ["/"], 0
+    for step in (step for step in pattern.split("/") if step):
+        if not re.search(r"[*?\[]", step):
+            found = [os.path.join(path, step) for path in found if os.path.lexists(os.path.join(path, step))]
+            continue
+        wanted, further = compiled(step), list[str]()
+        for path in found:
+            for name in _names(path):
+                seen += 1
+                if seen > _MOST_LOOKED_AT:
+                    raise _TooMany
+                if name_matches(wanted, step, name):
+                    further.append(os.path.join(path, name))
+        found = further
+    return found
+
+
+def name_matches(wanted: re.Pattern[str], step: str, name: str) -> bool:
+    """Whether one name may be what a pattern stands for, counted in characters or in bytes."""
+    if name.startswith(".") and not step.startswith("."):
+        return False
+    if wanted.fullmatch(name) is not None:
+        return True
+    return not name.isascii() and wanted.fullmatch(os.fsencode(name).decode("latin-1")) is not None
+
+
+@lru_cache(maxsize=512)
+def compiled(step: str) -> re.Pattern[str]:
+    """A component of a pattern as a regular expression that matches no less than bash does."""
+    made, index = "", 0
+    while index < len(step):
+        letter = step[index]
+        index += 1
+        if letter == "*":
+            made += ".*"
+        elif letter == "?":
+            made += "."
+        elif letter == "[" and (bracket := _bracket(step, index)) is not None:
+            expression, index = bracket
+            made += expression
+        else:
+            made += re.escape(letter)
+    return re.compile(made, re.DOTALL)
+
+
+def _bracket(step: str, index: int) -> tuple[str, int] | None:
+    """A set of characters and where it ends; None where the bracket stands for itself."""
+    negated = step[index : index + 1] in ("!", "^")
+    index += negated
+    alternatives: list[str] = []
+    first = True
+    while index < len(step):
+        letter = step[index]
+        if letter == "]" and not first:
+            return _either(alternatives, negated=negated), index + 1
+        first = False
+        if letter == "[" and step[index + 1 : index + 2] in (":", ".", "="):
+            end = step.find(":]", index + 2)
+            if end < 0 or step[index + 1] != ":":
+                return ".*", len(step)  # Versions differ on equivalents and names of characters.
+            alternatives.append(_class(step[index + 2 : end]))
+            index = end + 2
+            continue
+        index += 1
+        if step[index : index + 1] == "-" and step[index + 1 : index + 2] not in ("", "]"):
+            alternatives.append(_range(letter, step[index + 1]))
+            index += 2
+        else:
+            alternatives.append(re.escape(letter))
+    return None
+
+
+def _either(alternatives: list[str], *, negated: bool) -> str:
+    """What is not in a set may be in it elsewhere, so that a negated one with ranges matches anything."""
+    if not negated:
+        return f"(?:{'|'.join(alternatives)})"
+    plain = all(len(each) == 1 or (len(each) == 2 and each[0] == "\\") for each in alternatives)
+    return f"(?!{'|'.join(alternatives)})." if plain else "."
+
+
+def _class(name: str) -> str:
+    return f"[{_CLASSES[name]}]" if name in _CLASSES else "."
+
+
+def _range(low: str, high: str) -> str:
+    """Some locales sort upper and lower case letters together, with accented ones between them."""
+    if low.isascii() and high.isascii() and low.isdigit() and high.isdigit() and low <= high:
+        return f"[{low}-{high}]"
+    cased = (low.islower() and high.islower()) or (low.isupper() and high.isupper())
+    if not (low.isascii() and high.isascii() and cased and low <= high):
+        return "."
+    return rf"(?:[{low.lower()}-{high.lower()}{low.upper()}-{high.upper()}]|[^\x00-\x7f])"
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except (OSError, ValueError):
+        return []

@@ -8,7 +8,7 @@ from bridle.permissions.shell.options import Parsed, Refused, Use, parse
 from bridle.permissions.shell.sed_scripts import only_prints
 from bridle.permissions.shell.words import Word
 
-_USES = {
+USES = {
     "mkdir": Use("pvm:", "parents verbose mode="),
     "touch": Use("acmd:t:fh", "no-create date= no-dereference time="),
     "rm": Use(
@@ -28,7 +28,7 @@ _USES = {
         "i::nErEe:uz", "in-place? quiet silent regexp-extended expression= null-data unbuffered", safe=False
     ),
 }
-FILE_COMMANDS = frozenset(_USES)
+FILE_COMMANDS = frozenset(USES)
 _WHOLE = frozenset({
     "-r", "-R", "--recursive", "-a", "--archive", "-d", "-P", "--no-dereference",
 })  # fmt: skip
@@ -49,7 +49,7 @@ class Touched(Struct, frozen=True):
 
 def touched(name: str, words: tuple[Word, ...]) -> Touched | None:
     """What a file command touches; None for any other command."""
-    use = _USES.get(name)
+    use = USES.get(name)
     if use is None or (name == "sed" and not _in_place(words)):
         return None
     for word in words:

@@ -7,7 +7,7 @@ from bridle.permissions.shell.options import Parsed, Refused, Use, Verdict, pars
 from bridle.permissions.shell.words import Word
 
 _DIFF = (
-    " patch no-patch unified= raw patch-with-raw indent-heuristic no-indent-heuristic minimal"
+    " patch no-patch unified? raw patch-with-raw indent-heuristic no-indent-heuristic minimal"
     " patience histogram"
     " anchored= diff-algorithm= stat? compact-summary numstat shortstat dirstat? cumulative dirstat-by-file?"
     " summary patch-with-stat name-only name-status submodule? color? no-color color-moved? no-color-moved"
@@ -41,7 +41,7 @@ _LOG = (
         " no-show-signature remerge-diff"
     )
 )
-_DIFF_SHORT = "pusU:zB::M::C::DRabwWS:G:I:l:X::c"
+_DIFF_SHORT = "pusU::zB::M::C::DRabwWS:G:I:l:X::c"
 _BANNED = "output ext-diff textconv show-signature no-index open-files-in-pager contents"
 _LISTS = (
     " column? no-column sort= contains? no-contains? merged? no-merged? points-at= format= color? no-color"
@@ -53,7 +53,7 @@ def _use(short: str, long: str, *, most: int | None = None) -> Use:
     return Use(short, long, "text", safe=False, banned=_BANNED, numbers=True, most=most)
 
 
-_SUBCOMMANDS = {
+SUBCOMMANDS = {
     "status": _use(
         "sbvzu::",
         "short branch show-stash porcelain? long verbose untracked-files? ignore-submodules?"
@@ -68,14 +68,14 @@ _SUBCOMMANDS = {
     "show": _use(_DIFF_SHORT + "n:L:mq", _LOG),
     "stash list": _use(_DIFF_SHORT + "n:", _LOG),
     "stash show": _use(_DIFF_SHORT, _DIFF + " include-untracked only-untracked"),
-    "branch": _use("arvi", "all remotes verbose list show-current abbrev= no-abbrev" + _LISTS),
+    "branch": _use("arvi", "all remotes verbose list show-current abbrev? no-abbrev" + _LISTS),
     "tag": _use("ln::i", "list" + _LISTS),
     "remote": _use("v", "verbose"),
     "remote get-url": _use("", "push all"),
     "blame": _use(
         "befhclnpstwL:M::C::",
         "root show-stats porcelain line-porcelain incremental encoding= first-parent reverse="
-        " show-name show-number show-email date= abbrev= minimal score-debug progress no-progress",
+        " show-name show-number show-email date= abbrev? minimal score-debug progress no-progress",
     ),
     "annotate": _use("lL:", ""),
     "ls-files": _use(
@@ -98,10 +98,13 @@ _SUBCOMMANDS = {
     ),
     "describe": _use(
         "",
-        "dirty? broken? all tags contains abbrev= candidates= exact-match debug long match="
+        "dirty? broken? all tags contains abbrev? candidates= exact-match debug long match="
         " exclude= always first-parent",
     ),
-    "shortlog": _use("nsecw::", _REVISIONS + " numbered summary email format= group= date="),
+    "shortlog": _use(
+        "nsecw::",
+        _REVISIONS.replace(" committer=", " committer") + " numbered summary email format= group= date=",
+    ),
     "reflog": _use(_DIFF_SHORT + "n:", _LOG),
     "for-each-ref": _use("sp", "count= shell perl python tcl stdin include-root-refs exclude=" + _LISTS),
     "show-ref": _use("dqs::", "head heads branches tags dereference hash? verify abbrev? quiet exists"),
@@ -170,7 +173,7 @@ def git(words: tuple[Word, ...], *, here: str) -> Verdict:
         if not behind or not behind[0].literal:
             return Verdict(f"git {name} may change something")
         name, behind = f"{name} {behind[0].value}", behind[1:]
-    use = _SUBCOMMANDS.get(name)
+    use = SUBCOMMANDS.get(name)
     if use is None:
         return Verdict(f"git {name} is not known to read only")
     try:

@@ -6,7 +6,8 @@ _GREP_LONG = (
     "extended-regexp fixed-strings basic-regexp perl-regexp regexp= file= ignore-case"
     " no-ignore-case word-regexp"
     " line-regexp null-data no-messages invert-match max-count= byte-offset line-number line-buffered"
-    " with-filename no-filename label= only-matching quiet silent binary-files= text directories= devices="
+    " with-filename no-filename label= only-matching quiet silent binary binary-files= text directories="
+    " devices= group-separator= no-group-separator"
     " recursive include= exclude= exclude-from= exclude-dir= files-without-match files-with-matches count"
     " initial-tab null before-context= after-context= context= color? colour? version help"
 )
@@ -42,7 +43,7 @@ _RG = Use(
 
 PLAIN = {
     "ls": Use(
-        "aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1D0w:I:T:",
+        "aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1Dw:I:T:",
         "all almost-all author escape block-size= ignore-backups color? colour? directory dired classify?"
         " file-type format= full-time group-directories-first no-group human-readable si hide= hyperlink?"
         " indicator-style= inode ignore= kibibytes dereference dereference-command-line"
@@ -88,7 +89,7 @@ PLAIN = {
         banned="compile magic-file files-from uncompress special-files preserve-date",
     ),
     "du": Use(
-        "aAbB:cd:hHkmlsSt:x0P",
+        "abB:cd:hHkmlsSt:x0P",
         "all apparent-size block-size= bytes total max-depth= human-readable count-links separate-dirs si"
         " summarize threshold= one-file-system null no-dereference exclude= time? time-style="
         " inodes version help",
@@ -150,7 +151,7 @@ PLAIN = {
     "lscpu": Use("aebcpxyJ", "all extended? json parse? version help", "none"),
     "lsblk": Use("abdfilmnpPrtJo:", "all bytes nodeps fs json list output= paths raw version help", "none"),
     "pgrep": Use(
-        "acfilnoPu:vwxd:",
+        "acfilnoP:u:vwxd:",
         "list-name list-full full exact newest oldest count version help",
         "text",
         safe=False,
@@ -180,10 +181,10 @@ PLAIN = {
     "tr": Use("cCdst", "complement delete squeeze-repeats truncate-set1 version help", "text"),
     "paste": Use("d:sz", "delimiters= serial zero-terminated version help"),
     "column": Use(
-        "c:dE:eH:i:J:l:L:N:nO:o:p:R:rs:tT:W:x",
-        "output-width= table separator= output-separator= table-columns= table-right="
-        " table-noheadings json keep-empty-lines"
-        " fillrows version help",
+        "c:deH:JLN:O:o:R:s:tT:W:x",
+        "output-width= table separator= output-separator= table-columns= table-right= table-hide="
+        " table-order= table-truncate= table-wrap= table-noheadings json keep-empty-lines fillrows"
+        " version help",
     ),
     "nl": Use(
         "b:d:f:h:i:l:n:ps:v:w:",
@@ -205,7 +206,7 @@ PLAIN = {
     ),
     "comm": Use("123z", "check-order nocheck-order output-delimiter= total zero-terminated version help"),
     "diff": Use(
-        "abBcC:dDeEiI:nNpqrsS:tTuU:wW:yZ",
+        "abBcC:deEiI:nNpqrsS:tTuU:wW:yZ",
         "normal brief report-identical-files context? unified? ed rcs side-by-side width= left-column"
         " suppress-common-lines show-c-function show-function-line= label= expand-tabs initial-tab tabsize="
         " suppress-blank-empty recursive no-dereference new-file unidirectional-new-file"

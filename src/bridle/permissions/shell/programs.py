@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
+from bridle.permissions.shell import awk_programs, jq_filters
 from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.options import Refused, Use, Verdict, look, parse
 from bridle.permissions.shell.plain_commands import PLAIN
@@ -42,12 +43,6 @@ _SED_FLAGS = frozenset({"-n", "-E", "-r", "-s", "-u", "-z", "-nE", "-nr"})
 _NEGATIVE = re.compile(r"-\d")
 _NEGATIVE_END = re.compile(r"\d+,-\d")
 _AWK = Use("F:v:", "", "pattern", safe=False)
-_AWK_CONDITION = re.compile(r"""[^{}"/'`@\n;]*""")
-_COMPARISONS = str.maketrans("<>", "==")
-_AWK_ACTS = re.compile(
-    r"(?<!\|)\|(?!\|)|\|\|\||>(?!=)|@|\b(?:system|getline|close|fflush|ENVIRON|ARGV|ARGC|SYMTAB|FUNCTAB|PROCINFO"
-    r"|extension|load|include|namespace)\b"
-)
 _JQ = Use(
     "rcsneSMCajRh",
     "raw-output compact-output slurp null-input exit-status sort-keys monochrome-output"
@@ -57,9 +52,6 @@ _JQ = Use(
     safe=False,
     banned="from-file slurpfile rawfile library-path args jsonargs argfile",
 )
-_JQ_ACTS = re.compile(
-    r"(?<![.\w$\"])env\b|\$ENV|\$__prog|\b(?:import|include|input_filename|modulemeta|get_search_list)\b"
-)
 _DATE = Use(
     "uRI::d:r:",
     "utc universal rfc-email rfc-2822 iso-8601? rfc-3339= date= reference= debug version help",
@@ -67,13 +59,19 @@ _DATE = Use(
     safe=False,
     banned="set file",
 )
-_PS = Use(
-    "AaefFlLjHwdmTNo:O:p:u:U:C:t:g:G:s:q:",
-    "pid= ppid= user= sort= no-headers no-heading headers format= forest cols= columns= width= version",
-    "text",
-    safe=False,
+_PS_CLUSTER = re.compile(r"-[AaefFlLjHwdTN]+|-[AaefFlLjHwdTN]*o")
+_PS_BSD = re.compile(r"[auxwfljvhT]+|[ax]+o")
+"""Without a dash, `e` shows the environment of every process."""
+_PS_COLUMNS = listed("""
+    pid ppid pgid sid tid lwp nlwp thcount uid gid user group euser egroup ruser rgroup uname gname
+    args cmd comm command ucmd ucomm fname stat s state tty tt tname time cputime etime etimes bsdtime start
+    start_time lstart bsdstart stime pcpu %cpu c cp pmem %mem rss rssize rsz vsz vsize sz size ni nice pri
+    priority psr class cls rtprio wchan flags f min_flt maj_flt cgroup
+""")
+_PS_FLAGS = frozenset(
+    {"--no-headers", "--no-heading", "--headers", "--forest", "--version", "ww", "-ww", "f", "-V"}
 )
-_PS_WORDS = re.compile(r"[auxwfljvhrTSc]+|\d+(?:,\d+)*")
+_PS_NUMBERS = re.compile(r"\d+(?:,\d+)*")
 _READ = Use("rsn:N:d:p:t:u:", "", "text", safe=False)
 _XARGS_OPTION = re.compile(r"-(?:[0rtx]+|[nLP]\d+|I(?:\{\}|%|@)|([nLPI]))")
 TEXT_ONLY = frozenset({"echo", "basename", "dirname"})
@@ -144,22 +142,14 @@ def sed(words: Words) -> Verdict:
 
 
 def awk(words: Words) -> Verdict:
-    """`awk` with a program that opens nothing and runs nothing.
-
-    Pipes and redirections are refused wherever their characters stand, in strings and patterns too: to tell
-    the two from an operator takes awk's own parser. Only before the first action, string or pattern nothing
-    but a comparison can be meant."""
+    """`awk` with a program that opens nothing and runs nothing."""
     try:
         parsed = parse(_AWK, words)
     except Refused as reason:
         return Verdict(f"awk: {reason}")
     if not parsed.operands or not parsed.operands[0].literal:
         return Verdict("awk: the program is not known")
-    program = parsed.operands[0].value
-    condition = _AWK_CONDITION.match(program)
-    if condition is not None and "getline" not in condition[0]:
-        program = condition[0].translate(_COMPARISONS) + program[condition.end() :]
-    if _AWK_ACTS.search(program):
+    if not awk_programs.only_prints(parsed.operands[0].value):
         return Verdict("awk: the program may open a file or run a command")
     files = tuple(word for word in parsed.operands[1:] if not re.match(r"[A-Za-z_]\w*=", word.value))
     return Verdict("awk only prints", True, files)
@@ -168,12 +158,19 @@ def awk(words: Words) -> Verdict:
 def jq(words: Words) -> Verdict:
     """`jq` with a filter that looks at its input only."""
     flattened: list[Word] = []
+    bound: set[str] = set()
     index = 0
     while index < len(words):
         if words[index].value in ("--arg", "--argjson") and words[index].literal:
             # A name and a value follow; the value is data wherever it comes from.
-            if not all(word.inert and not word.splits for word in words[index + 1 : index + 3]):
+            given = words[index + 1 : index + 3]
+            if (
+                len(given) < 2
+                or not given[0].literal
+                or not all(word.inert and not word.splits for word in given)
+            ):
                 return Verdict("jq: an argument may become something else")
+            bound.add(given[0].value)
             index += 3
             continue
         flattened.append(words[index])
@@ -182,7 +179,8 @@ def jq(words: Words) -> Verdict:
     if not verdict.harmless:
         return verdict
     operands = parse(_JQ, tuple(flattened)).operands
-    if operands and (not operands[0].literal or _JQ_ACTS.search(operands[0].value)):
+    known = frozenset(bound) - {"ENV"}
+    if operands and (not operands[0].literal or not jq_filters.only_looks(operands[0].value, known)):
         return Verdict("jq: the filter may look beyond its input")
     return verdict
 
@@ -200,11 +198,49 @@ def date(words: Words) -> Verdict:
 
 
 def ps(words: Words) -> Verdict:
-    """`ps` without the environment of processes."""
-    verdict = look("ps", _PS, words)
-    if verdict.harmless and not all(_PS_WORDS.fullmatch(word.value) for word in parse(_PS, words).operands):
-        return Verdict("ps: an operand is not on the list of harmless ones")
-    return verdict
+    """`ps` in forms that are the same in both of its dialects, or that neither can misread.
+
+    Where a value is refused, ps reads all of its words again without their dashes, and then `-e` shows the
+    environment of processes; so no value is let through that it could refuse."""
+    if not all(word.literal for word in words):
+        return Verdict("ps: a word of it is not known")
+    values = [word.value for word in words]
+    index = 0
+    while index < len(values):
+        value = values[index]
+        following = values[index + 1] if index + 1 < len(values) else ""
+        name, equals, given = value.partition("=")
+        grouped = _PS_CLUSTER.fullmatch(value) or (index == 0 and _PS_BSD.fullmatch(value))
+        single = value in _PS_FLAGS or _PS_NUMBERS.fullmatch(value) or (grouped and not value.endswith("o"))
+        if single or (value.startswith("--") and equals and _ps_value(name, given)):
+            index += 1
+        elif (grouped and _ps_value("-o", following)) or (
+            value in _PS_VALUED and _ps_value(value, following)
+        ):
+            index += 2
+        else:
+            return Verdict(f"ps: {value} is not on the list of harmless forms")
+    return Verdict("ps only looks", True)
+
+
+_PS_VALUED = listed("-p --pid --ppid -C -o -O --format --sort")
+
+
+def _ps_value(option: str, value: str) -> bool:
+    match option:
+        case "-o" | "-O" | "--format":
+            columns = [column.partition("=")[0].partition(":")[0] for column in value.split(",")]
+            return _PS_COLUMNS.issuperset(columns) and re.fullmatch(r"[\w%,:=]+", value) is not None
+        case "--sort":
+            return _PS_COLUMNS.issuperset(key.lstrip("+-") for key in value.split(","))
+        case "-p" | "--pid" | "--ppid":
+            return _PS_NUMBERS.fullmatch(value) is not None
+        case "-C":
+            return re.fullmatch(r"[\w.+-]*[\w.+]", value) is not None and not value.startswith("-")
+        case "--cols" | "--columns" | "--width":
+            return re.fullmatch(r"[1-9]\d{0,3}", value) is not None
+        case _:
+            return False
 
 
 def printf(words: Words) -> Verdict:
@@ -337,6 +373,10 @@ PROGRAMS: dict[str, Callable[[Words], Verdict]] = {
     "time": bare_time,
     **dict.fromkeys(("echo", ":", "true", "false", "exit", "return", "break", "continue"), text),
 }
+
+
+USES = {"sed": _SED, "awk": _AWK, "jq": _JQ, "date": _DATE}
+"""Those of them whose options are listed."""
 
 
 def _stops_sed(words: Words) -> bool:

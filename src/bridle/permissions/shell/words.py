@@ -129,7 +129,8 @@ def put_together(raw: str, value: str, skeleton: str) -> Word:
 
 def has_quoted_special(value: str, skeleton: str) -> bool:
     """Whether a character would be special in a pattern if it did not stand in quotes."""
-    return any(letter in "*?[" and mark != letter for letter, mark in zip(value, skeleton, strict=True))
+    special = "*?[]!^-:.=" if "[" in skeleton else "*?["
+    return any(letter in special and mark != letter for letter, mark in zip(value, skeleton, strict=True))
 
 
 def is_inert(expansion: str) -> bool:
