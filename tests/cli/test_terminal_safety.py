@@ -13,6 +13,7 @@ from bridle.cli.main import SUBCOMMANDS
 from tests.fakes.messages_server import MessagesServer, Script, step
 from tests.fakes.program import Program
 from tests.fakes.tty import ALL, NAME, RAW, Shown, harm, show
+from tests.tui.app.session import bridle
 
 _SERVER = """
 import json, sys
@@ -228,6 +229,26 @@ async def test_each_stream_is_judged_for_itself_and_pipes_get_every_byte(scene: 
     piped = await _ask(scene, [step(ALL)], err=False)
     assert b"begins" in piped.out and harm(piped.out) == []
     assert b"\x1b" in piped.err
+
+
+async def test_terminal_with_another_encoding_gets_no_bytes_that_it_reads_as_controls(scene: Scene):
+    """In Latin-1 the second byte of many letters is a control character."""
+    spite = "begins ě31m ŝ0;pwned Ŝ ends"
+    async with MessagesServer([step(spite)]) as server:
+        env = {**scene.env, "ANTHROPIC_BASE_URL": server.url, "PYTHONIOENCODING": "latin-1"}
+        shown = await show(("-p", "hi"), env=env, cwd=scene.project)
+    assert shown.out == b"begins ?31m ?0;pwned ? ends\n"
+    shown = await show(("models", "show", spite), env=env, cwd=scene.project)
+    assert b"ends" in shown.err and not any(0x80 <= byte < 0xA0 for byte in shown.out + shown.err)
+
+
+async def test_dumb_terminal_is_not_steered_by_an_answer(tmp_path: Path):
+    async with bridle(tmp_path, [step(f"{ALL}\n\nover")], TERM="dumb") as terminal:
+        await terminal.ready()
+        terminal.type("hello\r")
+        await terminal.until(lambda screen: "over" in screen.text)
+        shown = bytes(terminal.output)
+    assert b"begins" in shown and harm(shown.replace(b"\r", b"")) == []
 
 
 async def _ask(scene: Scene, script: Script, *flags: str, out: bool = True, err: bool = True) -> Shown:

@@ -37,6 +37,7 @@ SPITE: Mapping[str, str] = {
     "tags": "\U000e0041\U000e0042\U000e007f",
     "separators": "a\u2028b\u2029c",
     "annotation": "\ufff9a\ufffab\ufffb",
+    "blank letters": "a\u3164b\uffa0c\u115f\u1160d\u034fe",
     "music": "\U0001d173x\U0001d17a",
 }
 ALL = "begins" + "".join(SPITE.values()) + "ends"
@@ -45,6 +46,7 @@ NAME = "".join(("n", *(SPITE[kind] for kind in ("C1 CSI", "title", "colour", "bi
 """Some of each kind in a name for files and folders, short enough for one."""
 RAW = b"raw\x9b31m\x9d0;pwned\x9c\xff\xfe\xc2ends"
 """A name that is not UTF-8."""
+_BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _HARMLESS = "\n\t\u200c\u200d"
 
 
@@ -60,7 +62,9 @@ def harm(data: bytes) -> list[str]:
     """What in some output could steer a terminal or stay unseen on it."""
     text = data.decode("utf-8", "surrogateescape")
     bad = [
-        c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and c not in _HARMLESS
+        c
+        for c in text
+        if c in _BLANK or (unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and c not in _HARMLESS)
     ]
     return sorted({f"U+{ord(c):04X}" for c in bad})
 

@@ -8,6 +8,7 @@ HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters of both sets, the beginning of every sequence
     "\xad\u061c\u180e\u200b\u200e\u200f\u2060-\u2065\ufeff"  # invisible
     "\u2028-\u202e\u2066-\u206f\ufff0-\ufffb"  # breaks, reordering, annotations
+    "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters that look like nothing
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"  # formats, tags
     "\ud800-\udfff"  # bytes that are not text
 )
@@ -20,7 +21,7 @@ _UNSEEN = "\xad\u061c\u180e\u200b\u200e\u200f\u2060-\u2064\ufeff"
 
 def visible(text: str) -> str:
     """A text that neither steers a terminal nor hides anything on it; line breaks and tabs stay."""
-    if text.replace("\n", "").isprintable():
+    if text.isascii() and text.replace("\n", "").isprintable():
         return text
     # Imported when first needed: this module is read at every start.
     import re
@@ -30,7 +31,7 @@ def visible(text: str) -> str:
 
 def visible_prose(text: str) -> str:
     """The same for answers and other prose: hints about breaks and order are left out, not named."""
-    if text.replace("\n", "").isprintable():
+    if text.isascii() and text.replace("\n", "").isprintable():
         return text
     import re
 

@@ -4,7 +4,9 @@ import base64
 import re
 from collections.abc import Mapping
 
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]+")
+from bridle.types.visible import HIDDEN
+
+_HIDDEN = re.compile(f"[\t\n{HIDDEN}]+")
 _LONGEST = 200
 _MOST_COPIED = 1 << 20
 BELL = "\x07"
@@ -79,4 +81,4 @@ def _channel(env: Mapping[str, str]) -> str:
 
 
 def _one_line(text: str) -> str:
-    return _CONTROLS.sub(" ", text)[:_LONGEST].strip()
+    return _HIDDEN.sub(" ", text)[:_LONGEST].strip()
