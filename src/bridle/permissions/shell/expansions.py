@@ -1,0 +1,184 @@
+"""Expansions in the text of a word, and what they come to where that shows in the line."""
+
+import os.path
+import re
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice, product
+
+from msgspec import Struct
+
+HOLE = "\x01"
+"""Stands for what cannot be told, nothing at all included."""
+FULL = "\x02"
+"""Stands for what cannot be told but is never empty."""
+Look = Callable[[str], tuple[str, ...]]
+"""What a variable may hold."""
+_BEGINS = re.compile(r"\$(?:[({\[]|[A-Za-z_]\w*|[0-9@*#?$!_-])|`", re.ASCII)
+_NAMED = re.compile(r"\$\{?([A-Za-z_]\w*|[0-9@*])\}?", re.ASCII)
+_PARAMETER = re.compile(r"\$\{([!#]?)([A-Za-z_]\w*|[0-9@*]+)(?:\[[^]]*\])?(.*)\}", re.ASCII | re.DOTALL)
+_QUOTES = re.compile(r"""['"\\]""")
+_OPERATORS = re.compile(r"[|&;<>\n]")
+_CLOSES = {"(": ")", "{": "}", "[": "]"}
+_MOST = 64
+_LONGEST = 500
+_DEEPEST = 8
+
+
+class Expansion(Struct, frozen=True):
+    """Something that bash fills in, as it was written."""
+
+    text: str
+
+    def values(self, look: Look) -> tuple[str, ...]:
+        """What it may come to."""
+        found = self._values(look)
+        return (*found, "") if HOLE in found else found
+
+    def _values(self, look: Look) -> tuple[str, ...]:
+        text = self.text
+        if len(text) > _LONGEST or text.count("$") > _DEEPEST:
+            return (HOLE,)
+        if text in ("$$", "$?", "$#", "$!", "$-") or text.startswith(("$((", "$[")):
+            return (FULL,)
+        if found := _NAMED.fullmatch(text):
+            return look(found[1])
+        if text.startswith("${"):
+            return tuple(_parameter(text, look))
+        if text.startswith(("$(", "`")):
+            return tuple(_printed(text[1:-1] if text[0] == "`" else text[2:-1], look))
+        return (HOLE,)
+
+
+def split_expansions(text: str) -> tuple[str | Expansion, ...]:
+    """The text with its expansions set apart."""
+    parts: list[str | Expansion] = []
+    at = 0
+    while found := _BEGINS.search(text, at):
+        end = _end(text, found)
+        parts += [text[at : found.start()], Expansion(text[found.start() : end])]
+        at = end
+    return (*parts, text[at:])
+
+
+def evaluate(text: str, look: Look) -> list[str]:
+    """Everything that a text may come to, as far as that can be told."""
+    if "$" not in text and "`" not in text:
+        return [text]
+    parts = [(each,) if isinstance(each, str) else each.values(look) for each in split_expansions(text)]
+    return ["".join(chosen) for chosen in islice(product(*parts), _MOST)]
+
+
+def _end(text: str, found: re.Match[str]) -> int:
+    """Where an expansion ends; quotes in it are not looked at, since all that matters is what it may be."""
+    opening = found[0][-1]
+    if found[0] == "`":
+        closing = text.find("`", found.end())
+        return closing + 1 if closing >= 0 else len(text)
+    if opening not in _CLOSES:
+        return found.end()
+    depth, at = 1, found.end()
+    while at < len(text) and depth:
+        depth += (text[at] == opening) - (text[at] == _CLOSES[opening])
+        at += 1
+    return at
+
+
+def _parameter(text: str, look: Look) -> Iterator[str]:
+    found = _PARAMETER.fullmatch(text)
+    if found is None:
+        yield HOLE
+        return
+    sign, name, rest = found.groups()
+    if sign == "#":
+        yield FULL
+    elif sign == "!":
+        yield HOLE
+        for named in look(name):
+            yield from look(named) if re.fullmatch(r"[A-Za-z_]\w*", named) else ()
+    else:
+        for value in look(name):
+            yield from _changed(value, rest, look)
+
+
+def _changed(value: str, rest: str, look: Look) -> Iterator[str]:
+    """What an operator such as `%/*` makes of a value."""
+    operator = rest[:1] if rest[:1] != ":" or rest[1:2] not in ("-", "=", "+", "?") else rest[1:2]
+    word = rest.removeprefix(":")[1:]
+    if not rest:
+        yield value
+    elif operator in "-=":
+        if value.strip(HOLE):
+            yield value
+        else:
+            yield from evaluate(_QUOTES.sub("", word), look)
+            yield from (value,) if value else ()
+    elif operator == "+":
+        yield from ("", *evaluate(_QUOTES.sub("", word), look))
+    elif operator == "?":
+        yield FULL if value in ("", HOLE) else value
+    elif HOLE in value or FULL in value:
+        yield HOLE
+    elif operator in "%#":
+        yield from (
+            _stripped(value, rest, pattern) for pattern in evaluate(_QUOTES.sub("", rest.lstrip("%#")), look)
+        )
+    elif operator == "/":
+        wanted, _, new = rest.lstrip("/#%").partition("/")
+        yield value.replace(wanted, new) if wanted else value
+        yield value
+    elif operator == ":":
+        yield from _cut(value, rest)
+    elif operator in "^,":
+        yield from (value.upper(), value.lower(), value.capitalize())
+    else:
+        yield value
+
+
+def _stripped(value: str, rest: str, pattern: str) -> str:
+    """`%` and `##` and their like."""
+    longest, behind = rest[1:2] == rest[0], rest[0] == "%"
+    lengths: Sequence[int] = range(len(value), -1, -1) if longest else range(len(value) + 1)
+    for length in lengths:
+        piece = value[len(value) - length :] if behind else value[:length]
+        if fnmatchcase(piece, pattern):
+            return value[: len(value) - length] if behind else value[length:]
+    return value
+
+
+def _cut(value: str, rest: str) -> Iterator[str]:
+    numbers = re.fullmatch(r":\s*(-?\d+)(?::\s*(-?\d+))?", rest)
+    if numbers is None:
+        yield HOLE
+        return
+    start, length = int(numbers[1]), numbers[2]
+    tail = value[start:]
+    yield tail if length is None else tail[: int(length)]
+
+
+def _printed(command: str, look: Look) -> Iterator[str]:
+    """What a substitution prints, for the few whose words show it."""
+    words = command.split()
+    name = words[0] if words else ""
+    operands = [_QUOTES.sub("", word) for word in words[1:] if not word.startswith("-")]
+    if _OPERATORS.search(command) or "$(" in command:
+        yield HOLE
+    elif name in ("echo", "printf"):
+        given = operands[1:] if name == "printf" and len(operands) > 1 and "%" in operands[0] else operands
+        yield from evaluate(" ".join(given).removesuffix("\\n"), look)
+    elif name == "pwd" or command.strip() == "git rev-parse --show-toplevel":
+        yield from look("PWD")
+    elif operands and (
+        name in ("which", "realpath", "readlink", "type", "basename") or words[:2] == ["command", "-v"]
+    ):
+        for value in evaluate(operands[-1], look):
+            path = os.path.join(look("PWD")[0], value) if value.startswith(".") else value
+            yield os.path.normpath(path) if path else HOLE
+    elif name == "dirname" and operands:
+        yield from (os.path.dirname(value) or "." for value in evaluate(operands[-1], look))
+    elif name == "whoami" or command.strip() in ("id -un", "logname"):
+        yield from look("USER")
+    elif name in ("date", "hostname", "uname", "id", "nproc", "mktemp", "arch"):
+        yield FULL
+    else:
+        yield HOLE
