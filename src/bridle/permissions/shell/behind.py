@@ -1,0 +1,296 @@
+"""Every command that a command may run: behind wrappers, in options, after subcommands, in text."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from bridle.permissions.shell.code import TEXT_VARIABLES, Code, read_code, runs_code
+from bridle.permissions.shell.expansions import HOLE
+from bridle.permissions.shell.fillings import Arg
+from bridle.permissions.shell.runners import FAMILIES, RUNNERS, Runner
+from bridle.permissions.shell.simple import Redirection
+from bridle.permissions.shell.subcommands import SUBCOMMANDS, VALUED, operand_starts
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=", re.ASCII)
+_FINDERS = frozenset({"find", "gfind", "fd", "fdfind", "bfs"})
+_FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
+_MARKS = re.compile(r"\{[^{}\s]{0,4}\}")
+_READ_ALWAYS = frozenset({"parallel", "at", "batch"})
+_INFORMS = frozenset({"-l", "-d", "-r", "-c", "-f", "--version", "--help", "-V"})
+_MOST_STARTS = 300
+_UNTOLD = "it cannot be told which program it runs"
+_FIRST, _INNERMOST = 6, 20
+
+Args = tuple[Arg, ...]
+
+
+class Behind(Struct):
+    """What was found, in the order of the words."""
+
+    commands: list[Args]
+    """The command itself and all that may stand behind it."""
+    texts: list[str]
+    """Command lines that it is given as text."""
+    hints: list[str]
+    """Text that may be a command line; nothing is said of what cannot be read in it."""
+    unseen: str | None = None
+    """Why it cannot be told what it runs."""
+
+
+def look_behind(args: Args, redirections: Sequence[Redirection]) -> Behind:
+    """Look through a command for every other that it may run."""
+    return _Search(_with_input(args), redirections).run()
+
+
+class _Search:
+    """One pass over the words of one command."""
+
+    def __init__(self, args: Args, redirections: Sequence[Redirection]) -> None:
+        self.args = args
+        self.redirections = redirections
+        self.found = Behind([], [], [])
+        self.seen: dict[int, bool] = {}
+        """Where a command may begin, and whether that is certain."""
+        self.ends: dict[int, int] = {}
+        self.waiting: list[tuple[int, bool]] = [(0, True)]
+
+    def run(self) -> Behind:
+        while self.waiting and len(self.seen) < _MOST_STARTS:
+            start, certain = self.waiting.pop()
+            if start >= len(self.args) or (
+                self.seen.get(start, not certain) >= certain and start in self.seen
+            ):
+                continue
+            self.seen[start] = certain
+            self._at(start, certain=certain)
+        if self.waiting and len(self.seen) >= _MOST_STARTS:
+            self._unseen("it has too many commands behind one another")
+        starts = sorted(self.seen)
+        # However many wrappers there are, the first and the innermost commands count.
+        if len(starts) > _FIRST + _INNERMOST:
+            starts = starts[:_FIRST] + starts[-_INNERMOST:]
+        self.found.commands = [self.args[start : self._end(start)] for start in starts]
+        return self.found
+
+    def _at(self, start: int, *, certain: bool) -> None:
+        arg = self.args[start]
+        if _ASSIGNMENT.match(arg.raw):
+            self._assigned(arg.value)
+            self._begin(start + 1, certain=certain)
+            return
+        name = arg.name
+        if name is None:
+            if certain:
+                which = "" if "__" in arg.raw else f" {arg.raw}".rstrip()
+                self._unseen(f"it cannot be told which program{which} runs" if which else _UNTOLD)
+            self.waiting.append((start + 1, False))
+            return
+        runner = RUNNERS.get(name) or _relative(name)
+        if runner is not None and not self._only_looks(name, start):
+            self._run(runner, start, start + 1, certain=certain)
+        for path, each in SUBCOMMANDS.get(name, {}).items():
+            for index in _behind_path(self.args, start, path.split(), VALUED.get(name, frozenset())):
+                self._run(each, start, index, certain=certain)
+        if name in _FINDERS:
+            self._found(start)
+        if runs_code(name):
+            values = [each.value for each in self.args[start + 1 : self._end(start)]]
+            code = read_code(name, values, self.redirections)
+            if code is not None:
+                self._code(code, start, certain=certain)
+
+    def _run(self, runner: Runner, start: int, first: int, *, certain: bool) -> None:
+        """Follow the options of a program that runs another command."""
+        args, end = self.args, self._end(start)
+        states = [(first, runner.operands, certain, False)]
+        seen: set[tuple[int, int, bool, bool]] = set()
+        commands = 0
+        while states:
+            state = states.pop()
+            index, operands, sure, closed = state
+            if index >= end or state in seen or len(seen) > _MOST_STARTS:
+                continue
+            seen.add(state)
+            value = args[index].value
+            if (not closed and value.startswith(("-", "+")) and len(value) > 1) or (
+                value == "-" and value in runner.flags
+            ):
+                states += self._option(runner, index, operands, sure=sure)
+            elif runner.assigns and _ASSIGNMENT.match(value):
+                self._assigned(value)
+                states.append((index + 1, operands, sure, closed))
+            elif operands:
+                if runner.optional:
+                    self._begin(index, certain=sure and index + 1 >= end)
+                states.append((index + 1, operands - 1, sure, closed))
+            else:
+                commands += 1
+                self._command(runner, index, end, sure=sure)
+        if not commands and runner.stdin:
+            self._from_input(start)
+
+    def _command(self, runner: Runner, index: int, end: int, *, sure: bool) -> None:
+        self._begin(index, certain=sure and not runner.joins)
+        if runner.joins:
+            rest = [each.value for each in self.args[index:end]]
+            self.found.texts.append(" ".join(rest))
+            self.found.hints += rest
+
+    def _option(
+        self, runner: Runner, index: int, operands: int, *, sure: bool
+    ) -> Iterator[tuple[int, int, bool, bool]]:
+        """Where things go on behind an option."""
+        value = self.args[index].value
+        following = self.args[index + 1].value if index + 1 < len(self.args) else None
+        head, equals, tail = value.partition("=")
+        if value == "--":
+            yield index + 1, operands, sure, True
+        elif head in runner.text:
+            given = tail if equals else following
+            self.found.texts += [_bare(given)] if given is not None else []
+            yield index + (1 if equals else 2), operands, sure, False
+        elif head in runner.begins:
+            if equals:
+                self.found.texts.append(tail)
+            self._begin(index + 1, certain=sure and not equals)
+            yield index + (1 if equals else 2), operands, sure, False
+        elif head in runner.valued:
+            yield index + (1 if equals else 2), operands, sure, False
+        elif value in runner.flags:
+            yield index + 1, operands, sure, False
+        elif equals:
+            self._begin(index, certain=False)
+            yield index + 1, operands, sure, False
+        elif (texts := _attached(runner, value, following)) is not None:
+            self.found.texts += texts
+            yield index + 1, operands, sure, False
+            yield index + 2, operands, False, False
+        elif value[:2] in runner.valued and not value.startswith("--"):
+            yield index + 1, operands, sure, False
+        else:
+            # What is in no list may take a value or not, or be the command.
+            self._begin(index, certain=False)
+            yield index + 1, operands, sure, False
+            yield index + 2, operands, False, False
+
+    def _only_looks(self, name: str, start: int) -> bool:
+        """`command -v` says where a program is."""
+        following = self.args[start + 1].value if start + 1 < len(self.args) else ""
+        return name == "command" and following in ("-v", "-V", "-pv", "-pV")
+
+    def _assigned(self, value: str) -> None:
+        name, _, text = value.partition("=")
+        if name in TEXT_VARIABLES and text:
+            self.found.hints.append(text)
+
+    def _found(self, start: int) -> None:
+        """What `find` runs for each match."""
+        closing = len(self.args)
+        for index in range(len(self.args) - 1, start, -1):
+            value = self.args[index].value
+            if value in (";", "+"):
+                closing = index
+            elif value in _FIND_RUNS:
+                self.ends[index + 1] = closing
+                self._begin(index + 1, certain=True)
+
+    def _code(self, code: Code, start: int, *, certain: bool) -> None:
+        self.found.texts += code.texts
+        self.found.hints += code.hints
+        if code.unseen and certain:
+            self._unseen(code.unseen)
+        for offset in code.starts:
+            self._begin(start + 1 + offset, certain=certain)
+
+    def _from_input(self, start: int) -> None:
+        """A program that reads what to run."""
+        given = [each.content for each in self.redirections if each.content]
+        given += [each.target.value for each in self.redirections if each.operator == "<<<" and each.target]
+        self.found.texts += given
+        name = self.args[start].name
+        if not given and name in _READ_ALWAYS and _INFORMS.isdisjoint(arg.value for arg in self.args):
+            self._unseen(f"it cannot be told what {name} reads and runs")
+
+    def _begin(self, start: int, *, certain: bool) -> None:
+        self.waiting.append((start, certain))
+
+    def _end(self, start: int) -> int:
+        ends = (end for begin, end in self.ends.items() if begin <= start < end)
+        return min(ends, default=len(self.args))
+
+    def _unseen(self, reason: str) -> None:
+        self.found.unseen = self.found.unseen or reason
+
+
+def _relative(name: str) -> Runner | None:
+    """The row of a program that has it under another name, such as `gtimeout` and `qemu-arm`."""
+    if name.startswith("g") and name[1:] in RUNNERS:
+        return RUNNERS[name[1:]]
+    if "-" not in name and "." not in name:
+        return None
+    return next((each for names, each in FAMILIES if names.fullmatch(name)), None)
+
+
+def _with_input(args: Args) -> Args:
+    """The words with what `xargs` and its like put into them, which cannot be told."""
+    for index, arg in enumerate(args):
+        name = arg.value.rpartition("/")[2]
+        if name in ("xargs", "gxargs"):
+            return (*args[: index + 1], *_fed(args[index + 1 :]))
+        if name == "parallel" or name in _FINDERS:
+            return (*args[: index + 1], *(_opened(each, _MARKS) for each in args[index + 1 :]))
+    return args
+
+
+def _fed(args: Args) -> Args:
+    """The words behind `xargs`: its mark stands for the input, which comes last where there is none."""
+    mark = ""
+    for index, arg in enumerate(args):
+        value = arg.value
+        if not value.startswith("-"):
+            break
+        if value in ("-I", "-J") and index + 1 < len(args):
+            mark = args[index + 1].value
+        elif value.startswith(("-I", "--replace=", "-J")):
+            mark = value.removeprefix("--replace=").removeprefix("-I").removeprefix("-J")
+        elif value.startswith(("-i", "--replace")):
+            mark = value.removeprefix("--replace").removeprefix("-i") or "{}"
+    if not mark:
+        return (*args, Arg("", HOLE, open=True))
+    pattern = re.compile(re.escape(mark))
+    return tuple(arg if arg.value.startswith("-") else _opened(arg, pattern) for arg in args)
+
+
+def _opened(arg: Arg, mark: re.Pattern[str]) -> Arg:
+    value = mark.sub(HOLE, arg.value)
+    return arg if value == arg.value else Arg(arg.raw, value, open=True)
+
+
+def _behind_path(args: Args, start: int, path: list[str], valued: frozenset[str]) -> Iterator[int]:
+    """Where the words behind a subcommand begin, options before and between its words left out."""
+    reached = {start + 1}
+    for word in path:
+        reached = {
+            index + 1
+            for begin in reached
+            for index in operand_starts(args, begin, valued)
+            if args[index].value == word or args[index].open
+        }
+    yield from reached
+
+
+def _attached(runner: Runner, value: str, following: str | None) -> list[str] | None:
+    """The text behind a letter in a cluster such as `-lc`."""
+    if value.startswith("--"):
+        return None
+    for index, letter in enumerate(value[1:], 1):
+        if f"-{letter}" in runner.text:
+            rest = value[index + 1 :]
+            return [text for text in (rest, following) if text]
+    return None
+
+
+def _bare(text: str) -> str:
+    """A command line without what tells a program how to take it: `exec=` and `!`."""
+    return text.removeprefix("exec=").removeprefix("!").removeprefix("shell ")

@@ -1,0 +1,301 @@
+"""Text that a program runs: scripts of shells, programs of interpreters, commands inside other languages."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from bridle.permissions.shell.expansions import FULL, HOLE
+from bridle.permissions.shell.languages import LANGUAGES, Language
+from bridle.permissions.shell.lists import listed
+from bridle.permissions.shell.simple import Redirection
+
+_SHELLS = listed("sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash elvish nu oksh posh bash-static")
+TEXT_VARIABLES = listed("""
+    PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH_COMMAND GIT_SSH GIT_ASKPASS
+    SSH_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND LESSOPEN LESSCLOSE BROWSER PROMPT_COMMAND RSYNC_RSH
+    CVS_RSH SVN_SSH SUDO_ASKPASS FCEDIT SYSTEMD_PAGER BAT_PAGER DELTA_PAGER PSQL_PAGER GH_PAGER AWS_PAGER
+    GH_EDITOR KUBE_EDITOR SVN_EDITOR HGEDITOR FZF_DEFAULT_COMMAND SHELL CARGO_BUILD_RUSTC_WRAPPER
+    RUSTC_WRAPPER RUSTC MAKESHELL npm_config_script_shell NPM_CONFIG_SCRIPT_SHELL PERL5DB BASH_ALIASES
+    BASH_CMDS PS0 PS1 PS4
+""")
+"""Variables whose value is run as a command line."""
+_GIT_KEYS = re.compile(
+    r"alias\..+|core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)"
+    r"|sequence\.editor|diff\.external|(?:diff|difftool|mergetool|merge|filter|gpg|credential|pager|browser|man|remote"
+    r"|uploadpack|interactive|trailer|guitool|sendemail)\..+",
+    re.IGNORECASE,
+)
+"""Settings of git that may name a program."""
+_INFORMS = listed("--version --help -V -h -v --v8-options --rcfile -n --dump-strings")
+_CLUSTER = re.compile(r"[-+][A-Za-z]*c[A-Za-z]*")
+_STREAM = re.compile(r"[<>]\(|/dev/(?:stdin|fd/)|/proc/(?:self|thread-self|\d+)/fd/")
+_STRING = re.compile(r"""'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`""", re.DOTALL)
+_BETWEEN_ARGUMENTS = re.compile(r"\s*,\s*")
+_BETWEEN_PIECES = re.compile(r"\s*[+.]?\s*")
+_MOST_STRINGS = 40
+_ESCAPES = listed("""
+    vi vim nvim view ex ed red less more most man psql mysql mariadb sqlite3 gdb lldb ftp sftp lftp
+    gnuplot tig mutt
+""")
+_ESCAPE = re.compile(
+    r"(?:^|[\s:+;|'\"])(?:\\?!|\.(?:shell|system)\s|shell\s|system\s|sh\s)(.+)", re.MULTILINE
+)
+_SSH_COMMAND = re.compile(
+    r"(?:proxycommand|localcommand|knownhostscommand|remotecommand)[= ]\s*(.+)", re.IGNORECASE
+)
+_SED_RUNS = re.compile(
+    r"(?:^|[;{}\n])\s*(?:[0-9$,~+]+|/(?:\\.|[^/\\\n])*/)?\s*!?\s*e(?:[ \t]+([^\n]+)|[ \t]*$)", re.MULTILINE
+)
+_SED_RUNS_RESULT = re.compile(r"s([^\w\s\\])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1[gpIiMm0-9]*e", re.DOTALL)
+_CRON_TIME = re.compile(r"\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+")
+
+
+class Code(Struct):
+    """What a program is given to run."""
+
+    texts: list[str]
+    """Command lines."""
+    hints: list[str]
+    """Text that may be a command line."""
+    starts: list[int]
+    """Words of its own at which a command begins."""
+    unseen: str | None = None
+    """Why it cannot be told what it runs."""
+
+
+def read_code(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code | None:
+    """The text that a program is given to run; None for one that runs none."""
+    reader = _READERS.get(name)
+    if reader is not None:
+        return reader(name, values, redirections)
+    language = _language_of(name)
+    if language is None:
+        return None
+    code = _interpreted(language, name, values, redirections)
+    if name in _ESCAPES:
+        code.texts += _escaped(values, redirections)
+    return code
+
+
+def runs_code(name: str) -> bool:
+    """Whether a program may be given text to run."""
+    return name in _READERS or _language_of(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def _language_of(name: str) -> Language | None:
+    return next((each for each in LANGUAGES if each.names.fullmatch(name)), None)
+
+
+def _shell(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
+    code = Code([], [], [])
+    for index, value in enumerate(values):
+        if _CLUSTER.fullmatch(value):
+            behind = list(values[index + 1 :])
+            while behind and behind[0].startswith(("-", "+")):
+                behind = behind[1:]
+            code.texts += behind[:1]
+            code.hints += behind[1:3]
+            return code
+        if not value.startswith(("-", "+")) or value in ("-", "--"):
+            break
+    given = _given(redirections)
+    code.texts += given
+    operands = [value for value in values if not value.startswith(("-", "+"))]
+    if operands and "-s" not in values:
+        code.unseen = _unseen_file(name, operands[0])
+    elif not given and _INFORMS.isdisjoint(values) and not _from_file(redirections):
+        code.unseen = f"it cannot be told what {name} reads and runs"
+    return code
+
+
+def _source(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
+    given = _given(redirections)
+    unseen = None if given or not values else _unseen_file(name, values[0])
+    return Code(given, [], [], unseen)
+
+
+def _alias(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
+    return Code([value.partition("=")[2] for value in values if "=" in value], [], [])
+
+
+def _git(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
+    code = Code([], [], [])
+    for index, value in enumerate(values):
+        if "ext::" in value:
+            code.texts.append(value.partition("ext::")[2])
+        key, equals, setting = value.partition("=")
+        if not _GIT_KEYS.fullmatch(key):
+            continue
+        if not equals:
+            setting = next((each for each in values[index + 1 :] if not each.startswith("-")), "")
+        named = key.lower().startswith("alias.") and not setting.startswith("!")
+        code.hints.append(f"git {setting}" if named else setting.removeprefix("!"))
+        if named:
+            code.hints.append(" ".join(["git", setting, *values[index + 2 :]]))
+        elif setting.startswith("!"):
+            code.texts.append(setting[1:])
+    return code
+
+
+def _make(_name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
+    code = Code([], _given(redirections), [])
+    for value in values:
+        variable, equals, text = value.partition("=")
+        if equals and variable.strip(":") in ("SHELL", "MAKESHELL"):
+            code.texts.append(text)
+        elif equals or value.startswith("--eval"):
+            code.hints += re.split(r"[:;\t\n=]", value)
+    return code
+
+
+def _ssh(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
+    return Code([found[1] for value in values if (found := _SSH_COMMAND.search(value))], [], [])
+
+
+def _sed(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
+    code = Code([], [], [])
+    for value in values:
+        code.texts += [found[1] for found in _SED_RUNS.finditer(value) if found[1]]
+        bare = any(not found[1] for found in _SED_RUNS.finditer(value))
+        if not value.startswith("--") and (bare or _SED_RUNS_RESULT.search(value)):
+            code.unseen = "it cannot be told what the e of sed runs"
+    return code
+
+
+def _capsh(_name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
+    """What stands behind `--` or `==` is handed to a shell."""
+    code = Code([], [], [])
+    for index, value in enumerate(values):
+        if value in ("--", "=="):
+            return _shell("bash", values[index + 1 :], redirections)
+        if value.startswith("--shell="):
+            code.texts.append(value.partition("=")[2])
+    return code
+
+
+def _crontab(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
+    given = [_CRON_TIME.sub("", line) for text in _given(redirections) for line in text.splitlines()]
+    reads = "-" in values or (not values and not _from_file(redirections))
+    unseen = f"it cannot be told what {name} reads and runs" if reads and not given else None
+    return Code(given, [], [], unseen)
+
+
+def _escapes(_name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
+    return Code(_escaped(values, redirections), [], [])
+
+
+_READERS: dict[str, Callable[[str, Sequence[str], Sequence[Redirection]], Code]] = {
+    **dict.fromkeys(_SHELLS, _shell),
+    **dict.fromkeys(_ESCAPES - listed("vi vim nvim view ex gnuplot"), _escapes),
+    "source": _source, ".": _source, "alias": _alias, "git": _git, "make": _make, "gmake": _make, "ssh": _ssh,
+    "scp": _ssh, "sed": _sed, "crontab": _crontab, "gsed": _sed, "capsh": _capsh,
+}  # fmt: skip
+
+
+def _interpreted(
+    language: Language, name: str, values: Sequence[str], redirections: Sequence[Redirection]
+) -> Code:
+    programs, first, module = _programs(language, values)
+    code = Code([], [], [] if module is None else [module])
+    if not programs and first is None and module is None and language.stdin:
+        programs = _given(redirections)
+        if not programs and _INFORMS.isdisjoint(values) and not _from_file(redirections):
+            code.unseen = f"it cannot be told what {name} reads and runs"
+    elif not programs and first is not None and _STREAM.match(first):
+        code.unseen = f"it cannot be told what {name} reads and runs"
+    for program in programs:
+        code.hints += list(_strings(program))
+        shown = _without_text(program) if language.operand else program
+        if HOLE in program or FULL in program or language.acts.search(shown):
+            code.unseen = f"it cannot be told what the program given to {name} runs"
+    return code
+
+
+def _programs(language: Language, values: Sequence[str]) -> tuple[list[str], str | None, int | None]:
+    """The programs among the words, the first operand, and where a module to run is named."""
+    programs: list[str] = []
+    index = 0
+    while index < len(values):
+        value, following = values[index], values[index + 1] if index + 1 < len(values) else ""
+        head, equals, tail = value.partition("=")
+        if head in language.options:
+            programs.append(tail if equals else following)
+            index += 1 if equals else 2
+        elif (attached := _attached(language, value)) is not None:
+            programs.append(attached or following)
+            index += 1 if attached else 2
+        elif value == "-m" and "-m" in language.skips:
+            return programs, None, index + 1
+        elif value in ("-f", "--file") and language.operand:
+            return programs, following, None
+        elif value in language.skips:
+            index += 2
+        elif value.startswith("-") and value != "-":
+            index += 1
+        elif value == "-":
+            return programs, None, None
+        elif language.operand and not programs:
+            return [value], None, None
+        else:
+            return programs, value, None
+    return programs, None, None
+
+
+def _attached(language: Language, value: str) -> str | None:
+    """What stands right behind the letter for a program in a word of options; None if it is not there."""
+    if not language.letters or value.startswith(("--", *language.skips)):
+        return None
+    found = re.match(rf"-[A-Za-z0-9]*?[{language.letters}](.*)", value, re.DOTALL)
+    return found[1] if found else None
+
+
+def _strings(program: str) -> Iterator[str]:
+    """The texts in quotes, each alone, and those side by side joined."""
+    found = list(_STRING.finditer(program))[:_MOST_STRINGS]
+    texts = [next(group for group in each.groups() if group is not None) for each in found]
+    yield from texts
+    for start in range(len(found)):
+        arguments = pieces = texts[start]
+        for index in range(start + 1, min(start + 8, len(found))):
+            gap = program[found[index - 1].end() : found[index].start()]
+            if _BETWEEN_ARGUMENTS.fullmatch(gap):
+                arguments += f" {texts[index]}"
+            elif _BETWEEN_PIECES.fullmatch(gap):
+                pieces += texts[index]
+            else:
+                break
+        yield from (each for each in (arguments, pieces) if each != texts[start])
+
+
+def _without_text(program: str) -> str:
+    """A program of awk without its strings and patterns."""
+    return re.sub(r"/(?:\\.|[^/\\\n])*/", "0", re.sub(r'"(?:\\.|[^"\\])*"', "0", program))
+
+
+def _escaped(values: Sequence[str], redirections: Sequence[Redirection]) -> list[str]:
+    return [found[1] for text in (*values, *_given(redirections)) for found in _ESCAPE.finditer(text)]
+
+
+def _given(redirections: Sequence[Redirection]) -> list[str]:
+    """What stands in the here-documents and here-strings of a command."""
+    given = [each.content for each in redirections if each.content]
+    return given + [each.target.value for each in redirections if each.operator == "<<<" and each.target]
+
+
+def _from_file(redirections: Sequence[Redirection]) -> bool:
+    return any(
+        each.operator == "<"
+        and each.target is not None
+        and each.target.literal
+        and not _STREAM.match(each.target.value)
+        for each in redirections
+    )
+
+
+def _unseen_file(name: str, value: str) -> str | None:
+    last = value.rpartition("/")[2]
+    hidden = HOLE in last or FULL in last or _STREAM.match(value) is not None
+    return f"it cannot be told what {name} reads and runs" if hidden else None
