@@ -17,6 +17,8 @@ _BOOLEANS = {
     **dict.fromkeys(("true", "1", "yes", "y", "on", "t"), "true"),
     **dict.fromkeys(("false", "0", "no", "n", "off", "f"), "false"),
 }
+_FIELDS = frozenset({"run_in_background", "timeout", "description", "dangerouslyDisableSandbox"})
+"""What a rule may name instead of a command."""
 _OPERATOR = re.compile(r"[;|&<>`(){}\n\r]|\$\(")
 
 
@@ -62,6 +64,33 @@ def covers_part(rule: Rule, case: Case, part: Part) -> bool:
         usable = not part.blocks_prefix or texts.is_exact(rule.content)
         return usable and any(texts.covers(rule.content, form) for form in part.allow_forms)
     return any(texts.covers(rule.content, form) for form in (part.text, *part.deny_forms))
+
+
+def shell_rules(case: Case) -> tuple[Rule, ...]:
+    """The rules that deny or ask by what a command says."""
+    return tuple(
+        rule
+        for rule in case.rules
+        if rule.effect is not Effect.ALLOW
+        and rule.content is not None
+        and names(rule, SHELL)
+        and (rule.content.endswith(":*") or rule.content.partition(":")[0] not in _FIELDS)
+    )
+
+
+def may_cover(rule: Rule, part: Part) -> bool:
+    """Whether a rule for a subcommand may be about a part whose subcommand cannot be told."""
+    return any(texts.may_cover(rule.content or "", form) for form in part.open_forms)
+
+
+def settles_command(case: Case, part: Part) -> bool:
+    """Whether an allow rule without stars names the very text of a part or of the whole command."""
+    exact = (
+        rule
+        for rule in case.rules
+        if rule.effect is Effect.ALLOW and rule.tool == SHELL and texts.is_exact(rule.content or "*")
+    )
+    return any(texts.covers(rule.content or "", text) for rule in exact for text in (part.text, case.subject))
 
 
 def is_whole_command(rule: Rule, case: Case) -> bool:

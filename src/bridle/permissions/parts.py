@@ -138,8 +138,8 @@ def _doubts_about_files(case: Case, part: Part, rule: Rule | None) -> Iterator[A
 
 def _searches(part: Part) -> bool:
     """Whether the command prints lines of whatever files it finds in a folder."""
-    words = (part.deny_forms[-1] if part.deny_forms else part.text).split(maxsplit=2)
-    return bool(words) and (words[0] in _SEARCHERS or words[:2] == ["git", "grep"])
+    forms = (form.split(maxsplit=2) for form in (part.text, *part.deny_forms))
+    return any(words and (words[0] in _SEARCHERS or words[:2] == ["git", "grep"]) for words in forms)
 
 
 def _keeps_files_back(case: Case) -> bool:

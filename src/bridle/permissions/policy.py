@@ -7,7 +7,14 @@ import msgspec
 from msgspec import Struct
 
 from bridle.permissions import parts, paths
-from bridle.permissions.matching import EDITORS, SHELL, find_rule
+from bridle.permissions.matching import (
+    EDITORS,
+    SHELL,
+    find_rule,
+    may_cover,
+    settles_command,
+    shell_rules,
+)
 from bridle.permissions.suggestions import suggest
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect
 
@@ -150,6 +157,20 @@ def ask_rule(case: Case) -> Decision | None:
     return None if rule is None else parts.asked(rule)
 
 
+def unseen_command(case: Case) -> Decision | None:
+    """Rules that deny or ask by command hold only for what can be seen: the rest is asked about."""
+    if case.tool != SHELL or not (rules := shell_rules(case)):
+        return None
+    for part in parts.parts_of(case):
+        if settles_command(case, part):
+            continue
+        if part.unseen is not None:
+            return Ask(f"{part.unseen}, and rule {rules[0]} may be about it", "rule", needs_person=True)
+        if (rule := next((each for each in rules if may_cover(each, part)), None)) is not None:
+            return Ask(f"it cannot be told whether rule {rule} is about it", "rule", needs_person=True)
+    return None
+
+
 def hook_question(case: Case) -> Decision | None:
     if not isinstance(case.hook, Ask):
         return None
@@ -259,6 +280,7 @@ CHECKS = (
     critical_removal,
     unreadable,
     ask_rule,
+    unseen_command,
     hook_question,
     leaving_the_sandbox,
     another_machine,

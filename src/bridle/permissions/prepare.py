@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from bridle.permissions.climbs import as_walked
 from bridle.permissions.globs import with_matches
 from bridle.permissions.links import follow, follow_all
+from bridle.permissions.removed import with_critical_removals
 from bridle.permissions.repositories import Known, with_known_repositories
 from bridle.permissions.system_programs import with_system_programs
 from bridle.permissions.trees import with_trees
@@ -129,7 +130,9 @@ def only_reads(command: str) -> bool:
 def _read(command: str, standing: Standing) -> Reading:
     try:
         reading = standing.read_command(command, cwd=standing.cwd, home=standing.home)
-        return _looked_at(with_matches(as_walked(reading, standing.cwd)), standing)
+        walked = with_matches(as_walked(reading, standing.cwd))
+        walked = with_critical_removals(walked, start=standing.cwd, home=standing.home)
+        return _looked_at(walked, standing)
     except _FAULTS as error:
         # A defect of the reader must not open the gate, nor keep rules that deny from what can be recognised.
         return _unread(command, f"the command could not be read: {error}")

@@ -5,6 +5,8 @@ from fnmatch import translate
 from functools import lru_cache
 
 _BLANKS = re.compile(r"[ \t]+")
+_UNKNOWN = "\0"
+_SUBCOMMAND = re.compile(r"[A-Za-z][\w:.-]*", re.ASCII)
 # Other blanks of Unicode are letters to a shell.
 _UNEVEN = re.compile(r"[ \t]{2}|\t|^ | $")
 
@@ -15,6 +17,25 @@ def covers(pattern: str, text: str) -> bool:
     At the end ` *` and `:*` mean the same: nothing more, or a blank and more. Runs of blanks count as one.
     """
     return _compiled(pattern).match(one_blank(text)) is not None
+
+
+def may_cover(pattern: str, form: str) -> bool:
+    """Whether a pattern may match a form in which a zero character stands for a subcommand.
+
+    Only a plain word of the pattern stands for a subcommand: an option or a file never does."""
+    wanted = one_blank(pattern).removesuffix(":*").removesuffix(" *").split(" ")
+    given = form.split(" ")
+    for index, word in enumerate(wanted):
+        if index >= len(given):
+            return given[-1] == _UNKNOWN
+        if given[index] == _UNKNOWN:
+            if not _SUBCOMMAND.fullmatch(word):
+                return "*" in word
+        elif "*" in word:
+            return True
+        elif word != given[index]:
+            return False
+    return _UNKNOWN in given[: len(wanted)]
 
 
 def is_exact(pattern: str) -> bool:

@@ -14,6 +14,10 @@ class Part(Struct, frozen=True, kw_only=True):
     """The texts that an allow rule may match: harmless assignments and transparent wrappers taken off."""
     deny_forms: tuple[str, ...] = ()
     """The texts that a deny or ask rule may match: any assignment, wrapper, quote or escape taken off too."""
+    open_forms: tuple[str, ...] = ()
+    """Texts of the same kind in which a zero character stands for a subcommand that cannot be told."""
+    unseen: str | None = None
+    """Why it cannot be told which programs it runs: asked about where a rule denies or asks by command."""
     harmless: bool = False
     """Known to read only, with every option on its list of harmless ones; what its redirections write is in
     `writes` and judged on its own, and so is what it reads."""
@@ -48,6 +52,8 @@ class Part(Struct, frozen=True, kw_only=True):
     """From where to where it takes whole folders, so that what is in them counts as written, too."""
     walks: tuple[str, ...] = ()
     """Those of `reads` in which it goes into every folder and follows every link."""
+    removes: tuple[str, ...] = ()
+    """Paths that it removes, absolute and as written; with a slash at the end, what is in them."""
     blocks_prefix: bool = False
     """No wildcard rule covers it, because it runs what its arguments say (`find -exec`, `watch`)."""
 

@@ -1,5 +1,7 @@
 """S19: removals that no rule and no mode approves."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.permissions.shell.readings import read
@@ -76,6 +78,24 @@ CRITICAL = [
 ]
 
 
+CORPUS = Path(__file__).parent.parent / "corpus" / "removals.txt"
+DISGUISED = [
+    line for line in CORPUS.read_text(encoding="utf-8").splitlines() if line and not line.startswith("# ")
+]
+
+
+@pytest.mark.parametrize("command", DISGUISED)
+def test_nobody_may_approve_it_in_another_spelling(command: str):
+    """S19: values of variables, forms of parameters, patterns, wrappers, what a process calls its folder."""
+    assert any(part.critical for part in read(command).parts)
+
+
+@pytest.mark.parametrize("command", ["rm -rf !(x)", "rm -rf @(*)"])
+def test_patterns_that_are_not_followed_leave_the_command_unreadable(command: str):
+    """S3, S19"""
+    assert read(command).fault
+
+
 @pytest.mark.parametrize("command", CRITICAL)
 def test_nobody_may_approve_it_beforehand(command: str):
     assert any(part.critical for part in read(command).parts)
@@ -101,6 +121,36 @@ def test_nobody_may_approve_it_beforehand(command: str):
         "find . -type d -empty -delete",
         "echo rm -rf /",
         "ls /",
+        "d=build; rm -rf $d",
+        'd=build; rm -rf "$d"/*.o',
+        "for d in build dist; do rm -rf $d; done",
+        'for d in build dist; do rm -rf "./$d"; done',
+        "rm -rf build/$x",
+        "rm -f $LOGS/*.log",
+        'rm -rf "/tmp/${x:?}"',
+        "rm -rf /tmp/build-$x",
+        "rm -rf /tmp/test.$$",
+        "rm -rf $(mktemp -d)",
+        "t=$(mktemp -d); rm -rf $t",
+        't=$(mktemp -d); rm -rf "$t"/*.o',
+        "rm [0-9]*",
+        "rm -rf build/[a-z]*",
+        "rm -rf **/*.pyc",
+        "rm -rf */node_modules",
+        "rm -rf ~/.cache/x",
+        "rm -rf ${HOME}/.cache/pip",
+        "rm -rf $HOME/project/build",
+        "find . -name x | xargs rm -f",
+        "find . \\( -name '*.pyc' -o -name '*.pyo' \\) -delete",
+        "find . -name '*.o' -exec rm {} +",
+        "find . -name a -o -name b -delete",
+        "find build -mindepth 1 -delete",
+        "git ls-files -d | xargs -I{} rm -f build/{}",
+        "rsync -a --delete src/ build/",
+        "rsync -a --delete src/ host:/srv/x/",
+        "docker run --rm x",
+        "cd build && rm -rf out",
+        "x=/srv/project/build; rm -rf $x",
     ],
 )
 def test_ordinary_removals_are_left_to_rules_and_modes(command: str):

@@ -15,6 +15,7 @@ from bridle.permissions.shell.subcommands import SUBCOMMANDS, VALUED, operand_st
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=", re.ASCII)
 _FINDERS = frozenset({"find", "gfind", "fd", "fdfind", "bfs"})
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
+_SYNTAX = re.compile(r"""[;|&<>()`$\s'"\\{}\x01\x02]""")
 _MARKS = re.compile(r"\{[^{}\s]{0,4}\}")
 _READ_ALWAYS = frozenset({"parallel", "at", "batch"})
 _INFORMS = frozenset({"-l", "-d", "-r", "-c", "-f", "--version", "--help", "-V"})
@@ -131,11 +132,15 @@ class _Search:
             self._from_input(start)
 
     def _command(self, runner: Runner, index: int, end: int, *, sure: bool) -> None:
-        self._begin(index, certain=sure and not runner.joins)
+        self._begin(index, certain=sure)
         if runner.joins:
+            # Where nothing special stands in the words, the command that begins there is all there is.
             rest = [each.value for each in self.args[index:end]]
-            self.found.texts.append(" ".join(rest))
-            self.found.hints += rest
+            if any(map(_SYNTAX.search, rest)):
+                self.found.texts.append(" ".join(rest))
+            self.found.hints += [text for text in rest if _SYNTAX.search(text)]
+            if ":::" in rest:
+                self.found.hints += rest[rest.index(":::") + 1 :]
 
     def _option(
         self, runner: Runner, index: int, operands: int, *, sure: bool

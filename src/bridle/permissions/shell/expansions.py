@@ -12,6 +12,8 @@ HOLE = "\x01"
 """Stands for what cannot be told, nothing at all included."""
 FULL = "\x02"
 """Stands for what cannot be told but is never empty."""
+BEYOND = f"{HOLE}{FULL}"
+"""Stands for what nobody has looked at, because there was too much of it."""
 Look = Callable[[str], tuple[str, ...]]
 """What a variable may hold."""
 _BEGINS = re.compile(r"\$(?:[({\[]|[A-Za-z_]\w*|[0-9@*#?$!_-])|`", re.ASCII)
@@ -22,6 +24,7 @@ _OPERATORS = re.compile(r"[|&;<>\n]")
 _CLOSES = {"(": ")", "{": "}", "[": "]"}
 _MOST = 64
 _LONGEST = 500
+_LONGEST_VALUE = 1_000
 _DEEPEST = 8
 
 
@@ -66,7 +69,8 @@ def evaluate(text: str, look: Look) -> list[str]:
     if "$" not in text and "`" not in text:
         return [text]
     parts = [(each,) if isinstance(each, str) else each.values(look) for each in split_expansions(text)]
-    return ["".join(chosen) for chosen in islice(product(*parts), _MOST)]
+    found = ["".join(chosen) for chosen in islice(product(*parts), _MOST)]
+    return [each if len(each) <= _LONGEST_VALUE else BEYOND for each in found]
 
 
 def _end(text: str, found: re.Match[str]) -> int:

@@ -11,7 +11,7 @@ from itertools import islice, product
 from msgspec import Struct
 
 from bridle.permissions.shell.braces import expand_braces
-from bridle.permissions.shell.expansions import FULL, HOLE, Expansion, evaluate, split_expansions
+from bridle.permissions.shell.expansions import BEYOND, FULL, HOLE, Expansion, evaluate, split_expansions
 from bridle.permissions.shell.simple import Assignment, Loop, Simple
 from bridle.permissions.shell.words import Word
 
@@ -54,14 +54,32 @@ class Held(Struct, frozen=True):
         return self.values.get(name, ("", HOLE))
 
 
-def alternatives(words: Sequence[Word], held: Held) -> dict[tuple[Arg, ...], bool]:
+class Budget(Struct):
+    """How much more of one command line is looked at; what is beyond cannot be told."""
+
+    words: int = 4_000
+    texts: int = 60
+
+    def take_words(self, count: int) -> bool:
+        self.words -= count
+        return self.words >= 0
+
+    def take_text(self) -> bool:
+        self.texts -= 1
+        return self.texts >= 0
+
+
+def alternatives(words: Sequence[Word], held: Held, budget: Budget) -> dict[tuple[Arg, ...], bool]:
     """The command as it may come to be, in every way that shows in the line.
 
     False stands with those that take a variable for empty only because it may be."""
     if all(word.literal for word in words):
         return {tuple(Arg(word.raw, word.value) for word in words): True}
     read = [_read(word) for word in words[:_MOST_WORDS]]
-    choices = _choices([each for _, parts in read for each in parts if isinstance(each, Expansion)], held)
+    expansions = [each for _, parts in read for each in parts if isinstance(each, Expansion)]
+    choices = list(_choices(expansions, held))
+    if not budget.take_words(len(choices) * len(words)):
+        choices = [({each.text: BEYOND for each in expansions}, True)]
     found: dict[tuple[Arg, ...], bool] = {}
     for chosen, sure in choices:
         args: list[Arg] = []
@@ -99,7 +117,7 @@ def held_values(
                     :_MOST_VALUES
                 ]
             kept = dict.fromkeys(each.removeprefix("\0") for each in found)
-            values[name] = (*kept, "") if len(kept) <= _MOST_VALUES else ("", HOLE)
+            values[name] = (*kept, "") if len(kept) <= _MOST_VALUES else ("", BEYOND)
     if "IFS" in settings:
         # Values fall apart in another way.
         values |= {name: (*found, HOLE) for name, found in values.items()}
@@ -168,7 +186,7 @@ def _choices(expansions: list[Expansion], held: Held) -> Iterator[tuple[Mapping[
         # Too many together: each on its own, while the others cannot be told.
         unknown = dict.fromkeys(values, HOLE)
         singly = ({**unknown, text: value} for text, each in values.items() for value in each)
-        ways = islice(singly, _MOST_FILLINGS)
+        ways = (unknown, *islice(singly, _MOST_FILLINGS))
     for way in ways:
         yield way, not any(not value and len(values[text]) > 1 for text, value in way.items())
 

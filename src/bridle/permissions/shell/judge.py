@@ -9,13 +9,12 @@ from msgspec import Struct
 from bridle.permissions.shell.arithmetic import computed_names
 from bridle.permissions.shell.directories import destination, resolve
 from bridle.permissions.shell.file_commands import Touched, touched
-from bridle.permissions.shell.forms import allow_forms, deny_forms
+from bridle.permissions.shell.forms import allow_forms
 from bridle.permissions.shell.mentions import mentioned
 from bridle.permissions.shell.options import Verdict
 from bridle.permissions.shell.outputs import printed
 from bridle.permissions.shell.programs import FIND_ACTS, TEXT_ONLY
 from bridle.permissions.shell.read_only import judge_command, program
-from bridle.permissions.shell.removals import Ground, critical
 from bridle.permissions.shell.simple import Places, Redirection, Simple
 from bridle.permissions.shell.taint import is_own
 from bridle.permissions.shell.values import Values, begun
@@ -66,8 +65,8 @@ class _Paths(Struct):
     redirects_unclear: bool = False
 
 
-def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
-    """Judge one simple command; `every` is it and all that it may run."""
+def judge(simple: Simple, scene: Scene) -> Part:
+    """Judge one simple command; what rules that deny or ask see of it is not looked at here."""
     paths = _Paths([], [], [])
     words, wrappers = unwrapped(simple.words)
     verdict = _weighed(simple, words, wrappers, scene, paths)
@@ -75,11 +74,9 @@ def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
     if words and not verdict.harmless:
         file_command = _file_command(simple, words, wrappers, scene, paths)
         paths.mentions += mentioned(words, simple.places or frozenset({scene.start}))
-    ground = Ground(scene.start, scene.home, simple.places)
     return Part(
         text=simple.text,
         allow_forms=allow_forms(simple),
-        deny_forms=deny_forms(simple, every),
         harmless=verdict.harmless,
         file_command=file_command,
         why=verdict.why,
@@ -90,7 +87,6 @@ def judge(simple: Simple, scene: Scene, every: list[tuple[Word, ...]]) -> Part:
         mentions=tuple(dict.fromkeys(paths.mentions)),
         unclear=paths.unclear or _unknown_name(words) or _computed(simple, scene),
         redirects_unclear=paths.redirects_unclear,
-        critical=next((reason for each in every if (reason := critical(each, ground))), None),
         programs=_programs(simple, words, wrappers, verdict),
         runs_in=tuple(sorted(simple.places or ())),
         copies=tuple(dict.fromkeys(paths.copies)),

@@ -8,16 +8,17 @@ from msgspec.structs import replace
 
 from bridle.permissions.shell.agreement import disagreement
 from bridle.permissions.shell.commands import TOO_MANY
+from bridle.permissions.shell.denial import Line, look_through, read_line
+from bridle.permissions.shell.fillings import Held
 from bridle.permissions.shell.flat import flat
-from bridle.permissions.shell.forms import every_command
 from bridle.permissions.shell.judge import Scene, judge
 from bridle.permissions.shell.judge import only_reads as only_judged
 from bridle.permissions.shell.lexer import TOO_DEEP, Fault
 from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.parser import read_script
 from bridle.permissions.shell.read_only import KNOWN
+from bridle.permissions.shell.removals import Ground
 from bridle.permissions.shell.salvage import pieces
-from bridle.permissions.shell.scripts import inner_scripts
 from bridle.permissions.shell.simple import At, Places, Simple
 from bridle.permissions.shell.taint import tainted
 from bridle.permissions.shell.tree import parse
@@ -32,7 +33,6 @@ _MOST_OPENINGS = 200
 _MOST_OPERATORS = 1_000
 _MOST_REDIRECTIONS = 1_000
 _DEEPEST_SCRIPT = 3
-_MOST_SCRIPTS = 20
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _HIDDEN = re.compile(
     "[\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f"
@@ -49,6 +49,7 @@ class _Found(Struct, frozen=True):
     simples: list[Simple]
     fault: str | None
     scene: Scene
+    line: Line = Line()
     visited: frozenset[str] = frozenset()
 
 
@@ -67,7 +68,7 @@ def read_command(command: str, *, cwd: str, home: str) -> Reading:
         fault = fault or TOO_MANY
         # Nothing is allowed any more; what is left to do is to look for what is denied.
         simples = list({each.text: each for each in simples}.values())
-    parts = [_judge(each, found.scene) for each in simples]
+    parts = [_judge(each, found.scene, found.line) for each in simples]
     if fault:
         parts = [replace(part, harmless=False, file_command=False) for part in parts]
         parts += pieces(command)
@@ -133,7 +134,7 @@ def _may_be_known(written: str) -> bool:
     return written in KNOWN or not written.isidentifier()
 
 
-def _walk(command: str, at: Places, start: str, home: str) -> _Found:
+def _walk(command: str, at: Places, start: str, home: str, *, around: Line | None = None) -> _Found:
     text = _as_bytes(command)
     try:
         script = read_script(text)
@@ -146,7 +147,8 @@ def _walk(command: str, at: Places, start: str, home: str) -> _Found:
         fault = fault or "a reserved word stands where a command is expected"
     if fault:
         walk.simples += _searched(script.text, home, at)
-    return _Found(walk.simples, fault, _scene(walk, start, home), frozenset(walk.visited))
+    line = read_line(walk.simples, walk.loops, walk.functions, home=home, here=start, around=around)
+    return _Found(walk.simples, fault, _scene(walk, start, home), line, frozenset(walk.visited))
 
 
 def _scene(walk: Walk, start: str, home: str) -> Scene:
@@ -184,25 +186,35 @@ def _misplaced(simple: Simple) -> bool:
     return any(each and each[0].raw in _RESERVED for each in (simple.words, words))
 
 
-def _judge(simple: Simple, scene: Scene, depth: int = 0) -> Part:
-    """Judge a simple command, and what it would run from its own text, for rules that deny or ask."""
-    every = every_command(simple.words)
-    part = judge(simple, scene, every)
-    if depth >= _DEEPEST_SCRIPT:
-        return part
-    scripts = [text for words in every for text in inner_scripts(words, simple.redirections) if text]
-    if not scripts:
-        return part
-    denied, critical = list(part.deny_forms), part.critical
-    for text in dict.fromkeys(scripts[:_MOST_SCRIPTS]):
-        found = _walk(text, simple.places, scene.start, scene.home)
-        for each in found.simples:
-            inner = _judge(each, found.scene, depth + 1)
-            denied += inner.deny_forms
-            critical = critical or inner.critical
-        if found.fault:
-            denied += [form for piece in pieces(text) for form in piece.deny_forms]
-    return replace(part, deny_forms=tuple(dict.fromkeys(denied)), critical=critical, harmless=False)
+def _judge(simple: Simple, scene: Scene, line: Line) -> Part:
+    """Judge a simple command, and look for all that it would run, for rules that deny or ask."""
+    part = judge(simple, scene)
+    ground = Ground(scene.start, scene.home, simple.places)
+
+    def read_text(text: str, simple: Simple, held: Held) -> list[Part]:
+        return _inner(text, simple, scene, replace(line, held=held))
+
+    found = look_through(simple, line, ground, read_text)
+    return replace(
+        part,
+        deny_forms=tuple(found.forms),
+        open_forms=tuple(found.open_forms),
+        unseen=found.unseen,
+        critical=found.critical,
+        removes=tuple(found.removes),
+        harmless=part.harmless and not found.runs_text,
+    )
+
+
+def _inner(text: str, simple: Simple, scene: Scene, line: Line) -> list[Part]:
+    """The parts of a command line that another command runs."""
+    if line.depth >= _DEEPEST_SCRIPT or not line.budget.take_text():
+        return [Part(text=text, unseen="it runs text that runs text, and so on"), *pieces(text)]
+    found = _walk(text, simple.places, scene.start, scene.home, around=line)
+    parts = [_judge(each, found.scene, found.line) for each in found.simples]
+    if not found.fault:
+        return parts
+    return [*parts, *pieces(text), Part(text=text, unseen="it runs text that cannot be read")]
 
 
 def _outside(found: _Found, start: str) -> tuple[str, ...]:

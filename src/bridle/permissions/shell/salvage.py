@@ -3,9 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from bridle.permissions.shell.forms import deny_forms, every_command
-from bridle.permissions.shell.simple import Simple
-from bridle.permissions.shell.words import Word
+from bridle.permissions.shell.denial import salvaged
 from bridle.types.shell import Part
 
 _BOUNDARY = re.compile(r"[;|&<>`(){}\r\n]|\$\(")
@@ -19,13 +17,13 @@ def pieces(command: str) -> Iterator[Part]:
     joined = command.replace("\\\n", "").replace("\0", "")
     for stretch in list(dict.fromkeys(_BOUNDARY.split(joined)))[:_MOST]:
         text = stretch.strip()
-        words = [Word(raw, _QUOTING.sub("", raw), "it does not parse") for raw in text.split()]
-        while words and _ASSIGNMENT.match(words[0].raw):
+        words = [(raw, _QUOTING.sub("", raw)) for raw in text.split()]
+        while words and _ASSIGNMENT.match(words[0][0]):
             words = words[1:]
         if words:
-            simple = Simple(text=re.sub(r"\s+", " ", text), words=tuple(words), places=None)
+            whole = re.sub(r"\s+", " ", text)
             yield Part(
-                text=simple.text,
-                deny_forms=deny_forms(simple, every_command(simple.words)),
+                text=whole,
+                deny_forms=tuple(dict.fromkeys((whole, *salvaged(words)))),
                 unclear="it is part of what does not parse",
             )

@@ -1,8 +1,6 @@
 """Commands that run another command: what stands behind them."""
 
-import os.path
 import re
-from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -95,11 +93,6 @@ OPAQUE = {
 }  # fmt: skip
 """Looked through to deny or ask only; xargs with options is one of them too."""
 
-_XARGS = _wrapper(
-    "-0 -o -p -r -t -x --null --no-run-if-empty --verbose --interactive",
-    "-a -d -E -I -L -n -P -s --max-args --max-procs --delimiter --replace --arg-file --max-lines",
-)
-
 
 def behind(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
     """The command behind a transparent wrapper whose options are known; None when there is none."""
@@ -136,31 +129,6 @@ def unwrapped(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], frozenset[str]
         names.add(words[0].value)
         words = inner
     return words, frozenset(names)
-
-
-def inner_commands(words: tuple[Word, ...], start: int) -> Iterator[int]:
-    """Where a command may begin behind the wrapper at `start`, for rules that deny or ask."""
-    name = os.path.basename(words[start].value)
-    wrapper = _XARGS if name == "xargs" else OPAQUE.get(name) or TRANSPARENT.get(name)
-    if wrapper is None:
-        return
-    index, operands = start + 1, wrapper.operands
-    while index < len(words):
-        value = words[index].value
-        if value.startswith("-") and len(value) > 1:
-            if value != "--" and value not in wrapper.flags and value not in wrapper.valued:
-                # What nobody knows may be an option, with or without a value, or the command itself.
-                yield index
-                yield index + 1
-            index += 2 if value in wrapper.valued else 1
-        elif wrapper.assigns and "=" in value:
-            index += 1
-        else:
-            yield index
-            if not operands:
-                return
-            operands -= 1
-            index += 1
 
 
 def hides_name(words: tuple[Word, ...]) -> bool:

@@ -1,0 +1,200 @@
+"""What rules that deny or ask see of a simple command: all that it may run, in every spelling."""
+
+import re
+import sys
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+
+from msgspec import Struct, field
+
+from bridle.permissions.shell.behind import Args, Behind, look_behind
+from bridle.permissions.shell.code import TEXT_VARIABLES
+from bridle.permissions.shell.expansions import FULL, HOLE
+from bridle.permissions.shell.fillings import Arg, Budget, Held, alternatives, held_values
+from bridle.permissions.shell.removals import Ground, critical, removed
+from bridle.permissions.shell.simple import Loop, Simple
+from bridle.permissions.shell.subcommands import VALUED, operand_starts
+from bridle.types.shell import Part
+
+UNKNOWN = "\0"
+"""Stands in an open form for words that cannot be told."""
+FOLDS_CASE = sys.platform in ("darwin", "win32")
+"""Whether a program is found by its name in any letter case."""
+_BLANKS = re.compile(r"[ \t]+")
+_SHELL_SYNTAX = re.compile(r"""[;|&<>()`$\n'"\\{}]""")
+_LIKE_COMMAND = re.compile(r"[\s@!]*[\w./~$\"'\\{(-]")
+_MOST_TEXTS = 20
+_MOST_FORMS = 400
+_MOST_LEVELS = 3
+_MOST_BRANCHES = 6
+
+ReadText = Callable[[str, Simple, Held], Sequence[Part]]
+"""Reads a command line that is run from another one."""
+
+
+class Line(Struct, frozen=True):
+    """What bears on every command of one command line."""
+
+    held: Held = Held()
+    aliases: Mapping[str, str] = {}
+    depth: int = 0
+    budget: Budget = field(default_factory=Budget)
+    """What is left for it and all that it runs as text."""
+
+
+class Denial(Struct):
+    """What rules that deny or ask see of a command."""
+
+    forms: dict[str, None]
+    open_forms: dict[str, None]
+    removes: dict[str, None]
+    unseen: str | None = None
+    critical: str | None = None
+    runs_text: bool = False
+
+    def note(self, behind: Behind, ground: Ground | None, *, sure: bool = True) -> None:
+        """Take up what was found behind a command; no ground means that removals do not count."""
+        for args in behind.commands:
+            if ground is not None:
+                self.critical = self.critical or critical(args, ground)
+                self.removes |= dict.fromkeys(removed(args, ground))
+            if len(self.forms) < _MOST_FORMS:
+                self.forms |= dict.fromkeys(_squeezed(form) for form in _forms(args, self.open_forms) if form)
+            elif sure:
+                self.hide("it may run too many commands")
+        if sure and behind.unseen:
+            self.hide(behind.unseen)
+
+    def note_plain(self, text: str, ground: Ground, *, sure: bool) -> bool:
+        """Take up a command line without anything special in it; whether it was one."""
+        if HOLE in text or FULL in text or _SHELL_SYNTAX.search(text):
+            return False
+        behind = look_behind(tuple(Arg(word, word) for word in text.split()), ())
+        if behind.texts or behind.hints:
+            return False
+        self.note(behind, ground, sure=sure)
+        return True
+
+    def add(self, parts: Sequence[Part], *, sure: bool) -> None:
+        """Take up the parts of a command line that is run as text."""
+        for part in parts:
+            self.forms |= dict.fromkeys(part.deny_forms)
+            self.open_forms |= dict.fromkeys(part.open_forms)
+            self.removes |= dict.fromkeys(part.removes)
+            self.critical = self.critical or part.critical
+            if sure and part.unseen:
+                self.hide(part.unseen)
+
+    def hide(self, reason: str) -> None:
+        """Note why not everything can be seen, unless there is a reason already."""
+        self.unseen = self.unseen or reason
+
+
+def read_line(
+    simples: Sequence[Simple],
+    loops: Sequence[Loop],
+    functions: Container[str],
+    *,
+    home: str,
+    here: str,
+    around: Line | None,
+) -> Line:
+    """What the commands of a line may find set; `around` is the line that runs it as text."""
+    aliases = dict(around.aliases) if around else {}
+    for simple in simples:
+        if simple.words and simple.words[0].value == "alias":
+            settings = (word.value.partition("=") for word in simple.words[1:])
+            aliases |= {name: body for name, _, body in settings if body}
+    depth, budget = (0, Budget()) if around is None else (around.depth + 1, around.budget)
+    if all(word.literal for simple in simples for word in simple.words):
+        return Line(Held(), aliases, depth, budget)
+    outer = around.held if around else None
+    held = held_values(simples, loops, functions, home=home, here=here, outer=outer)
+    return Line(held, aliases, depth, budget)
+
+
+def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText) -> Denial:
+    """Everything that rules that deny or ask may match in a simple command."""
+    denial = Denial({_squeezed(simple.text): None}, {}, {})
+    texts: dict[str, bool] = {}
+    for each in simple.assignments:
+        if each.name in TEXT_VARIABLES:
+            texts.setdefault(each.raw.partition("=")[2].strip("'\""), False)
+    for args, sure in alternatives(simple.words, line.held, line.budget).items() if simple.words else ():
+        behind = look_behind(args, simple.redirections)
+        denial.note(behind, ground if sure else None)
+        texts |= {text: texts.get(text, False) for text in behind.hints} | dict.fromkeys(behind.texts, True)
+        if args and (body := line.aliases.get(args[0].value)) is not None:
+            texts[" ".join([body, *(arg.raw for arg in args[1:])])] = True
+    denial.runs_text = any(texts.values())
+    for text, sure in _likely(texts, denial):
+        if not denial.note_plain(text, ground, sure=sure):
+            written = text.replace(HOLE, "${__}").replace(FULL, "${__}")
+            denial.add(read_text(written, simple, line.held), sure=sure)
+    return denial
+
+
+def salvaged(words: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The forms of a command of which no more is known than its words, as written and without quotes."""
+    denial = Denial({}, {}, {})
+    denial.note(look_behind(tuple(Arg(raw, value) for raw, value in words), ()), None)
+    return tuple(denial.forms)
+
+
+def _likely(texts: Mapping[str, bool], denial: Denial) -> list[tuple[str, bool]]:
+    """What is worth reading as a command line, what is certain to be one first."""
+    wanted = [each for each in texts.items() if _LIKE_COMMAND.match(each[0]) or HOLE in each[0]]
+    if len(wanted) > _MOST_TEXTS:
+        denial.hide("it is given too many command lines as text")
+    return sorted(wanted, key=lambda each: not each[1])[:_MOST_TEXTS]
+
+
+def _forms(args: Args, open_forms: dict[str, None]) -> Iterator[str]:
+    """The spellings of one command that a rule may name."""
+    raws = [arg.raw for arg in args]
+    values = [arg.raw if HOLE in arg.value or FULL in arg.value else arg.value for arg in args]
+    yield " ".join(raws)
+    yield " ".join(values)
+    for name in _names(values[0]):
+        yield " ".join([name, *raws[1:]])
+        yield " ".join([name, *values[1:]])
+    name = args[0].name
+    if name and name.startswith("git-"):
+        yield " ".join(["git", name[4:], *values[1:]])
+    if name in VALUED and len(args) > 1:
+        yield from _without_options(name, args, open_forms)
+
+
+def _names(value: str) -> Iterator[str]:
+    """Other names of the program that a word names."""
+    name = value.rpartition("/")[2]
+    if name and name != value:
+        yield name
+    if name.endswith(".exe"):
+        yield name[:-4]
+    if FOLDS_CASE and name != name.lower():
+        yield name.lower()
+
+
+def _without_options(name: str, args: Args, open_forms: dict[str, None]) -> Iterator[str]:
+    """The same with the options before its subcommand, and between the words of that, left out."""
+    valued = VALUED[name]
+    branches: list[tuple[tuple[str, ...], int]] = [((name,), 1)]
+    for _ in range(_MOST_LEVELS):
+        following: list[tuple[tuple[str, ...], int]] = []
+        for words, begin in branches[:_MOST_BRANCHES]:
+            for index in operand_starts(args, begin, valued):
+                if name in ("make", "gmake") and "=" in args[index].value:
+                    following.append((words, index + 1))
+                    continue
+                behind = [arg.raw if HOLE in arg.value else arg.value for arg in args[index:]]
+                if index > begin or words[-1] != args[begin - 1].value:
+                    yield " ".join([*words, *behind])
+                word = UNKNOWN if args[index].open else args[index].value
+                if word == UNKNOWN:
+                    open_forms[" ".join([*words, word, *behind[1:]])] = None
+                following.append(((*words, word), index + 1))
+        branches = following
+
+
+def _squeezed(text: str) -> str:
+    return _BLANKS.sub(" ", text).strip(" \t")
