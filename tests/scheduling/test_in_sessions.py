@@ -205,6 +205,15 @@ def _due(project: Path) -> None:
     (project / ".claude" / "scheduled_tasks.json").write_text(json.dumps({"tasks": [task]}))
 
 
+async def _approve(program: Program) -> None:
+    argv = (sys.executable, "-m", "bridle", "schedules", "approve", "0a0b0c0d")
+    process = await asyncio.create_subprocess_exec(
+        *argv, cwd=program.project, env=program.env, stdout=asyncio.subprocess.PIPE
+    )
+    said, _ = await process.communicate()
+    assert process.returncode == 0 and b"water the plants" in said
+
+
 def _left(project: Path) -> Any:
     return json.loads((project / ".claude" / "scheduled_tasks.json").read_text())["tasks"]
 
@@ -214,6 +223,7 @@ async def test_a_durable_prompt_comes_in_a_session_over_stdio(tmp_path: Path):
         program = Program(tmp_path, server.url)
         _trust(program)
         _due(program.project)
+        await _approve(program)
         async with FakeHost(program, "-p") as host:
             result = await host.result()
             assert (await host.close())[0] == 0
@@ -240,6 +250,7 @@ async def test_a_durable_prompt_comes_in_a_session_of_the_library(tmp_path: Path
         program = Program(tmp_path, server.url)
         _trust(program)
         _due(program.project)
+        await _approve(program)
         options = ClaudeAgentOptions(cwd=program.project, env={**program.env})
         async with asyncio.timeout(20), ClaudeSDKClient(options) as client:
             said = [
@@ -257,10 +268,32 @@ async def test_a_durable_prompt_comes_at_the_terminal(tmp_path: Path):
         program = Program(tmp_path, server.url)
         _trust(program)
         _due(program.project)
+        await _approve(program)
         argv = [sys.executable, "-m", "bridle"]
         async with PtyProgram(argv, env=program.env, cwd=program.project) as terminal:
             await terminal.until_text("They are dry.")
     assert _left(program.project) == []
+
+
+async def test_the_terminal_asks_about_a_schedule_of_the_project_once_and_again_when_it_changes(
+    tmp_path: Path,
+):
+    """S42."""
+    async with MessagesServer([step("They are dry.")] * 9) as server:
+        program = Program(tmp_path, server.url)
+        _trust(program)
+        _due(program.project)
+        argv = [sys.executable, "-m", "bridle"]
+        async with PtyProgram(argv, env=program.env, cwd=program.project) as terminal:
+            await terminal.until_text("Run the scheduled prompt 0a0b0c0d?")
+            await terminal.until_text("water the plants")
+        assert len(_left(program.project)) == 1 and not server.requests
+        await _approve(program)
+        text = json.dumps({"tasks": [{**_left(program.project)[0], "prompt": "burn the plants"}]})
+        (program.project / ".claude" / "scheduled_tasks.json").write_text(text)
+        async with PtyProgram(argv, env=program.env, cwd=program.project) as terminal:
+            await terminal.until_text("It has changed since you approved it.")
+    assert len(_left(program.project)) == 1
 
 
 async def test_prompts_of_a_conversation_are_there_again_after_a_resume_and_not_in_a_copy(tmp_path: Path):
@@ -401,3 +434,15 @@ async def test_monitors_run_in_the_sandbox(tmp_path: Path):
         done = await program.run("-p", "watch", "--allowedTools", "Monitor", "--settings", settings)
     assert done.code == 0 and "<event>\\ndone\\n</event>" in server.requests[-1].raw.decode()
     assert (program.project / "inside").exists() and not (tmp_path / "outside").exists()
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "dontAsk"])
+async def test_a_prompt_that_outlives_the_session_is_not_made_unasked(tmp_path: Path, mode: str):
+    """S1, S33."""
+    create = _use("CronCreate", cron="* * * * *", prompt="go on for ever", durable=True)
+    async with MessagesServer([step(create), step("refused")]) as server:
+        program = Program(tmp_path, server.url)
+        _trust(program)
+        done = await program.run("-p", "go", "--permission-mode", mode)
+    assert done.out.strip() == "refused"
+    assert not (program.project / ".claude" / "scheduled_tasks.json").exists()

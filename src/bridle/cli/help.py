@@ -8,6 +8,7 @@ Usage: bridle [options] [prompt]
        bridle config <command>             look at and change settings
        bridle policy why '<call>'          why a call would be allowed, asked about or denied
        bridle trust                        say that this folder may bring settings that run
+       bridle schedules                    see and approve the scheduled prompts of this folder
        bridle hooks list|test|lint         look at hooks and try them
        bridle plugin <command>             install plugins and look after them
        bridle agents                       sessions that run, in the background and at terminals

@@ -33,6 +33,7 @@ _VERBS = {
     "remote": ("remote.verbs", "run_remote"),
     "remote-control": ("remote.server_mode", "run_remote_control"),
     "replay": ("verbs.record", "run_replay"),
+    "schedules": ("verbs.schedules", "run_schedules"),
     "trust": ("verbs.trust", "run_trust"),
     "usage": ("verbs.usage", "run_usage"),
     # What sessions start by themselves:

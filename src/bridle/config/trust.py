@@ -11,6 +11,7 @@ from bridle.config.edit import update
 from bridle.config.load import load
 from bridle.config.problem import dotted, line_numbers
 from bridle.config.reach import SHARED, counting_untrusted
+from bridle.config.schedules import content, read_schedules, schedule_file
 from bridle.config.state import is_too_wide, trust_root
 from bridle.host import paths
 from bridle.host.files import read_bytes
@@ -69,7 +70,12 @@ def brought_by(env: Mapping[str, str], cwd: str) -> tuple[Brought, ...]:
     return tuple(
         each
         for folder in folders
-        for each in (*_from_settings(env, folder), *_servers(folder), *_extensions(folder))
+        for each in (
+            *_from_settings(env, folder),
+            *_servers(folder),
+            *_schedules(folder),
+            *_extensions(folder),
+        )
     )
 
 
@@ -120,6 +126,18 @@ def _servers(folder: str) -> Iterator[Brought]:
         yield Brought(
             file=file, line=lines.get(("mcpServers", name)), key=f"mcpServers.{name}", value=definition
         )
+
+
+def _schedules(folder: str) -> Iterator[Brought]:
+    """The prompts that would come by the clock; each needs an approval of its own besides."""
+    file = schedule_file(folder)
+    try:
+        found = read_schedules(folder)
+    except (OSError, ValueError):
+        yield Brought(file=file, key="tasks", value="cannot be read")
+        return
+    for entry in found:
+        yield Brought(file=file, key=f"tasks.{entry['id']}", value=content(entry))
 
 
 def _extensions(folder: str) -> Iterator[Brought]:

@@ -102,7 +102,7 @@ class Beside:
                 Means(
                     wake=around.wake,
                     tell=around.tell,
-                    file=ScheduleFile(around.project) if kept else None,
+                    file=ScheduleFile(around.project, around.env) if kept else None,
                     lasting=around.lasting,
                     clock=around.clock or SystemClock(),
                     keep=around.keep_scheduled,

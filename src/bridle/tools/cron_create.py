@@ -16,7 +16,9 @@ class CronCreateInput(Struct, frozen=True, forbid_unknown_fields=True):
             description="Five fields in local time: minute hour day-of-month month weekday, as `*/5 * * * *`."
         ),
     ]
-    prompt: Annotated[str, Meta(description="What is to be done each time; a slash command counts too.")]
+    prompt: Annotated[
+        str, Meta(description="What is to be done each time; may call a skill that you may call.")
+    ]
     recurring: Annotated[bool, Meta(description="True: at every such time. False: at the next one only.")] = (
         True
     )
@@ -32,8 +34,8 @@ class CronCreateInput(Struct, frozen=True, forbid_unknown_fields=True):
     "CronCreate",
     CronCreateInput,
     subject=lambda input: input.cron,
-    # What comes passes the gate then, call by call.
-    read_only=True,
+    # What comes passes the gate then, call by call; one that outlives the session is for the user to allow.
+    read_only=lambda input: not input.durable,
     parallel=lambda _: False,
 )
 async def TOOL(input: CronCreateInput, ctx: ToolContext) -> ToolOutput:

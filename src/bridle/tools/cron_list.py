@@ -29,6 +29,7 @@ async def TOOL(input: CronListInput, ctx: ToolContext) -> ToolOutput:
                     "prompt": each.prompt,
                     "recurring": each.recurring,
                     "durable": each.durable,
+                    **({} if each.approved else {"approved": False}),
                 }
                 for each in found
             ]
@@ -39,4 +40,5 @@ async def TOOL(input: CronListInput, ctx: ToolContext) -> ToolOutput:
 def _line(each: Scheduled) -> str:
     kind = "recurring" if each.recurring else "once"
     kept = ", durable" if each.durable else ""
+    kept += "" if each.approved else ", not approved by the user: does not come"
     return f"{each.id}: {each.words} ({kind}{kept}): {each.prompt[:_SHOWN]}"

@@ -34,6 +34,8 @@ class Scheduled(Struct, frozen=True, kw_only=True):
     """It never expires."""
     words: str = ""
     """Its times as a person says them."""
+    approved: bool = True
+    """False for one that a project brings and the user has not approved as it is: it does not come."""
 
 
 class Wakeup(Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Few starts ask anything: the dialogs are imported by those that do.
 
 _LARGEST = 2 << 20
+_MOST_SCHEDULES = 50
 _WAITING = "waits for your approval"
 
 
@@ -84,6 +85,40 @@ async def ask_for_servers(app: App, setup: Setup) -> None:
         all_at_once = all_at_once or picked == "all"
         if picked in ("yes", "all"):
             approvals.approve(env, setup.cwd, kind="mcp", name=server.name, definition=definition)
+
+
+async def ask_for_schedules(app: App, setup: Setup) -> None:
+    """Let the user approve scheduled prompts of the project that are new or have changed.
+
+    Raises:
+        ConfigError: the answer cannot be written down.
+    """
+    from bridle.config import schedules
+
+    env, cwd = setup.env, setup.cwd
+    if (
+        not setup.trusted
+        or choices.is_closed(setup.args, env)
+        or not os.path.exists(schedules.schedule_file(cwd))
+    ):
+        return
+    from bridle.frontends.tui.dialogs.consent import approve_schedule
+
+    try:
+        found = await asyncio.to_thread(schedules.read_schedules, cwd)
+    except (OSError, ValueError):
+        return  # The session says so.
+    for entry in found[:_MOST_SCHEDULES]:
+        if schedules.is_approved(env, cwd, entry):
+            continue
+        changed = schedules.was_approved(env, cwd, entry)
+        dialog = approve_schedule(entry["id"], schedules.content(entry), changed=changed)
+        if await _ask(app, dialog) != "yes":
+            continue
+        try:
+            schedules.approve(env, cwd, entry)
+        except OSError as error:
+            raise ConfigError(f"the answer cannot be kept: {error.strerror} ({error.filename})") from error
 
 
 async def ask_for_imports(app: App, setup: Setup) -> None:

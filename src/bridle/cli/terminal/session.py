@@ -22,6 +22,7 @@ from bridle.cli.start import Start
 from bridle.cli.terminal.consent import (
     ask_for_bypass,
     ask_for_imports,
+    ask_for_schedules,
     ask_for_servers,
     ask_for_trust,
     choose_session,
@@ -145,6 +146,7 @@ class _TerminalRun:
             return
         setup = self._setup = chosen
         await ask_for_servers(app, setup)
+        await ask_for_schedules(app, setup)
         await ask_for_imports(app, setup)
         session = open_session(setup, warn=self._warn)
         await self._serve(app, keymap, session)

@@ -1,17 +1,18 @@
 """The project's file of prompts that outlive sessions, and who of several processes lets them come."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
+from bridle.config import schedules
 from bridle.engine.schedules.times import describe, parse
 from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.host.lock import FileLock, Locked, locked_folder
+from bridle.types.errors import ConfigError
 from bridle.types.schedule import Scheduled
 
-_LARGEST = 1024 * 1024
 _MOST = 50
 
 Entries = list[dict[str, Any]]
@@ -20,9 +21,12 @@ Entries = list[dict[str, Any]]
 class ScheduleFile:
     """`.claude/scheduled_tasks.json`; what is not understood in it is kept as it is."""
 
-    def __init__(self, project: str) -> None:
+    def __init__(self, project: str, env: Mapping[str, str]) -> None:
+        self._project = project
+        self._env = env
+        """Says where approvals are kept."""
         self._folder = os.path.join(project, ".claude")
-        self.path = os.path.join(self._folder, "scheduled_tasks.json")
+        self.path = schedules.schedule_file(project)
         self._owner = FileLock(os.path.join(self._folder, "scheduled_tasks.lock"))
         self.owned = False
         """This process is the one that lets the prompts of the file come."""
@@ -58,11 +62,20 @@ class ScheduleFile:
             OSError: it cannot be read.
             ValueError: it is not what it should be.
         """
-        found = (_scheduled(entry, now) for entry in _entries(self._values()))
-        return tuple(each for each in found if each is not None)[:_MOST]
+        entries = schedules.read_schedules(self._project)[:_MOST]
+        found = (_scheduled(entry, now, approved=self._is_approved(entry)) for entry in entries)
+        return tuple(each for each in found if each is not None)
+
+    def is_approved(self, id: str) -> bool:
+        """Whether the user has approved a prompt of the file as it stands there now."""
+        try:
+            entries = schedules.read_schedules(self._project)
+        except (OSError, ValueError):
+            return False
+        return any(each["id"] == id and self._is_approved(each) for each in entries)
 
     def add(self, wanted: Scheduled) -> None:
-        """Write one more; the same for the next two.
+        """Write one more that the user has just let be made, which approves it; the same for the next two.
 
         Raises:
             OSError: it cannot be written.
@@ -76,6 +89,10 @@ class ScheduleFile:
             "createdAt": round(wanted.created * 1000),
             "recurring": wanted.recurring,
         }
+        try:
+            schedules.approve(self._env, self._project, entry)
+        except ConfigError as error:
+            raise ValueError(str(error)) from error
         self._change(lambda entries: [*entries, entry])
 
     def remove(self, id: str) -> None:
@@ -90,6 +107,9 @@ class ScheduleFile:
 
         self._change(change)
 
+    def _is_approved(self, entry: dict[str, Any]) -> bool:
+        return schedules.is_approved(self._env, self._project, entry)
+
     def _change(self, change: Callable[[Entries], Entries]) -> None:
         try:
             with locked_folder(self._folder):
@@ -101,7 +121,7 @@ class ScheduleFile:
 
     def _values(self) -> dict[str, Any]:
         try:
-            return msgspec.json.decode(read_bytes(self.path, _LARGEST), type=dict[str, Any])
+            return msgspec.json.decode(read_bytes(self.path, schedules.LARGEST), type=dict[str, Any])
         except FileNotFoundError:
             return {}
         except (msgspec.DecodeError, RecursionError) as error:
@@ -113,7 +133,7 @@ def _entries(values: dict[str, Any]) -> Entries:
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
-def _scheduled(entry: dict[str, Any], now: float) -> Scheduled | None:
+def _scheduled(entry: dict[str, Any], now: float, *, approved: bool) -> Scheduled | None:
     match entry:
         case {"id": str() as id, "cron": str() as cron, "prompt": str() as prompt}:
             pass
@@ -133,4 +153,5 @@ def _scheduled(entry: dict[str, Any], now: float) -> Scheduled | None:
         created=created / 1000 if isinstance(created, int | float) else now,
         permanent=entry.get("permanent") is True,
         words=describe(cron),
+        approved=approved,
     )

@@ -14,6 +14,7 @@ from bridle.engine.schedules.times import describe, parse
 from bridle.types.errors import ToolError
 from bridle.types.origin import Origin
 from bridle.types.schedule import Clock, Scheduled, Wakeup
+from bridle.types.text import printable
 from bridle.types.turn import Prompt
 
 MOST = 50
@@ -22,6 +23,7 @@ _EXPIRY = 7 * 86400.0
 _LONGEST_WAIT = 30.0
 """Clocks are set, machines sleep, files change: so often that is looked at."""
 _TOLD = 80
+_MOST_NAMED = 10
 
 
 class Means(Struct, frozen=True, kw_only=True):
@@ -212,6 +214,9 @@ class SessionSchedules:
 
     async def _come(self, job: "_Job") -> None:
         what, now = job.what, self._means.clock.now()
+        if what.durable and not await self._still_approved(what):
+            self._jobs.pop(what.id, None)
+            return
         expired = what.recurring and not what.permanent and now >= what.created + _EXPIRY
         following = None if expired or not what.recurring else self._following(what, now)
         if following is None:
@@ -226,6 +231,11 @@ class SessionSchedules:
             self._keep_own()
         self._means.tell(f"Scheduled prompt {what.id} ({what.words}): {what.prompt[:_TOLD]}")
         self._means.wake(_prompt(_late(what, job) if job.missed else what.prompt, what.id))
+
+    async def _still_approved(self, what: Scheduled) -> bool:
+        """An approval ends with a change of the file, also one that nobody has looked at yet."""
+        file = self._means.file
+        return file is not None and await asyncio.to_thread(file.is_approved, what.id)
 
     def _own(self) -> list[Scheduled]:
         """What is to come in this conversation alone."""
@@ -256,12 +266,24 @@ class SessionSchedules:
             return
         self._stamp = stamp
         now = self._means.clock.now()
-        there = {each.id: each for each in self._read(file)}
-        for id in [id for id, job in self._jobs.items() if job.what.durable and id not in there]:
-            del self._jobs[id]
+        found = self._read(file)
+        self._tell_waiting([each for each in found if not each.approved])
+        there = {each.id: each for each in found if each.approved}
+        known = {id: job.what for id, job in self._jobs.items() if job.what.durable}
+        for id, what in known.items():
+            if there.get(id) != what:
+                del self._jobs[id]
         for id, each in there.items():
             if id not in self._jobs and (job := self._following(each, now)) is not None:
                 self._jobs[id] = job
+
+    def _tell_waiting(self, waiting: Sequence[Scheduled]) -> None:
+        if waiting:
+            named = ", ".join(printable(each.id)[:_TOLD] for each in waiting[:_MOST_NAMED])
+            self._tell_once(
+                f"Scheduled prompts of this project do not come, because they are not approved: {named}."
+                " See them with: bridle schedules"
+            )
 
     def _read(self, file: ScheduleFile) -> tuple[Scheduled, ...]:
         try:

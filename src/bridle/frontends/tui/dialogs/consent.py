@@ -71,6 +71,20 @@ def approve_server(name: str, definition: Mapping[str, Any], *, changed: bool) -
     return Confirm(f"Start the MCP server {one_line(name)}?", body, choices, cancel="no", start=2)
 
 
+def approve_schedule(id: str, entry: Mapping[str, Any], *, changed: bool) -> Confirm:
+    """Whether a prompt of the project's `.claude/scheduled_tasks.json` may come by the clock."""
+
+    def body(width: int) -> list[Line]:
+        said = "It has changed since you approved it." if changed else "It comes with this project."
+        return [*paragraph(said, width, style("warning") if changed else MUTED), *_pretty(entry, width)]
+
+    choices = (
+        Choice(value="yes", label="Let it come, as it is"),
+        Choice(value="no", label="Do not let it come"),
+    )
+    return Confirm(f"Run the scheduled prompt {one_line(id)}?", body, choices, cancel="no", start=1)
+
+
 def reach_host(question: NetworkQuestion) -> Confirm:
     """Whether sandboxed commands may reach a host."""
 

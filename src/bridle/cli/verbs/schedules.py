@@ -1,0 +1,86 @@
+"""`bridle schedules`: see the prompts that a project would send by the clock, and approve them one by one."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+
+from bridle.cli.say import say
+from bridle.config import schedules
+from bridle.config.state import is_trusted
+from bridle.types.errors import ConfigError, UsageError
+from bridle.types.text import printable
+
+_HELP = """\
+Usage: bridle schedules                   list the scheduled prompts of this folder
+       bridle schedules approve <id>      let one come, as it is now
+       bridle schedules forget <id>       let it come no more
+
+They are kept in .claude/scheduled_tasks.json. One that you did not have made in a session of yours comes only
+after you have approved it, and not any more once it has changed.
+"""
+
+
+def run_schedules(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run the command.
+
+    Raises:
+        UsageError: the words are off, or there is no such schedule.
+        ConfigError: the schedules or the approvals cannot be used.
+    """
+    cwd = os.getcwd()
+    match argv:
+        case []:
+            return _list(env, cwd)
+        case ["-h" | "--help" | "help", *_]:
+            return say(_HELP)
+        case ["approve", id]:
+            return _approve(env, cwd, id)
+        case ["forget", id]:
+            schedules.forget(env, cwd, _find(cwd, id))
+            return say(f"{printable(id)} does not come any more\n")
+        case _:
+            raise UsageError("use bridle schedules [approve <id> | forget <id>]")
+
+
+def _list(env: Mapping[str, str], cwd: str) -> int:
+    found = _read(cwd)
+    if not found:
+        return say("this folder has no scheduled prompts\n")
+    return say("".join(_line(env, cwd, entry) for entry in found))
+
+
+def _approve(env: Mapping[str, str], cwd: str, id: str) -> int:
+    if not is_trusted(env, cwd):
+        raise UsageError(f"{printable(cwd)} is not trusted yet: run bridle trust first")
+    entry = _find(cwd, id)
+    try:
+        schedules.approve(env, cwd, entry)
+    except OSError as error:
+        raise ConfigError(f"the approval cannot be kept: {error.strerror} ({error.filename})") from error
+    return say(f"approved, as it is now:\n{_line(env, cwd, entry)}")
+
+
+def _line(env: Mapping[str, str], cwd: str, entry: schedules.Entry) -> str:
+    if schedules.is_approved(env, cwd, entry):
+        state = "approved"
+    elif schedules.was_approved(env, cwd, entry):
+        state = "changed since it was approved"
+    else:
+        state = "not approved"
+    # In ASCII alone: a stranger's text must not steer the terminal or look like something else.
+    return f"{printable(entry['id'])}  {state}  {json.dumps(schedules.content(entry))}\n"
+
+
+def _find(cwd: str, id: str) -> schedules.Entry:
+    found = [entry for entry in _read(cwd) if entry["id"] == id]
+    if len(found) != 1:
+        known = ", ".join(printable(entry["id"]) for entry in _read(cwd)) or "none"
+        raise UsageError(f"there is not exactly one schedule {printable(id)!r}; there are: {known}")
+    return found[0]
+
+
+def _read(cwd: str) -> list[schedules.Entry]:
+    try:
+        return schedules.read_schedules(cwd)
+    except (OSError, ValueError) as error:
+        raise ConfigError(str(error)) from error
