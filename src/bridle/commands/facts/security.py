@@ -1,5 +1,6 @@
 """What protects this machine now: each check tells a state, and what is wrong with a way to fix it."""
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from bridle.host.ripgrep import find_ripgrep
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
 from bridle.host.sandbox.linux import find_footing
 from bridle.host.sandbox.room import close_room, open_room
+from bridle.host.wall.probe import describe
 from bridle.permissions.breadth import broad
 from bridle.permissions.lint import lint
 from bridle.tools.catalog import CATALOG
@@ -54,7 +56,7 @@ async def security_checks(scene: Scene) -> tuple[Check, ...]:
     """Every check; a fault is something that is promised and missing here."""
     settings = scene.config.settings.sandbox
     features = find_features(bubblewrap=None if settings is None else settings.bwrap_path)
-    found = [*_kernel(features), *await _sandbox(scene)]
+    found = [*_kernel(features), await _second_wall(), *await _sandbox(scene)]
     for check in _CHECKS:
         found += check(scene)
     return tuple(found)
@@ -83,6 +85,15 @@ def _kernel(features: Features) -> Iterator[Check]:
         yield _warning("Kernel", "bubblewrap is not installed", "install bubblewrap")
     else:
         yield _ok("Kernel", f"bubblewrap {features.bubblewrap_version or '?'} at {features.bubblewrap}")
+
+
+async def _second_wall() -> Check:
+    """What holds commands that ran because they were judged harmless."""
+    offer = await asyncio.to_thread(describe)
+    if offer.way == "landlock":
+        return _ok("Second wall", offer.sentence)
+    remedy = "use a kernel with Landlock, or turn the sandbox on (sandbox.enabled)"
+    return _warning("Second wall", offer.sentence, remedy)
 
 
 async def _sandbox(scene: Scene) -> list[Check]:

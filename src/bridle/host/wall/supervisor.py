@@ -15,14 +15,14 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from threading import get_native_id
 
-from bridle.host.sandbox.inside.kernel import check, libc
+from bridle.host.sandbox.inside.kernel import check
 from bridle.host.sandbox.inside.makings import Makings
 from bridle.host.sandbox.inside.openings import Openings
 from bridle.host.sandbox.inside.requests import Request, receive
 from bridle.host.wall.bounds import Beyond, Bounds
 from bridle.host.wall.changes import Changes
 from bridle.host.wall.filters import judged_filter, supervised_calls
-from bridle.host.wall.landlock import restrict
+from bridle.host.wall.landlock import quick, restrict
 from bridle.types.wall import Refusal
 
 _OWN_FOLDER_AND_MASK = 0x200
@@ -31,7 +31,7 @@ _KEPT_CAPABILITIES = frozenset((0, 1, 2, 3, 4, 6, 7))
 """What decides about files and users; with the others a superuser could change the machine."""
 _LAST_CAPABILITY = 40
 _SECCOMP = {"x86_64": 317, "aarch64": 277, "arm64": 277}
-_NEW_LISTENER, _WAIT_UNTIL_KILLED = 1 << 3, 1 << 5
+_NEW_LISTENER, _KEEP_SPECULATION, _WAIT_UNTIL_KILLED = 1 << 3, 1 << 2, 1 << 5
 _DEEDS = {
     "open": "write", "openat": "write", "creat": "write", "truncate": "write", "mkdir": "make",
     "mkdirat": "make", "mknod": "make", "mknodat": "make", "symlink": "make", "symlinkat": "make",
@@ -94,7 +94,7 @@ class Supervisor:
         outcome: Child | OSError = OSError(errno.EINVAL, "the command could not be started")
         try:
             self._launcher = get_native_id()
-            check(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "giving up new privileges")
+            check(quick.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "giving up new privileges")
             if self._rules is not None:
                 restrict(self._rules)
             start_new_thread(self._supervise, ())
@@ -114,7 +114,7 @@ class Supervisor:
         """Answer for the command, in its own Landlock but not under its filter."""
         try:
             # The folder and mask of the process stay as they are when this thread changes its own.
-            check(libc.unshare(_OWN_FOLDER_AND_MASK), "leaving the shared folder")
+            check(quick.unshare(_OWN_FOLDER_AND_MASK), "leaving the shared folder")
             if (listener := self._listening.get()) is not None:
                 self._serve(listener)
         finally:
@@ -221,7 +221,7 @@ def _drop_capabilities() -> None:
         return
     for capability in range(_LAST_CAPABILITY + 1):
         if capability not in _KEPT_CAPABILITIES:
-            libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+            quick.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
 def _filter_calls() -> int:
@@ -230,8 +230,9 @@ def _filter_calls() -> int:
     program = judged_filter(machine)
     code = ctypes.create_string_buffer(program, len(program))
     head = (ctypes.c_uint64 * 2)(len(program) // 8, ctypes.addressof(code))
-    for flags in (_NEW_LISTENER | _WAIT_UNTIL_KILLED, _NEW_LISTENER):
-        listener = libc.syscall(_SECCOMP[machine], 1, flags, ctypes.byref(head))
+    usual = _NEW_LISTENER | _KEEP_SPECULATION
+    for flags in (usual | _WAIT_UNTIL_KILLED, usual):
+        listener = quick.syscall(_SECCOMP[machine], 1, flags, ctypes.byref(head))
         if listener >= 0:
             return listener
     return check(listener, "filtering system calls")
