@@ -15,7 +15,7 @@ from bridle.types.permission import Effect
 from tests.fakes.program import Program
 
 _GROUPS = [
-    "Kernel", "Sandbox", "Programs", "Trust", "Rules", "Modes", "Environment", "Files", "Remote control",
+    "Kernel", "Second wall", "Sandbox", "Programs", "Trust", "Rules", "Modes", "Environment", "Files", "Remote control",
     "Gate", "Dependencies",
 ]  # fmt: skip
 
