@@ -15,8 +15,8 @@ from bridle.types.permission import Effect
 from tests.fakes.program import Program
 
 _GROUPS = [
-    "Kernel", "Second wall", "Sandbox", "Programs", "Trust", "Rules", "Modes", "Environment", "Files", "Remote control",
-    "Gate", "Dependencies",
+    "Kernel", "Second wall", "Sandbox", "Programs", "Trust", "Rules", "Modes", "Environment", "Files",
+    "Remote control", "Gate", "Dependencies",
 ]  # fmt: skip
 
 
