@@ -23,6 +23,7 @@ from bridle.host.sandbox.policy import Policy
 from bridle.host.sandbox.proxy import Gate, Proxy
 from bridle.host.sandbox.room import close_room, open_room
 from bridle.types.question import Answer, NetworkQuestion, Refused
+from bridle.types.sandbox import Denials
 
 NOBODY = 65534
 
@@ -49,6 +50,7 @@ class FakePlace:
         self.person = person
         self.way: Way = way
         self.policy = Policy()
+        self.denials = Denials()
         self.questions: list[NetworkQuestion] = []
         self.answer: Answer = Refused(message="no")
         self.env: dict[str, str] = {}
@@ -113,7 +115,8 @@ class FakePlace:
         """Run a program inside and return its code and all it printed."""
         sandbox = self.sandbox or self.open()
         usual = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.base), "LC_ALL": "C", **(env or {})}
-        confined = sandbox.confine(argv, cwd=str(self.project), env=usual, pass_fds=keep)
+        boundary = sandbox.under(self.denials)
+        confined = boundary.confine(argv, cwd=str(self.project), env=usual, pass_fds=keep)
         self.give(Path(self.room.folder))
         with tempfile.TemporaryFile() as output:
             # Whoever runs the command may open it again by its name under /dev.

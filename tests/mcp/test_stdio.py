@@ -12,7 +12,7 @@ from bridle.mcp.catalogue import ServerTool
 from bridle.mcp.timing import Timing
 from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import Server, StdioServer
-from bridle.types.sandbox import Confined
+from bridle.types.sandbox import Confined, Denials
 from tests.fakes.mcp_session import connected, everything, plain
 from tests.fakes.processes import eventually
 from tests.fakes.tool_context import FakeProgress, make_context
@@ -263,6 +263,9 @@ class FakeSandbox:
 
     def covers(self, command: str) -> bool:
         return True
+
+    def under(self, denials: Denials) -> "FakeSandbox":
+        return self
 
     def confine(
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], pass_fds: tuple[int, ...] = ()

@@ -24,7 +24,7 @@ from bridle.types.hook_calls import PostToolUse, PreToolUse
 from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome, NoHooks
 from bridle.types.permission import Allow, Case, Decision, Deny, Effect
 from bridle.types.question import Permitted
-from bridle.types.sandbox import Confined, Sandbox
+from bridle.types.sandbox import Confined, Denials, Sandbox
 from bridle.types.tool import Tool, ToolContext, ToolOutput
 from bridle.types.workspace import Workspace
 from tests.fakes.engine import FakeChannel
@@ -161,6 +161,9 @@ async def test_what_a_hook_or_a_person_puts_in_is_read_and_decided_anew(tmp_path
 
 class FakeSandbox:
     may_be_left = True
+
+    def under(self, denials: Denials) -> "FakeSandbox":
+        return self
 
     def covers(self, command: str) -> bool:
         return command != "excluded"

@@ -26,7 +26,7 @@ from bridle.types.hook_outcome import HookOutcome, NoHooks
 from bridle.types.origin import TYPED
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect, Mode, PermissionUpdate
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
-from bridle.types.sandbox import Sandbox
+from bridle.types.sandbox import Denials, Sandbox
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 from bridle.types.turn import Denial, Outcome, Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
@@ -361,6 +361,13 @@ async def test_a_hook_may_answer_in_a_persons_place_unless_a_person_must_see_it(
 class FakeSandbox:
     may_be_left = True
 
+    def __init__(self) -> None:
+        self.denials: list[Denials] = []
+
+    def under(self, denials: Denials) -> "FakeSandbox":
+        self.denials.append(denials)
+        return self
+
     def covers(self, command: str) -> bool:
         return command != "excluded"
 
@@ -391,6 +398,29 @@ async def test_confined_commands_run_unasked_and_leaving_is_asked(tmp_path: Path
         change=lambda runtime: msgspec.structs.replace(runtime, sandbox=kept, sandbox_allows=False),
     )
     assert len(asking.asked) == 1
+
+
+async def test_rules_that_ask_deny_inside_unless_the_call_was_approved(tmp_path: Path):
+    """S2, S50"""
+    sandbox: Any = FakeSandbox()
+    kept: Sandbox = sandbox
+    channel = Answering(Permitted())
+    await run(
+        tmp_path,
+        channel,
+        bash("make"),
+        bash("curl x"),
+        bash("make again"),
+        rules={"ask": ["Bash(curl:*)"], "deny": ["Bash(wget:*)"]},
+        tools=(Recorder().tool,),
+        change=lambda runtime: msgspec.structs.replace(runtime, sandbox=kept),
+    )
+    assert [question.input["command"] for question in channel.asked] == ["curl x"]
+    assert [denials.programs for denials in sandbox.denials] == [
+        ("curl", "wget"),
+        ("wget",),
+        ("curl", "wget"),
+    ]
 
 
 async def test_a_tool_learns_where_its_files_led_when_it_was_let_through(tmp_path: Path):

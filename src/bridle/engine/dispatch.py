@@ -30,6 +30,7 @@ from bridle.types.errors import Overstepped, ToolError
 from bridle.types.event import Noticed, ToolProgressed
 from bridle.types.hook_outcome import HookOutcome
 from bridle.types.message import Messages
+from bridle.types.sandbox import Sandbox
 from bridle.types.skill import SkillUse
 from bridle.types.tool import Delegate, Planning, Tool, ToolContext, ToolOutput, Worktrees
 
@@ -81,6 +82,7 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
         context,
         approved=approvals(passage.case),
         confined=passage.case.confined,
+        sandbox=_boundary(passage, tool, turn),
         changes=_changes(tool, passage.input, turn),
         env=await _environment(tool, turn),
         view=view_of(passage.case, passage.judged, runtime.env),
@@ -134,6 +136,17 @@ async def _held(passage: Passage, tool: Tool, context: ToolContext, turn: Turn) 
         except TurnedAway as refusal:
             return failure(f"{error} {refusal}")
     return await tool.run(passage.input, msgspec.structs.replace(context, view=None))
+
+
+def _boundary(passage: Passage, tool: Tool, turn: Turn) -> Sandbox | None:
+    """What a command runs in: rules for files, programs and hosts hold whatever it starts."""
+    sandbox = turn.runtime.sandbox
+    if sandbox is None or tool.name not in _SHELLS:
+        return sandbox
+    from bridle.permissions.enforced import denials
+
+    case = msgspec.structs.replace(passage.case, rules=turn.rules)
+    return sandbox.under(denials(case, approved=passage.approved))
 
 
 def _changes(tool: Tool, input: Any, turn: Turn) -> Changes | None:

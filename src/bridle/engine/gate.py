@@ -35,6 +35,8 @@ class Passage(Struct, frozen=True, kw_only=True):
     case: Case
     judged: Judged = ""
     """What a call that only judgement let through was taken to do."""
+    approved: bool = False
+    """It would have been asked about, and was allowed."""
 
 
 class TurnedAway(Exception):
@@ -65,6 +67,7 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
     """
     case = _case(call, tool, input, turn, hook=hook)
     decision = turn.runtime.decide(case)
+    doubted = isinstance(decision, Ask)
     if tool.needs_person and isinstance(decision, Allow):
         reason = f"{tool.name} wants somebody to agree to each call"
         decision = Deny(reason, "mode") if case.mode == "dontAsk" else Ask(reason, needs_person=True)
@@ -78,7 +81,7 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
         decision = _remembered(case, turn) or decision
     match decision:
         case Allow():
-            return Passage(call=call, input=input, case=case, judged=decision.judged)
+            return Passage(call=call, input=input, case=case, judged=decision.judged, approved=doubted)
         case Deny():
             await _turn_away(call, tool, turn, decision)
         case Ask():
@@ -145,7 +148,7 @@ async def _approved(asked: Passage, answer: Permitted, tool: Tool, turn: Turn) -
     if answer.by_hook and isinstance(decision, Ask) and decision.reason_type == "safetyCheck":
         # The hook has put in something that no hook may approve.
         return await _ask(passage, tool, turn, decision)
-    return passage
+    return msgspec.structs.replace(passage, approved=True)
 
 
 async def _turn_away(

@@ -79,6 +79,11 @@ def _covers_spelling(anchors: Iterable[tuple[str, tuple[str, ...]]], path: str) 
     )
 
 
+def anchored(rule: Rule, case: Case) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The folders that a pattern starts from, each with the patterns of the components that must follow."""
+    return tuple(_anchored(rule, case))
+
+
 def _anchored(rule: Rule, case: Case) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every directory that the pattern starts from, with the components that must follow."""
     pattern = rule.content or ""

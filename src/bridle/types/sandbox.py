@@ -19,6 +19,23 @@ class Confined(Struct, frozen=True, kw_only=True):
     pass_fds: tuple[int, ...] = ()
 
 
+Pattern = tuple[str, tuple[str, ...]]
+"""A folder, and what must follow below it: a pattern for each component, `**` for any number of them."""
+
+
+class Denials(Struct, frozen=True, kw_only=True):
+    """What rules keep from a command, whatever it runs; a pattern for a folder closes all that is in it."""
+
+    unreadable: tuple[Pattern, ...] = ()
+    unwritable: tuple[Pattern, ...] = ()
+    programs: tuple[str, ...] = ()
+    """Names, beginnings of names with a star, or absolute paths."""
+    hosts: tuple[str, ...] = ()
+
+
+NOTHING_DENIED = Denials()
+
+
 class Sandbox(Protocol):
     """Made for a session from its settings, never from what a model says."""
 
@@ -39,6 +56,10 @@ class Sandbox(Protocol):
         Raises:
             ToolError: the boundary cannot be set up; nothing runs without it.
         """
+        ...
+
+    def under(self, denials: Denials) -> "Sandbox":
+        """The same boundary, closed further for one command; `close` is for the whole only."""
         ...
 
     def annotate(self, output: str, *, failed: bool, command: str = "") -> str:

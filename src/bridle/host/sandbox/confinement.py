@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Protocol
 
 from bridle.host.sandbox.authority import VARIABLES
@@ -12,7 +13,7 @@ from bridle.host.sandbox.masking.vault import Vault
 from bridle.host.sandbox.policy import Policy
 from bridle.host.sandbox.proxy import Proxy
 from bridle.types.errors import ToolError
-from bridle.types.sandbox import Confined
+from bridle.types.sandbox import NOTHING_DENIED, Confined, Denials
 
 _SEARCHED = 100_000
 _MOST_HOSTS = 5
@@ -33,7 +34,15 @@ class Walls(Protocol):
     ports: tuple[int, int] | None
     """Where commands find the HTTP and the SOCKS proxy; None when there is no way out."""
 
-    def wrap(self, argv: Sequence[str], *, cwd: str, keep: tuple[int, ...]) -> tuple[str, ...]: ...
+    def wrap(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        keep: tuple[int, ...],
+        denials: Denials = NOTHING_DENIED,
+        search: str = "",
+    ) -> tuple[str, ...]: ...
 
     async def close(self) -> None: ...
 
@@ -57,6 +66,7 @@ class Confinement:
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self._policy = policy
+        self._denials = NOTHING_DENIED
         self._walls = walls
         self._fault = fault
         self._temporary = temporary
@@ -82,10 +92,19 @@ class Confinement:
         if self._walls is None:
             raise ToolError(f"Commands must run in a sandbox, and none can be set up here: {self._fault}.")
         return Confined(
-            argv=self._walls.wrap(argv, cwd=cwd, keep=pass_fds),
+            argv=self._walls.wrap(
+                argv, cwd=cwd, keep=pass_fds, denials=self._denials, search=env.get("PATH", "")
+            ),
             env=self._environment(env, self._walls.ports),
             pass_fds=pass_fds,
         )
+
+    def under(self, denials: Denials) -> "Confinement":
+        if self._proxy is not None:
+            self._proxy.gate.deny(denials.hosts)
+        narrower = copy(self)
+        narrower._denials = denials
+        return narrower
 
     def annotate(self, output: str, *, failed: bool, command: str = "") -> str:
         refused = self._proxy.gate.take_refusals() if self._proxy else ()

@@ -16,6 +16,7 @@ from msgspec import Struct
 from bridle.host.files import write_new
 from bridle.host.sandbox.bubblewrap import bubblewrap_argv
 from bridle.host.sandbox.calls import is_known
+from bridle.host.sandbox.denials import DeniedFiles
 from bridle.host.sandbox.door import Door
 from bridle.host.sandbox.guards import DEEPEST, deep_in
 from bridle.host.sandbox.masking.copies import NOTHING, Copies, Covers
@@ -25,6 +26,7 @@ from bridle.host.sandbox.proxy import Proxy
 from bridle.host.sandbox.room import Room
 from bridle.host.sandbox.stand_ins import StandIns
 from bridle.types.errors import ToolError
+from bridle.types.sandbox import NOTHING_DENIED, Denials
 
 Way = Literal["bubblewrap", "direct", "landlock"]
 
@@ -70,6 +72,7 @@ class LinuxWalls:
         self._bubblewrap = bubblewrap
         self._python = python
         self._search = _Search(DEEPEST if oversees else None)
+        self._denied = DeniedFiles()
         self._stand_ins = StandIns(registry)
         network = policy.network
         self._door = Door(
@@ -79,14 +82,25 @@ class LinuxWalls:
             on_empty=self._stand_ins.remove,
         )
 
-    def wrap(self, argv: Sequence[str], *, cwd: str, keep: tuple[int, ...]) -> tuple[str, ...]:
+    def wrap(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        keep: tuple[int, ...],
+        denials: Denials = NOTHING_DENIED,
+        search: str = "",
+    ) -> tuple[str, ...]:
         """The command line that runs another inside.
 
         Raises:
-            ToolError: something protected cannot be held.
+            ToolError: something protected or denied cannot be held.
         """
+        policy = self._denied.narrowed(
+            self._policy, denials, search=search, shell=argv[0], oversees=self._oversees
+        )
         plan = _draw(
-            self._policy,
+            policy,
             self._roots(),
             self._room,
             self._python,
@@ -97,10 +111,11 @@ class LinuxWalls:
         self._door.expect(token)
         if self._policy.filesystem:
             self._hold(plan)
-        # Bubblewrap follows links, so it cannot keep one from being replaced.
-        way = "direct" if plan.links and self.way == "bubblewrap" else self.way
+        # Bubblewrap follows links, so it cannot keep one from being replaced, and starts our Python inside.
+        needs_own = plan.links or os.path.realpath(self._python) in plan.hidden
+        way = "direct" if needs_own and self.way == "bubblewrap" else self.way
         return compose(
-            self._policy, plan, way, argv, room=self._room, cwd=cwd, keep=keep, token=token,
+            policy, plan, way, argv, room=self._room, cwd=cwd, keep=keep, token=token,
             bubblewrap=self._bubblewrap, python=self._python, overseen=self._oversees,
         )  # fmt: skip
 

@@ -117,13 +117,17 @@ def make_spec(
             overseen=overseen,
             marking=not alone or not policy.filesystem or policy.weaker_nesting,
         ),
-        "oversight": _oversight(plan, room, machine, alone=alone) if overseen else None,
+        "oversight": _oversight(plan, room, machine, alone=alone, denied=policy.unwritable)
+        if overseen
+        else None,
         "door": room.door,
         "ports": [HTTP_PORT, SOCKS_PORT] if online else [],
     }
 
 
-def _oversight(plan: Plan, room: Room, machine: str, *, alone: bool) -> dict[str, Any]:
+def _oversight(
+    plan: Plan, room: Room, machine: str, *, alone: bool, denied: tuple[str, ...]
+) -> dict[str, Any]:
     seccomp, calls = overseen_calls(machine)
     guarded = (guard.path for _, guards in plan.guards for guard in guards)
     return {
@@ -137,6 +141,7 @@ def _oversight(plan: Plan, room: Room, machine: str, *, alone: bool) -> dict[str
         "closed": [*guarded, *plan.hidden],
         "open_again": [*plan.roots, *plan.readable_again],
         "alone": alone,
+        "denied": list(denied),
     }
 
 

@@ -64,6 +64,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     unreadable: tuple[str, ...] = ()
     readable_again: tuple[str, ...] = ()
     """Inside what is unreadable."""
+    unwritable: tuple[str, ...] = ()
+    """Regular expressions for whole paths, also for what is not there yet; held where calls are overseen."""
     hidden_variables: tuple[str, ...] = ()
     network: Network = Network()
     filesystem: bool = True

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bridle.host.http.address import Origin
 from bridle.host.http.address import Proxy as Upstream
-from bridle.host.sandbox.domains import plain_host, read_rules
+from bridle.host.sandbox.domains import Rule, parse_rules, plain_host, read_rules
 from bridle.host.sandbox.incoming import Streams
 from bridle.host.sandbox.interception import Interceptor, Place, Plain, join, refuse
 from bridle.host.sandbox.policy import Network
@@ -49,6 +49,7 @@ class Gate:
         env: Mapping[str, str] | None = None,
     ) -> None:
         self._rules = read_rules(network)
+        self._denied: tuple[Rule, ...] = ()
         self._ask = ask
         self._env = env or {}
         self._asked: dict[str, asyncio.Task[Answer]] = {}
@@ -81,6 +82,10 @@ class Gate:
         name = plain_host(host)
         return Place(name, port, self._rules.judge(name, port) == "allow")
 
+    def deny(self, hosts: Sequence[str]) -> None:
+        """Refuse these hosts besides those of the settings, from now on and until other ones are named."""
+        self._denied = tuple(parse_rules(hosts))
+
     def take_refusals(self) -> tuple[str, ...]:
         """The hosts that were refused since this was last asked."""
         refused = tuple(self._refused)
@@ -98,6 +103,8 @@ class Gate:
             self._refused[f"{host}:{port}"[:300]] = None
 
     async def _may_reach(self, host: str, port: int, visit: Visit) -> bool:
+        if any(rule.covers(host, port) for rule in self._denied):
+            return False
         match self._rules.judge(host, port):
             case "allow":
                 return True

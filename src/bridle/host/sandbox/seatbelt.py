@@ -5,6 +5,7 @@ import re
 import socket
 from collections.abc import Callable, Iterator, Sequence
 
+from bridle.host.sandbox.denials import DeniedFiles
 from bridle.host.sandbox.policy import (
     FILES,
     FILES_WHEN_PRESENT,
@@ -16,6 +17,7 @@ from bridle.host.sandbox.policy import (
     real,
 )
 from bridle.host.sandbox.proxy import Proxy
+from bridle.types.sandbox import NOTHING_DENIED, Denials
 
 PROGRAM = "/usr/bin/sandbox-exec"
 
@@ -63,6 +65,7 @@ class SeatbeltWalls:
         self._policy = policy
         self._roots = roots
         self._temporary = temporary
+        self._denied = DeniedFiles()
         if proxy is not None:
             network = policy.network
             self.ports = (
@@ -70,15 +73,28 @@ class SeatbeltWalls:
                 network.socks_port or _listen(proxy),
             )
 
-    def wrap(self, argv: Sequence[str], *, cwd: str, keep: tuple[int, ...]) -> tuple[str, ...]:
-        """The command line that runs another inside."""
+    def wrap(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        keep: tuple[int, ...],
+        denials: Denials = NOTHING_DENIED,
+        search: str = "",
+    ) -> tuple[str, ...]:
+        """The command line that runs another inside.
+
+        Raises:
+            ToolError: more is denied than can be held.
+        """
         del cwd, keep
+        policy = self._denied.narrowed(self._policy, denials, search=search, shell=argv[0], oversees=False)
         roots = (*real((*self._roots(), *self._policy.writable)), os.path.realpath(self._temporary))
         own = tuple(path for path in real(own_files()) if is_within_any(path, roots))
         text = profile(
-            self._policy,
+            policy,
             roots=roots,
-            never=(*real(self._policy.never_writable), *own),
+            never=(*real(policy.never_writable), *own),
             ports=self.ports or (),
         )
         return (PROGRAM, "-p", text, *argv)

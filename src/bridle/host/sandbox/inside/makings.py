@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _RENAMEAT2 = {"x86_64": 316, "aarch64": 276, "arm64": 276}
 _FOLLOW, _EXCHANGE = 0x400, 2
+_MOST_MOVED = 5_000
 
 
 class Makings:
@@ -140,6 +141,8 @@ class Makings:
             kind = os.stat(source.name, dir_fd=source.folder, follow_symlinks=False).st_mode & KIND
         except OSError:
             return  # The renaming will say what is wrong.
+        if kind == FOLDER and self._names.depends_on_folders:
+            self._refuse_closed_inside(source, target)
         if kind == FOLDER and self._names.is_free(source.path) and not self._names.is_free(target.path):
             # Programs copy then, and each name is looked at.
             raise OSError(errno.EXDEV, "moving out of a folder of packages")
@@ -154,6 +157,19 @@ class Makings:
                     self._names.refuse_configuration(target.path)
             finally:
                 os.close(seen)
+
+    def _refuse_closed_inside(self, source: Spot, target: Spot) -> None:
+        """What is in a folder may be closed by the name that the folder gets."""
+        count = 0
+        start = f"/proc/self/fd/{source.folder}/{source.name}"
+        for folder, folders, files in os.walk(start):
+            below = folder[len(start) :]
+            for name in (*folders, *files):
+                self._names.refuse_protected(f"{target.path}{below}/{name}")
+                count += 1
+            if count > _MOST_MOVED:
+                # Programs copy then, and each name is looked at.
+                raise OSError(errno.EXDEV, "moving a large folder")
 
     def _new(self, request: Request, base: int | None, path: int) -> Spot:
         """Where a name is to be made or taken away."""

@@ -6,6 +6,7 @@ import errno
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -20,10 +21,21 @@ class Names:
         self._closed: frozenset[str] = frozenset(given["closed"])
         self._open_again: frozenset[str] = frozenset(given["open_again"])
         self._only_in_roots: bool = given["alone"]
+        self._is_denied: Callable[[str], object] | None = None
+        if given["denied"]:
+            import re
+
+            whole = "|".join(f"(?:{expression})" for expression in given["denied"])
+            self._is_denied = re.compile(whole, re.DOTALL).fullmatch
+
+    @property
+    def depends_on_folders(self) -> bool:
+        """Whether what is free under one path may be closed under another."""
+        return self._is_denied is not None
 
     def is_protected(self, path: str) -> bool:
         """Whether something at this path would decide what runs later, or is closed to commands."""
-        if self._is_closed(path):
+        if self._is_closed(path) or (self._is_denied is not None and self._is_denied(path)):
             return True
         parts = self._below(path)
         if parts is None or not self._packages.isdisjoint(parts[:-1]):
