@@ -152,6 +152,14 @@ def test_everyday_commands_are_seen_through(command: str):
     assert isinstance(bash(command, weighed, "bypassPermissions"), Allow), command
 
 
+@pytest.mark.parametrize("command", lines("everyday.txt"))
+def test_programs_that_run_others_are_no_riddle(command: str):
+    """S20"""
+    weighed = rules(deny=("Bash(rm:*)", "Bash(curl:*)", "Bash(git push:*)", "Bash(npm publish:*)"))
+
+    assert isinstance(bash(command, weighed, "bypassPermissions"), Allow), command
+
+
 @pytest.mark.parametrize(
     ("content", "command", "is_denied"),
     [

@@ -80,7 +80,9 @@ CRITICAL = [
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "removals.txt"
 DISGUISED = [
-    line for line in CORPUS.read_text(encoding="utf-8").splitlines() if line and not line.startswith("# ")
+    line.replace("⏎", "\n")
+    for line in CORPUS.read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("# ")
 ]
 
 

@@ -107,6 +107,9 @@ class _Search:
         states = [(first, runner.operands, certain, False)]
         seen: set[tuple[int, int, bool, bool]] = set()
         commands = 0
+        for index in range(first, end) if runner.operands < _MOST_STARTS else ():
+            if args[index].value == "--":
+                self._begin(index + 1, certain=False)
         while states:
             state = states.pop()
             index, operands, sure, closed = state
@@ -114,9 +117,7 @@ class _Search:
                 continue
             seen.add(state)
             value = args[index].value
-            if (not closed and value.startswith(("-", "+")) and len(value) > 1) or (
-                value == "-" and value in runner.flags
-            ):
+            if _is_option(value, runner, closed=closed):
                 states += self._option(runner, index, operands, sure=sure)
             elif runner.assigns and _ASSIGNMENT.match(value):
                 self._assigned(value)
@@ -226,6 +227,13 @@ class _Search:
 
     def _unseen(self, reason: str) -> None:
         self.found.unseen = self.found.unseen or reason
+
+
+def _is_option(value: str, runner: Runner, *, closed: bool) -> bool:
+    if value == "-" or closed:
+        # What `su` is given behind `--` goes to a shell, which has the same option for text.
+        return value in (runner.flags if value == "-" else runner.text)
+    return value.startswith(("-", "+")) and len(value) > 1
 
 
 def _relative(name: str) -> Runner | None:

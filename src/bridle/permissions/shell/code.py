@@ -29,6 +29,7 @@ _GIT_KEYS = re.compile(
 )
 """Settings of git that may name a program."""
 _INFORMS = listed("--version --help -V -h -v --v8-options --rcfile -n --dump-strings")
+_SHELL_VALUES = listed("-o -O +o +O --rcfile --init-file --debugger-script")
 _CLUSTER = re.compile(r"[-+][A-Za-z]*c[A-Za-z]*")
 _STREAM = re.compile(r"[<>]\(|/dev/(?:stdin|fd/)|/proc/(?:self|thread-self|\d+)/fd/")
 _STRING = re.compile(r"""'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`""", re.DOTALL)
@@ -91,19 +92,19 @@ def _language_of(name: str) -> Language | None:
 
 def _shell(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
     code = Code([], [], [])
-    for index, value in enumerate(values):
-        if _CLUSTER.fullmatch(value):
+    index = 0
+    while index < len(values) and values[index].startswith(("-", "+")) and values[index] not in ("-", "--"):
+        if _CLUSTER.fullmatch(values[index]):
             behind = list(values[index + 1 :])
             while behind and behind[0].startswith(("-", "+")):
-                behind = behind[1:]
+                behind = behind[2 if behind[0] in _SHELL_VALUES else 1 :]
             code.texts += behind[:1]
             code.hints += behind[1:3]
             return code
-        if not value.startswith(("-", "+")) or value in ("-", "--"):
-            break
+        index += 2 if values[index] in _SHELL_VALUES else 1
     given = _given(redirections)
     code.texts += given
-    operands = [value for value in values if not value.startswith(("-", "+"))]
+    operands = [value for value in values[index:] if not value.startswith(("-", "+"))]
     if operands and "-s" not in values:
         code.unseen = _unseen_file(name, operands[0])
     elif not given and _INFORMS.isdisjoint(values) and not _from_file(redirections):
@@ -121,11 +122,16 @@ def _alias(_name: str, values: Sequence[str], _redirections: Sequence[Redirectio
     return Code([value.partition("=")[2] for value in values if "=" in value], [], [])
 
 
+def _enable(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
+    loads = any(value.startswith("-") and "f" in value for value in values)
+    return Code([], [], [], "it cannot be told what enable loads" if loads else None)
+
+
 def _git(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
     code = Code([], [], [])
     for index, value in enumerate(values):
         if "ext::" in value:
-            code.texts.append(value.partition("ext::")[2])
+            code.texts.append(value.partition("ext::")[2].replace("% ", "\\ "))
         key, equals, setting = value.partition("=")
         if not _GIT_KEYS.fullmatch(key):
             continue
@@ -190,8 +196,8 @@ def _escapes(_name: str, values: Sequence[str], redirections: Sequence[Redirecti
 _READERS: dict[str, Callable[[str, Sequence[str], Sequence[Redirection]], Code]] = {
     **dict.fromkeys(_SHELLS, _shell),
     **dict.fromkeys(_ESCAPES - listed("vi vim nvim view ex gnuplot"), _escapes),
-    "source": _source, ".": _source, "alias": _alias, "git": _git, "make": _make, "gmake": _make, "ssh": _ssh,
-    "scp": _ssh, "sed": _sed, "crontab": _crontab, "gsed": _sed, "capsh": _capsh,
+    "source": _source, ".": _source, "alias": _alias, "enable": _enable, "git": _git, "make": _make,
+    "gmake": _make, "ssh": _ssh, "scp": _ssh, "sed": _sed, "gsed": _sed, "crontab": _crontab, "capsh": _capsh,
 }  # fmt: skip
 
 

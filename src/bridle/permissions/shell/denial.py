@@ -118,7 +118,7 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
     texts: dict[str, bool] = {}
     for each in simple.assignments:
         if each.name in TEXT_VARIABLES:
-            texts.setdefault(each.raw.partition("=")[2].strip("'\""), False)
+            texts.setdefault(each.raw.partition("=")[2].strip("'\"").lstrip("|- "), False)
     for args, sure in alternatives(simple.words, line.held, line.budget).items() if simple.words else ():
         behind = look_behind(args, simple.redirections)
         denial.note(behind, ground if sure else None)

@@ -120,9 +120,18 @@ def held_values(
             values[name] = (*kept, "") if len(kept) <= _MOST_VALUES else ("", BEYOND)
     if "IFS" in settings:
         # Values fall apart in another way.
-        values |= {name: (*found, HOLE) for name, found in values.items()}
+        marks = "".join(values["IFS"])
+        values |= {name: (*found, *_apart(found, marks), HOLE) for name, found in values.items()}
     given = [value for text in settings.get("@", ()) for value in evaluate(text, held.of)]
     return Held(values, None if outer or len(given) > _MOST_VALUES else tuple(given))
+
+
+def _apart(values: Iterable[str], marks: str) -> Iterator[str]:
+    """The words that values fall apart into at other marks than blanks, and the same with blanks."""
+    for value in values:
+        if marks and any(mark in value for mark in marks):
+            words = re.split(f"[{re.escape(marks)}]", value)
+            yield from (*words, " ".join(words))
 
 
 def _settings(

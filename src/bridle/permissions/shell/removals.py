@@ -103,7 +103,7 @@ def _operand(arg: Arg, ground: Ground) -> str | None:
         return reason
     known = text.lstrip(HOLE + FULL)
     if known != text and known.startswith("/"):
-        first = known.strip("/").partition("/")[0].replace(HOLE, "")
+        first = os.path.normpath(known.replace(HOLE, "")).strip("/").partition("/")[0]
         if first not in ("", ".", "..") and not _is_anything(first):
             return None  # `$X/cache`: what is below a variable and has a name is no root.
         if FULL in text[: len(text) - len(known)]:
