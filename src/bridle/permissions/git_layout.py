@@ -131,7 +131,7 @@ def _index(path: str, modified: int, size: int, inode: int) -> tuple[tuple[bool,
     at = 12
     for _ in range(count):
         mode = int.from_bytes(data[at + 24 : at + 28], "big")
-        extended = version == 3 and data[at + 60] & 0x40
+        extended = version == 3 and int.from_bytes(data[at + 60 : at + 61], "big") & 0x40
         start = at + (64 if extended else 62)
         end = data.find(b"\0", start)
         if end < 0:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from bridle.permissions.climbs import as_walked
 from bridle.permissions.globs import with_matches
+from bridle.permissions.kept_back import with_files_kept_back, with_tree_paths
 from bridle.permissions.links import follow, follow_all
 from bridle.permissions.removed import with_critical_removals
 from bridle.permissions.repositories import Known, with_known_repositories
@@ -86,7 +87,7 @@ def prepare(asked: Asked, standing: Standing) -> Case:
     places = follow_all((*_touched(asked, reading), standing.home, standing.config_home))
     leaves_sandbox = asked.tool == _SHELL and asked.input.get("dangerouslyDisableSandbox") is True
     leaves_sandbox = leaves_sandbox and standing.may_leave_sandbox
-    return Case(
+    case = Case(
         tool=asked.tool,
         input=asked.input,
         subject=asked.subject,
@@ -110,6 +111,7 @@ def prepare(asked: Asked, standing: Standing) -> Case:
         attended=standing.attended,
         checkout=standing.checkout,
     )
+    return with_files_kept_back(case)
 
 
 def _as_shell(asked: Asked, standing: Standing) -> tuple[Asked, Standing]:
@@ -140,7 +142,7 @@ def _read(command: str, standing: Standing) -> Reading:
 
 def _looked_at(reading: Reading, standing: Standing) -> Reading:
     """The reading with what its text promises taken back where the files of this machine say otherwise."""
-    reading = with_trees(reading, standing.rules)
+    reading = with_tree_paths(with_trees(reading, standing.rules))
     known = Known(standing.start, standing.origins, standing.trusted)
     return with_system_programs(
         with_known_repositories(reading, known),

@@ -54,6 +54,10 @@ class Part(Struct, frozen=True, kw_only=True):
     """Those of `reads` in which it goes into every folder and follows every link."""
     removes: tuple[str, ...] = ()
     """Paths that it removes, absolute and as written; with a slash at the end, what is in them."""
+    tree_paths: tuple[str, ...] = ()
+    """Paths in commits of a repository that it names, from the top of the repository."""
+    shows_tree: bool = False
+    """It may show what is in any file that the repository keeps."""
     blocks_prefix: bool = False
     """No wildcard rule covers it, because it runs what its arguments say (`find -exec`, `watch`)."""
 

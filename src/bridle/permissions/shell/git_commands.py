@@ -151,6 +151,22 @@ _LISTING = frozenset(
     {"--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n"}
 )
 _SIGNATURE = re.compile(r"%G|%\(\s*signature")
+_MAGIC = re.compile(r"^(?:\d:|/|\([\w,!:/ -]*\)|[!^])")
+"""What stands before the path in `:0:a`, `:/a`, `:(top)a` and `:!a`."""
+_ALWAYS_SHOW = frozenset({"show", "diff", "grep", "blame", "annotate", "cat-file", "range-diff"})
+_SHOW_PATCHES = frozenset({
+    "log", "whatchanged", "diff-tree", "diff-index", "diff-files", "stash list", "stash show", "reflog",
+})  # fmt: skip
+_PATCHES = frozenset({
+    "-p", "-u", "-U", "-c", "--patch", "--unified", "--cc", "--patch-with-raw", "--patch-with-stat",
+    "--binary", "-L", "--word-diff", "--color-words", "-W", "--function-context", "--remerge-diff",
+    "--diff-merges", "--word-diff-regex",
+})  # fmt: skip
+_SUMMARIES = frozenset({
+    "--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--summary", "--quiet", "-s",
+    "--no-patch", "--compact-summary", "--dirstat", "--raw", "--check", "-l", "-L",
+    "--files-with-matches", "-t", "-e", "--files-without-match", "-c", "--count", "--batch-check", "-q",
+})  # fmt: skip
 _REFLOG_ACTS = frozenset({"expire", "delete", "drop", "write"})
 
 
@@ -184,9 +200,28 @@ def git(words: tuple[Word, ...], *, here: str) -> Verdict:
         return Verdict("git diff: outside the repository it compares any two files")
     if problem := _problem(name, use, parsed):
         return Verdict(f"git {name}: {problem}")
-    # Most operands are revisions or files of the repository; these lead elsewhere.
-    outside = tuple(word for word in parsed.operands if _leads_out(word.value))
-    return Verdict(f"git {name} only reads", True, outside, True)
+    # An operand may be a revision or a file; taken for a file that is not there, a revision does no harm.
+    reads = tuple(word for word in parsed.operands if word.doubt is None or _leads_out(word.value))
+    reads += tuple(Word(word.raw, path) for word in parsed.operands for path in _in_commit(word))
+    named = tuple(path for word in parsed.operands for path in _in_commit(word))
+    limited = any(word.literal and word.value == "--" for word in behind[:-1])
+    shows = not limited and _shows_contents(name, parsed)
+    return Verdict(f"git {name} only reads", True, reads, True, tree_paths=named, shows_tree=shows)
+
+
+def _in_commit(word: Word) -> tuple[str, ...]:
+    """The path in a commit or in the index that an operand such as `HEAD:a/b` names."""
+    if word.doubt is not None or ":" not in word.value:
+        return ()
+    path = word.value.partition(":")[2]
+    path = _MAGIC.sub("", path)
+    return (path,) if path and ".." not in path.split("/") else ()
+
+
+def _shows_contents(name: str, parsed: Parsed) -> bool:
+    if name in _ALWAYS_SHOW:
+        return parsed.options.isdisjoint(_SUMMARIES) or not parsed.options.isdisjoint(_PATCHES)
+    return name in _SHOW_PATCHES and not parsed.options.isdisjoint(_PATCHES)
 
 
 def _global(words: tuple[Word, ...], index: int, here: str) -> int:

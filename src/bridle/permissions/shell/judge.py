@@ -5,6 +5,7 @@ import re
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.permissions.shell.arithmetic import computed_names
 from bridle.permissions.shell.directories import destination, resolve
@@ -91,6 +92,8 @@ def judge(simple: Simple, scene: Scene) -> Part:
         runs_in=tuple(sorted(simple.places or ())),
         copies=tuple(dict.fromkeys(paths.copies)),
         walks=paths.walks,
+        tree_paths=verdict.tree_paths,
+        shows_tree=verdict.shows_tree,
         blocks_prefix=_blocks_prefix(words),
     )
 
@@ -185,14 +188,23 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: Scene, *, here: s
     """The verdict on a command for every value of its variables, each as if it had been written there."""
     reads: dict[Word, None] = {}
     verdict = Verdict("its words may vanish")
-    reads_here = follows = False
+    reads_here = follows = shows = False
+    named: tuple[str, ...] = ()
     for filled in scene.values.fillings(words[1:], simple):
         verdict = judge_command((words[0], *filled), here=here)
         if not verdict.harmless:
             return verdict
         reads |= dict.fromkeys(verdict.reads)
         reads_here, follows = reads_here or verdict.here, follows or verdict.follows
-    return Verdict(verdict.why, verdict.harmless, tuple(reads), reads_here, verdict.programs, follows)
+        shows, named = shows or verdict.shows_tree, (*named, *verdict.tree_paths)
+    return replace(
+        verdict,
+        reads=tuple(reads),
+        here=reads_here,
+        follows=follows,
+        tree_paths=tuple(dict.fromkeys(named)),
+        shows_tree=shows,
+    )
 
 
 def _known(name: str, simple: Simple, scene: Scene) -> bool:

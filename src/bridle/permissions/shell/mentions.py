@@ -25,19 +25,23 @@ _MOST = 200
 
 def mentioned(words: tuple[Word, ...], places: frozenset[str]) -> list[str]:
     """Every path that the words behind the name may mean, absolute and with `..` left in it."""
-    if os.path.basename(words[0].value) not in _READERS:
+    name = os.path.basename(words[0].value)
+    if name not in _READERS:
         return []
     found: list[str] = []
     for word in words[1 : _MOST + 1]:
         if word.doubt is not None or word.stream:
             continue
-        for text in _paths(word.value):
+        for text in _paths(word.value, git=name == "git"):
             found += [os.path.join(place, text) for place in sorted(places)]
     return found
 
 
-def _paths(value: str) -> list[str]:
+def _paths(value: str, *, git: bool) -> list[str]:
     found = [] if value.startswith("-") else [value]
+    if git and ":" in value:
+        # A file in a commit: `HEAD:path`.
+        found.append(value.rpartition(":")[2].lstrip("/"))
     if named := _NAMED.fullmatch(value):
         found.append(named[1])
     return [text for text in found if text and "\0" not in text]

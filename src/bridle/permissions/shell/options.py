@@ -57,6 +57,10 @@ class Verdict(Struct, frozen=True):
     """Programs that it starts in turn."""
     follows: bool = False
     """It goes into the folders that it reads and follows the links in them."""
+    tree_paths: tuple[str, ...] = ()
+    """Paths in commits of a repository that it names."""
+    shows_tree: bool = False
+    """It may show what is in any file that the repository keeps."""
 
 
 class Parsed(Struct, frozen=True):
