@@ -14,6 +14,7 @@ _ELSEWHERE = {
     "host/ripgrep_stand_in.py": "a program of its own, whose output bridle reads",
     "host/scripts/inside/child.py": "a program of its own, whose output bridle reads",
     "host/sandbox/inside/launch.py": "runs in the sandbox, where standard error is the command's",
+    "host/sandbox/inside/devices.py": "opens a terminal for a confined command, with its rights",
     "host/jobs/holder.py": "one fixed sentence, before anything is imported",
     "host/jobs/program.py": "a child that could not become the program says why on the terminal of its job",
     "cli/background/attaching.py": "the terminal of a job is lent to its program, as a multiplexer does",

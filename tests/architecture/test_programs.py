@@ -24,13 +24,15 @@ _OWN_BUSINESS = {
     ("host/sandbox/inside/launch.py", "execvp"),
 }
 _START_PROGRAMS = frozenset({
-    "cli/bytecode.py", "cli/plugin/author.py", "cli/terminal/tmux.py", "extensions/plugins/fetching.py",
+    "cli/bytecode.py", "cli/plugin/author.py", "cli/terminal/tmux.py", "commands/facts/advisories.py",
+    "extensions/plugins/fetching.py",
     "extensions/plugins/repositories.py", "frontends/remote/child.py", "frontends/tui/external_editor.py",
     "frontends/tui/guard.py", "frontends/tui/pictures.py", "frontends/tui/questioner.py",
     "frontends/tui/row_command.py", "frontends/tui/showing.py", "hooks/program.py", "host/browser.py",
     "host/git.py", "host/git_runs.py", "host/jobs/program.py", "host/jobs/starting.py",
-    "host/lsp/connection.py", "host/process.py", "host/reaper.py", "host/sandbox/inside/launch.py",
-    "host/sandbox/linux.py", "host/scripts/child.py", "host/wall/probe.py", "mcp/stdio.py",
+    "host/kernel_features.py", "host/lsp/connection.py", "host/process.py", "host/reaper.py",
+    "host/sandbox/inside/launch.py", "host/sandbox/linux.py", "host/scripts/child.py", "host/wall/probe.py",
+    "mcp/stdio.py",
 })  # fmt: skip
 """Every module that starts processes; one that is new here uses host/programs.py for programs of ours."""
 

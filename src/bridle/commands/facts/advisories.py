@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from bridle.host.programs import PROGRAMS
+
 _SECONDS = 60
 _MISSING = "pip-audit is not installed"
 
@@ -40,13 +42,14 @@ class _Report(Struct):
 def known(*, python: str = sys.executable) -> tuple[Advisory, ...] | str:
     """Advisories about what bridle needs, or a sentence why nobody knows."""
     program = os.path.join(os.path.dirname(python), "pip-audit")
-    if not os.access(program, os.X_OK):
+    if not PROGRAMS.is_safe(program):
         return _MISSING
     argv = (program, "--local", "--format", "json", "--progress-spinner", "off", "--timeout", "10")
     try:
         done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
-        )
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False, cwd="/",
+            env=PROGRAMS.environment(os.environ),
+        )  # fmt: skip
         report = msgspec.json.decode(done.stdout, type=_Report)
     except (OSError, subprocess.TimeoutExpired, msgspec.DecodeError):
         return "pip-audit could not get its data"

@@ -16,10 +16,12 @@ from bridle.config.state import trust_root
 from bridle.config.trust import brought_by
 from bridle.host.kernel_features import Features, find_features
 from bridle.host.paths import bridle_dir
+from bridle.host.programs import PROGRAMS
 from bridle.host.ripgrep import find_ripgrep
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
 from bridle.host.sandbox.linux import find_footing
 from bridle.host.sandbox.room import close_room, open_room
+from bridle.host.wall.defects import NAME as DEFECTS
 from bridle.host.wall.probe import describe
 from bridle.permissions.breadth import broad
 from bridle.permissions.lint import lint
@@ -30,8 +32,6 @@ _MOST_SHOWN = 20
 _HELPERS = ("bash", "sh", "git", "node", "ssh")
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 _NOT_SECRET = ("SSH_AUTH_SOCK", "BRIDLE_CREDENTIALS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_THINKING_TOKENS")
-_DEFECTS = "gate-defects.jsonl"
-"""Where commands are kept that tried more than they were judged to do."""
 
 
 class Scene(Struct, frozen=True, kw_only=True):
@@ -93,6 +93,8 @@ async def _second_wall() -> Check:
     if offer.way == "landlock":
         return _ok("Second wall", offer.sentence)
     remedy = "use a kernel with Landlock, or turn the sandbox on (sandbox.enabled)"
+    if offer.way == "nothing":
+        return _fault("Second wall", offer.sentence, remedy)
     return _warning("Second wall", offer.sentence, remedy)
 
 
@@ -122,19 +124,18 @@ async def _sandbox(scene: Scene) -> list[Check]:
 
 def _helpers(scene: Scene) -> Iterator[Check]:
     """Programs that bridle itself runs must not be the project's, nor others' to change."""
-    paths = {name: _which(name, scene.env) for name in _HELPERS} | {"rg": find_ripgrep(scene.env)}
-    paths["python"] = sys.executable
-    root = trust_root(scene.env, scene.cwd)
-    for name, path in paths.items():
-        if path is None:
-            continue
-        real = os.path.realpath(path)
-        if any(_within(each, root) for each in (os.path.abspath(path), real)) and name != "python":
-            yield _fault("Programs", f"{name} is taken from this folder: {path}", "take its folder off PATH")
-        elif who := _changeable_by_others(real):
-            yield _fault("Programs", f"{who} can change {name} at {path}", "correct the owner and mode")
-        else:
-            yield _ok("Programs", f"{name} at {path}")
+    writable = (scene.cwd, trust_root(scene.env, scene.cwd))
+    found = {name: PROGRAMS.find(name, scene.env, writable=writable) for name in _HELPERS}
+    found["rg"] = find_ripgrep(scene.env, writable=writable)
+    for name, path in found.items():
+        first = _which(name, scene.env)
+        if path is not None:
+            passed_over = name != "rg" and first not in (None, path)
+            yield _ok("Programs", f"{name} at {path}" + (f"; {first} is not trusted" if passed_over else ""))
+        elif first is not None:
+            text = f"{name} is not used: others, or this session, can change {first}"
+            yield _fault("Programs", text, "correct owner and mode of it and its folders, or install another")
+    yield _ok("Programs", f"python at {sys.executable}")
 
 
 def _trust(scene: Scene) -> Iterator[Check]:
@@ -225,7 +226,7 @@ def _remote(scene: Scene) -> Iterator[Check]:
 
 
 def _defects(scene: Scene) -> Iterator[Check]:
-    path = os.path.join(bridle_dir(scene.env), _DEFECTS)
+    path = os.path.join(bridle_dir(scene.env), DEFECTS)
     try:
         with open(path, "rb") as file:
             count = sum(1 for line in file if line.strip())
@@ -269,25 +270,6 @@ def _which(name: str, env: Mapping[str, str]) -> str | None:
         if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     return None
-
-
-def _within(path: str, folder: str) -> bool:
-    return f"{path}/".startswith(folder.rstrip("/") + "/")
-
-
-def _changeable_by_others(path: str) -> str:
-    """Who besides us and the administrator can replace a file, or nothing."""
-    for place in (path, os.path.dirname(path)):
-        try:
-            status = os.stat(place)
-        except OSError:
-            continue
-        if status.st_uid not in (0, os.geteuid()):
-            return f"user {status.st_uid}"
-        sticky = os.path.isdir(place) and status.st_mode & 0o1000
-        if status.st_mode & 0o002 and not sticky:
-            return "anyone"
-    return ""
 
 
 def _ok(group: str, text: str) -> Check:
