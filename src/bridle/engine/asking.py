@@ -7,6 +7,7 @@ from bridle.engine.hearing import tell_person
 from bridle.engine.planning import plan_suggestions, with_plan
 from bridle.engine.turn import Turn
 from bridle.types.hook_calls import PermissionRequest
+from bridle.types.origin import HOOK
 from bridle.types.permission import Allow, Ask, Deny
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Refused
 from bridle.types.tool import Tool
@@ -48,9 +49,11 @@ async def _hear(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer | None
     said = await turn.runtime.hooks.fire(event)
     match said.decision:
         case Deny(reason=reason):
-            return Refused(message=reason, interrupt=said.interrupt)
+            return Refused(message=reason, interrupt=said.interrupt, origin=HOOK)
         case Allow() if doubt.reason_type != "safetyCheck":
-            return Permitted(input=said.updated_input, updates=said.updated_permissions, by_hook=True)
+            return Permitted(
+                input=said.updated_input, updates=said.updated_permissions, by_hook=True, origin=HOOK
+            )
         case _:
             return None
 

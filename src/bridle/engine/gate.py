@@ -18,6 +18,7 @@ from bridle.engine.wording import MAY_RETRY
 from bridle.host.paths import config_home
 from bridle.permissions.auto import planning_doubt
 from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.sessions.answers import note_answer
 from bridle.types.errors import ToolError
 from bridle.types.event import PermissionDenied
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Judged
@@ -112,6 +113,8 @@ async def _ask(asked: Passage, tool: Tool, turn: Turn, doubt: Ask) -> Passage:
     """Put the call to whoever can approve it; what they approve is this input or the one they give."""
     call = asked.call
     answer = await answer_to(call, tool, turn, doubt)
+    if isinstance(answer, Permitted | Refused):
+        note_answer(turn.session, call.id, tool.name, answer)
     match answer:
         case Permitted():
             await grant(turn, answer.updates)

@@ -9,6 +9,7 @@ import msgspec
 
 from bridle.types.channel import Channel
 from bridle.types.event import Event
+from bridle.types.origin import Origin
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 
 _LETTERS = "abcdefghijkmnopqrstuvwxyz"
@@ -59,8 +60,9 @@ class RelayedChannel:
         waiting = self._open.get(request_id)
         if waiting is None or waiting.done() or behavior not in ("allow", "deny"):
             return False
-        refused = Refused(message=f"It was refused over the channel {server}.")
-        waiting.set_result(Permitted() if behavior == "allow" else refused)
+        origin = Origin(source="channel", who=server)
+        refused = Refused(message=f"It was refused over the channel {server}.", origin=origin)
+        waiting.set_result(Permitted(origin=origin) if behavior == "allow" else refused)
         return True
 
 

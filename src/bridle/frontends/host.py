@@ -7,6 +7,7 @@ from typing import Any
 from bridle.frontends.printing import NOBODY, Presenter
 from bridle.protocol.control import Correspondence, HostGone, HostRefused
 from bridle.protocol.frames import Frame, Framer
+from bridle.protocol.prompts import read_origin
 from bridle.types.event import Event, TurnFinished
 from bridle.types.ids import new_uuid
 from bridle.types.question import (
@@ -199,18 +200,21 @@ class HostChannel:
 
 def read_permission(answer: Mapping[str, Any]) -> Answer:
     """What a host says to a call."""
+    origin = read_origin(answer.get("origin"))
     match answer:
         case {"behavior": "allow"}:
             changed, updates = answer.get("updatedInput"), answer.get("updatedPermissions")
             return Permitted(
                 input=changed if isinstance(changed, dict) else None,
                 updates=tuple(updates) if isinstance(updates, list) else (),
+                origin=origin,
             )
         case {"behavior": "deny"}:
             message = answer.get("message")
             return Refused(
                 message=message if isinstance(message, str) and message else "The host refused this call.",
                 interrupt=answer.get("interrupt") is True,
+                origin=origin,
             )
         case _:
             return Refused(message="The host gave an answer that is neither allow nor deny.")

@@ -83,15 +83,15 @@ def _prompt(message: dict[str, Any]) -> Prompt:
     return Prompt(
         content=_content(message),
         uuid=uuid if isinstance(uuid, str) else None,
-        origin=_origin(message.get("origin")),
+        origin=read_origin(message.get("origin")),
         query=message.get("shouldQuery") is not False,
         priority=_PRIORITIES.get(str(message.get("priority")), "next"),
         verbatim=message.get("client_composed") is True,
     )
 
 
-def _origin(said: object) -> Origin:
-    """Where a host says that a prompt comes from: it may say that a person typed it, or claim less.
+def read_origin(said: object) -> Origin:
+    """Where a host says that a prompt or an answer comes from: a person may have typed it, or it claims less.
 
     A host that passes on the words of others names their kind, and they count as no more than that.
     """

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from bridle.types.origin import Origin
 from bridle.types.permission import PartDecision, ReasonType
 
 
@@ -80,6 +81,8 @@ class Permitted(Struct, frozen=True, kw_only=True, tag="permitted"):
     updates: tuple[Mapping[str, Any], ...] = ()
     by_hook: bool = False
     """A hook answered in a person's place."""
+    origin: Origin | None = None
+    """Who gave the answer; None where that is not known."""
 
 
 class Refused(Struct, frozen=True, kw_only=True, tag="refused"):
@@ -87,6 +90,8 @@ class Refused(Struct, frozen=True, kw_only=True, tag="refused"):
     interrupt: bool = False
     by_person: bool = True
     """False when nobody could be asked."""
+    origin: Origin | None = None
+    """Who gave the answer; None where that is not known."""
 
 
 class Chosen(Struct, frozen=True, kw_only=True, tag="chosen"):

@@ -6,10 +6,13 @@ import pytest
 
 from bridle.frontends.remote.channel import Pending, SharedChannel
 from bridle.types.event import Event, Noticed, TurnStarted
+from bridle.types.origin import TYPED, Origin
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 from tests.fakes.engine import FakeChannel
 from tests.fakes.processes import eventually
 
+_FROM_PHONE = Permitted(origin=Origin(source="remote", who="Phone"))
+_FROM_HERE = Refused(message="no", origin=TYPED)
 _QUESTION = PermissionQuestion(call_id="c1", tool="Bash", input={"command": "ls"}, reason="why")
 _NOBODY = Refused(message="nobody is there", by_person=False)
 
@@ -79,9 +82,9 @@ async def test_an_answer_from_elsewhere_closes_the_question_here():
     scene = Scene(desk)
     asking = await scene.ask()
     assert scene.elsewhere.open[0].claim(Permitted(), "Phone")
-    assert await asking == Permitted()
+    assert await asking == _FROM_PHONE
     assert desk.taken_away and scene.answered == [Permitted()]
-    assert scene.elsewhere.closed == [("Phone", Permitted())]
+    assert scene.elsewhere.closed == [("Phone", _FROM_PHONE)]
     assert [event.text for event in desk.of(Noticed)] == ["Answered by Phone, by remote control."]
 
 
@@ -90,8 +93,8 @@ async def test_an_answer_here_closes_the_question_elsewhere():
     scene = Scene(desk)
     asking = await scene.ask()
     desk.answer.set_result(Refused(message="no"))
-    assert await asking == Refused(message="no")
-    assert scene.elsewhere.closed == [("the terminal", Refused(message="no"))]
+    assert await asking == _FROM_HERE
+    assert scene.elsewhere.closed == [("the terminal", _FROM_HERE)]
     assert not scene.elsewhere.open[0].claim(Permitted(), "Phone")
     assert scene.answered == [] and desk.of(Noticed) == []
 
@@ -106,18 +109,18 @@ async def test_of_two_answers_at_once_the_first_counts(first: str):
         desk.answer.set_result(Refused(message="no"))
         await eventually(lambda: pending.own is not None and pending.own.done())
         assert not pending.claim(Permitted(), "Phone")
-        assert await asking == Refused(message="no")
+        assert await asking == _FROM_HERE
     else:
         assert pending.claim(Permitted(), "Phone")
         desk.answer.set_result(Refused(message="no"))
         assert not pending.claim(Refused(message="late"), "Tablet")
-        assert await asking == Permitted()
+        assert await asking == _FROM_PHONE
     assert len(scene.elsewhere.closed) == 1
 
 
 async def test_a_question_that_is_settled_at_once_is_nobody_elses():
     scene = Scene(FakeChannel(Permitted()))
-    assert await scene.channel.ask(_QUESTION) == Permitted()
+    assert await scene.channel.ask(_QUESTION) == Permitted(origin=TYPED)
     assert scene.elsewhere.open == []
 
 
@@ -142,7 +145,7 @@ async def test_those_who_come_later_see_what_is_open():
     await asyncio.sleep(0)
     scene.channel.share(scene.elsewhere)
     assert scene.elsewhere.open[0].claim(Permitted(), "Phone")
-    assert await asking == Permitted()
+    assert await asking == _FROM_PHONE
 
 
 async def test_where_nobody_is_here_those_elsewhere_decide():
@@ -150,7 +153,7 @@ async def test_where_nobody_is_here_those_elsewhere_decide():
     asking = await scene.ask()
     assert not asking.done()
     assert scene.elsewhere.open[0].claim(Permitted(), "Phone")
-    assert await asking == Permitted()
+    assert await asking == _FROM_PHONE
 
 
 async def test_where_nobody_is_anywhere_the_answer_is_no():

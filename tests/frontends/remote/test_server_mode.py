@@ -74,6 +74,16 @@ async def test_a_session_is_there_from_the_start_and_is_steered_to_its_end(tmp_p
             assert late.status == 409 and late.json["decided"]["how"] == "allowed"
             assert (await stream.frame("result"))["result"] == "Made."
         assert (made.program.project / "made.txt").exists()
+        kept = [line for line in _transcript(made.program) if line["type"] == "bridle-permission-answer"]
+        assert [(line["behavior"], line["tool"], line["toolUseId"]) for line in kept] == [
+            ("allow", "Bash", "toolu_1")
+        ]
+        phone = {"kind": "human", "source": "remote", "from": "Phone"}
+        assert kept[0]["origin"] == phone
+        (asked,) = [
+            line for line in _transcript(made.program) if line.get("origin") == phone and "uuid" in line
+        ]
+        assert asked["message"]["content"] == "make it"
         snapshot = await _snapshot(made.client, first["id"])
         assert "make it" in json.dumps(snapshot["frames"]) and snapshot["state"]["busy"] is False
 
@@ -217,3 +227,8 @@ async def _snapshot(client: RemoteClient, room: str) -> Any:
 def _children(pid: int) -> list[int]:
     path = Path(f"/proc/{pid}/task/{pid}/children")
     return [int(each) for each in path.read_text(encoding="ascii").split()]
+
+
+def _transcript(program: Program) -> list[Any]:
+    (path,) = (program.home / ".claude" / "projects").glob("*/*.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()]

@@ -273,7 +273,13 @@ def _remoting(setup: Setup, session: Session, channel: Channel, front: Front) ->
     from bridle.cli.remote.sharing import Remoting
 
     return Remoting(
-        setup, session, channel, here="the host program", show=front.show, answered=front.note_answer
+        setup,
+        session,
+        channel,
+        here="the host program",
+        origin=Origin(source="host"),
+        show=front.show,
+        answered=front.note_answer,
     )
 
 

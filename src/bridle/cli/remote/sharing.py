@@ -12,6 +12,7 @@ from bridle.sessions.session import Session
 from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
+from bridle.types.origin import TYPED, Origin
 from bridle.types.question import Answer, Question
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Remoting:
         local: Channel,
         *,
         here: str,
+        origin: Origin = TYPED,
         show: Callable[[str], None],
         answered: Callable[[Question, Answer], None] = lambda _, __: None,
         on_change: Callable[[], None] = lambda: None,
@@ -50,7 +52,7 @@ class Remoting:
         self._token = ""
         self._name = ""
         self._seen: set[str] = set()
-        self.channel = SharedChannel(local, here=here, answered=answered)
+        self.channel = SharedChannel(local, here=here, origin=origin, answered=answered)
         """What the session must report to and ask through."""
 
     def attend(self, server: Server) -> None:

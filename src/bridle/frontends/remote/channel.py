@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from bridle.types.channel import Channel
 from bridle.types.event import Event, Noticed, PromptFolded, TurnStarted
 from bridle.types.ids import new_uuid
-from bridle.types.question import Answer, Question, Refused
+from bridle.types.origin import TYPED, Origin
+from bridle.types.question import Answer, Permitted, Question, Refused
 
 _NOBODY = "the session"
 
@@ -69,11 +72,14 @@ class SharedChannel:
         local: Channel,
         *,
         here: str,
+        origin: Origin = TYPED,
         answered: Callable[[Question, Answer], None] = lambda _, __: None,
     ) -> None:
         self._local = local
         self._here = here
         """What answers that are given here are said to come from."""
+        self._origin = origin
+        """The same for those who keep answers."""
         self._answered = answered
         """Told of answers that were given elsewhere."""
         self._open: list[Pending] = []
@@ -129,8 +135,8 @@ class SharedChannel:
                 deserted.cancel()
                 await asyncio.gather(deserted, return_exceptions=True)
         if pending.given.done():
-            return pending.by, pending.given.result()
-        return self._here, own.result()
+            return pending.by, _stamped(pending.given.result(), Origin(source="remote", who=pending.by))
+        return self._here, _stamped(own.result(), self._origin)
 
     def _tell_asked(self, pending: Pending) -> None:
         if self._audience is not None:
@@ -141,6 +147,15 @@ class SharedChannel:
         self._answered(pending.question, answer)
         what = "Refused" if isinstance(answer, Refused) else "Answered"
         self._local.emit(Noticed(f"{what} by {pending.by}, by remote control.", "notice"))
+
+
+def _stamped(answer: Answer, origin: Origin) -> Answer:
+    """An answer with who gave it, where it does not say so itself."""
+    match answer:
+        case Permitted(origin=None) | Refused(origin=None, by_person=True):
+            return replace(answer, origin=origin)
+        case _:
+            return answer
 
 
 def _is_nobodys(own: "asyncio.Future[Answer]") -> bool:

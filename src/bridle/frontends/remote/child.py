@@ -177,7 +177,7 @@ class ChildSession:
         shown = {**request, "permission_suggestions": offered}
 
         def answer(said: Mapping[str, Any], who: str) -> bool:
-            response = _response(shown, said)
+            response = {**_response(shown, said), "origin": Origin(source="remote", who=who).to_entry()}
             inner = {"subtype": "success", "request_id": id, "response": response}
             self._send({"type": "control_response", "response": inner})
             self.room.close(id, by=who, how=_told(response))
