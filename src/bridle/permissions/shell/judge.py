@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from bridle.permissions.shell.arithmetic import computed_names
 from bridle.permissions.shell.directories import destination, resolve
+from bridle.permissions.shell.evaluations import evaluated
 from bridle.permissions.shell.file_commands import Touched, touched
 from bridle.permissions.shell.forms import allow_forms
 from bridle.permissions.shell.mentions import mentioned
@@ -35,8 +36,6 @@ _OPERAND = re.compile(
 _COMPARES_NUMBERS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
 _COMPUTES = re.compile(r"(?<![\w-])-(?:eq|ne|lt|le|gt|ge|v|R)(?![\w-])")
 _NEVER_HARMLESS_BEHIND = frozenset({"xargs", "nohup", "noglob"})
-_EVALUATES = re.compile(r"\$\(\(|\$\[|\$\{[^}$]*[\[@!]|\$\{\w+:\s*[$A-Za-z_(]", re.ASCII)
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _MAKERS = frozenset({"mkdir", "touch"})
 _FD_ACTS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 
@@ -86,7 +85,9 @@ def judge(simple: Simple, scene: Scene) -> Part:
         globs=tuple(dict.fromkeys(paths.globs)),
         redirects=tuple(dict.fromkeys(paths.redirects)),
         mentions=tuple(dict.fromkeys(paths.mentions)),
-        unclear=paths.unclear or _unknown_name(words) or _computed(simple, scene),
+        unclear=paths.unclear
+        or _unknown_name(words)
+        or (None if verdict.harmless else _computed(simple, words, scene)),
         redirects_unclear=paths.redirects_unclear,
         programs=_programs(simple, words, wrappers, verdict),
         runs_in=tuple(sorted(simple.places or ())),
@@ -103,7 +104,7 @@ def only_reads(simple: Simple, scene: Scene) -> bool:
     paths = _Paths([], [], [])
     words, wrappers = unwrapped(simple.words)
     verdict = _weighed(simple, words, wrappers, scene, paths)
-    unclear = paths.unclear or _unknown_name(words) or _computed(simple, scene)
+    unclear = paths.unclear or _unknown_name(words)
     return verdict.harmless and not paths.writes and unclear is None
 
 
@@ -426,14 +427,18 @@ def _unknown_name(words: tuple[Word, ...]) -> str | None:
     return f"it cannot be told which program {words[0].raw} runs"
 
 
-def _computed(simple: Simple, scene: Scene) -> str | None:
-    """Why filling in a word may run what the command line put into a variable; no rule was meant for that."""
-    for word in simple.words if scene.variables else ():
-        if word.inert or not _EVALUATES.search(word.raw) or scene.values.is_inert(word, simple):
-            continue
-        if not scene.variables.isdisjoint(_NAME.findall(word.raw)):
-            return f"it cannot be told what filling in {word.raw} runs"
-    return None
+def _computed(simple: Simple, words: tuple[Word, ...], scene: Scene) -> str | None:
+    """What in a command may run code that a variable holds; no rule with a star was meant for that."""
+    if simple.kind == "arithmetic":
+        return None if _counts(simple, scene) else f"it cannot be told what {simple.text} runs"
+    if simple.kind == "condition":
+        return f"it cannot be told what {simple.text} runs" if _compares_numbers(simple, scene) else None
+    for each in simple.evaluates:
+        names = computed_names(each)
+        if names is None or not scene.values.counts(names, simple):
+            return f"it cannot be told what filling in {each} runs"
+    argument = evaluated(words)
+    return None if argument is None else f"it cannot be told what {argument} runs"
 
 
 def _blocks_prefix(words: tuple[Word, ...]) -> bool:

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
+from bridle.permissions.shell.evaluations import only_fills_in
 from bridle.permissions.shell.simple import Assignment, Redirection
 from bridle.permissions.shell.syntax import Here, Redirect, Script, Span
 from bridle.permissions.shell.words import (
@@ -95,6 +96,19 @@ class Gathering:
             written = self.source.written(begin, behind)
             if not is_inert(written):
                 yield written
+
+    def evaluations(self, start: int, end: int) -> Iterator[str]:
+        """The expansions between two places that may run what a variable holds, however deep they stand."""
+        index = bisect_left(self._expansions, (start, start))
+        for begin, behind in self._expansions[index:]:
+            if begin >= end:
+                return
+            text = self.text
+            if text.startswith("${", begin):
+                if not only_fills_in(text[begin:behind]):
+                    yield self.source.written(begin, behind)
+            elif text.startswith(("$((", "$["), begin) and not is_inert(text[begin:behind]):
+                yield self.source.written(begin, behind)
 
     def _document(self, here: Here) -> Word:
         """What bash fills in in a here-document."""

@@ -63,3 +63,5 @@ class Simple(Struct, frozen=True, kw_only=True):
     kind: Kind = "command"
     operands: tuple[Word, ...] = ()
     """What stands between `[[` and `]]`, operators included."""
+    evaluates: tuple[str, ...] = ()
+    """Expansions in it that do more than put a value in their place."""

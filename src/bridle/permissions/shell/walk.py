@@ -215,6 +215,7 @@ class Walk:
             at,
             "redirection",
             redirections=tuple(map(self.gathering.redirection, redirects)),
+            evaluates=self._evaluations(redirects[0].start, redirects[-1].target[1], redirects),
         )
 
     def _loses_way(self, start: int, end: int, at: At) -> At:
@@ -250,6 +251,7 @@ class Walk:
             words=tuple(words),
             assignments=tuple(assignments),
             redirections=tuple(map(gathering.redirection, node.redirects)),
+            evaluates=self._evaluations(node.start, end, node.redirects),
         )
         well, ill = follow(simple, at, self.home, self.functions)
         self.visited |= well.places or frozenset()
@@ -303,6 +305,14 @@ class Walk:
         if here is not None and not here.quoted:
             self._inside(here.first, here.last, at)
 
+    def _evaluations(self, start: int, end: int, redirects: tuple[Redirect, ...]) -> tuple[str, ...]:
+        found = list(self.gathering.evaluations(start, end))
+        for each in redirects:
+            here = self.script.documents.get(each.start)
+            if here is not None and not here.quoted:
+                found += self.gathering.evaluations(here.first, here.last)
+        return tuple(found)
+
     def _unread(self, span: Span, at: At) -> None:
         """Visit what is computed and substituted in text that is not judged word by word."""
         self._inside(*span, at)
@@ -334,6 +344,7 @@ class Walk:
         assignments: tuple[Assignment, ...] = (),
         redirections: tuple[Redirection, ...] = (),
         operands: tuple[Word, ...] = (),
+        evaluates: tuple[str, ...] = (),
     ) -> Simple:
         simple = Simple(
             text=text,
@@ -344,6 +355,7 @@ class Walk:
             certain=at.certain,
             kind=kind,
             operands=operands,
+            evaluates=evaluates,
         )
         if text:
             self.simples.append(simple)
