@@ -7,19 +7,17 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.permissions.shell.arithmetic import computed_names
+from bridle.permissions.shell.computing import compares_numbers, counts, may_run
 from bridle.permissions.shell.directories import destination, resolve
-from bridle.permissions.shell.evaluations import evaluated
 from bridle.permissions.shell.file_commands import Touched, touched
 from bridle.permissions.shell.forms import allow_forms
 from bridle.permissions.shell.mentions import mentioned
 from bridle.permissions.shell.options import Verdict
-from bridle.permissions.shell.outputs import printed
 from bridle.permissions.shell.programs import FIND_ACTS, TEXT_ONLY
 from bridle.permissions.shell.read_only import judge_command, program
+from bridle.permissions.shell.scene import Scene
 from bridle.permissions.shell.simple import Places, Redirection, Simple
 from bridle.permissions.shell.taint import is_own
-from bridle.permissions.shell.values import Values, begun
 from bridle.permissions.shell.variables import is_harmless, is_harmless_as, may_be_set
 from bridle.permissions.shell.words import Word
 from bridle.permissions.shell.wrappers import OPAQUE, hides_name, unwrapped
@@ -29,26 +27,9 @@ from bridle.types.shell import Part
 _FREE_OUTPUT = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _FREE_INPUT = frozenset({"/dev/null", "/dev/stdin", "/dev/zero", "/dev/urandom", "/dev/random"})
 _NETWORK = re.compile(r"/+dev/+(?:tcp|udp)/")
-_NUMBERS_ONLY = re.compile(r"\(\([\d\s+*/%()<>=!&|^~?:;-]*\)\)")
-_OPERAND = re.compile(
-    r"""-?\d+|("?)(?:(\$\([^()]*\))|\$[?#]|\$\{#[A-Za-z_]\w*\}|\$(\w+)|\$\{(\w+)\})\1""", re.ASCII
-)
-_COMPARES_NUMBERS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
-_COMPUTES = re.compile(r"(?<![\w-])-(?:eq|ne|lt|le|gt|ge|v|R)(?![\w-])")
 _NEVER_HARMLESS_BEHIND = frozenset({"xargs", "nohup", "noglob"})
 _MAKERS = frozenset({"mkdir", "touch"})
 _FD_ACTS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
-
-
-class Scene(Struct, frozen=True):
-    """What is the same for every command of a command line."""
-
-    start: str
-    home: str
-    functions: frozenset[str] = frozenset()
-    variables: frozenset[str] = frozenset()
-    tainted: frozenset[str] = frozenset()
-    values: Values = Values()
 
 
 class _Paths(Struct):
@@ -87,7 +68,7 @@ def judge(simple: Simple, scene: Scene) -> Part:
         mentions=tuple(dict.fromkeys(paths.mentions)),
         unclear=paths.unclear
         or _unknown_name(words)
-        or (None if verdict.harmless else _computed(simple, words, scene)),
+        or (None if verdict.harmless else may_run(simple, words, scene)),
         redirects_unclear=paths.redirects_unclear,
         programs=_programs(simple, words, wrappers, verdict),
         runs_in=tuple(sorted(simple.places or ())),
@@ -149,10 +130,10 @@ def _verdict(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], 
         case "declaration":
             return _declared(simple)
         case "arithmetic":
-            return Verdict("it computes", _counts(simple, scene))
+            return Verdict("it computes", counts(simple, scene))
         case "condition":
             # What is compared as a number is computed, and that may run a command in a subscript.
-            computes = _compares_numbers(simple, scene)
+            computes = compares_numbers(simple, scene)
             return Verdict("it computes" if computes else "it compares", not computes)
         case "command" | "test":
             return _commanded(simple, words, wrappers, scene)
@@ -211,39 +192,6 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: Scene, *, here: s
 def _known(name: str, simple: Simple, scene: Scene) -> bool:
     """Whether a variable holds nothing from outside that should not be shown."""
     return name not in scene.tainted and is_own(name, simple.certain, scene.variables)
-
-
-def _counts(simple: Simple, scene: Scene) -> bool:
-    """Whether arithmetic works on numbers alone."""
-    if _NUMBERS_ONLY.fullmatch(simple.text):
-        return True
-    names = computed_names(simple.text)
-    return names is not None and scene.values.counts(names - begun(simple), simple)
-
-
-def _compares_numbers(simple: Simple, scene: Scene) -> bool:
-    """Whether a condition computes with anything but plain numbers."""
-    operands = simple.operands
-    for index, word in enumerate(operands):
-        if not _COMPUTES.search(word.raw):
-            continue
-        around = operands[max(0, index - 1) : index + 2 : 2]
-        if not _COMPARES_NUMBERS.fullmatch(word.raw) or len(around) < 2:
-            return True
-        if not all(_is_number(each, simple, scene) for each in around):
-            return True
-    return False
-
-
-def _is_number(word: Word, simple: Simple, scene: Scene) -> bool:
-    """Whether a word comes to nothing but a number, however it is filled in."""
-    found = _OPERAND.fullmatch(word.raw)
-    if found is None:
-        return False
-    names = [name for name in found.groups()[1:] if name]
-    return scene.values.counts(
-        [name for name in names if not name.startswith("$(") or printed(name) != "numbers"], simple
-    )
 
 
 def _assigned(simple: Simple, scene: Scene) -> Verdict:
@@ -425,20 +373,6 @@ def _unknown_name(words: tuple[Word, ...]) -> str | None:
     if not words or (words[0].literal and not hides_name(words)):
         return None
     return f"it cannot be told which program {words[0].raw} runs"
-
-
-def _computed(simple: Simple, words: tuple[Word, ...], scene: Scene) -> str | None:
-    """What in a command may run code that a variable holds; no rule with a star was meant for that."""
-    if simple.kind == "arithmetic":
-        return None if _counts(simple, scene) else f"it cannot be told what {simple.text} runs"
-    if simple.kind == "condition":
-        return f"it cannot be told what {simple.text} runs" if _compares_numbers(simple, scene) else None
-    for each in simple.evaluates:
-        names = computed_names(each)
-        if names is None or not scene.values.counts(names, simple):
-            return f"it cannot be told what filling in {each} runs"
-    argument = evaluated(words)
-    return None if argument is None else f"it cannot be told what {argument} runs"
 
 
 def _blocks_prefix(words: tuple[Word, ...]) -> bool:

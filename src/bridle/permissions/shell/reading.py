@@ -11,7 +11,7 @@ from bridle.permissions.shell.commands import TOO_MANY
 from bridle.permissions.shell.denial import Line, look_through, read_line
 from bridle.permissions.shell.fillings import Held
 from bridle.permissions.shell.flat import flat
-from bridle.permissions.shell.judge import Scene, judge
+from bridle.permissions.shell.judge import judge
 from bridle.permissions.shell.judge import only_reads as only_judged
 from bridle.permissions.shell.lexer import TOO_DEEP, Fault
 from bridle.permissions.shell.lists import listed
@@ -19,6 +19,7 @@ from bridle.permissions.shell.parser import read_script
 from bridle.permissions.shell.read_only import KNOWN
 from bridle.permissions.shell.removals import Ground
 from bridle.permissions.shell.salvage import pieces
+from bridle.permissions.shell.scene import Scene
 from bridle.permissions.shell.simple import At, Places, Simple
 from bridle.permissions.shell.taint import tainted
 from bridle.permissions.shell.tree import parse

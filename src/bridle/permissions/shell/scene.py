@@ -1,0 +1,16 @@
+"""What the commands of one command line have in common."""
+
+from msgspec import Struct
+
+from bridle.permissions.shell.values import Values
+
+
+class Scene(Struct, frozen=True):
+    """What is the same for every command of a command line."""
+
+    start: str
+    home: str
+    functions: frozenset[str] = frozenset()
+    variables: frozenset[str] = frozenset()
+    tainted: frozenset[str] = frozenset()
+    values: Values = Values()
