@@ -14,6 +14,7 @@ ALLOWED = [
     ("cp -a src dst && rm -r src && ln -s a.txt link", ["dst/m.py", "link"]),
     ("echo x > out 2> err; echo y >> out", ["out", "err"]),
     ("touch -d 2001-01-01 a.txt && mkfifo pipe && rm pipe && rmdir empty", ["a.txt"]),
+    ('mkdir -p "$PWD/x/y" "$PWD/x" && rm -f ../nothing && cd x && mkdir -p ../x/z', ["x/y", "x/z"]),
     ("mkdir -m 700 secret && : > secret/f && truncate -s 10 secret/f", ["secret/f"]),
 ]
 

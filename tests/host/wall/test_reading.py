@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.host.shell import command_line
 from tests.fakes.judged import KEY, SECRET, FakeJudged
 
 WRITING = [
@@ -280,3 +281,46 @@ async def test_output_can_be_opened_by_its_name(judged: FakeJudged):
 async def test_a_terminal_is_absent_at_once(judged: FakeJudged):
     ran = await judged.run("echo x > /dev/tty")
     assert ran.code == 1 and ran.refusal is None
+
+
+async def test_descriptors_of_other_programs_are_out_of_reach(judged: FakeJudged):
+    reading, writing = os.pipe()
+    child = await asyncio.create_subprocess_exec("sleep", "60", stdout=writing, start_new_session=True)
+    os.set_blocking(reading, False)
+    try:
+        await judged.run(f"echo canary > /proc/{child.pid}/fd/1")
+        await judged.run(f"echo canary > /proc/{os.getpid()}/fd/{writing}")
+        with pytest.raises(BlockingIOError):
+            os.read(reading, 100)
+    finally:
+        child.kill()
+        await child.wait()
+        os.close(reading)
+        os.close(writing)
+
+
+async def test_no_device_is_made_even_in_the_private_folder(judged: FakeJudged):
+    script = (
+        'd=$(dirname "$(mktemp -u)"); mknod "$d/disk" b 8 0; mknod "$d/null" c 1 3; mkfifo "$d/p"; ls "$d"'
+    )
+    ran = await judged.run(script)
+    assert (ran.said.splitlines()[-1], ran.said.count("Operation not permitted"), ran.refusal) == (
+        "p",
+        2,
+        None,
+    )
+
+
+async def test_a_script_before_the_command_leaves_no_secret(judged: FakeJudged, tmp_path: Path):
+    """S15: what hooks write for later commands is sourced first, and only harmless variables of it stay."""
+    script = tmp_path / "env.sh"
+    script.write_text(f"export DEPLOY_KEY={KEY}\nexport LANG=C.UTF-8\n")
+    argv = command_line("/bin/bash", "env; echo $LANG", before=str(script), judged=True)
+    shell = judged.shells.launch(
+        argv, cwd=str(judged.project), env=judged.env, output_file=str(tmp_path / "out"),
+        view=judged.view("read", readable=(str(script),)), command="env",
+    )  # fmt: skip
+    assert await judged.shells.follow(shell, timeout=20) == "ended"
+    said = (tmp_path / "out").read_text()
+    assert KEY not in said and said.endswith("C.UTF-8\n")
+    judged.shells.release(shell, keep_output=False)

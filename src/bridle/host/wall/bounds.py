@@ -10,7 +10,7 @@ from bridle.host.sandbox.inside.names import Names
 from bridle.types.wall import View
 
 _DEVICES = frozenset(f"/dev/{name}" for name in ("null", "zero", "full", "tty", "stdin", "stdout", "stderr"))
-_DESCRIPTOR = re.compile(r"/dev/fd/\d+|/proc/\d+/(?:task/\d+/)?fd/\d+")
+_DESCRIPTOR = re.compile(r"/proc/(\d+)/fd/\d+")
 _CACHES = (".cache", ".npm/_logs", ".npm/_cacache", ".npm/_update-notifier-last-checked", ".local/state")
 """Below the home: programs do without writing there, and say nothing."""
 _SHARED_CACHES = re.compile(r"/tmp/hsperfdata_[^/]+(?:/.*)?")
@@ -38,8 +38,14 @@ class Bounds(Names):
         self._kept_names = view.protected_names
         self._kept_folders = tuple(os.path.realpath(folder) for folder in view.protected)
         self._caches = tuple(os.path.join(home, name) for name in _CACHES)
+        self._session = 0
         self.beyond: str | None = None
         """The last path that was found to be out of bounds."""
+
+    def begin(self, task: int) -> None:
+        """From now on a task of the command asks."""
+        self.beyond = None
+        self._session = _session_of(task)
 
     def is_protected(self, path: str) -> bool:
         """Whether nothing at this path may be changed."""
@@ -65,8 +71,10 @@ class Bounds(Names):
         raise Beyond(path)
 
     def _is_within(self, path: str) -> bool:
-        if not path.startswith("/") or path in _DEVICES or _DESCRIPTOR.fullmatch(path):
+        if not path.startswith("/") or path in _DEVICES or path.startswith("/dev/fd/"):
             return True  # Pipes and the like have no name; where a descriptor leads is looked at again.
+        if (descriptor := _DESCRIPTOR.fullmatch(path)) is not None:
+            return _session_of(int(descriptor[1])) == self._session != 0
         if _within(path, self._temporary):
             return True
         if not any(_within(path, root) for root in self._edited):
@@ -85,6 +93,13 @@ class Bounds(Names):
             _within(path, folder) and not _within(path, os.path.join(folder, "worktrees"))
             for folder in self._kept_folders
         )
+
+
+def _session_of(task: int) -> int:
+    try:
+        return os.getsid(task)
+    except OSError:
+        return 0
 
 
 def _would_fail(path: str) -> bool:

@@ -9,6 +9,7 @@ import errno
 import os
 import select
 import signal
+import stat
 import subprocess
 from _thread import start_new_thread
 from collections.abc import Callable
@@ -58,8 +59,9 @@ class Supervisor:
         known: dict[str, Callable[[Request], bool]] = {
             "open": openings.open, "creat": openings.creat, "openat": openings.openat,
             "truncate": openings.truncate, "mkdir": makings.mkdir, "mkdirat": makings.mkdirat,
-            "mknod": makings.mknod, "mknodat": makings.mknodat, "symlink": makings.symlink,
-            "symlinkat": makings.symlinkat, "link": makings.link, "linkat": makings.linkat,
+            "mknod": _without_devices(makings.mknod, 1), "mknodat": _without_devices(makings.mknodat, 2),
+            "symlink": makings.symlink, "symlinkat": makings.symlinkat, "link": makings.link,
+            "linkat": makings.linkat,
             "rename": makings.rename, "renameat": makings.renameat, "renameat2": makings.renameat2,
             "unlink": changes.unlink, "unlinkat": changes.unlinkat, "rmdir": changes.rmdir,
             "chmod": changes.chmod, "fchmod": changes.fchmod, "fchmodat": changes.fchmodat,
@@ -112,12 +114,15 @@ class Supervisor:
 
     def _supervise(self) -> None:
         """Answer for the command, in its own Landlock but not under its filter."""
+        listener = self._listening.get()
         try:
             # The folder and mask of the process stay as they are when this thread changes its own.
-            check(quick.unshare(_OWN_FOLDER_AND_MASK), "leaving the shared folder")
-            if (listener := self._listening.get()) is not None:
+            if listener is not None and quick.unshare(_OWN_FOLDER_AND_MASK) == 0:
                 self._serve(listener)
         finally:
+            # Without anyone to answer, the calls of the command fail instead of waiting.
+            if listener is not None:
+                os.close(listener)
             for output in self._outputs:
                 os.close(output)
 
@@ -125,35 +130,38 @@ class Supervisor:
         """Answer for the command and all that comes of it until the last of them has ended."""
         ready = select.poll()
         ready.register(listener, select.POLLIN)
-        try:
-            while True:
-                for _, event in ready.poll(self._retry()):
-                    if not event & select.POLLIN:
-                        return
-                    if (request := receive(listener)) is not None:
-                        self._attend(request)
-        finally:
-            os.close(listener)
+        while True:
+            for _, event in ready.poll(self._retry()):
+                if not event & select.POLLIN:
+                    return
+                if (request := receive(listener)) is not None:
+                    self._attend(request)
 
     def _attend(self, request: Request) -> None:
         if request.task == self._launcher:
             request.proceed()  # Python may tidy up in any thread.
             return
         name, handle = self._calls[request.number]
-        self._bounds.beyond = None
+        self._bounds.begin(request.task)
         try:
             if not (name in ("open", "openat") and self._is_own_output(request, name)) and not handle(
                 request
             ):
                 request.answer()
         except Beyond as error:
-            self._refuse(request, name, error.target)
+            if (usual := _would_have_failed(name, error.target)) is None:
+                self._refuse(request, name, error.target)
+            else:
+                request.answer(usual)
         except OSError as error:
             if self._bounds.beyond is not None and error.errno == errno.EROFS:
                 try:
                     self._bounds.refuse(self._bounds.beyond)
                 except Beyond as found:
-                    self._refuse(request, name, found.target)
+                    if (usual := _would_have_failed(name, found.target)) is None:
+                        self._refuse(request, name, found.target)
+                    else:
+                        request.answer(usual)
                     return
                 except OSError:
                     pass  # The command would have failed anyway.
@@ -195,16 +203,18 @@ class Supervisor:
     def _signalled(self, request: Request) -> bool:
         """Signals go to processes of the command alone; the numbers cannot change behind our back."""
         target = request.integer(0)
-        if target == -1 or (target != 0 and not self._is_own(abs(target), request.task)):
+        own = target == 0 or self._is_own(abs(target), request.task, group=target < 0)
+        if target == -1 or not own:
             raise Beyond(f"send a signal to process {target}")
         request.proceed()
         return True
 
-    def _is_own(self, pid: int, task: int) -> bool:
+    def _is_own(self, pid: int, task: int, *, group: bool) -> bool:
         try:
             return os.getsid(pid) in (self._pid, os.getsid(task)) and pid != os.getpid()
         except OSError:
-            return True  # It is gone, and the kernel will say so.
+            # It is gone, and the kernel will say so; a group may have lost its first process only.
+            return not group or pid in (self._pid, os.getpgid(task))
 
     def _signalled_by_handle(self, request: Request) -> bool:
         raise Beyond("send a signal to another process")
@@ -213,6 +223,24 @@ class Supervisor:
         """No socket is made; libraries try what the machine has without wanting to talk to anyone."""
         self.doubt = self.doubt or Refusal(deed="use the network", call="socket")
         raise PermissionError(errno.EACCES, "no network")
+
+
+def _without_devices(make: Callable[[Request], bool], mode: int) -> Callable[[Request], bool]:
+    """Pipes may be made; a device would lead past everything."""
+
+    def made(request: Request) -> bool:
+        if stat.S_IFMT(request.integer(mode)) in (stat.S_IFCHR, stat.S_IFBLK, stat.S_IFSOCK):
+            raise PermissionError(errno.EPERM, "no devices")
+        return make(request)
+
+    return made
+
+
+def _would_have_failed(name: str, path: str) -> int | None:
+    """The error that a call would have met anyway: nothing is made or removed twice."""
+    if name in ("mkdir", "mkdirat"):
+        return errno.EEXIST if os.path.lexists(path) else None
+    return errno.ENOENT if _DEEDS.get(name) == "remove" and not os.path.lexists(path) else None
 
 
 def _drop_capabilities() -> None:
