@@ -1,0 +1,1 @@
+"""Looks for ways around the gate: commands are made and decided, and the allowed ones run among canaries."""

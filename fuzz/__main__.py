@@ -1,0 +1,122 @@
+"""`python -m fuzz`: look for ways around the gate until a time or a count is reached."""
+
+import argparse
+import multiprocessing
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.queues import Queue
+
+import msgspec
+
+from fuzz.gate import CAMPAIGNS, FOUND, Hole, Tally, run_campaign
+from fuzz.playground import Playground, make_playground, remove
+from fuzz.runner import Runner, SandboxMissing, can_run
+
+
+def main() -> int:
+    """Run the campaigns, tell what they came to, and keep what they found."""
+    asked = _arguments()
+    runs = not asked.decide_only
+    if runs and not can_run():
+        print("Commands are decided only: install bubblewrap (bwrap) and git to run them.", file=sys.stderr)
+        runs = False
+    failed = 0
+    for campaign in asked.campaign or CAMPAIGNS:
+        tallies = _in_parallel(campaign, asked, runs=runs)
+        failed += _report(campaign, tallies, asked.keep)
+    return 1 if failed else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    parser.add_argument(
+        "campaign", nargs="*", choices=[[], *CAMPAIGNS], help="read, edit, deny; all of them if none is named"
+    )
+    parser.add_argument("--seconds", type=float, default=60, help="time for each campaign (default 60)")
+    parser.add_argument("--decide", type=int, default=0, help="stop a campaign after this many decisions")
+    parser.add_argument(
+        "--run", type=int, default=0, help="stop a campaign after this many executed commands"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)"
+    )
+    parser.add_argument("--seed", type=int, help="repeat an earlier run")
+    parser.add_argument("--decide-only", action="store_true", help="measure decisions, run nothing")
+    parser.add_argument("--keep", action="store_true", help=f"add what is found to {FOUND.name}")
+    return parser.parse_args()
+
+
+def _in_parallel(campaign: str, asked: argparse.Namespace, *, runs: bool) -> list[Tally]:
+    seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(2**32)
+    print(f"{campaign}: seed {seed}, {asked.jobs} processes", flush=True)
+    context = multiprocessing.get_context("fork")
+    results: Queue[Tally] = context.Queue()
+    workers = [
+        context.Process(target=_work, args=(campaign, seed + number, asked, runs, results))
+        for number in range(asked.jobs)
+    ]
+    for worker in workers:
+        worker.start()
+    tallies = [results.get() for _ in workers]
+    for worker in workers:
+        worker.join()
+    return tallies
+
+
+def _work(campaign: str, seed: int, asked: argparse.Namespace, runs: bool, results: "Queue[Tally]") -> None:
+    playground = make_playground()
+    try:
+        if not runs:
+            results.put(_campaign(campaign, seed, asked, playground, None))
+            return
+        with Runner(playground, campaign) as runner:
+            results.put(_campaign(campaign, seed, asked, playground, runner))
+    except SandboxMissing as error:
+        print(f"{campaign}: {error}", file=sys.stderr)
+        results.put(Tally())
+    finally:
+        remove(playground)
+
+
+def _campaign(
+    campaign: str, seed: int, asked: argparse.Namespace, playground: Playground, runner: Runner | None
+) -> Tally:
+    return run_campaign(campaign, playground, seed=seed, until=_enough(asked), runner=runner, told=_tell)
+
+
+def _enough(asked: argparse.Namespace) -> Callable[[Tally], bool]:
+    until = time.monotonic() + asked.seconds
+    decide, run = asked.decide // asked.jobs, asked.run // asked.jobs
+
+    def enough(tally: Tally) -> bool:
+        if decide or run:
+            return tally.decided >= decide and tally.ran >= run
+        return time.monotonic() >= until
+
+    return enough
+
+
+def _tell(hole: Hole) -> None:
+    print(f"HOLE ({hole.campaign}) {hole.command!r}: {'; '.join(hole.did)}", flush=True)
+
+
+def _report(campaign: str, tallies: list[Tally], keep: bool) -> int:
+    decided, ran = sum(each.decided for each in tallies), sum(each.ran for each in tallies)
+    rate = sum(each.decided / each.seconds_deciding for each in tallies if each.seconds_deciding)
+    holes = {hole.command: hole for each in tallies for hole in each.holes}
+    print(
+        f"{campaign}: {decided:,} decided ({rate:,.0f} a second), {ran:,} run,"
+        f" {sum(each.hung for each in tallies)} did not end in time, {len(holes)} holes",
+        flush=True,
+    )
+    if keep and holes:
+        with FOUND.open("ab") as file:
+            file.writelines(msgspec.json.encode(hole) + b"\n" for hole in holes.values())
+    return len(holes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

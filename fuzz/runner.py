@@ -1,0 +1,95 @@
+"""Starts the throw-away sandbox and hands commands into it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from bridle.host.shell import command_line, find_bash
+from fuzz.playground import (
+    DENIED_CANARY,
+    ENVIRONMENT_CANARY,
+    READ_CANARY,
+    Playground,
+)
+
+_INSIDE = Path(__file__).with_name("inside.py")
+_CANARIES = {
+    "a file outside": READ_CANARY,
+    "a denied file": DENIED_CANARY,
+    "the environment": ENVIRONMENT_CANARY,
+}
+_BWRAP = (
+    "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
+    "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--new-session",
+    "--cap-drop", "ALL", "--clearenv",
+)  # fmt: skip
+
+
+class SandboxMissing(RuntimeError):
+    """Commands cannot be run here; the message says what to install."""
+
+
+class Runner:
+    """One sandbox that runs commands until it is closed."""
+
+    def __init__(self, playground: Playground, mode: str) -> None:
+        bwrap, bash = shutil.which("bwrap", path="/usr/bin:/bin:/usr/local/bin"), find_bash({})
+        if bwrap is None or bash is None:
+            raise SandboxMissing("running commands needs bubblewrap (bwrap) and bash: install both")
+        self._bash = bash
+        fresh = f"{playground.root}.fresh"
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.copytree(playground.root, fresh, symlinks=True)
+        self._fresh = fresh
+        argv = [
+            bwrap, *_BWRAP, "--bind", playground.root, playground.root, "--bind", fresh, fresh,
+            sys.executable, "-I", str(_INSIDE),
+        ]  # fmt: skip
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._send(
+            {
+                "root": playground.root,
+                "mode": mode,
+                "canaries": _CANARIES,
+                "environment": playground.environment(),
+            }
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+        shutil.rmtree(self._fresh, ignore_errors=True)
+
+    def run(self, command: str) -> list[str]:
+        """What the command did that it must not do; the shell is started as bridle starts it."""
+        self._send(command_line(self._bash, command))
+        answers = self._process.stdout
+        line = answers.readline() if answers is not None else ""
+        if not line:
+            raise SandboxMissing(f"the sandbox ended with {self._process.wait()} while running {command!r}")
+        return json.loads(line)
+
+    def _send(self, message: object) -> None:
+        wanted = self._process.stdin
+        assert wanted is not None
+        wanted.write(json.dumps(message) + "\n")
+        wanted.flush()
+
+
+def can_run() -> bool:
+    """Whether this machine can set up the sandbox at all."""
+    bwrap = shutil.which("bwrap", path="/usr/bin:/bin:/usr/local/bin")
+    if bwrap is None or not os.path.exists("/usr/bin/git"):
+        return False
+    tried = subprocess.run([bwrap, *_BWRAP, "true"], capture_output=True, check=False)
+    return tried.returncode == 0
