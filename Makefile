@@ -5,6 +5,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 OUT ?= dist
+SECONDS ?= 60
+FUZZ ?=
 
 PEERS := $(VENV)/peers
 NODE_PEERS := @anthropic-ai/claude-agent-sdk@0.3.325 \
@@ -14,7 +16,7 @@ JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
 BENCHES := agents context dialects extensions mcp sdk sessions teams tui wall
 
-.PHONY: help try test check format bench faults screens conformance definitions release clean
+.PHONY: help try test check format bench fuzz faults screens conformance definitions release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -70,6 +72,9 @@ definitions: $(VENV)/.ready ## write what the model is told about each tool
 bench: $(VENV)/.ready-dev ## measure start-up, steps, streaming and search against a bare-Python floor, then each capability
 	$(BIN)/python -m bench.run
 	@for part in $(BENCHES); do echo; echo "$$part"; $(BIN)/python -m bench.$$part || exit 1; done
+
+fuzz: $(VENV)/.ready-dev ## look for ways around the gate: make fuzz SECONDS=3600, or FUZZ="read --decide 5000000 --run 200000"
+	$(BIN)/python -m fuzz $(FUZZ) --seconds $(SECONDS)
 
 faults: $(VENV)/.ready-dev ## drive 1,000 sessions into stalled readers, closed pipes, half lines and kills
 	$(BIN)/python -m tests.sdk.faults --runs 1000

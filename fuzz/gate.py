@@ -11,7 +11,7 @@ from msgspec import Struct
 from bridle.permissions.policy import decide
 from bridle.permissions.prepare import Asked, Standing, prepare
 from bridle.permissions.rules import parse
-from bridle.permissions.shell import read_command
+from bridle.permissions.shell.reading import only_reads
 from bridle.types.permission import Allow, Effect, Mode
 from fuzz.commands import Maker
 from fuzz.denials import DenialMaker
@@ -68,8 +68,7 @@ class Decider:
         """Whether the command runs unasked; the reading alone settles most, links and rules the rest."""
         if self._campaign == "read":
             cwd, home = self._where
-            reading = read_command(command, cwd=cwd, home=home)
-            if reading.fault or not all(part.harmless for part in reading.parts):
+            if not only_reads(command, cwd=cwd, home=home):
                 return False
         asked = Asked(tool="Bash", input={"command": command}, subject=command)
         return isinstance(decide(prepare(asked, self._standing)), Allow)

@@ -11,7 +11,13 @@ from msgspec import Struct
 READ_CANARY = "canary-contents-of-a-file-outside"
 DENIED_CANARY = "canary-contents-of-a-denied-file"
 ENVIRONMENT_CANARY = "canary-value-of-a-secret-variable"
-_SETTINGS = "[core]\n\tbare = true\n\tfsmonitor = touch {project}/pwned-by-fsmonitor\n"
+_SETTINGS = """\
+[core]
+    repositoryformatversion = 0
+    bare = false
+    worktree = {project}/bare
+    fsmonitor = touch {project}/pwned-by-git
+"""
 _FILES = {
     "README.md": "# Sample\n\nSome words, two lines.\n",
     "a.txt": "one\ntwo\nthree\n",

@@ -1,0 +1,85 @@
+"""S10, S15, S16, S33: nothing that the gate allows touches a canary; what was found once stays closed."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from fuzz.gate import CAMPAIGNS, Decider, Hole, found, run_campaign
+from fuzz.playground import Playground, make_playground, remove
+from fuzz.runner import Runner, can_run
+
+SECONDS = 20
+"""For each campaign: a minute in all. `make fuzz` looks for as long as it is told to."""
+needs_sandbox = pytest.mark.skipif(not can_run(), reason="needs bubblewrap and git")
+
+
+@pytest.fixture(scope="module")
+def playground() -> Iterator[Playground]:
+    made = make_playground()
+    yield made
+    remove(made)
+
+
+@needs_sandbox
+@pytest.mark.parametrize("campaign", CAMPAIGNS)
+def test_nothing_that_is_allowed_touches_a_canary(campaign: str, playground: Playground):
+    until = time.monotonic() + SECONDS
+    with Runner(playground, campaign) as runner:
+        tally = run_campaign(
+            campaign,
+            playground,
+            seed=int(time.time()),
+            until=lambda _: time.monotonic() >= until,
+            runner=runner,
+        )
+
+    assert tally.ran > 0
+    assert tally.holes == []
+
+
+@needs_sandbox
+@pytest.mark.parametrize("campaign", CAMPAIGNS)
+def test_what_was_found_once_stays_closed(campaign: str, playground: Playground):
+    decider = Decider(playground, campaign)
+    known = [hole for hole in found() if hole.campaign == campaign]
+    with Runner(playground, campaign) as runner:
+        again = [hole.command for hole in known if decider.may_run(hole.command) and runner.run(hole.command)]
+
+    assert again == []
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("command", "does"),
+    [
+        ("touch pwned", "changes"),
+        ("chmod 600 a.txt", "changes"),
+        ("cat ../outside/secret.txt", "reads"),
+        ("wc -l link-out", "reads"),
+        ("cat .env", "shows a denied file"),
+        ("env", "shows the environment"),
+        ("echo x > /dev/tty", "writes to the terminal"),
+        ("cat < /dev/tcp/127.0.0.1/9", "opens a connection"),
+        ("cd bare && git status", "changes"),
+        ("(setsid touch pwned &); sleep 0.2", "changes"),
+    ],
+)
+def test_every_canary_sings(playground: Playground, command: str, does: str):
+    with Runner(playground, "read") as runner:
+        did = runner.run(command)
+        quiet = runner.run("cat a.txt; git status; ls -la . src")
+
+    assert any(each.startswith(does) for each in did), did
+    assert quiet == []
+
+
+@needs_sandbox
+def test_a_denied_program_that_starts_is_noticed(playground: Playground):
+    with Runner(playground, "deny") as runner:
+        assert runner.run("evil") != []
+        assert runner.run("touch pwned") == []
+
+
+def test_holes_are_kept_in_a_form_that_can_be_read_again():
+    assert all(isinstance(hole, Hole) and hole.campaign in CAMPAIGNS and hole.did for hole in found())
