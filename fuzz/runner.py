@@ -66,7 +66,7 @@ class Runner:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.kill()
+        # The end of its input ends it; a kill could come before bubblewrap holds its own children.
         self._process.communicate()
         shutil.rmtree(self._fresh, ignore_errors=True)
 
