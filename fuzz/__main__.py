@@ -12,6 +12,7 @@ from multiprocessing.queues import Queue
 import msgspec
 
 from fuzz.gate import CAMPAIGNS, FOUND, Hole, Tally, run_campaign
+from fuzz.inputs import TARGETS, try_once
 from fuzz.playground import Playground, make_playground, remove
 from fuzz.runner import Runner, SandboxMissing, can_run
 
@@ -24,7 +25,10 @@ def main() -> int:
         print("Commands are decided only: install bubblewrap (bwrap) and git to run them.", file=sys.stderr)
         runs = False
     failed = 0
-    for campaign in asked.campaign or CAMPAIGNS:
+    for campaign in asked.campaign or (*CAMPAIGNS, "inputs"):
+        if campaign == "inputs":
+            failed += _try_inputs(asked)
+            continue
         tallies = _in_parallel(campaign, asked, runs=runs)
         failed += _report(campaign, tallies, asked.keep)
     return 1 if failed else 0
@@ -33,7 +37,10 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument(
-        "campaign", nargs="*", choices=[[], *CAMPAIGNS], help="read, edit, deny; all of them if none is named"
+        "campaign",
+        nargs="*",
+        choices=[[], *CAMPAIGNS, "inputs"],
+        help="what to look at (default: everything)",
     )
     parser.add_argument("--seconds", type=float, default=60, help="time for each campaign (default 60)")
     parser.add_argument("--decide", type=int, default=0, help="stop a campaign after this many decisions")
@@ -85,6 +92,31 @@ def _campaign(
     campaign: str, seed: int, asked: argparse.Namespace, playground: Playground, runner: Runner | None
 ) -> Tally:
     return run_campaign(campaign, playground, seed=seed, until=_enough(asked), runner=runner, told=_tell)
+
+
+def _try_inputs(asked: argparse.Namespace) -> int:
+    """Give random bytes to every target of fuzz/inputs.py."""
+    seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(2**32)
+    choose, playground, failed = random.Random(seed), make_playground(), 0
+    print(f"inputs: seed {seed}", flush=True)
+    try:
+        for name in TARGETS:
+            count, found, until = 0, 0, time.monotonic() + asked.seconds / len(TARGETS)
+            while time.monotonic() < until:
+                data = choose.randbytes(choose.randint(4, 200))
+                count += 1
+                try:
+                    try_once(name, data, playground)
+                except Exception as error:
+                    failed += 1
+                    found += 1
+                    if found > 3:
+                        break
+                    print(f"HOLE ({name}) {data!r}: {type(error).__name__}: {error}", flush=True)
+            print(f"inputs: {name}: {count:,} tried", flush=True)
+    finally:
+        remove(playground)
+    return failed
 
 
 def _enough(asked: argparse.Namespace) -> Callable[[Tally], bool]:
