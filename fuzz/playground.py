@@ -68,6 +68,9 @@ class Playground(Struct, frozen=True):
             "LANG": "C.UTF-8",
             "TMPDIR": self.temporary,
             "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "diff.autoRefreshIndex",
+            "GIT_CONFIG_VALUE_0": "false",
             "PWD": self.project,
             "API_TOKEN": ENVIRONMENT_CANARY,
         }
