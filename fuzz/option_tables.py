@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from functools import cache
 
-from bridle.permissions.shell.git_commands import _SUBCOMMANDS
+from bridle.permissions.shell.git_commands import SUBCOMMANDS
 from bridle.permissions.shell.plain_commands import PLAIN
 from bridle.permissions.shell.programs import PROGRAMS
 
@@ -58,7 +58,7 @@ def options_of_programs() -> dict[str, tuple[str, ...]]:
         if path := shutil.which(name, path="/usr/bin:/bin"):
             found[name] = _options([path, "--help"])
     if git := shutil.which("git", path="/usr/bin:/bin"):
-        for name in sorted(_SUBCOMMANDS):
+        for name in sorted(SUBCOMMANDS):
             found[f"git {name}"] = _options([git, *name.split(), "-h"])
     return found
 
