@@ -22,7 +22,7 @@ def playground() -> Iterator[Playground]:
 
 
 @needs_sandbox
-@pytest.mark.parametrize("campaign", CAMPAIGNS)
+@pytest.mark.parametrize("campaign", ["read", "edit"])
 def test_nothing_that_is_allowed_touches_a_canary(campaign: str, playground: Playground):
     until = time.monotonic() + SECONDS
     with Runner(playground, campaign) as runner:
