@@ -20,9 +20,9 @@ async def save(key: str, value: Any, context: CommandContext, *, scope: Scope = 
     path = settings_file(scope, context)
     keys = tuple(key.split("."))
     if value is None:
-        await asyncio.to_thread(remove_value, path, keys)
+        await asyncio.to_thread(remove_value, path, keys, env=context.env)
     else:
-        await asyncio.to_thread(set_value, path, keys, value)
+        await asyncio.to_thread(set_value, path, keys, value, env=context.env)
     context.settings.refresh()
     return path
 

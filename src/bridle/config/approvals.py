@@ -12,7 +12,7 @@ from bridle.config.state import trust_root
 from bridle.host import paths
 from bridle.host.files import read_bytes
 
-Kind = Literal["mcp", "hook", "import", "schedule"]
+Kind = Literal["mcp", "hook", "import", "schedule", "content"]
 
 _LARGEST = 16 * 1024 * 1024
 
@@ -67,6 +67,47 @@ def forget(env: Mapping[str, str], project: str, *, kind: Kind, name: str) -> No
     """
     if os.path.exists(_file(env)):
         _change(env, project, kind, name, None)
+
+
+def names(env: Mapping[str, str], project: str, *, kind: Kind) -> frozenset[str]:
+    """Every name of this kind that was approved in this project."""
+    return frozenset(_known(env, project, kind))
+
+
+def add(env: Mapping[str, str], project: str, *, kind: Kind, named: Mapping[str, str]) -> None:
+    """Remember several approvals at once, each by its name with a word about it.
+
+    Raises:
+        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        OSError: it cannot be written.
+    """
+    root = trust_root(env, project)
+
+    def change(values: dict[str, Any]) -> dict[str, Any]:
+        projects = _object(values.get("projects"))
+        kinds = _object(projects.get(root))
+        known = {**_object(kinds.get(kind)), **named}
+        return {**values, "projects": {**projects, root: {**kinds, kind: known}}}
+
+    update(_file(env), change, mode=0o600)
+
+
+def forget_all(env: Mapping[str, str], project: str, *, kind: Kind) -> None:
+    """Take every approval of this kind back.
+
+    Raises:
+        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        OSError: it cannot be written.
+    """
+    root = trust_root(env, project)
+
+    def change(values: dict[str, Any]) -> dict[str, Any]:
+        projects = _object(values.get("projects"))
+        kinds = {key: value for key, value in _object(projects.get(root)).items() if key != kind}
+        return {**values, "projects": {**projects, root: kinds}}
+
+    if os.path.exists(_file(env)):
+        update(_file(env), change, mode=0o600)
 
 
 def digest(definition: Any) -> str:

@@ -3,7 +3,7 @@
 import os
 import os.path
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,11 +15,19 @@ from bridle.types.errors import ConfigError
 _LARGEST = 256 * 1024 * 1024
 _PATIENCE = 5.0
 _INDENT = "  "
+_OF_FOLDERS = ("settings.json", "settings.local.json")
 _MARK = b"\xef\xbb\xbf"
 
 
-def set_value(path: str, key_path: tuple[str, ...], value: Any, *, mode: int | None = None) -> None:
-    """Set one value, with the objects around it; `mode` is for a file that is new.
+def set_value(
+    path: str,
+    key_path: tuple[str, ...],
+    value: Any,
+    *,
+    mode: int | None = None,
+    env: Mapping[str, str] | None = None,
+) -> None:
+    """Set one value, with the objects around it; `mode` is for a file that is new, `env` as in `update`.
 
     Raises:
         ConfigError: the file does not parse, or something that is not an object is in the way.
@@ -29,21 +37,30 @@ def set_value(path: str, key_path: tuple[str, ...], value: Any, *, mode: int | N
         first, *rest = key_path
         return {**values, first: _with(values.get(first), tuple(rest), value, key_path)}
 
-    update(path, change, mode=mode)
+    update(path, change, mode=mode, env=env)
 
 
-def remove_value(path: str, key_path: tuple[str, ...]) -> None:
+def remove_value(path: str, key_path: tuple[str, ...], *, env: Mapping[str, str] | None = None) -> None:
     """Remove one value; harmless when it is not there.
 
     Raises:
         ConfigError: the file does not parse.
     """
     if os.path.exists(path):
-        update(path, lambda values: _without(values, key_path))
+        update(path, lambda values: _without(values, key_path), env=env)
 
 
-def update(path: str, change: Callable[[dict[str, Any]], dict[str, Any]], *, mode: int | None = None) -> None:
+def update(
+    path: str,
+    change: Callable[[dict[str, Any]], dict[str, Any]],
+    *,
+    mode: int | None = None,
+    env: Mapping[str, str] | None = None,
+) -> None:
     """Replace what the file says by what `change` makes of it, with every other process kept out meanwhile.
+
+    What is added to the settings of a folder counts as approved by the user, for whom this is done; `env`
+    tells where that is kept, and is that of the process unless given.
 
     `change` returns a new object and leaves its argument alone. A file that stays the same is not written.
     Waiting for others blocks, so an event loop calls this in a thread.
@@ -63,6 +80,10 @@ def update(path: str, change: Callable[[dict[str, Any]], dict[str, Any]], *, mod
         if old is None or list(changed.items()) != list(values.items()):
             mark = _MARK if old is not None and old.startswith(_MARK) else b""
             write_atomic(target, mark + _written(changed, text), mode=mode)
+    if os.path.basename(os.path.dirname(path)) == ".claude" and os.path.basename(path) in _OF_FOLDERS:
+        from bridle.config.vouching import note_own_change
+
+        note_own_change(os.environ if env is None else env, path, values, changed)
 
 
 def _with(value: Any, rest: tuple[str, ...], new: Any, key_path: tuple[str, ...]) -> Any:

@@ -2,19 +2,47 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from bridle.config.merge import merge
+from bridle.config.model_names import NAMING, own_models
 from bridle.config.problem import Problem, located
-from bridle.config.reach import SHARED, counting_untrusted, permitted
+from bridle.config.reach import CHANGED, SHARED, counting_untrusted, permitted, without
 from bridle.config.schema import Settings, settings_of
 from bridle.config.sources import Inputs, Layer, Place, places, read
 from bridle.config.validate import check
 from bridle.config.variables import only_when_trusted
 from bridle.host import paths
 from bridle.types.errors import ConfigError
+
+if TYPE_CHECKING:
+    from bridle.config.vouching import Vouched
+
+
+class Vouching:
+    """What of a trusted folder the user has approved; looked up by the first that needs it."""
+
+    def __init__(self, env: Mapping[str, str], cwd: str) -> None:
+        self._env = env
+        self._cwd = cwd
+        self._settled = False
+        self._made: Vouched | None = None
+
+    def open(self) -> "Vouched":
+        if self._made is None:
+            # Few folders bring anything that needs it, and what it stands on is slow to import.
+            from bridle.config.vouching import Vouched
+
+            self._made = Vouched(self._env, self._cwd)
+        if self._settled:
+            self._made.settle()
+        return self._made
+
+    def settle(self) -> None:
+        """The settings have been read once: what comes from now on is new."""
+        self._settled = True
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -29,6 +57,8 @@ class Config(Struct, frozen=True, kw_only=True):
     inputs: Inputs
     trusted: Callable[[], bool]
     """Whether the user trusts the folder; asked only when it brings something that depends on it."""
+    vouched: "Vouching | None" = None
+    """What of a trusted folder the user has approved as it is; None where all of it counts."""
 
 
 def load(
@@ -56,15 +86,18 @@ def load(
         flag=flag,
         setting_sources=setting_sources,
         managed_dir=paths.managed_dir(sys.platform) if managed_dir is None else managed_dir,
+        models=tuple(env[name] for name in NAMING if env.get(name)),
         parent=parent,
     )
-    return _load(inputs, trusted=_trust(env, cwd) if trusted is None else lambda: trusted, previous=None)
+    if trusted is None:
+        return _load(inputs, trusted=_trust(env, cwd), vouched=Vouching(env, cwd), previous=None)
+    return _load(inputs, trusted=lambda: trusted, vouched=None, previous=None)
 
 
 def reload(config: Config) -> Config:
     """Read everything again; a file that is broken now goes on saying what it said before."""
     previous = {layer.path: layer for layer in config.layers}
-    return _load(config.inputs, trusted=config.trusted, previous=previous)
+    return _load(config.inputs, trusted=config.trusted, vouched=config.vouched, previous=previous)
 
 
 def environment(config: Config, base_env: Mapping[str, str], *, trusted: bool) -> dict[str, str]:
@@ -94,17 +127,25 @@ def _trust(env: Mapping[str, str], cwd: str) -> Callable[[], bool]:
     return look_up
 
 
-def _load(inputs: Inputs, *, trusted: Callable[[], bool], previous: Mapping[str, Layer] | None) -> Config:
+def _load(
+    inputs: Inputs,
+    *,
+    trusted: Callable[[], bool],
+    vouched: "Vouching | None",
+    previous: Mapping[str, Layer] | None,
+) -> Config:
     layers: list[Layer] = []
     problems: list[Problem] = []
     for place in places(inputs):
         layer, found = _read_layer(place, previous)
         problems += found
         if layer is not None and layer.source in SHARED:
-            layer, found = _wary(layer, mode=_mode(layers), trusted=trusted)
+            layer, found = _wary(layer, layers, inputs, trusted=trusted, vouched=vouched)
             problems += found
         if layer is not None:
             layers.append(layer)
+    if vouched is not None:
+        vouched.settle()
     raw = merge([(layer.source, layer.values) for layer in layers])
     return Config(
         settings=settings_of(raw),
@@ -113,15 +154,32 @@ def _load(inputs: Inputs, *, trusted: Callable[[], bool], previous: Mapping[str,
         problems=tuple(problems),
         inputs=inputs,
         trusted=trusted,
+        vouched=vouched,
     )
 
 
-def _wary(layer: Layer, *, mode: str, trusted: Callable[[], bool]) -> tuple[Layer, tuple[Problem, ...]]:
-    """What a folder says without what waits for trust, unless it has it."""
-    values, waiting = counting_untrusted(layer.values, mode=mode)
-    if not waiting or trusted():
+def _wary(
+    layer: Layer,
+    below: list[Layer],
+    inputs: Inputs,
+    *,
+    trusted: Callable[[], bool],
+    vouched: "Vouching | None",
+) -> tuple[Layer, tuple[Problem, ...]]:
+    """What a folder says without what waits for trust, or what has changed since it was given."""
+    user = next((each.values for each in below if each.source == "userSettings"), {})
+    own = own_models(user, inputs.models)
+    values, faults = counting_untrusted(layer.values, mode=_mode(below), own=own)
+    if not faults:
         return layer, ()
-    problems = located(waiting, file=layer.path, text=layer.text)
+    if trusted():
+        if vouched is None:
+            return layer, ()
+        from bridle.config.vouching import items_at
+
+        paths = vouched.open().missing(items_at(layer.values, [path for path, _ in faults]))
+        values, faults = without(layer.values, paths), tuple((path, CHANGED) for path in paths)
+    problems = located(faults, file=layer.path, text=layer.text)
     return Layer(layer.source, layer.path, values, layer.text), problems
 
 

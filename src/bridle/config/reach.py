@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from bridle.config.model_names import OwnModels
 from bridle.config.problem import Fault, KeyPath
 from bridle.config.variables import never_from_project, only_when_trusted
 
@@ -83,12 +84,13 @@ def permitted(values: dict[str, Any], source: str) -> tuple[dict[str, Any], tupl
 
 
 _UNTRUSTED = "does not count while this folder is not trusted; run `bridle trust` to trust it"
+CHANGED = "is new or has changed since you trusted this folder; run `bridle trust` to see and approve it"
 _HARMLESS_KEYS = """
     $schema agentPushNotifEnabled alwaysThinkingEnabled attribution autoCompactEnabled
     autoCompactWindow autoScrollEnabled awaySummaryEnabled axScreenReader deniedMcpServers disableAgentView
     disableAutoMode disableDeepLinkRegistration disabledMcpjsonServers editorMode effortLevel
-    emojiCompletionEnabled fallbackModel fastMode fastModePerSessionOptIn feedbackSurveyRate
-    includeCoAuthoredBy includeGitInstructions inputNeededNotifEnabled keybindingFlavor language model
+    emojiCompletionEnabled fastMode fastModePerSessionOptIn feedbackSurveyRate
+    includeCoAuthoredBy includeGitInstructions inputNeededNotifEnabled keybindingFlavor language
     outputStyle permissions.ask permissions.deny permissions.disableAutoMode
     permissions.disableBypassPermissionsMode prUrlTemplate preferredNotifChannel prefersReducedMotion
     promptSuggestionEnabled respectGitignore respondToBashCommands sandbox.filesystem.denyRead
@@ -100,6 +102,8 @@ _HARMLESS_KEYS = """
     """
 _HARMLESS = frozenset(_HARMLESS_KEYS.split())
 """All that counts from anywhere: looks, words, and what only takes away. A key that is new is not here."""
+_MODELS = ("model", "fallbackModel", "advisorModel", "availableModels")
+"""Count from anywhere for models of the services that the user's own models are on."""
 _OPENED = ("permissions", "sandbox", "sandbox.filesystem", "sandbox.network", "worktree")
 """Objects whose keys are weighed one by one."""
 _STRICT: dict[str, Any] = {
@@ -128,28 +132,44 @@ _STRICT: dict[str, Any] = {
 _LOOSEST_FIRST = ("bypassPermissions", "auto", "acceptEdits", "default", "dontAsk", "plan")
 
 
-def counting_untrusted(values: dict[str, Any], *, mode: str) -> tuple[dict[str, Any], tuple[Fault, ...]]:
+def counting_untrusted(
+    values: dict[str, Any], *, mode: str, own: OwnModels | None = None
+) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     """The values that count from a folder nobody trusts yet, and what waits for trust.
 
-    `mode` is the permission mode of the user's own settings: a folder may only ask for a stricter one.
+    `mode` is the permission mode of the user's own settings: a folder may only ask for a stricter one. `own`
+    are the models that the user named: a folder may choose among those of the same services.
     """
-    faults: list[Fault] = [(path, _UNTRUSTED) for path in _waiting(values, (), mode)]
-    for path, _ in faults:
+    faults: list[Fault] = [(path, _UNTRUSTED) for path in waiting(values, mode=mode, own=own)]
+    return without(values, [path for path, _ in faults]), tuple(faults)
+
+
+def waiting(values: dict[str, Any], *, mode: str, own: OwnModels | None = None) -> list[KeyPath]:
+    """The places of all that counts only from a trusted folder, in the order of the file."""
+    return list(_waiting(values, (), mode, own or OwnModels(())))
+
+
+def without(values: dict[str, Any], paths: list[KeyPath]) -> dict[str, Any]:
+    """The values less those at the paths, which are in the order of the file."""
+    # From the back, so that the places of list elements still count.
+    for path in reversed(paths):
         values = _without(values, path)
-    return values, tuple(faults)
+    return values
 
 
-def _waiting(values: dict[str, Any], above: KeyPath, mode: str) -> Iterator[KeyPath]:
+def _waiting(values: dict[str, Any], above: KeyPath, mode: str, own: OwnModels) -> Iterator[KeyPath]:
     for key, value in values.items():
         path: KeyPath = (*above, key)
         name = ".".join(map(str, path))
         if "." in key:
             # Not the path that it looks like, but a name that nobody knows.
             yield path
+        elif name in _MODELS:
+            yield from _foreign_models(path, value, own)
         elif value in (None, [], {}) or name in _HARMLESS:
             continue
         elif name in _OPENED:
-            yield from _waiting(value, path, mode)
+            yield from _waiting(value, path, mode, own)
         elif name == "env":
             yield from (
                 (*path, variable) for variable, text in value.items() if only_when_trusted(variable, text)
@@ -159,6 +179,14 @@ def _waiting(values: dict[str, Any], above: KeyPath, mode: str) -> Iterator[KeyP
                 yield path
         elif name not in _STRICT or value != _STRICT[name]:
             yield path
+
+
+def _foreign_models(path: KeyPath, value: Any, own: OwnModels) -> Iterator[KeyPath]:
+    """Names of models that would send the conversation to a service which the user does not use."""
+    if isinstance(value, list):
+        yield from ((*path, index) for index, name in enumerate(value) if not own.cover(name))
+    elif value is not None and not own.cover(value):
+        yield path
 
 
 def _strictness(mode: str) -> int:
@@ -208,6 +236,10 @@ def _without(values: Any, path: KeyPath) -> Any:
     """A copy that lacks the value at the path."""
     first, *rest = path
     if isinstance(values, list):
+        if rest:
+            return [
+                _without(item, tuple(rest)) if index == first else item for index, item in enumerate(values)
+            ]
         return [item for index, item in enumerate(values) if index != first]
     if first not in values:
         return values

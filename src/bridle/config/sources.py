@@ -44,6 +44,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     flag: str | None
     setting_sources: tuple[str, ...] | None
     managed_dir: str
+    models: tuple[str, ...] = ()
+    """Models that the user's environment names."""
     parent: str | None = None
     """What the program that started us wants to hold, as JSON."""
 

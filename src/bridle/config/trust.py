@@ -7,12 +7,24 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from bridle.config import approvals
 from bridle.config.edit import update
 from bridle.config.load import load
+from bridle.config.model_names import NAMING, own_models
 from bridle.config.problem import dotted, line_numbers
-from bridle.config.reach import SHARED, counting_untrusted
+from bridle.config.reach import SHARED, waiting
 from bridle.config.schedules import content, read_schedules, schedule_file
+from bridle.config.sources import Layer
 from bridle.config.state import is_too_wide, trust_root
+from bridle.config.vouching import (
+    Vouched,
+    all_items,
+    is_bound,
+    items_at,
+    scripts_of,
+    trusted_for_one_run,
+    vouch,
+)
 from bridle.host import paths
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
@@ -20,6 +32,7 @@ from bridle.types.errors import ConfigError
 _LARGEST = 2 * 1024 * 1024
 _EXTENSIONS = ("agents", "commands", "hooks", "plugins", "skills", "workflows")
 _MOST_LISTED = 20
+_MOST_FILES = 2_000
 
 
 class Brought(Struct, frozen=True, kw_only=True):
@@ -47,8 +60,62 @@ def trust(env: Mapping[str, str], cwd: str) -> str:
             f"{root} holds your home directory and is trusted for one run at a time only: "
             f'use BRIDLE_TRUST_FOLDER="{root}" bridle …, or work in a folder below it.'
         )
+    vouch_for_all(env, cwd)
     _remember(env, root, accepted=True)
     return root
+
+
+def vouch_for_all(env: Mapping[str, str], cwd: str) -> None:
+    """Remember that all that the folder brings today may count, as it is.
+
+    Raises:
+        ConfigError: the file of approvals does not parse.
+        OSError: it cannot be written.
+    """
+    root = trust_root(env, cwd)
+    for folder in _folders(env, cwd):
+        whats = [what for layer in _layers(env, folder) for _, what in all_items(layer.values)]
+        files = _bringing_hooks(folder)
+        scripts = (script for path in files for script in scripts_of(_text(path), root, folder))
+        vouch(env, folder, whats, [*files, *scripts])
+
+
+def adopt(env: Mapping[str, str], cwd: str) -> None:
+    """Write down what a folder brings that was trusted before contents were: changes are asked about now.
+
+    Where nothing can be written, the session goes by what it found at its start.
+    """
+    if is_bound(env, cwd) or trusted_for_one_run(env, trust_root(env, cwd)):
+        return
+    try:
+        vouch_for_all(env, cwd)
+    except (ConfigError, OSError):
+        return
+
+
+def unapproved(env: Mapping[str, str], cwd: str) -> tuple[Brought, ...]:
+    """What a trusted folder brings that is new or has changed since the user approved it."""
+    if not is_bound(env, cwd):
+        return ()
+    vouched = Vouched(env, cwd)
+    found: list[Brought] = []
+    for folder in _folders(env, cwd):
+        own = own_models(_own(env, folder), tuple(env[name] for name in NAMING if env.get(name)))
+        for layer in _layers(env, folder):
+            items = items_at(layer.values, waiting(layer.values, mode="default", own=own))
+            lines = line_numbers(layer.text)
+            missing = set(vouched.missing(items))
+            found += (
+                Brought(file=layer.path, line=lines.get(path), key=dotted(path), value=what["value"])
+                for path, what in items
+                if path in missing
+            )
+        found += (
+            Brought(file=path, key="hooks", value="see the file")
+            for path in _bringing_hooks(folder)
+            if not vouched.covers_file(path)
+        )
+    return tuple(found)
 
 
 def revoke(env: Mapping[str, str], cwd: str) -> str:
@@ -59,6 +126,7 @@ def revoke(env: Mapping[str, str], cwd: str) -> str:
         OSError: the state file cannot be written.
     """
     root = trust_root(env, cwd)
+    approvals.forget_all(env, cwd, kind="content")
     if os.path.exists(paths.global_state_file(env)):
         _remember(env, root, accepted=False)
     return root
@@ -66,10 +134,9 @@ def revoke(env: Mapping[str, str], cwd: str) -> str:
 
 def brought_by(env: Mapping[str, str], cwd: str) -> tuple[Brought, ...]:
     """All that trusting the folder would let count, in `cwd` and at the top of its repository."""
-    folders = dict.fromkeys((trust_root(env, cwd), os.path.realpath(cwd)))
     return tuple(
         each
-        for folder in folders
+        for folder in _folders(env, cwd)
         for each in (
             *_from_settings(env, folder),
             *_servers(folder),
@@ -92,14 +159,52 @@ def _remember(env: Mapping[str, str], root: str, *, accepted: bool) -> None:
     update(paths.global_state_file(env), change, mode=0o600)
 
 
-def _from_settings(env: Mapping[str, str], folder: str) -> Iterator[Brought]:
+def _folders(env: Mapping[str, str], cwd: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((trust_root(env, cwd), os.path.realpath(cwd))))
+
+
+def _layers(env: Mapping[str, str], folder: str) -> list[Layer]:
     config = load(cwd=folder, env=env, flag=None, setting_sources=("project", "local"), trusted=True)
-    for layer in config.layers:
-        if layer.source not in SHARED:
-            continue
-        _, waiting = counting_untrusted(layer.values, mode="default")
-        lines = line_numbers(layer.text) if waiting else {}
-        for path, _ in waiting:
+    return [layer for layer in config.layers if layer.source in SHARED]
+
+
+def _own(env: Mapping[str, str], folder: str) -> Mapping[str, Any]:
+    config = load(cwd=folder, env=env, flag=None, setting_sources=("user",), trusted=True)
+    return next((layer.values for layer in config.layers if layer.source == "userSettings"), {})
+
+
+def _bringing_hooks(folder: str) -> list[str]:
+    """Files of agents, skills, commands and plugins in a folder that may bring hooks."""
+    found: list[str] = []
+    for kind in _EXTENSIONS:
+        for place, below, names in os.walk(os.path.join(folder, ".claude", kind)):
+            below[:] = sorted(name for name in below if name != ".git")
+            for name in sorted(names):
+                path = os.path.join(place, name)
+                if name.endswith((".md", ".json")) and _mentions_hooks(path):
+                    found.append(path)
+            if len(found) > _MOST_FILES:
+                return found[:_MOST_FILES]
+    return found
+
+
+def _mentions_hooks(path: str) -> bool:
+    return "hooks" in _text(path)
+
+
+def _text(path: str) -> str:
+    try:
+        return read_bytes(path, _LARGEST).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _from_settings(env: Mapping[str, str], folder: str) -> Iterator[Brought]:
+    own = own_models(_own(env, folder), tuple(env[name] for name in NAMING if env.get(name)))
+    for layer in _layers(env, folder):
+        places = waiting(layer.values, mode="default", own=own)
+        lines = line_numbers(layer.text) if places else {}
+        for path in places:
             value: Any = layer.values
             for part in path:
                 value = value[part]

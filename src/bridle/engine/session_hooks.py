@@ -9,6 +9,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.config.hook_schema import CommandHook
+from bridle.config.load import Vouching
+from bridle.config.reach import SHARED
 from bridle.config.sources import Layer
 from bridle.engine.agent_hooks import AgentHooks
 from bridle.engine.hook_effects import HookEffects
@@ -60,6 +63,8 @@ class Basis(Struct, frozen=True, kw_only=True):
     layers: Sequence[Layer] = ()
     plugins: Sequence[Table] = ()
     trusted: bool = True
+    vouched: Vouching | None = None
+    """What of a trusted folder the user has approved as it is; None where all of it counts."""
     transcript_path: str = ""
     agent_type: str | None = None
     """The agent that the main thread is, if it is one."""
@@ -269,7 +274,29 @@ class SessionHooks:
             emit=runtime.channel.emit,
             background=self._background,
             session_end_seconds=_session_end_seconds(runtime.env),
+            may_run=self._may_run,
         )
+
+    def _may_run(self, entry: Entry) -> bool:
+        """Whether a hook of the folder, and each script there that it names, is as it was approved."""
+        vouching, origin = self._basis.vouched, entry.origin
+        if vouching is None or not (origin.shared or origin.source in SHARED):
+            return True
+        vouched = vouching.open()
+        hook = entry.hook
+        words = [hook.command, *(hook.args or ())] if isinstance(hook, CommandHook) else []
+        # A hook of a settings file was compared when the file was read.
+        approved = not origin.shared or vouched.covers_file(origin.file)
+        if approved and vouched.covers_scripts(words):
+            return True
+        told = f"{entry.event} {origin.file} {words}"
+        if told not in self._told:
+            self._told.add(told)
+            self._effects.warn(
+                f"A hook for {entry.event} in {origin.file} did not run: it, or a script that it names, is "
+                "new or has changed since you trusted this folder. Run `bridle trust` to see and approve it."
+            )
+        return False
 
     def _handlers(self, env: Mapping[str, str]) -> Mapping[Kind, Handler]:
         return {

@@ -61,6 +61,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     session_end_seconds: float = SESSION_END_SECONDS
     """What all hooks of the end share; a hook that names a longer time raises it."""
     clock: Callable[[], float] = time.monotonic
+    may_run: Callable[[Entry], bool] = lambda _: True
+    """Whether a hook is still what was approved; asked each time before it runs."""
 
 
 class HookRunner:
@@ -77,7 +79,9 @@ class HookRunner:
         context = self._around.context()
         subject = event.subject
         chosen = [
-            entry for entry in choose(entries, subject, context.agent_id) if self._is_meant(entry, event)
+            entry
+            for entry in choose(entries, subject, context.agent_id)
+            if self._is_meant(entry, event) and self._around.may_run(entry)
         ]
         if not chosen:
             return NOTHING_SAID

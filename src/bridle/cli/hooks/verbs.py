@@ -20,6 +20,8 @@ Usage: bridle hooks list [--json] [--event <Event>] [--tool <Tool>] [--input <js
            run the hooks of an event on a sample and show what they say; nothing else is done
        bridle hooks lint
            hooks that can never be called or cannot start; exit code 1 if there are any
+       bridle hooks approve [-y] [folder]
+           see what is new or has changed in a trusted folder, and let it count; the same as bridle trust
 
 The numbers of hooks are those that list shows. --input gives fields of the event, such as
 {"tool_input": {"command": "rm -rf build"}}; fields that it leaves out are sample values.
@@ -38,6 +40,10 @@ def run_hooks(argv: Sequence[str], env: Mapping[str, str]) -> int:
     Raises:
         UsageError: the words are off.
     """
+    if argv[:1] == ["approve"] or argv[:1] == ("approve",):
+        from bridle.cli.verbs.trust import run_trust
+
+        return run_trust(argv[1:], env)
     words, options = _read(argv)
     match words:
         case [] | ["help"]:

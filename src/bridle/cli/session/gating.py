@@ -53,7 +53,8 @@ async def persist(update: PermissionUpdate, setup: Setup) -> None:
             name = "settings.local.json"
         case _:
             pass
-    await asyncio.to_thread(edit, os.path.join(folder, name), lambda values: changed_settings(values, update))
+    path = os.path.join(folder, name)
+    await asyncio.to_thread(edit, path, lambda values: changed_settings(values, update), env=setup.env)
 
 
 async def open_sandbox(

@@ -32,6 +32,7 @@ def make_hooks(
             layers=() if closed else setup.config.layers,
             plugins=plugins,
             trusted=setup.trusted,
+            vouched=setup.config.vouched,
             transcript_path=transcript_path(session.id, setup.cwd, setup.env),
             agent_type=None if setup.agent is None else setup.agent.name,
             export=setup.env.__setitem__,

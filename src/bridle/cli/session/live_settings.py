@@ -100,7 +100,7 @@ class SessionSettings:
         folder = inputs.home if source == "userSettings" else os.path.join(inputs.cwd, ".claude")
         name = "settings.json" if source == "userSettings" else "settings.local.json"
         path = os.path.join(folder, name)
-        await asyncio.to_thread(update, path, lambda values: _merged(values, changes))
+        await asyncio.to_thread(update, path, lambda values: _merged(values, changes), env=self._setup.env)
         self._take_over(self._live.refresh())
 
     def _follow(self, config: Config) -> None:

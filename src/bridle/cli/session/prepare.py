@@ -42,6 +42,9 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
         else tuple(part.strip() for part in sources.split(",") if part.strip()),
     )
     trusted = is_trusted(env, cwd)
+    if trusted:
+        # Where it was trusted before contents were written down, they are now.
+        adopt(env, cwd)
     merged = environment(config, env, trusted=trusted)
     rules, problems = permission_choices.choose_rules(args, config, trusted=trusted)
     early = early_plugins(args, config, merged, cwd=cwd, trusted=trusted)
@@ -61,6 +64,13 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
         advisor=advisor,
         early=early,
     )
+
+
+def adopt(env: Mapping[str, str], cwd: str) -> None:
+    """Bind what a trusted folder brings to its content, where that is not done yet."""
+    from bridle.config import trust  # Most folders are not trusted.
+
+    trust.adopt(env, cwd)
 
 
 def _main_agent(

@@ -46,6 +46,28 @@ async def ask_for_trust(app: App, setup: Setup) -> bool:
     return True
 
 
+async def ask_for_changes(app: App, setup: Setup) -> bool:
+    """Let the user approve what is new or has changed in a trusted folder; whether they did.
+
+    Raises:
+        ConfigError: the answer cannot be written down.
+    """
+    from bridle.config.trust import unapproved, vouch_for_all
+
+    changed = await asyncio.to_thread(unapproved, setup.env, setup.cwd)
+    if not changed:
+        return False
+    from bridle.frontends.tui.dialogs.consent import approve_changes
+
+    if await _ask(app, approve_changes(trust_root(setup.env, setup.cwd), changed)) != "approve":
+        return False
+    try:
+        await asyncio.to_thread(vouch_for_all, setup.env, setup.cwd)
+    except OSError as error:
+        raise ConfigError(f"trust cannot be written down: {error.strerror} ({error.filename})") from error
+    return True
+
+
 async def ask_for_bypass(app: App, setup: Setup) -> bool:
     """Whether to go on in a mode that asks nothing; True where that mode is not wanted."""
     mode = permission_choices.choose_mode(setup.args, setup.config, setup.env)

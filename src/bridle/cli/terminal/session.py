@@ -21,6 +21,7 @@ from bridle.cli.session.setup import Setup
 from bridle.cli.start import Start
 from bridle.cli.terminal.consent import (
     ask_for_bypass,
+    ask_for_changes,
     ask_for_imports,
     ask_for_schedules,
     ask_for_servers,
@@ -135,6 +136,8 @@ class _TerminalRun:
             if not await ask_for_trust(app, setup):
                 app.end(1)
                 return
+            setup = self._setup = set_up(setup.args, setup.env, cwd=setup.cwd)
+        elif await ask_for_changes(app, setup):
             setup = self._setup = set_up(setup.args, setup.env, cwd=setup.cwd)
         agreed = self._standing is not None and self._standing.has_agreed
         if not agreed and not await ask_for_bypass(app, setup):

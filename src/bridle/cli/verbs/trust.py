@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bridle.cli.say import say
 from bridle.config.state import is_trusted, trust_root
-from bridle.config.trust import Brought, brought_by, revoke, trust
+from bridle.config.trust import Brought, brought_by, revoke, trust, unapproved
 from bridle.types.errors import ConfigError, UsageError
 from bridle.types.text import printable
 
@@ -20,6 +20,8 @@ Usage: bridle trust [folder]              show what the folder would bring, ask,
 
 Trust belongs to one repository, or to one folder outside any. Until it is given, nothing from the folder runs
 and none of its settings widens what may be done; its deny and ask rules always count.
+What is trusted is what the folder brings today: hooks, allow rules, variables and the like that are new or
+have changed since do not count until you run this again.
 BRIDLE_TRUST_FOLDER=/absolute/path trusts a folder for one run and remembers nothing.
 """
 _LONGEST_SHOWN = 300
@@ -53,9 +55,12 @@ def run_trust(argv: Sequence[str], env: Mapping[str, str]) -> int:
 
 
 def _trust(wish: _Wish, env: Mapping[str, str]) -> int:
-    if is_trusted(env, wish.folder) and not wish.sure:
-        return say(f"{_shown(trust_root(env, wish.folder))} is trusted already\n")
-    if code := say(_summary(wish.folder, env)):
+    changed: tuple[Brought, ...] = ()
+    if is_trusted(env, wish.folder):
+        changed = unapproved(env, wish.folder)
+        if not changed and not wish.sure:
+            return say(f"{_shown(trust_root(env, wish.folder))} is trusted already\n")
+    if code := say(_changes(wish.folder, env, changed) if changed else _summary(wish.folder, env)):
         return code
     if not wish.sure and not _agrees():
         say("nothing was changed\n")
@@ -75,8 +80,14 @@ def _summary(folder: str, env: Mapping[str, str]) -> str:
     brought = brought_by(env, folder)
     if not brought:
         return f"{root} brings nothing that needs trust today; it may later.\n"
-    lines = [f"If you trust {root}, this counts from now on, and whatever it says later:"]
+    lines = [f"If you trust {root}, this counts from now on; what changes later is asked about again:"]
     return "\n".join((*lines, *map(_line, brought), ""))
+
+
+def _changes(folder: str, env: Mapping[str, str], changed: Sequence[Brought]) -> str:
+    root = _shown(trust_root(env, folder))
+    lines = [f"{root} is trusted. This is new or has changed since, and does not count yet:"]
+    return "\n".join((*lines, *map(_line, changed), ""))
 
 
 def _line(brought: Brought) -> str:

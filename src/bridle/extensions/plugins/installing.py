@@ -126,7 +126,7 @@ def enable(
         if needed := needs(rest, plugin):
             raise UsageError(f"{plugin} is needed by {', '.join(needed)}: turn that off first")
     place = scope or ("user" if record.scope == "managed" else record.scope)
-    edit.set_value(around.settings_file(place), ("enabledPlugins", str(plugin)), enabled)
+    edit.set_value(around.settings_file(place), ("enabledPlugins", str(plugin)), enabled, env=around.env)
 
 
 def manifests(installed: Installed, project: str | None) -> dict[str, Manifest]:

@@ -145,9 +145,9 @@ def settle(env: Mapping[str, str]) -> None:
         return
     for each in pending:
         if each.enabled is None:
-            edit.remove_value(each.file, ("enabledPlugins", each.plugin))
+            edit.remove_value(each.file, ("enabledPlugins", each.plugin), env=env)
         else:
-            edit.set_value(each.file, ("enabledPlugins", each.plugin), each.enabled)
+            edit.set_value(each.file, ("enabledPlugins", each.plugin), each.enabled, env=env)
     edit.update(
         installed_file(env), lambda values: {key: each for key, each in values.items() if key != _PENDING}
     )

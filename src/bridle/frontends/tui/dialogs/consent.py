@@ -28,18 +28,39 @@ def trust_folder(root: str, brought: Sequence[Brought]) -> Confirm:
         if not brought:
             said = "Nothing in it runs by itself today, but it may bring hooks, servers and rules later."
             return [*rows, *paragraph(said, width)]
-        rows += paragraph("If you trust it, this counts from now on, and whatever it says later:", width)
-        for each in brought:
-            place = short_path(each.file, root) + ("" if each.line is None else f":{each.line}")
-            rows += paragraph(f"• {reveal(each.key)} = {_json(each.value)}", width, style("warning"))
-            rows += paragraph(f"  {reveal(place)}", width, MUTED)
-        return rows
+        rows += paragraph("If you trust it, this counts from now on; changes are asked about again:", width)
+        return [*rows, *_listed(brought, root, width)]
 
     choices = (
         Choice(value="trust", label="Yes, I trust this folder"),
         Choice(value="leave", label="No, leave"),
     )
     return Confirm("Do you trust this folder?", body, choices, cancel="leave", start=1, hint="to leave")
+
+
+def approve_changes(root: str, changed: Sequence[Brought]) -> Confirm:
+    """Whether what is new or has changed in a trusted folder may count as well; all of it is listed."""
+
+    def body(width: int) -> list[Line]:
+        rows = [*paragraph(reveal(root), width, _BOLD), ()]
+        rows += paragraph("This is new or has changed since you trusted the folder:", width)
+        return [*rows, *_listed(changed, root, width)]
+
+    choices = (
+        Choice(value="approve", label="Yes, let it count"),
+        Choice(value="leave", label="No, go on without it"),
+    )
+    title = "Do you approve these changes?"
+    return Confirm(title, body, choices, cancel="leave", start=1, hint="to go on without it")
+
+
+def _listed(brought: Sequence[Brought], root: str, width: int) -> list[Line]:
+    rows: list[Line] = []
+    for each in brought:
+        place = short_path(each.file, root) + ("" if each.line is None else f":{each.line}")
+        rows += paragraph(f"• {reveal(each.key)} = {_json(each.value)}", width, style("warning"))
+        rows += paragraph(f"  {reveal(place)}", width, MUTED)
+    return rows
 
 
 def bypass_warning() -> Confirm:
