@@ -31,7 +31,7 @@ class Bounds(Names):
         edited = tuple(os.path.realpath(root) for root in view.roots) if view.level == "edit" else ()
         super().__init__({
             "roots": (*edited, temporary), "free": (temporary,), "names": (), "packages": (), "closed": (),
-            "open_again": (), "alone": True,
+            "open_again": (), "alone": True, "denied": (),
         })  # fmt: skip
         self._temporary = temporary
         self._edited = edited
