@@ -1,8 +1,5 @@
 """What holds for every call and every set of rules."""
 
-import statistics
-import time
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -11,6 +8,7 @@ from bridle.permissions.policy import decide
 from bridle.permissions.prepare import Asked, prepare
 from bridle.types.permission import MODES, Access, Allow, Ask, Case, Decision, Deny, Effect, Mode, Rule
 from tests.permissions.cases import CWD, bash, bash_case, rules, standing
+from tests.permissions.counted import calls
 
 TOOLS = ("Bash", "Read", "Edit", "Write", "Grep", "WebFetch", "mcp__a__b", "TodoWrite", "Skill")
 
@@ -94,7 +92,7 @@ def test_arbitrary_text_is_always_decided(subject: str, content: str, tool: str)
         assert "could not be weighed" not in decision.reason
 
 
-def test_ordinary_commands_are_decided_quickly():
+def test_ordinary_commands_are_decided_with_little_work():
     """S6"""
     weighed = rules(
         allow=(
@@ -107,12 +105,5 @@ def test_ordinary_commands_are_decided_quickly():
         ask=("Bash(rm *)",),
     )
     commands = ("ls -la", "cat a.py | grep x", "npm run build && npm run test", "git commit -m 'a b'", "make")
-    times: list[float] = []
-    for _ in range(20):
-        for command in commands:
-            began = time.process_time()
-            decide(bash_case(command, weighed))
-            times.append(time.process_time() - began)
-    median = statistics.median(times[len(commands) :])
-    print(f"median decision: {median * 1000:.3f} ms")
-    assert median < 0.005
+    for command in commands:
+        assert calls(lambda command=command: decide(bash_case(command, weighed))) < 12_000
