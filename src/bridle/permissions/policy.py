@@ -159,9 +159,11 @@ def ask_rule(case: Case) -> Decision | None:
 
 def unseen_command(case: Case) -> Decision | None:
     """Rules that deny or ask by command hold only for what can be seen: the rest is asked about."""
-    if case.tool != SHELL or not (rules := shell_rules(case)):
+    if case.tool != SHELL:
         return None
-    for part in parts.parts_of(case):
+    doubtful = [part for part in parts.parts_of(case) if part.unseen or part.open_forms]
+    rules = shell_rules(case) if doubtful else ()
+    for part in doubtful if rules else ():
         if settles_command(case, part):
             continue
         if part.unseen is not None:

@@ -16,7 +16,9 @@ def covers(pattern: str, text: str) -> bool:
 
     At the end ` *` and `:*` mean the same: nothing more, or a blank and more. Runs of blanks count as one.
     """
-    return _compiled(pattern).match(one_blank(text)) is not None
+    stem, compiled = _compiled(pattern)
+    given = one_blank(text)
+    return given.startswith(stem) and compiled.match(given) is not None
 
 
 def may_cover(pattern: str, form: str) -> bool:
@@ -55,9 +57,11 @@ def one_blank(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> tuple[str, re.Pattern[str]]:
+    """What a text must begin with, which is quick to see, and the whole pattern."""
     wanted = one_blank(pattern)
+    begins = re.split(r"[*\\]", wanted.removesuffix(":*").removesuffix(" *"), maxsplit=1)[0]
     if not wanted.endswith((":*", " *")):
-        return re.compile(translate(only_stars(wanted)))
+        return begins, re.compile(translate(only_stars(wanted)))
     stem = only_stars(wanted[:-2])
-    return re.compile(f"{translate(stem)}|{translate(stem + ' *')}")
+    return begins, re.compile(f"{translate(stem)}|{translate(stem + ' *')}")
