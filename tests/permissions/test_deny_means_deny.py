@@ -185,3 +185,33 @@ def test_a_rule_says_what_it_says(content: str, command: str, is_denied: bool):
     decision = bash(command, rules(deny=(f"Bash({content})",)), "bypassPermissions")
 
     assert isinstance(decision, Deny) == is_denied
+
+
+@pytest.mark.parametrize("count", [50, 150, 310, 450, 580, 1_000])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("env ", "A=1 ", "curl x"),
+        ("", "nice ", "curl x"),
+        ("", "timeout 5 ", "curl x"),
+        ("git ", "-q ", "push"),
+        ("git ", "--odd ", "push"),
+        ("sudo ", "-n ", "curl x"),
+        ("sudo ", "-Z ", "curl x"),
+        ("", "env ", "-S 'curl x'"),
+        ("", "A=1 ", "curl x"),
+        ("", "eval ", "curl x"),
+        ("", "true; ", "curl x"),
+        ("", "xargs ", "curl x"),
+        ("bash -c 'true ", "x ", "; curl x'"),
+        ("for c in ", "a ", "curl; do $c x; done"),
+        ("x=a; ", "x=b; ", "x=curl; $x y"),
+        ("find . ", "-name x ", "-exec curl {} ;"),
+    ],
+)
+def test_a_heap_of_words_hides_nothing(command: tuple[str, str, str], count: int):
+    """S3, S11: whatever is beyond a bound asks."""
+    first, again, last = command
+    decision = bash(first + again * count + last, rules(deny=DENIED), "bypassPermissions")
+
+    assert isinstance(decision, Ask | Deny)

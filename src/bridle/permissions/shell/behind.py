@@ -1,6 +1,7 @@
 """Every command that a command may run: behind wrappers, in options, after subcommands, in text."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -8,7 +9,7 @@ from msgspec import Struct
 from bridle.permissions.shell.code import TEXT_VARIABLES, Code, read_code, runs_code
 from bridle.permissions.shell.expansions import HOLE
 from bridle.permissions.shell.fillings import Arg
-from bridle.permissions.shell.runners import FAMILIES, RUNNERS, Runner
+from bridle.permissions.shell.runners import FAMILIES, NEVER, RUNNERS, Runner
 from bridle.permissions.shell.simple import Redirection
 from bridle.permissions.shell.subcommands import SUBCOMMANDS, VALUED, operand_starts
 
@@ -19,8 +20,9 @@ _SYNTAX = re.compile(r"""[;|&<>()`$\s'"\\{}\x01\x02]""")
 _MARKS = re.compile(r"\{[^{}\s]{0,4}\}")
 _READ_ALWAYS = frozenset({"parallel", "at", "batch"})
 _INFORMS = frozenset({"-l", "-d", "-r", "-c", "-f", "--version", "--help", "-V"})
-_MOST_STARTS = 300
+_MOST_STARTS = 1_500
 _UNTOLD = "it cannot be told which program it runs"
+_MOST_JOINED = 20
 _FIRST, _INNERMOST = 6, 20
 
 Args = tuple[Arg, ...]
@@ -55,6 +57,11 @@ class _Search:
         """Where a command may begin, and whether that is certain."""
         self.ends: dict[int, int] = {}
         self.waiting: list[tuple[int, bool]] = [(0, True)]
+        values = [arg.value for arg in args]
+        self.dashes = [index for index, value in enumerate(values) if value == "--"]
+        self.special = [
+            index for index, value in enumerate(values) if _SYNTAX.search(value) or value == ":::"
+        ]
 
     def run(self) -> Behind:
         while self.waiting and len(self.seen) < _MOST_STARTS:
@@ -107,9 +114,8 @@ class _Search:
         states = [(first, runner.operands, certain, False)]
         seen: set[tuple[int, int, bool, bool]] = set()
         commands = 0
-        for index in range(first, end) if runner.operands < _MOST_STARTS else ():
-            if args[index].value == "--":
-                self._begin(index + 1, certain=False)
+        if runner.operands < NEVER and (index := self._dashes(first)) < end:
+            self._begin(index + 1, certain=False)
         while states:
             state = states.pop()
             index, operands, sure, closed = state
@@ -135,13 +141,20 @@ class _Search:
     def _command(self, runner: Runner, index: int, end: int, *, sure: bool) -> None:
         self._begin(index, certain=sure)
         if runner.joins:
-            # Where nothing special stands in the words, the command that begins there is all there is.
-            rest = [each.value for each in self.args[index:end]]
-            if any(map(_SYNTAX.search, rest)):
-                self.found.texts.append(" ".join(rest))
-            self.found.hints += [text for text in rest if _SYNTAX.search(text)]
-            if ":::" in rest:
-                self.found.hints += rest[rest.index(":::") + 1 :]
+            self._joined(index, end)
+
+    def _joined(self, index: int, end: int) -> None:
+        """Read the words as one text; where nothing special stands in them, there is no need to."""
+        if not any(index <= place < end for place in self.special):
+            return
+        if len(self.found.texts) > _MOST_JOINED:
+            self._unseen("it has too many commands behind one another")
+            return
+        rest = [each.value for each in self.args[index:end]]
+        self.found.texts.append(" ".join(rest))
+        self.found.hints += [text for text in rest if _SYNTAX.search(text)]
+        if ":::" in rest:
+            self.found.hints += rest[rest.index(":::") + 1 :]
 
     def _option(
         self, runner: Runner, index: int, operands: int, *, sure: bool
@@ -179,6 +192,11 @@ class _Search:
             self._begin(index, certain=False)
             yield index + 1, operands, sure, False
             yield index + 2, operands, False, False
+
+    def _dashes(self, first: int) -> int:
+        """Where the next `--` stands."""
+        place = bisect_left(self.dashes, first)
+        return self.dashes[place] if place < len(self.dashes) else len(self.args)
 
     def _only_looks(self, name: str, start: int) -> bool:
         """`command -v` says where a program is."""

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bridle.permissions.shell.lists import listed
 
-_NEVER = 1_000
+NEVER = 1_000
 """More words than a command is looked through for."""
 
 
@@ -61,7 +61,7 @@ def runner(
 
 def by_option(text: str = "", valued: str = "", *, begins: str = "", stdin: bool = False) -> Runner:
     """A program that runs a command for one of its options alone."""
-    return runner(valued, _NEVER, text=text, begins=begins, stdin=stdin)
+    return runner(valued, NEVER, text=text, begins=begins, stdin=stdin)
 
 
 PLAIN = Runner()

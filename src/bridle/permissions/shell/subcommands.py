@@ -6,7 +6,7 @@ from bridle.permissions.shell.fillings import Arg
 from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.runners import PLAIN, TOOLCHAIN, Runner, by_option, runner
 
-_MOST_OPTIONS = 100
+_MOST_OPTIONS = 1_500
 _CONTAINER = runner(
     "-a --add-host --annotation -c --cap-add --cap-drop --cidfile --cpus --cpuset-cpus --device --dns"
     " -e --env"
