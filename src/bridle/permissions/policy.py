@@ -162,8 +162,9 @@ def unseen_command(case: Case) -> Decision | None:
     if case.tool != SHELL:
         return None
     doubtful = [part for part in parts.parts_of(case) if part.unseen or part.open_forms]
-    rules = shell_rules(case) if doubtful else ()
-    for part in doubtful if rules else ():
+    if not doubtful or not (rules := shell_rules(case)):
+        return None
+    for part in doubtful:
         if settles_command(case, part):
             continue
         if part.unseen is not None:
