@@ -114,6 +114,31 @@ def first_requests(count: int, each: int) -> None:
     service.shutdown()
 
 
+def whole_runs(tools: int) -> None:
+    """Print how much memory a whole run takes with very many tools, all alike and each with its own input."""
+    import json
+    import subprocess
+    import tempfile
+
+    own = '{**schema, "properties": {**schema["properties"], f"p{n}": {"type": "string"}}}'
+    for what, script in (("alike", _SERVER), ("each its own", _SERVER.replace(": schema}", f": {own}}}"))):
+        server = {"command": sys.executable, "args": ["-I", "-c", script, str(tools)]}
+        with tempfile.TemporaryDirectory() as home:
+            env = {
+                **os.environ, "HOME": home, "CLAUDE_CONFIG_DIR": home, "ANTHROPIC_API_KEY": "x",
+                "ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "CLAUDE_CODE_MAX_RETRIES": "0", "NO_PROXY": "*",
+                "MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "60000", "MCP_TIMEOUT": "60000",
+            }  # fmt: skip
+            process = subprocess.Popen(
+                [sys.executable, "-m", "bridle", "-p", "hi", "--mcp-config",
+                 json.dumps({"mcpServers": {"s": server}})],
+                cwd=home, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            _, _, usage = os.wait4(process.pid, 0)
+            process.returncode = 0
+        _tell(f"{tools:,} tools, {what}", f"{usage.ru_maxrss / 1024:.0f} MB at most (aim 300)")
+
+
 def _tell(what: str, figure: str) -> None:
     print(f"{what:28} {figure}", flush=True)
 
@@ -127,3 +152,4 @@ if __name__ == "__main__":
     numbers = [int(word) for word in sys.argv[1:]] + [50, 200][len(sys.argv) - 1 :]
     asyncio.run(main(*numbers[:2]))
     first_requests(*numbers[:2])
+    whole_runs(100_000)

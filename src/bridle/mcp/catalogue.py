@@ -3,15 +3,19 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from bridle.mcp.headers import BadAnnotation, header_paths
-from bridle.mcp.names import distinct, tool_name
+from bridle.mcp.names import Distinct, distinct, tool_name
 from bridle.types.mcp import Prompt, PromptArgument, Resource, ToolFacts
 from bridle.types.text import encodable, encodable_value
 
 _LONGEST_DESCRIPTION = 2048
 _CUT = "… [truncated]"
+_MOST_SHARED = 1_000
+"""Schemas that are looked for among those of other tools; with more, hardly two are the same."""
+_NO_PATHS: Mapping[str, tuple[str, ...]] = {}
 _NOT_ON_TOP = ("oneOf", "anyOf", "allOf", "not", "if", "then", "else")
 """Keywords that model services refuse at the top of an input schema."""
 
@@ -50,21 +54,21 @@ def read_tools(
 ) -> tuple[tuple[ServerTool, ...], tuple[str, ...]]:
     """The tools that can be offered, and a sentence about each that cannot."""
     problems: list[str] = []
-    found: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = []
+    tools: list[ServerTool] = []
+    schemas: dict[bytes, dict[str, Any]] = {}
+    distinct_name = Distinct()
     for each in listed:
         name = each.get("name")
         if not isinstance(name, str) or not name:
             problems.append("a tool without a name was left out")
-        elif (schema := _schema(each.get("inputSchema"))) is None:
+            continue
+        if (schema := _schema(each.get("inputSchema"), schemas)) is None:
             problems.append(f"the tool {name[:100]} was left out: its input is not an object")
-        else:
-            found.append((encodable(name), each, schema))
-    tools: list[ServerTool] = []
-    for full_name, (name, each, schema) in zip(
-        distinct(tool_name(server, name, prefixed=prefixed) for name, _, _ in found), found, strict=True
-    ):
+            continue
+        name = encodable(name)
+        full_name = distinct_name(tool_name(server, name, prefixed=prefixed))
         try:
-            paths = header_paths(schema) if checks_headers else {}
+            paths = header_paths(schema) if checks_headers else _NO_PATHS
         except BadAnnotation as fault:
             problems.append(f"the tool {name[:100]} was left out: {fault}")
             continue
@@ -140,13 +144,22 @@ def _tool(
     )
 
 
-def _schema(given: Any) -> dict[str, Any] | None:
-    """An input schema as the server wrote it; None when the input is something else than an object."""
+def _schema(given: Any, known: dict[bytes, dict[str, Any]]) -> dict[str, Any] | None:
+    """An input schema as the server wrote it; None when the input is something else than an object.
+
+    Servers with very many tools give most of them the same few schemas: each is kept once.
+    """
     if given is None:
-        return {"type": "object", "properties": {}}
+        given = {"type": "object", "properties": {}}
     if not isinstance(given, dict) or given.get("type", "object") != "object":
         return None
-    return encodable_value(given)
+    try:
+        encoded = msgspec.json.encode(given)
+    except (UnicodeEncodeError, RecursionError):
+        return encodable_value(given)
+    if len(known) < _MOST_SHARED:
+        return known.setdefault(encoded, given)
+    return known.get(encoded, given)
 
 
 def _resource(server: str, each: Mapping[str, Any], uri: Any, *, template: bool) -> Resource | None:

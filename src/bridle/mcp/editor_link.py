@@ -15,7 +15,7 @@ from bridle.mcp.attendant import Company
 from bridle.mcp.catalogue import ServerTool
 from bridle.mcp.connection import Connection
 from bridle.mcp.timing import Timing
-from bridle.mcp.tools import session_tool
+from bridle.mcp.tools import Making, session_tool
 from bridle.mcp.transports import Means, make_transport
 from bridle.types.errors import McpError
 from bridle.types.mcp import IdeSseServer, IdeWebSocketServer, Server
@@ -115,7 +115,7 @@ class EditorLink:
             self.gone.set()
 
     def _tool(self, listed: ServerTool) -> Tool:
-        made = session_tool(self._connection, listed, env=self._around.env, fit=None)
+        made = session_tool(Making.of(self._connection, env=self._around.env, fit=None), listed)
         if listed.name != "getDiagnostics":
             return made
 

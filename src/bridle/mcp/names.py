@@ -6,6 +6,8 @@ from bridle.types.mcp import normalised
 
 _LONGEST = 128
 """What model services take as the name of a tool."""
+_NUMBER = 7
+"""Characters that a number behind a name may take."""
 
 
 def tool_name(server: str, tool: str, *, prefixed: bool = True) -> str:
@@ -18,12 +20,22 @@ def tool_name(server: str, tool: str, *, prefixed: bool = True) -> str:
     return f"{name[: _LONGEST - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
+class Distinct:
+    """Gives each name once: those that have been there before get a number behind them."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def __call__(self, name: str) -> str:
+        unique, stem = name, name[: _LONGEST - _NUMBER]
+        while unique in self._seen:
+            self._numbers[stem] = self._numbers.get(stem, 1) + 1
+            unique = f"{stem}_{self._numbers[stem]}"
+        self._seen.add(unique)
+        return unique
+
+
 def distinct(names: Iterable[str]) -> Iterator[str]:
-    """The same names with a number behind those that have been there before."""
-    seen: set[str] = set()
-    for name in names:
-        unique, number = name, 2
-        while unique in seen:
-            unique, number = f"{name[: _LONGEST - 5]}_{number}", number + 1
-        seen.add(unique)
-        yield unique
+    """The same names, each only once."""
+    return map(Distinct(), names)

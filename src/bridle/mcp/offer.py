@@ -1,7 +1,7 @@
 """What one server offers: lists that are fetched when it is connected, and again when they have changed."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from bridle.mcp.catalogue import ServerTool, read_prompts, read_resources, read_tools
@@ -112,9 +112,9 @@ class Offer:
         match feature:
             case "tools":
                 in_headers = client.agreement.modern and isinstance(self._server.config, HttpServer)
-                self._take_tools(listed, checks_headers=in_headers)
                 if self._cache is not None:
                     await asyncio.to_thread(self._cache.save, self._server, listed)
+                self._take_tools(listed, checks_headers=in_headers)
             case "prompts":
                 self.prompts = read_prompts(self._server.name, listed)
             case _:
@@ -144,8 +144,9 @@ class Offer:
         return await client.items(f"{feature}/list", feature, limits=self._limits)
 
     def _take_tools(self, listed: list[dict[str, Any]], *, checks_headers: bool) -> None:
+        """Read the list and use it up: there may be very many, and none is needed twice."""
         self.tools, problems = read_tools(
-            self._server.name, listed, checks_headers=checks_headers, prefixed=self._prefixed
+            self._server.name, _used_up(listed), checks_headers=checks_headers, prefixed=self._prefixed
         )
         self._note_all(problems)
 
@@ -156,3 +157,10 @@ class Offer:
     @property
     def _limits(self) -> Limits:
         return Limits(self._timing.connect)
+
+
+def _used_up(listed: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Every entry of a list, which is let go of meanwhile."""
+    listed.reverse()
+    while listed:
+        yield listed.pop()

@@ -18,7 +18,7 @@ from bridle.mcp.resource_tools import resource_tools, waiting_tool
 from bridle.mcp.results import FitImage
 from bridle.mcp.served_skills import verify
 from bridle.mcp.timing import Timing
-from bridle.mcp.tools import session_tool
+from bridle.mcp.tools import Making, session_tool
 from bridle.mcp.transport import Message
 from bridle.mcp.transports import Means, make_transport
 from bridle.types.errors import ConfigError, McpError
@@ -371,8 +371,8 @@ class Servers:
         name = connection.server.name
         known = self._built.get(name)
         if known is None or known[0] is not connection.offer.tools:
-            env, fit = self._around.env, self._around.fit_image
-            built = tuple(session_tool(connection, tool, env=env, fit=fit) for tool in connection.offer.tools)
+            making = Making.of(connection, env=self._around.env, fit=self._around.fit_image)
+            built = tuple(session_tool(making, tool) for tool in connection.offer.tools)
             known = self._built[name] = (connection.offer.tools, built)
         return known[1]
 

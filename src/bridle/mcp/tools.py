@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from bridle.mcp.catalogue import ServerTool, for_models
 from bridle.mcp.connection import Connection
 from bridle.mcp.moved_calls import move, patience_of
@@ -14,25 +16,39 @@ from bridle.types.permission import Access
 from bridle.types.tool import Tool, ToolContext, ToolOutput
 
 _PERSISTED_BY_ENGINE = 100_000
+_LONGEST_SUMMARY = 200
+_INPUT = dict[str, Any]
 
 
-def session_tool(
-    connection: Connection, tool: ServerTool, *, env: Mapping[str, str], fit: FitImage | None
-) -> Tool:
-    """A tool of a server as the engine runs it.
+class Making(Struct, frozen=True, kw_only=True):
+    """What all tools of a server have in common."""
 
-    The server's word that it only reads lets calls run side by side; whether one may run at all is asked
-    nevertheless.
-    """
-    limit = most_chars(env, tool.most_chars)
-    patience = patience_of(env)
+    connection: Connection
+    env: Mapping[str, str]
+    fit: FitImage | None
+    patience: float | None
+    server: dict[str, str]
 
-    async def run(input: dict[str, Any], ctx: ToolContext) -> ToolOutput:
-        shelf = Shelf(storage=ctx.storage, call_id=ctx.call_id, fit_image=fit)
+    @classmethod
+    def of(cls, connection: Connection, *, env: Mapping[str, str], fit: FitImage | None) -> "Making":
+        server = {"name": connection.server.name, "source": connection.server.source}
+        return cls(connection=connection, env=env, fit=fit, patience=patience_of(env), server=server)
+
+
+class _Run(Struct, frozen=True):
+    """Calls a tool of a server; an object and no closure, because there may be a hundred thousand."""
+
+    making: Making
+    tool: ServerTool
+
+    async def __call__(self, input: dict[str, Any], ctx: ToolContext) -> ToolOutput:
+        making, tool = self.making, self.tool
+        connection, limit = making.connection, most_chars(making.env, tool.most_chars)
+        shelf = Shelf(storage=ctx.storage, call_id=ctx.call_id, fit_image=making.fit)
         told = _teller(ctx.progress)
         calling = asyncio.ensure_future(connection.call(tool, input, call_id=ctx.call_id, progress=told))
         try:
-            await asyncio.wait((calling,), timeout=patience)
+            await asyncio.wait((calling,), timeout=making.patience)
         except asyncio.CancelledError:
             calling.cancel()
             await asyncio.gather(calling, return_exceptions=True)
@@ -46,11 +62,21 @@ def session_tool(
         except McpError as error:
             raise ToolError(str(error)) from error
 
+
+def session_tool(making: Making, tool: ServerTool) -> Tool:
+    """A tool of a server as the engine runs it.
+
+    The server's word that it only reads lets calls run side by side; whether one may run at all is asked
+    nevertheless.
+    """
+    limit = most_chars(making.env, tool.most_chars)
+    line = tool.description.partition("\n")[0]
     return Tool(
         name=tool.full_name,
-        input=dict[str, Any],
-        summary=tool.description.partition("\n")[0][:200],
-        run=run,
+        input=_INPUT,
+        # A cut text is a second one in memory, and the same text is not.
+        summary=line if len(line) <= _LONGEST_SUMMARY else line[:_LONGEST_SUMMARY],
+        run=_Run(making, tool),
         subject=_nothing,
         access=_no_files,
         read_only=_never,
@@ -58,10 +84,10 @@ def session_tool(
         check=_unchecked,
         max_result_chars=limit if limit <= _PERSISTED_BY_ENGINE else None,
         definition=definition_of(tool),
-        deferred=not (tool.always_load or connection.server.config.always_load),
+        deferred=not (tool.always_load or making.connection.server.config.always_load),
         search_hint=tool.search_hint,
         needs_person=tool.needs_person,
-        server={"name": connection.server.name, "source": connection.server.source},
+        server=making.server,
     )
 
 
