@@ -12,12 +12,14 @@ from websockets.asyncio.server import ServerConnection, serve
 from bridle.engine.monitor_events import Lines, Throttle
 from bridle.engine.monitors import MOST, Means, SessionMonitors
 from bridle.host.background import BackgroundShells
+from bridle.host.wall.probe import means
 from bridle.types.errors import ToolError
 from bridle.types.monitor import Watch, WatchedCommand, WatchedSocket
 from bridle.types.origin import JOB
 from bridle.types.schedule import Clock
 from bridle.types.task import Task
 from bridle.types.turn import Prompt
+from bridle.types.wall import Refusal, View
 from tests.fakes.clock import FakeClock
 from tests.fakes.processes import eventually, is_running, read_number
 
@@ -221,3 +223,24 @@ def test_any_bytes_are_lines() -> None:
     lines = Lines()
     found: list[Any] = lines.feed(bytes(range(256)) * 10 + b"\n")
     assert all(isinstance(line, str) and "\x00" not in line for line in found)
+
+
+async def test_a_command_that_only_judgement_allowed_is_held_to_that(watching: Watching):
+    """S10"""
+    if not means().landlock:
+        pytest.skip("this kernel has no Landlock")
+    heard: list[Refusal] = []
+    script = "echo one; touch pwned; echo two"
+    source = WatchedCommand(
+        argv=["/bin/bash", "-c", script], cwd=str(watching.folder), env=dict(os.environ), command=script,
+        view=View(level="read", roots=(str(watching.folder),)), refused=heard.append,
+    )  # fmt: skip
+    await watching.monitors.start(Watch(source=source, description="it", seconds=60, call_id="call-1"))
+    ended = await watching.ended()
+    assert (
+        ended.status == "failed"
+        and ended.error is not None
+        and "more than it was judged to do" in ended.error
+    )
+    assert [refusal.path for refusal in heard] == [str(watching.folder / "pwned")]
+    assert watching.events == ["one"] and not (watching.folder / "pwned").exists()

@@ -4,7 +4,9 @@ import errno
 import os
 import os.path
 import re
+from collections import defaultdict
 from itertools import pairwise
+from typing import Any
 
 from bridle.host.sandbox.inside.names import Names
 from bridle.types.wall import View
@@ -29,10 +31,9 @@ class Bounds(Names):
 
     def __init__(self, view: View, *, temporary: str, home: str) -> None:
         edited = tuple(os.path.realpath(root) for root in view.roots) if view.level == "edit" else ()
-        super().__init__({
-            "roots": (*edited, temporary), "free": (temporary,), "names": (), "packages": (), "closed": (),
-            "open_again": (), "alone": True, "denied": (),
-        })  # fmt: skip
+        # What is protected is asked here and not there; all that is not named is empty.
+        given = {"roots": (*edited, temporary), "free": (temporary,), "alone": True}
+        super().__init__(defaultdict[str, Any](tuple, given))
         self._temporary = temporary
         self._edited = edited
         self._kept_names = view.protected_names
