@@ -143,6 +143,19 @@ async def test_trusted_folder_shows_what_counts(program: Program):
     assert any("counts: permissions.allow" in line for line in _of(checks, "Trust"))
 
 
+async def test_what_changed_after_approval_is_told_apart(program: Program):
+    settings = program.project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"permissions": {"allow": ["Bash(make)"]}}')
+    assert (await program.run("trust", "-y")).code == 0
+    settings.write_text('{"permissions": {"allow": ["Bash(make)", "Bash(rm *)"]}, "env": {"A": "1"}}')
+    _, checks = await _look(program)
+    lines = _of(checks, "Trust")
+    assert lines[0].startswith("ok: ") and "is trusted" in lines[0]
+    assert any(line.startswith("warning: does not count") and "env.A" in line for line in lines)
+    assert any("approved and bound to its content" in line for line in lines)
+
+
 async def test_unknown_word_is_a_usage_error(program: Program):
     done = await program.run("doctor", "safety")
     assert done.code == 1 and "bridle doctor [security] [--json]" in done.err

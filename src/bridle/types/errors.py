@@ -1,8 +1,9 @@
 """Every error that bridle raises on purpose."""
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from bridle.types.wall import Refusal, beyond_words
+if TYPE_CHECKING:
+    from bridle.types.wall import Refusal
 
 ApiErrorKind = Literal[
     "authentication_failed",
@@ -40,7 +41,10 @@ class ToolError(BridleError):
 class Overstepped(ToolError):
     """A command tried more than it was judged to do; the kernel kept it from that, and it was ended."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: "Refusal") -> None:
+        # `--help` does without it.
+        from bridle.types.wall import beyond_words
+
         super().__init__(f"The command was stopped: {beyond_words(refusal)}.")
         self.refusal = refusal
 

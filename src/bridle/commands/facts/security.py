@@ -13,7 +13,7 @@ from bridle.config import approvals
 from bridle.config.load import Config
 from bridle.config.sandboxing import read_policy
 from bridle.config.state import trust_root
-from bridle.config.trust import brought_by
+from bridle.config.trust import Brought, brought_by, unapproved
 from bridle.host.kernel_features import Features, find_features
 from bridle.host.paths import bridle_dir
 from bridle.host.programs import PROGRAMS
@@ -148,11 +148,20 @@ def _trust(scene: Scene) -> Iterator[Check]:
     yield _ok(
         "Trust", f"{root} is trusted" + (f", with {len(brought)} things that need it" if brought else "")
     )
-    for each in brought[:_MOST_SHOWN]:
-        place = each.file if each.line is None else f"{each.file}:{each.line}"
-        yield _ok("Trust", f"counts: {each.key} ({place})")
+    changed = unapproved(scene.env, scene.cwd)
+    places = {_place(each) for each in changed}
+    for each in [each for each in brought if _place(each) not in places][:_MOST_SHOWN]:
+        yield _ok("Trust", f"counts: {_place(each)}")
+    for each in changed[:_MOST_SHOWN]:
+        text = f"does not count, because it is new or has changed: {_place(each)}"
+        yield _warning("Trust", text, "look at it, then approve it with bridle trust")
     for kind, names in sorted(approvals.approved(scene.env, scene.cwd).items()):
-        yield _ok("Trust", f"approved ({kind}): {', '.join(sorted(names))}")
+        yield _ok("Trust", f"approved and bound to its content: {len(names)} of the kind {kind}")
+
+
+def _place(brought: Brought) -> str:
+    line = "" if brought.line is None else f":{brought.line}"
+    return f"{brought.key} ({brought.file}{line})"
 
 
 def _rules(scene: Scene) -> Iterator[Check]:
