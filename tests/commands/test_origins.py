@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bridle.commands.catalog import CATALOG
 from bridle.commands.invocation import read_invocation
 from bridle.commands.registry import Registry
+from bridle.engine.token_budget import budget_of
 from bridle.providers.scripted import says
 from bridle.types.command import may_call
 from bridle.types.origin import Origin, Source
@@ -122,3 +123,31 @@ def test_a_text_calls_a_command_for_one_reader_as_for_the_other(before: str, aft
     called = read_invocation(Prompt(content=text, origin=Origin(source="typed")), Registry())
     assert begins_with_slash(text) or slashed is None
     assert (called is not None) == (slashed is not None and slashed.plain == name) or called is None
+
+
+@pytest.mark.parametrize("piped", [_RULE, f" {_RULE}", f"x\n{_RULE}"])
+async def test_what_is_piped_in_does_not_say_what_a_command_does(tmp_path: Path, piped: str):
+    commanded = Commanded(tmp_path, [])
+    origin = Origin(source="argument", words=(0, len("/permissions")))
+    outcome = await commanded.prompt(Prompt(content=f"/permissions\n\n{piped}", origin=origin))
+    assert outcome.is_error and "piped in" in outcome.text and commanded.session.state.rules == ()
+
+
+@pytest.mark.parametrize("source", get_args(Source))
+async def test_only_what_the_user_names_is_attached_from_elsewhere(tmp_path: Path, source: Source):
+    """S30: a schedule, a hook or a remote client names what the model may read, and no more."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("hunter2")
+    commanded = Commanded(tmp_path, [says("ok")])
+    commanded.session.swap(mode="default")
+    (commanded.project / "own.txt").write_text("inside")
+    text = f"see @{secret} and @own.txt"
+    await commanded.prompt(Prompt(content=text, origin=Origin(source=source, who="x")))
+    said = str(commanded.session.history.messages)
+    assert ("hunter2" in said) == Origin(source=source).is_own and "inside" in said
+
+
+@pytest.mark.parametrize("source", _OTHERS)
+def test_only_people_raise_a_budget_by_a_word(source: Source):
+    prompt = Prompt(content="+500k look deeper", origin=Origin(source=source))
+    assert (budget_of(prompt) is not None) == (source == "remote")

@@ -569,3 +569,31 @@ async def test_arguments_of_the_model_run_nothing_in_the_commands_of_a_skill(tmp
         _skill(program, "look", "Out: !`echo $ARGUMENTS`", of="user")
         await program.run("-p", "go")
     assert not (program.project / "pwned").exists()
+
+
+@pytest.mark.parametrize(
+    ("header", "runs"),
+    [
+        ("description: x", True),
+        ("disable-model-invocation: true", False),
+        ("allowed-tools: Bash(touch *)", False),
+    ],
+)
+async def test_a_skill_that_no_person_called_passes_the_gate_as_a_call_of_the_model(
+    tmp_path: Path, header: str, runs: bool
+):
+    """S1, S5: a hook's first prompt calls what the model could call unasked."""
+    said = {"hookSpecificOutput": {"hookEventName": "SessionStart", "initialUserMessage": "/greet Bob"}}
+    hook = {"type": "command", "command": f"echo '{json.dumps(said)}'"}
+    async with MessagesServer([step("Hello Bob")]) as server:
+        program = Program(tmp_path, server.url)
+        _write(
+            program.home / ".claude/settings.json",
+            json.dumps({"hooks": {"SessionStart": [{"hooks": [hook]}]}}),
+        )
+        _skill(program, "greet", f"---\n{header}\n---\nSay hello to $0 in rhyme.", of="user")
+        async with FakeHost(program, "-p") as host:
+            result = await host.result()
+            await host.close()
+    assert result["is_error"] is not runs and len(server.requests) == int(runs)
+    assert not runs or "Say hello to Bob in rhyme." in _said(server.requests[0].body)

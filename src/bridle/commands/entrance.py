@@ -17,7 +17,7 @@ from bridle.types.command import Asks, Command, CommandResult, Leaves, Resets, S
 from bridle.types.errors import BridleError
 from bridle.types.event import CommandSaid, TurnStarted
 from bridle.types.ids import new_uuid
-from bridle.types.origin import Origin, sender_named
+from bridle.types.origin import sender_named
 from bridle.types.slash import read_slashed
 from bridle.types.turn import Outcome, Prompt
 
@@ -76,7 +76,7 @@ class Entrance:
 
 async def run(invocation: Invocation, context: CommandContext) -> CommandResult:
     """Run what was called; whatever goes wrong in a way that a person can mend is said."""
-    if (refused := _refused(invocation, context.origin)) is not None:
+    if (refused := _refused(invocation, context)) is not None:
         return refused
     if invocation.commands[0].screen_only and not context.screen:
         name = invocation.commands[0].name
@@ -90,17 +90,28 @@ async def run(invocation: Invocation, context: CommandContext) -> CommandResult:
     return results[0] if len(results) == 1 else _joined(results, invocation)
 
 
-def _refused(invocation: Invocation, origin: Origin) -> Says | None:
+def _refused(invocation: Invocation, context: CommandContext) -> Says | None:
     """What is said to a command that came from where it may not be called; it is not run."""
+    origin = context.origin
     barred = next((each for each in invocation.commands if not may_call(each, origin)), None)
+    whence = sender_named(origin)
+    if barred is None and not _has_own_arguments(invocation, context.called_by):
+        # The user named the command, and a pipe would say what it does.
+        barred = next((each for each in invocation.commands if each.reach == "keyboard"), None)
+        whence = "text that was piped in"
     if barred is None:
         return None
-    whence = sender_named(origin)
     return Says(
         f"/{barred.name} was not run: {whence} asked for it, and it works only at the keyboard of this "
         "machine. Type it there if you want it.",
         is_error=True,
     )
+
+
+def _has_own_arguments(invocation: Invocation, prompt: Prompt) -> bool:
+    """Whether all that stands behind the name was said by whoever called the command."""
+    text = text_of(prompt.content)
+    return prompt.origin.words is None or invocation.arguments in prompt.origin.own_words(text)
 
 
 def prompt_for(asks: Asks, prompt: Prompt, context: CommandContext) -> Prompt:

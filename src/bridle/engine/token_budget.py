@@ -45,9 +45,9 @@ def token_nudge(turn: Turn) -> str | None:
 
 def budget_of(prompt: Prompt) -> TokenBudget | None:
     """The budget that a prompt begins or ends with, such as `+500k`, or names as in `use 2m tokens`."""
-    if prompt.meta or prompt.verbatim:
+    if prompt.meta or prompt.verbatim or not prompt.origin.is_person:
         return None
-    words = text_of(prompt.content).lower().split()
+    words = prompt.origin.own_words(text_of(prompt.content)).lower().split()
     if not words:
         return None
     for word in (words[0], words[-1].rstrip(".!")):

@@ -102,7 +102,9 @@ class CommandDoor:
             prompt = await turn.runtime.editors.beside(turn, prompt)
         text = text_of(prompt.content)
         if turn.runtime.workflows is not None:
-            prompt = turn.runtime.workflows.urge(turn, prompt, text)
+            # Only people ask for more effort by a word.
+            own = prompt.origin.own_words(text) if prompt.origin.is_person else ""
+            prompt = turn.runtime.workflows.urge(turn, prompt, own)
         if prompt.verbatim or "@" not in text:
             return prompt
         from bridle.commands.mentions import attach
