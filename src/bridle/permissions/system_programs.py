@@ -36,6 +36,8 @@ class Search(Struct, frozen=True):
     path: tuple[str, ...]
     cwd: str
     writable: tuple[str, ...]
+    stamps: tuple[object, ...]
+    """They tell one state of the folders from another."""
 
 
 def with_system_programs(
@@ -49,7 +51,7 @@ def with_system_programs(
     if path is None:
         return _doubted(reading, {part.text: _UNKNOWN_PATH for part in trusted})
     temporary = (*_TEMPORARY, *filter(None, (env.get("TMPDIR"),)))
-    search = Search(path, cwd, tuple(dict.fromkeys((*writable, *temporary))))
+    search = Search(path, cwd, tuple(dict.fromkeys((*writable, *temporary))), _stamps(path, cwd))
     written = _written(reading)
     doubts: dict[str, str] = {}
     for part in trusted:
@@ -87,8 +89,8 @@ def _written(reading: Reading) -> tuple[str, ...]:
 
 def _doubt(name: str, search: Search, written: Sequence[str], depth: int = 0) -> str | None:
     """Why the program of this name is not to be trusted by its name; one that is not there does nothing."""
-    found, relative = (name, False) if "/" in name else _find(name, search, _stamps(search))
-    for folder in _searched_first(found, search):
+    found, relative = (name, False) if "/" in name else _find(name, search)
+    for folder in _searched_first(found, search) if written else ():
         if any(is_inside(path, (folder,)) or is_inside(folder, (path,)) for path in written):
             return f"the command writes to {folder}, where {name} is looked for"
     if found is None or depth > _DEEPEST:
@@ -113,10 +115,8 @@ def _searched_first(found: str | None, search: Search) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1024)
-def _find(name: str, search: Search, stamps: tuple[object, ...]) -> tuple[str | None, bool]:
-    """The file that bash would start, and whether a relative folder of PATH has it.
-
-    The stamps tell one state of the folders from another."""
+def _find(name: str, search: Search) -> tuple[str | None, bool]:
+    """The file that bash would start, and whether a relative folder of PATH has it."""
     for entry in search.path:
         path = os.path.join(search.cwd, entry, name)
         try:
@@ -165,8 +165,8 @@ def _interpreter(path: str) -> str | None:
     return next((word for word in words if not word.startswith("-") and "=" not in word), program)
 
 
-def _stamps(search: Search) -> tuple[object, ...]:
-    return tuple(_stamp(os.path.join(search.cwd, entry)) for entry in search.path)
+def _stamps(path: Sequence[str], cwd: str) -> tuple[object, ...]:
+    return tuple(_stamp(os.path.join(cwd, entry)) for entry in path)
 
 
 def _stamp(path: str) -> tuple[int, int, int] | None:

@@ -2,7 +2,9 @@
 
 import os.path
 import re
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +26,7 @@ from bridle.permissions.shell.wrappers import OPAQUE, hides_name, unwrapped
 from bridle.permissions.shell.writers import written
 from bridle.types.shell import Part
 
+_Item = TypeVar("_Item")
 _FREE_OUTPUT = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _FREE_INPUT = frozenset({"/dev/null", "/dev/stdin", "/dev/zero", "/dev/urandom", "/dev/random"})
 _NETWORK = re.compile(r"/+dev/+(?:tcp|udp)/")
@@ -61,23 +64,27 @@ def judge(simple: Simple, scene: Scene) -> Part:
         harmless=verdict.harmless,
         file_command=file_command,
         why=verdict.why,
-        reads=tuple(dict.fromkeys(paths.reads)),
-        writes=tuple(dict.fromkeys(paths.writes)),
-        globs=tuple(dict.fromkeys(paths.globs)),
-        redirects=tuple(dict.fromkeys(paths.redirects)),
-        mentions=tuple(dict.fromkeys(paths.mentions)),
+        reads=_unique(paths.reads),
+        writes=_unique(paths.writes),
+        globs=_unique(paths.globs),
+        redirects=_unique(paths.redirects),
+        mentions=_unique(paths.mentions),
         unclear=paths.unclear
         or _unknown_name(words)
         or (None if verdict.harmless else may_run(simple, words, scene)),
         redirects_unclear=paths.redirects_unclear,
         programs=_programs(simple, words, wrappers, verdict),
         runs_in=tuple(sorted(simple.places or ())),
-        copies=tuple(dict.fromkeys(paths.copies)),
+        copies=_unique(paths.copies),
         walks=paths.walks,
         tree_paths=verdict.tree_paths,
         shows_tree=verdict.shows_tree,
         blocks_prefix=_blocks_prefix(words),
     )
+
+
+def _unique(found: Sequence[_Item]) -> tuple[_Item, ...]:
+    return tuple(dict.fromkeys(found)) if found else ()
 
 
 def only_reads(simple: Simple, scene: Scene) -> bool:

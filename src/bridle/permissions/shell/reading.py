@@ -14,7 +14,6 @@ from bridle.permissions.shell.flat import flat
 from bridle.permissions.shell.judge import judge
 from bridle.permissions.shell.judge import only_reads as only_judged
 from bridle.permissions.shell.lexer import TOO_DEEP, Fault
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.parser import read_script
 from bridle.permissions.shell.read_only import KNOWN
 from bridle.permissions.shell.removals import Ground
@@ -25,7 +24,6 @@ from bridle.permissions.shell.taint import tainted
 from bridle.permissions.shell.tree import parse
 from bridle.permissions.shell.values import known_values
 from bridle.permissions.shell.walk import Walk
-from bridle.permissions.shell.wrappers import unwrapped
 from bridle.types.shell import Part, Reading
 
 _LONGEST = 10_000
@@ -39,9 +37,6 @@ _HIDDEN = re.compile(
     "[\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f"
     "\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-_RESERVED = listed("""
-    { } then do else fi if elif while until for case esac done in function select [[ ]] !
-""")
 
 
 class _Found(Struct, frozen=True):
@@ -125,7 +120,6 @@ def only_reads(command: str, *, cwd: str, home: str) -> bool:
         walk.fault is None
         and len(walk.simples) <= _MOST_PARTS
         and all(only_judged(each, scene) for each in walk.simples)
-        and not any(_misplaced(each) for each in walk.simples)
         and disagreement(parse(script.text), script) is None
     )
 
@@ -144,8 +138,6 @@ def _walk(command: str, at: Places, start: str, home: str, *, around: Line | Non
     walk = Walk(script, home)
     walk.run(At(at))
     fault = walk.fault or disagreement(parse(script.text), script) or _backquoted(walk)
-    if any(_misplaced(each) for each in walk.simples):
-        fault = fault or "a reserved word stands where a command is expected"
     if fault:
         walk.simples += _searched(script.text, home, at)
     line = read_line(walk.simples, walk.loops, walk.functions, home=home, here=start, around=around)
@@ -180,11 +172,6 @@ def _backquoted(walk: Walk) -> str | None:
 def _searched(text: str, home: str, places: Places) -> list[Simple]:
     """What the grammar finds where nothing is certain."""
     return flat(parse(text), text, home=home, places=places)
-
-
-def _misplaced(simple: Simple) -> bool:
-    words, _ = unwrapped(simple.words)
-    return any(each and each[0].raw in _RESERVED for each in (simple.words, words))
 
 
 def _judge(simple: Simple, scene: Scene, line: Line) -> Part:

@@ -120,8 +120,13 @@ def behind(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
     return rest or None
 
 
+_NO_WRAPPER = frozenset[str]()
+
+
 def unwrapped(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], frozenset[str]]:
     """The words of the command behind transparent wrappers, and the names of those wrappers."""
+    if not words or words[0].value not in TRANSPARENT:
+        return words, _NO_WRAPPER
     names: set[str] = set()
     for _ in range(MOST):
         if (inner := behind(words)) is None:
