@@ -2,21 +2,26 @@
 
 import os
 import os.path
+import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.permissions.git_layout import discover, tracked
 from bridle.permissions.paths import is_inside, is_protected_spelling
 from bridle.types.permission import Effect, Rule
 from bridle.types.shell import Part, Reading
 
 _MOST = 5_000
+_MOST_LISTED = 20_000
+_SPLITS = re.compile(r"[\s'\"\\]")
+"""Where `xargs` ends a name unless it is told otherwise."""
 _LINKERS = frozenset({"ln", "link"})
 
 
-class _TooMany(ValueError):
-    """There is more in a folder than is looked at."""
+class _Unclear(ValueError):
+    """What is in a folder cannot be told, or must not be used as it would be."""
 
 
 class _Found(Struct):
@@ -31,12 +36,12 @@ class _Found(Struct):
 
 def with_trees(reading: Reading, rules: Sequence[Rule]) -> Reading:
     """The reading with everything that counts in the folders it copies, moves or follows links in."""
-    if not any(part.copies or part.walks or _makes_links(part) for part in reading.parts):
+    if not any(_is_deep(part) for part in reading.parts):
         return reading
     every = any(rule.effect is not Effect.ALLOW and rule.content is not None for rule in rules)
     parts = list(reading.parts)
     for index, part in enumerate(parts):
-        if not (part.copies or part.walks or _makes_links(part)):
+        if not _is_deep(part):
             continue
         found = _Found([], [], list(part.writes) if _makes_links(part) else [])
         try:
@@ -44,7 +49,9 @@ def with_trees(reading: Reading, rules: Sequence[Rule]) -> Reading:
                 _copy(source, target, found, every=every)
             for folder in part.walks:
                 _walk(folder, found)
-        except _TooMany as reason:
+            if part.lists:
+                _check_listed(part, reading, found, every=every)
+        except _Unclear as reason:
             parts[index] = replace(part, unclear=part.unclear or str(reason))
             continue
         others = [each for place, each in enumerate(reading.parts) if place != index]
@@ -97,14 +104,57 @@ def _walk(folder: str, found: _Found) -> None:
                 waiting.append(entry.path)
 
 
-def _entries(folder: str, found: _Found) -> list[os.DirEntry[str]]:
+def _check_listed(part: Part, reading: Reading, found: _Found, *, every: bool) -> None:
+    """Whether names that are given to a command can be nothing but files in the folders they come from."""
+    if every:
+        raise _Unclear("a rule may keep one of the files from being read that it is given")
+    if any(each.writes for each in reading.parts):
+        raise _Unclear("the command itself makes files whose names it is given")
+    for folder in part.lists:
+        for repository in discover(folder)[-1:]:
+            # What git lists need not be on disk.
+            names = tracked(repository)
+            if names is None or any(_is_odd(name, exactly=part.lists_exactly) for _, name in names):
+                raise _Unclear(f"{repository.top} keeps a name that may become something else")
+        _list(folder, found, exactly=part.lists_exactly)
+
+
+def _is_odd(path: str, *, exactly: bool) -> bool:
+    """Whether a name may be taken for an option, or for several names."""
+    return (
+        path.startswith("-")
+        or "/-" in path
+        or "\n" in path
+        or (not exactly and _SPLITS.search(path) is not None)
+    )
+
+
+def _list(folder: str, found: _Found, *, exactly: bool) -> None:
+    """Note where links lead whose names are given to a command, and refuse names that it would misread."""
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        for entry in _entries(here, found, most=_MOST_LISTED):
+            if _is_odd(entry.name, exactly=exactly):
+                raise _Unclear(f"{entry.path} is a name that may become something else")
+            if entry.is_symlink():
+                found.reads.append(entry.path)
+            elif entry.is_dir(follow_symlinks=False) and entry.name != ".git":
+                waiting.append(entry.path)
+
+
+def _is_deep(part: Part) -> bool:
+    return bool(part.copies or part.walks or part.lists) or _makes_links(part)
+
+
+def _entries(folder: str, found: _Found, most: int = _MOST) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             listed: list[os.DirEntry[str]] = []
             for entry in entries:
                 found.seen += 1
-                if found.seen > _MOST:
-                    raise _TooMany(f"{folder} is part of more than {_MOST:,} files")
+                if found.seen > most:
+                    raise _Unclear(f"{folder} is part of more than {most:,} files")
                 listed.append(entry)
     except OSError:
         return []  # What cannot be listed cannot be copied either.

@@ -58,6 +58,10 @@ class Part(Struct, frozen=True, kw_only=True):
     """Paths in commits of a repository that it names, from the top of the repository."""
     shows_tree: bool = False
     """It may show what is in any file that the repository keeps."""
+    lists: tuple[str, ...] = ()
+    """Folders from which it is given names of files: none of those may lead elsewhere or be an option."""
+    lists_exactly: bool = False
+    """Those names reach it as they are, whatever characters are in them."""
     blocks_prefix: bool = False
     """No wildcard rule covers it, because it runs what its arguments say (`find -exec`, `watch`)."""
 

@@ -28,7 +28,7 @@ from bridle.types.shell import Part
 
 _Item = TypeVar("_Item")
 _FREE_OUTPUT = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
-_FREE_INPUT = frozenset({"/dev/null", "/dev/stdin", "/dev/zero", "/dev/urandom", "/dev/random"})
+_FREE_INPUT = frozenset({"/dev/null", "/dev/stdin"})
 _NETWORK = re.compile(r"/+dev/+(?:tcp|udp)/")
 _NEVER_HARMLESS_BEHIND = frozenset({"xargs", "nohup", "noglob"})
 _MAKERS = frozenset({"mkdir", "touch"})
@@ -79,6 +79,8 @@ def judge(simple: Simple, scene: Scene) -> Part:
         walks=paths.walks,
         tree_paths=verdict.tree_paths,
         shows_tree=verdict.shows_tree,
+        lists=tuple(place for root in verdict.lists for place in absolute(root, simple.places) or ("/",)),
+        lists_exactly=verdict.exactly,
         blocks_prefix=_blocks_prefix(words),
     )
 
@@ -149,6 +151,9 @@ def _verdict(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], 
 def _commanded(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: Scene) -> Verdict:
     name = words[0].value
     behind = wrappers & _NEVER_HARMLESS_BEHIND
+    if wrappers == frozenset({"xargs"}) and simple.fed_by and simple.words[0].value == "xargs":
+        words, behind, wrappers = simple.words, frozenset(), frozenset()
+        name = "xargs"
     if behind and (wrappers != frozenset({"xargs"}) or name not in TEXT_ONLY):
         return Verdict(f"{min(behind)} makes more of it than can be seen")
     if name in scene.functions or wrappers & scene.functions:
@@ -180,7 +185,7 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: Scene, *, here: s
     reads_here = follows = shows = False
     named: tuple[str, ...] = ()
     for filled in scene.values.fillings(words[1:], simple):
-        verdict = judge_command((words[0], *filled), here=here)
+        verdict = judge_command((words[0], *filled), here=here, fed=simple.fed_by)
         if not verdict.harmless:
             return verdict
         reads |= dict.fromkeys(verdict.reads)

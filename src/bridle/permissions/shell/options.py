@@ -10,6 +10,7 @@ from bridle.permissions.shell.words import Word
 
 _NUMBER = re.compile(r"-\d+")
 _LIKE_OPTION = re.compile(r"--?[A-Za-z]")
+ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
 Operands = Literal["paths", "pattern", "text", "none"]
 
 
@@ -40,6 +41,8 @@ class Use(Struct, frozen=True):
     follows: str = ""
     """Options that make it follow the links in the folders that it goes into, a plus sign between those that
     do so together; `always` where none is needed."""
+    limits: str = ""
+    """Options that end its reading, so that a device without an end may be read."""
     banned: str = ""
     """Long options that do harm, so that no abbreviation is taken for one of them."""
 
@@ -61,6 +64,10 @@ class Verdict(Struct, frozen=True):
     """Paths in commits of a repository that it names."""
     shows_tree: bool = False
     """It may show what is in any file that the repository keeps."""
+    lists: tuple[str, ...] = ()
+    """Folders from which it is given the names of files."""
+    exactly: bool = False
+    """It is given them as they are, whatever characters are in them."""
 
 
 class Parsed(Struct, frozen=True):
@@ -94,6 +101,8 @@ def look(name: str, use: Use, words: tuple[Word, ...]) -> Verdict:
     here = use.here or not parsed.options.isdisjoint(use.recursive.split())
     files = use.files.split()
     reads = (*operands, *(word for option, word in parsed.values if option in files))
+    if not parsed.options.isdisjoint(use.limits.split()):
+        reads = tuple(word for word in reads if not (word.literal and word.value in ENDLESS))
     follows = any(
         each == "always" or parsed.options.issuperset(each.split("+")) for each in use.follows.split()
     )

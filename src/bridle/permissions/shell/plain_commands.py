@@ -57,7 +57,12 @@ PLAIN = {
         "AbeEnstTuv",
         "show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting version help",
     ),
-    "head": Use("n:c:qvz", "lines= bytes= quiet silent verbose zero-terminated version help", numbers=True),
+    "head": Use(
+        "n:c:qvz",
+        "lines= bytes= quiet silent verbose zero-terminated version help",
+        numbers=True,
+        limits="-c --bytes",
+    ),
     "tail": Use(
         "n:c:qvzfFs:",
         "lines= bytes= quiet silent verbose zero-terminated follow? retry sleep-interval= pid= version help",
@@ -230,11 +235,15 @@ PLAIN = {
         "A:j:N:S:t:vw::abcdfiloxs",
         "address-radix= skip-bytes= read-bytes= strings? format= output-duplicates width? endian="
         " version help",
+        limits="-N --read-bytes",
     ),
     "hexdump": Use(
-        "bcCde:n:os:vx", "one-byte-octal canonical length= skip= no-squeezing version help", safe=False
+        "bcCde:n:os:vx",
+        "one-byte-octal canonical length= skip= no-squeezing version help",
+        safe=False,
+        limits="-n --length",
     ),
-    "xxd": Use("abc:Cdeg:il:o:ps:u", "", safe=False, most=1),
+    "xxd": Use("abc:Cdeg:il:o:ps:u", "", safe=False, most=1, limits="-l"),
     "strings": Use("adfn:t:e:w", "all bytes= print-file-name radix= encoding= version help", safe=False),
     "base64": Use("diw:", "decode ignore-garbage wrap= version help"),
     "base32": Use("diw:", "decode ignore-garbage wrap= version help"),
@@ -267,6 +276,7 @@ VERSIONS = {
     "pip": frozenset({"--version", "-V"}),
     "pip3": frozenset({"--version", "-V"}),
     "perl": frozenset({"--version", "-v"}),
+    "ruby": frozenset({"--version", "-v"}),
     "php": frozenset({"--version", "-v"}),
     "make": frozenset({"--version", "-v"}),
     "git": frozenset({"--version", "version"}),

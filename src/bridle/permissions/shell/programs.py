@@ -73,7 +73,9 @@ _PS_FLAGS = frozenset(
 )
 _PS_NUMBERS = re.compile(r"\d+(?:,\d+)*")
 _READ = Use("rsn:N:d:p:t:u:", "", "text", safe=False)
-_XARGS_OPTION = re.compile(r"-(?:[0rtx]+|[nLP]\d+|I(?:\{\}|%|@)|([nLPI]))")
+_TEE = Use("aip", "append ignore-interrupts output-error? version help", safe=False)
+_STREAMS = frozenset({"/dev/null", "/dev/stderr", "/dev/stdout"})
+_XARGS_OPTION = re.compile(r"-(?:[0rtx]+|[nLP]\d+|I(?:\{\}|%|@)|-null|-no-run-if-empty|([nLPI]))")
 TEXT_ONLY = frozenset({"echo", "basename", "dirname"})
 """Programs that do nothing but print, whatever words they are given."""
 _PRINTF_STORES = re.compile(r"%[-+ #0-9.*'hlLjztq]*n")
@@ -334,23 +336,45 @@ def bare_time(words: Words) -> Verdict:
     return Verdict("time only measures", all(word.literal and word.value == "-p" for word in words))
 
 
+def tee(words: Words) -> Verdict:
+    """`tee` that passes its input on and keeps it nowhere."""
+    try:
+        parsed = parse(_TEE, words)
+    except Refused as reason:
+        return Verdict(f"tee: {reason}")
+    if not all(word.literal and word.value in _STREAMS for word in parsed.operands):
+        return Verdict("tee writes files")
+    return Verdict("tee only passes its input on", True)
+
+
 def xargs(words: Words) -> Verdict:
     """`xargs` before a command to which whatever it is given is only text."""
-    if not all(word.literal for word in words):
-        return Verdict("xargs: a word of it is not known")
-    index = 0
-    while index < len(words) and words[index].value.startswith("-"):
-        found = _XARGS_OPTION.fullmatch(words[index].value)
-        if found is None:
-            return Verdict(f"xargs: {words[index].value} is not on the list of harmless options")
-        index += 2 if found[1] else 1
-    rest = words[index:]
-    replaces = any(word.value == "-I" for word in words[:index])
-    if replaces and not any(word.value in ("{}", "%", "@") for word in words[:index]):
-        return Verdict("xargs may put its input into the name of the command")
+    start = xargs_command(words)
+    if isinstance(start, Verdict):
+        return start
+    rest = words[start[0] :]
     if not rest or rest[0].value not in TEXT_ONLY:
         return Verdict("xargs makes more of it than can be seen")
     return look("xargs", PLAIN.get(rest[0].value, Use("neE", "", "text")), rest[1:])
+
+
+def xargs_command(words: Words) -> Verdict | tuple[int, str, bool]:
+    """Where the command of `xargs` begins, what in it stands for the input, and whether NULs end that."""
+    if not all(word.literal for word in words):
+        return Verdict("xargs: a word of it is not known")
+    index, mark, nulls = 0, "", False
+    while index < len(words) and words[index].value.startswith("-"):
+        value = words[index].value
+        found = _XARGS_OPTION.fullmatch(value)
+        if found is None:
+            return Verdict(f"xargs: {value} is not on the list of harmless options")
+        nulls = nulls or value == "--null" or (value[1:2] in "0rtx" and "0" in value)
+        if value[1] == "I":
+            mark = value[2:] or (words[index + 1].value if index + 1 < len(words) else "")
+            if mark not in ("{}", "%", "@", "FILE"):
+                return Verdict("xargs may put its input into the name of the command")
+        index += 2 if found[1] else 1
+    return index, mark, nulls
 
 
 PROGRAMS: dict[str, Callable[[Words], Verdict]] = {
@@ -369,13 +393,14 @@ PROGRAMS: dict[str, Callable[[Words], Verdict]] = {
     "set": set_options,
     "command": command,
     "strings": strings,
+    "tee": tee,
     "xargs": xargs,
     "time": bare_time,
     **dict.fromkeys(("echo", ":", "true", "false", "exit", "return", "break", "continue"), text),
 }
 
 
-USES = {"sed": _SED, "awk": _AWK, "jq": _JQ, "date": _DATE}
+USES = {"sed": _SED, "awk": _AWK, "jq": _JQ, "date": _DATE, "tee": _TEE}
 """Those of them whose options are listed."""
 
 

@@ -2,16 +2,24 @@
 
 import os.path
 
+from bridle.permissions.shell.feeding import fed_by
 from bridle.permissions.shell.git_commands import git
+from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.options import Use, Verdict, look
 from bridle.permissions.shell.plain_commands import PLAIN, VERSIONS
-from bridle.permissions.shell.programs import PROGRAMS
+from bridle.permissions.shell.programs import PROGRAMS, xargs_command
+from bridle.permissions.shell.simple import Simple
 from bridle.permissions.shell.words import Word
 from bridle.permissions.shell.wrappers import TRANSPARENT
 
 _TRUSTED = frozenset({"/bin", "/usr/bin"})
 # Commands that talk to a daemon or the network (docker, kubectl, gh; npm and `pip list` look for updates) and
 # build tools that may run what the project brings along (cargo, go, make -n) are not here.
+_XARGS_READERS = listed("""
+    cat head tail wc grep egrep fgrep rg ls stat file du md5sum sha1sum sha256sum cksum nl od strings jq sed
+    tac cut hexdump basename dirname realpath readlink echo
+""")
+"""Programs that take what they are given for files and only look at them."""
 _LISTERS = {
     ("pip", "show"): Use("fv", "files verbose disable-pip-version-check", "text", safe=False),
     ("pip", "freeze"): Use(
@@ -24,8 +32,10 @@ KNOWN = frozenset((*PLAIN, *PROGRAMS, *VERSIONS, *TRANSPARENT, "git", "pip", "pi
 """Every first word of a command that may turn out to read only."""
 
 
-def judge_command(words: tuple[Word, ...], *, here: str | None) -> Verdict:
-    """Judge a command behind its wrappers; `here` is where it runs, if that is where everything started."""
+def judge_command(words: tuple[Word, ...], *, here: str | None, fed: tuple[Simple, ...] = ()) -> Verdict:
+    """Judge a command behind its wrappers; `here` is where it runs, if that is where everything started.
+
+    `fed` are the commands whose output it reads."""
     name = program(words[0])
     if name is None:
         return Verdict(f"{words[0].raw} is not a known program")
@@ -36,6 +46,8 @@ def judge_command(words: tuple[Word, ...], *, here: str | None) -> Verdict:
         if here is None:
             return Verdict("git behind a change of directory reads another configuration")
         return git(rest, here=here)
+    if name == "xargs" and fed:
+        return _fed(rest, fed, here)
     if check := PROGRAMS.get(name):
         return check(rest)
     if use := PLAIN.get(name):
@@ -43,6 +55,30 @@ def judge_command(words: tuple[Word, ...], *, here: str | None) -> Verdict:
     if rest and (lister := _LISTERS.get((name.replace("pip3", "pip"), rest[0].value))):
         return look(f"{name} {rest[0].value}", lister, rest[1:])
     return Verdict(f"{name} is not known to read only")
+
+
+def _fed(words: tuple[Word, ...], fed: tuple[Simple, ...], here: str | None) -> Verdict:
+    """`xargs` behind commands that list files, before one that only reads whatever files it is given."""
+    alone = PROGRAMS["xargs"](words)
+    start = xargs_command(words)
+    if alone.harmless or isinstance(start, Verdict):
+        return alone
+    names, (index, mark, nulls) = fed_by(fed), start
+    rest = words[index:]
+    if names is None or not rest or rest[0].value not in _XARGS_READERS:
+        return alone
+    # A name that no language of a program takes for anything but a file.
+    stand_in = Word("@", "@", dashless=True)
+    given = tuple(stand_in if mark and word.value == mark else word for word in rest[1:])
+    if mark and any(mark in word.value for word in given):
+        return Verdict("xargs: it cannot be told what becomes of the names")
+    verdict = judge_command((rest[0], *given, *(() if mark else (stand_in,))), here=here)
+    if not verdict.harmless:
+        return verdict
+    reads = tuple(word for word in verdict.reads if word is not stand_in)
+    return Verdict(
+        verdict.why, True, reads, programs=(rest[0].value,), lists=names.roots, exactly=names.nulls and nulls
+    )
 
 
 def program(word: Word) -> str | None:

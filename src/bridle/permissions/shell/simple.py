@@ -65,3 +65,5 @@ class Simple(Struct, frozen=True, kw_only=True):
     """What stands between `[[` and `]]`, operators included."""
     evaluates: tuple[str, ...] = ()
     """Expansions in it that do more than put a value in their place."""
+    fed_by: "tuple[Simple, ...]" = ()
+    """The commands before it in its pipeline, where each of those is a simple one."""

@@ -3,6 +3,8 @@
 import re
 from bisect import bisect_left
 
+from msgspec.structs import replace
+
 from bridle.permissions.shell.directories import Outcome, follow, join
 from bridle.permissions.shell.lexer import TOO_DEEP
 from bridle.permissions.shell.lists import listed
@@ -136,8 +138,16 @@ class Walk:
 
     def _pipeline(self, node: Pipeline, at: At) -> Outcome:
         outcome = Outcome(at, at)
+        fed: tuple[Simple, ...] = ()
+        # With `|&` errors are passed on, too.
+        follows = "|&" not in self.text
         for each in node.commands:
+            before = len(self.simples)
             outcome = self.visit(each, at)
+            follows = follows and isinstance(each, Command) and len(self.simples) == before + 1
+            if follows:
+                self.simples[-1] = replace(self.simples[-1], fed_by=fed)
+                fed = (*fed, self.simples[-1])
         if len(node.commands) > 1:
             return Outcome(at, at)
         return Outcome(outcome.ill, outcome.well) if node.negated else outcome
