@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -107,3 +108,17 @@ async def test_what_a_command_leaves_running_is_still_held(judged: FakeJudged):
         while _cwd(ran.said.strip()) == str(judged.project):
             await asyncio.sleep(0.01)
     assert not (judged.project / "pwned").exists()
+
+
+async def test_what_a_killed_session_left_is_removed(judged: FakeJudged, tmp_path: Path):
+    """R4"""
+    gone = subprocess.Popen(("true",))
+    gone.wait()
+    left = Path(tempfile.gettempdir(), f"bridle-judged-{gone.pid}-0123456789abcdef")
+    (left / "deep").mkdir(parents=True)
+    await judged.run("true")
+    assert not left.exists()
+    folder = judged.shells.holds.temporary
+    assert os.path.isdir(folder) and oct(os.stat(folder).st_mode & 0o777) == "0o700"
+    await judged.shells.close()
+    assert not os.path.exists(folder)

@@ -13,6 +13,7 @@ from bridle.host.wall.supervisor import Supervisor
 from bridle.types.wall import View
 
 _MOST_RULES = 8
+_PREFIX = "bridle-judged-"
 
 
 class Wall:
@@ -32,7 +33,9 @@ class Wall:
         """
         if self.temporary and os.path.isdir(self.temporary):
             return
-        folder = os.path.join(os.path.realpath(gettempdir()), f"bridle-judged-{os.urandom(8).hex()}")
+        base = os.path.realpath(gettempdir())
+        _sweep(base)
+        folder = os.path.join(base, f"{_PREFIX}{os.getpid()}-{os.urandom(8).hex()}")
         os.mkdir(folder, 0o700)
         self.temporary = folder
 
@@ -78,6 +81,16 @@ class Wall:
         rules = make_rules((seen.usual | dict(seen.own)).items())
         self._rules.append(((seen.usual, own), rules))
         return rules
+
+
+def _sweep(base: str) -> None:
+    """Remove the folders that killed sessions of this user have left."""
+    for entry in os.scandir(base):
+        owner = entry.name.removeprefix(_PREFIX).partition("-")[0]
+        if not entry.name.startswith(_PREFIX) or not owner.isdecimal() or entry.is_symlink():
+            continue
+        if entry.stat(follow_symlinks=False).st_uid == os.getuid() and not os.path.exists(f"/proc/{owner}"):
+            shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
