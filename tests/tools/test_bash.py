@@ -1,6 +1,5 @@
 import asyncio
 import os
-import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,9 @@ from bridle.types.tool import ToolContext, ToolOutput
 from bridle.types.workspace import Workspace
 from tests.fakes.processes import eventually, is_running, read_number
 from tests.fakes.tool_context import FakeProgress, make_context
+
+_SOON = 50
+"""Seconds: what would wait without end takes minutes, and a busy machine takes seconds."""
 
 
 class Room:
@@ -324,9 +326,8 @@ async def test_a_command_out_of_time_goes_on_in_the_background(room: Room, tmp_p
 )
 async def test_commands_that_must_not_go_on_are_stopped_when_out_of_time(room: Room, command: str):
     """R6"""
-    began = time.monotonic()
-    output = await room.bash(command, timeout=300)
-    assert time.monotonic() - began < 5
+    async with asyncio.timeout(_SOON):
+        output = await room.bash(command, timeout=300)
     assert output.is_error
     assert "timed out after 0.3 s and was stopped" in str(output.content)
     assert output.data["timedOutAfterMs"] == 300
@@ -337,13 +338,12 @@ async def test_a_stuck_command_ends_though_it_ignores_signals_and_a_child_holds_
     room: Room, tmp_path: Path
 ):
     """R6"""
-    began = time.monotonic()
     command = (
         f"(trap '' TERM; echo $BASHPID > {tmp_path}/child; while :; do sleep 1; done) & trap '' TERM; wait"
     )
-    output = await room.bash(command, timeout=300)
+    async with asyncio.timeout(_SOON):
+        output = await room.bash(command, timeout=300)
     assert output.is_error
-    assert time.monotonic() - began < 5
     assert not is_running(read_number(tmp_path / "child") or 0)
 
 
@@ -369,20 +369,18 @@ def test_the_time_limit_is_bounded_by_the_environment(asked: int | None, env: di
 async def test_interrupting_ends_the_command_and_its_children_at_once(room: Room, tmp_path: Path):
     running = asyncio.create_task(room.bash(f"tail -f /dev/null & echo $! > {tmp_path}/child; wait"))
     await eventually(lambda: read_number(tmp_path / "child"))
-    began = time.monotonic()
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    assert time.monotonic() - began < 1
+    async with asyncio.timeout(_SOON):
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
     assert not is_running(read_number(tmp_path / "child") or 0)
     assert os.listdir(room.storage / "tool-results") == []
 
 
 async def test_what_a_command_leaves_running_neither_holds_it_up_nor_outlives_the_session(tmp_path: Path):
     room = Room(tmp_path)
-    began = time.monotonic()
-    output = await room.bash("sleep 300 & echo $!")
-    assert time.monotonic() - began < 5
+    async with asyncio.timeout(_SOON):
+        output = await room.bash("sleep 300 & echo $!")
     assert is_running(child := int(str(output.content)))
     await room.shells.close()
     assert not is_running(child)

@@ -1,6 +1,5 @@
 import asyncio
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -169,7 +168,5 @@ async def test_fifty_thousand_files_are_no_trouble(tmp_path: Path):
         (tmp_path / f"{folder}").mkdir()
         for file in range(200):
             os.close(os.open(tmp_path / f"{folder}" / f"{file}.py", os.O_CREAT))
-    began = time.process_time()
     output = await glob(tmp_path, "**/*.py")
     assert "of 50,000 files" in str(output.content)
-    assert time.process_time() - began < 1

@@ -5,13 +5,22 @@ import pytest
 from bridle.host.sandbox.confinement import Confinement
 from bridle.host.sandbox.policy import Network, Policy
 from bridle.types.errors import ToolError
+from bridle.types.sandbox import NOTHING_DENIED, Denials
 
 
 class FakeWalls:
     def __init__(self, ports: tuple[int, int] | None = None) -> None:
         self.ports = ports
 
-    def wrap(self, argv: Sequence[str], *, cwd: str, keep: tuple[int, ...]) -> tuple[str, ...]:
+    def wrap(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        keep: tuple[int, ...],
+        denials: Denials = NOTHING_DENIED,
+        search: str = "",
+    ) -> tuple[str, ...]:
         return ("wall", cwd, *map(str, keep), *argv)
 
     async def close(self) -> None:
