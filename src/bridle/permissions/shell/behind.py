@@ -130,7 +130,7 @@ class _Search:
                 states.append((index + 1, operands, sure, closed))
             elif operands:
                 if runner.optional:
-                    self._begin(index, certain=sure and index + 1 >= end)
+                    self._begin(index, certain=sure and (index + 1 >= end or HOLE in value))
                 states.append((index + 1, operands - 1, sure, closed))
             else:
                 commands += 1

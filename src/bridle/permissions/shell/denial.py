@@ -22,6 +22,7 @@ FOLDS_CASE = sys.platform in ("darwin", "win32")
 _BLANKS = re.compile(r"[ \t]+")
 _SHELL_SYNTAX = re.compile(r"""[;|&<>()`$\n'"\\{}]""")
 _LIKE_COMMAND = re.compile(r"[\s@!]*[\w./~$\"'\\{(-]")
+_SETTERS = frozenset({"read", "printf", "set", "mapfile", "readarray", "getopts", "let"})
 _MOST_TEXTS = 20
 _MOST_FORMS = 400
 _MOST_LEVELS = 3
@@ -105,11 +106,18 @@ def read_line(
             settings = (word.value.partition("=") for word in simple.words[1:])
             aliases |= {name: body for name, _, body in settings if body}
     depth, budget = (0, Budget()) if around is None else (around.depth + 1, around.budget)
-    if all(word.literal for simple in simples for word in simple.words):
+    if not loops and all(map(_sets_nothing, simples)):
         return Line(Held(), aliases, depth, budget)
     outer = around.held if around else None
     held = held_values(simples, loops, functions, home=home, here=here, outer=outer)
     return Line(held, aliases, depth, budget)
+
+
+def _sets_nothing(simple: Simple) -> bool:
+    """Whether a command neither looks at a variable nor sets one."""
+    if simple.assignments or (simple.words and simple.words[0].value in _SETTERS):
+        return False
+    return all(word.literal for word in simple.words)
 
 
 def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText) -> Denial:
@@ -118,7 +126,8 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
     texts: dict[str, bool] = {}
     for each in simple.assignments:
         if each.name in TEXT_VARIABLES:
-            texts.setdefault(each.raw.partition("=")[2].strip("'\"").lstrip("|- "), False)
+            text = each.value.value if each.plain else each.raw.partition("=")[2]
+            texts.setdefault(text.lstrip("|- "), False)
     for args, sure in alternatives(simple.words, line.held, line.budget).items() if simple.words else ():
         behind = look_behind(args, simple.redirections)
         denial.note(behind, ground if sure else None)

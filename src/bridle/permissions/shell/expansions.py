@@ -73,6 +73,13 @@ def evaluate(text: str, look: Look) -> list[str]:
     return [each if len(each) <= _LONGEST_VALUE else BEYOND for each in found]
 
 
+def _unquoted(text: str, look: Look) -> Iterator[str]:
+    """What a text with quotes in it comes to; an escape may be any character."""
+    if "\\" in text or "$'" in text or '$"' in text:
+        yield HOLE
+    yield from evaluate(_QUOTES.sub("", text), look)
+
+
 def _end(text: str, found: re.Match[str]) -> int:
     """Where an expansion ends; quotes in it are not looked at, since all that matters is what it may be."""
     opening = found[0][-1]
@@ -115,10 +122,10 @@ def _changed(value: str, rest: str, look: Look) -> Iterator[str]:
         if value.strip(HOLE):
             yield value
         else:
-            yield from evaluate(_QUOTES.sub("", word), look)
+            yield from _unquoted(word, look)
             yield from (value,) if value else ()
     elif operator == "+":
-        yield from ("", *evaluate(_QUOTES.sub("", word), look))
+        yield from ("", *_unquoted(word, look))
     elif operator == "?":
         yield FULL if value in ("", HOLE) else value
     elif HOLE in value or FULL in value:
@@ -164,22 +171,27 @@ def _printed(command: str, look: Look) -> Iterator[str]:
     """What a substitution prints, for the few whose words show it."""
     words = command.split()
     name = words[0] if words else ""
-    operands = [_QUOTES.sub("", word) for word in words[1:] if not word.startswith("-")]
+    operands = [word for word in words[1:] if not word.startswith("-")]
     if _OPERATORS.search(command) or "$(" in command:
         yield HOLE
-    elif name in ("echo", "printf"):
-        given = operands[1:] if name == "printf" and len(operands) > 1 and "%" in operands[0] else operands
-        yield from evaluate(" ".join(given).removesuffix("\\n"), look)
+    elif name == "echo":
+        yield from _unquoted(" ".join(operands), look)
+    elif name == "printf" and operands:
+        formats = _QUOTES.sub("", operands[0]).removesuffix("n")
+        given = operands[1:] if "%" in formats else operands
+        yield from _unquoted(" ".join(given), look)
+        if ("%" in formats and formats != "%s") or len(operands) > 2:
+            yield HOLE
     elif name == "pwd" or command.strip() == "git rev-parse --show-toplevel":
         yield from look("PWD")
     elif operands and (
         name in ("which", "realpath", "readlink", "type", "basename") or words[:2] == ["command", "-v"]
     ):
-        for value in evaluate(operands[-1], look):
+        for value in _unquoted(operands[-1], look):
             path = os.path.join(look("PWD")[0], value) if value.startswith(".") else value
             yield os.path.normpath(path) if path else HOLE
     elif name == "dirname" and operands:
-        yield from (os.path.dirname(value) or "." for value in evaluate(operands[-1], look))
+        yield from (os.path.dirname(value) or "." for value in _unquoted(operands[-1], look))
     elif name == "whoami" or command.strip() in ("id -un", "logname"):
         yield from look("USER")
     elif name in ("date", "hostname", "uname", "id", "nproc", "mktemp", "arch"):

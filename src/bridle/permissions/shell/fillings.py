@@ -176,6 +176,8 @@ def _assigned(each: Assignment) -> Iterator[tuple[str, str]]:
     texts = [text.partition("]=")[2] if text.startswith("[") else text for text in words]
     known = [f"$HOME{text[1:]}" if text == "~" or text.startswith("~/") else text for text in texts]
     yield from ((name, text) for text in (" ".join(known), *known))
+    if "\\" in each.raw or "$'" in each.raw:
+        yield name, HOLE
 
 
 def _read(word: Word) -> tuple[Word, tuple[str | Expansion, ...]]:
