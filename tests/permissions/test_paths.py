@@ -18,6 +18,14 @@ def test_inside_is_decided_by_components_and_for_every_spelling():
 
 
 @pytest.mark.parametrize(
+    "name", ["src/vimrc", ".docker/Dockerfile", ".config/app.toml", ".aws/deploy.yml", "login"]
+)
+def test_names_that_decide_nothing_are_not_protected(name: str):
+    """S20, S33"""
+    assert isinstance(file_call("Edit", f"{CWD}/{name}", mode="acceptEdits"), Allow)
+
+
+@pytest.mark.parametrize(
     "name",
     [
         ".git/config",
@@ -31,6 +39,33 @@ def test_inside_is_decided_by_components_and_for_every_spelling():
         "lefthook.yml",
         ".mcp.json",
         "sub/.devcontainer/x",
+        "mise.toml",
+        "sub/.Mise.toml",
+        ".tool-versions",
+        ".kshrc",
+        ".cshrc",
+        ".tcshrc",
+        ".login",
+        ".xinitrc",
+        ".inputrc",
+        ".config/fish/config.fish",
+        ".config/nvim/init.lua",
+        ".vimrc",
+        ".exrc",
+        ".gdbinit",
+        ".lldbinit",
+        ".pythonrc",
+        ".irbrc",
+        ".screenrc",
+        ".tmux.conf",
+        ".curlrc",
+        ".wgetrc",
+        ".netrc",
+        ".ssh/authorized_keys",
+        ".gnupg/gpg.conf",
+        ".aws/credentials",
+        ".kube/config",
+        ".docker/config.json",
     ],
 )
 def test_protected_paths_are_never_written_unasked(name: str):

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import pairwise
 
-from bridle.permissions.protected import FILES, FOLDERS
+from bridle.permissions.protected import FILES, FOLDERS, PAIRS
 from bridle.types.permission import Case, Effect, Rule
 
 
@@ -62,7 +62,7 @@ def is_protected_spelling(path: str) -> bool:
         # Worktrees are made for editing; the rest of the folder is configuration.
         if name in FOLDERS and (name, following) != (".claude", "worktrees"):
             return True
-        if (name, following) == (".config", "git"):
+        if (name, following) in PAIRS:
             return True
     return False
 

@@ -24,6 +24,11 @@ FILES = (
 FILES_WHEN_PRESENT = (
     ".pnp.loader.mjs", ".bunfig.toml", ".bazelversion", ".bazeliskrc", "lefthook.yaml", ".lefthook.yml",
     ".lefthook.yaml", "gradle-wrapper.properties", "maven-wrapper.properties", "pyrightconfig.json",
+    "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".tool-versions", ".direnvrc",
+    ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc", ".xprofile", ".xinitrc",
+    ".xsession", ".xsessionrc", ".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".nvim.lua", ".emacs", ".gdbinit",
+    ".lldbinit", ".pythonrc", ".pythonrc.py", ".pdbrc", ".pryrc", ".irbrc", ".rprofile", ".psqlrc",
+    ".sqliterc", ".screenrc", ".tmux.conf", ".curlrc", ".wgetrc", ".netrc", ".pypirc",
 )  # fmt: skip
 """Files that tools stumble over when an empty one keeps their place, so only existing ones are held."""
 
