@@ -2,10 +2,8 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import msgspec
@@ -29,7 +27,8 @@ from bridle.types.hook import SessionEnd, SessionStart, Stop, UserPromptSubmit
 from bridle.types.hook_calls import PostToolUse, PreToolUse
 from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome, HookRun, HookStarted
 from bridle.types.permission import Allow, Deny
-from tests.fakes.hook_scripts import BASH, CONTEXT, ENV, answering, hook_session, layer, python, table
+from tests.fakes.counting import steps_of
+from tests.fakes.hook_scripts import BASH, CONTEXT, answering, hook_session, layer, python, table
 from tests.fakes.processes import eventually, is_running, read_number
 
 _PROMPT = UserPromptSubmit(prompt="p")
@@ -39,38 +38,13 @@ _STOP = Stop(active=False)
 async def test_event_without_hooks_costs_next_to_nothing(tmp_path: Path):
     async with hook_session(tmp_path, table("Stop", "true")) as session:
         assert await session.fire(BASH) is NOTHING_SAID
-        fastest = min([await _idle_seconds(session.fire) for _ in range(5)])
-    assert fastest < 20e-6
+        assert steps_of(lambda: _fire_at_once(session.fire)) < 500
 
 
-async def _idle_seconds(fire: Any, rounds: int = 1000) -> float:
-    began = time.perf_counter()
-    for _ in range(rounds):
-        await fire(BASH)
-    return (time.perf_counter() - began) / rounds
-
-
-async def test_command_hook_costs_little_more_than_a_shell(tmp_path: Path):
-    hooks: list[float] = []
-    shells: list[float] = []
-    async with hook_session(tmp_path, table("PreToolUse", "true")) as session:
-        await session.fire(BASH)
-        for _ in range(40):
-            began = time.perf_counter()
-            await session.fire(BASH)
-            hooks.append(time.perf_counter() - began)
-            began = time.perf_counter()
-            await _spawn_shell()
-            shells.append(time.perf_counter() - began)
-    assert median(hooks) < 1.5 * median(shells)
-
-
-async def _spawn_shell() -> None:
-    pipe = subprocess.PIPE
-    shell = await asyncio.create_subprocess_exec(
-        "/bin/bash", "-c", "true", stdin=pipe, stdout=pipe, stderr=pipe, env=ENV, start_new_session=True
-    )
-    await shell.communicate(b"{}")
+def _fire_at_once(fire: Any) -> None:
+    """Nothing is waited for, so the first step is the last."""
+    with pytest.raises(StopIteration):
+        fire(BASH).send(None)
 
 
 async def test_real_hook_denies_a_call_by_what_it_reads(tmp_path: Path):
@@ -97,15 +71,13 @@ async def test_all_hooks_run_and_the_strictest_counts(tmp_path: Path):
 
 
 async def test_ten_hooks_take_the_time_of_the_slowest(tmp_path: Path):
-    began = time.monotonic()
     # Each waits until all ten have begun, which one after the other never happens.
     wait = "touch {}; until [ $(ls [0-9] | wc -l) = 10 ]; do sleep 0.02; done"
     commands = [wait.format(number) for number in range(10)]
     async with hook_session(tmp_path, table("Stop", *commands)) as session:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(50):
             said = await session.fire(_STOP)
     assert [run.outcome for run in said.runs] == ["success"] * 10
-    assert time.monotonic() - began < 10
 
 
 async def test_context_is_in_the_order_of_the_list_not_of_the_clock(tmp_path: Path):
@@ -433,6 +405,7 @@ _DOOMED = """
 import asyncio, sys
 from pathlib import Path
 from tests.fakes.hook_scripts import BASH, hook_session, table
+from tests.fakes.counting import steps_of
 async def main():
     hooks = table("PreToolUse", "echo $$ > pid; sleep 60 & echo $! > child; wait")
     async with hook_session(Path(sys.argv[1]), hooks) as session:
