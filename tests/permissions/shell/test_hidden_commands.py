@@ -147,6 +147,12 @@ DOCUMENTS = [
     "echo $(cat <<E\n$(touch pwned)\nE\n)",
     "echo \"$(cat <<'E'\nx\nE\ntouch pwned\n)\"",
     "cat <<E\n\\$(ls) $(touch pwned)\nE",
+    # What bash prints of a substitution is what it runs, and it loses semicolons behind a here-document.
+    "echo \"$(cat <<'E'\nx\nE\nfind .; test -delete\n)\"",
+    "x=$(cat <<E\nx\nE\nsort a; echo -o pwned\n)",
+    "cat <(cat <<E\nx\nE\nsort a; echo -o pwned\n)",
+    "echo $(if true; then cat <<E\nx\nE\nsort a; echo -o pwned; fi)",
+    "echo $(cat <<E && sort a; echo -o pwned\nx\nE\n)",
     "cat <<E\n\\\\$(touch pwned)\nE",
 ]
 OPERANDS = [
@@ -198,6 +204,8 @@ FREE = [
     "cat a # what \\\nls",
     "cat <<E\nFROM x \\\n  y\nE",
     "cat <<E\nE",
+    "echo \"$(cat <<'E'\nx; y\nE\n)\"",
+    'echo "$(cat <<E | grep x\nx\nE\n)"',
     "cat <<E\n\n\nE",
     "cat <<-E\n\tx\n\tE",
     "cat <<E | grep x\nx y\nE",

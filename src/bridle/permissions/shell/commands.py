@@ -299,7 +299,7 @@ class Commands(Lexer):
             else:
                 break
         written = self.text[start : self.at]
-        if not written or written == "]]":
+        if not written or written == "]]" or _DESCRIPTOR.match(self.text, start):
             raise Fault("a condition does not parse")
         words.append((start, self.at))
         return written

@@ -5,7 +5,7 @@ mean the same to every bash is a fault here, too."""
 
 import re
 
-from bridle.permissions.shell.syntax import Here, Inner, Listing, Span, Token
+from bridle.permissions.shell.syntax import Command, Here, Inner, Listing, Pipeline, Span, Token
 
 DEEPEST = 40
 TOO_DEEP = "the command is nested too deeply"
@@ -192,6 +192,7 @@ class Lexer:
         start, index, self.at = self.at, len(self.inner), behind
         token = len(self.tokens)
         outer, self.pending = self.pending, []
+        documents = len(self.documents)
         self.substituting += 1
         self._deeper()
         body = self.listing()
@@ -202,6 +203,9 @@ class Lexer:
         self.substituting -= 1
         if self.pending or (outer and "\n" in self.text[start : self.at]):
             raise Fault("a here-document does not begin where its line ends")
+        if len(self.documents) > documents and not _is_one_command(body):
+            # bash runs what it prints of a substitution, and behind a here-document it loses semicolons.
+            raise Fault("a here-document stands among other commands in a substitution")
         self.pending = outer
         self.inner.insert(index, Inner(start, self.at, body))
         self.tokens.insert(token, (start, self.at, "$("))
@@ -397,6 +401,15 @@ class Lexer:
         self.depth += 1
         if self.depth > DEEPEST:
             raise Fault(TOO_DEEP)
+
+
+def _is_one_command(body: Listing) -> bool:
+    """Whether a substitution holds a single simple command, or a pipe of them."""
+    if len(body.statements) != 1 or len(body.statements[0].chain) != 1 or body.statements[0].background:
+        return False
+    ((_, node),) = body.statements[0].chain
+    commands = node.commands if isinstance(node, Pipeline) else (node,)
+    return all(isinstance(each, Command) for each in commands)
 
 
 def _unquoted(written: str) -> tuple[str, bool]:
