@@ -382,3 +382,10 @@ async def test_many_files_can_be_read_at_once(tmp_path: Path):
     outputs = await asyncio.gather(*(read(ctx, f"{number}.txt") for number in range(150)))
 
     assert [output.content for output in outputs] == [f"1\t{number}" for number in range(150)]
+
+
+async def test_link_that_leads_nowhere_is_told_as_one(tmp_path: Path):
+    (tmp_path / "link").symlink_to("nothing/here")
+    with pytest.raises(ToolError) as told:
+        await read(make_context(tmp_path), tmp_path / "link")
+    assert "is a link to nothing/here, which does not exist" in str(told.value)

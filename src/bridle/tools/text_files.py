@@ -10,6 +10,7 @@ from msgspec import Struct
 from bridle.host import safe_open
 from bridle.host.safe_open import Location
 from bridle.types.errors import ToolError
+from bridle.types.text import printable
 from bridle.types.tool import ToolContext
 from bridle.types.workspace import Workspace
 
@@ -204,6 +205,8 @@ def locate(ctx: ToolContext, path: str) -> Location:
 
 def missing(path: str, workspace: Workspace) -> ToolError:
     """The error for a file that is not there, with the name that was probably meant."""
+    if os.path.islink(path):
+        return ToolError(f"{path} is a link to {printable(os.readlink(path))}, which does not exist.")
     sentence = f"{path} does not exist. The working directory is {workspace.cwd}."
     if (near := _near(path, workspace)) is not None:
         sentence += f" Did you mean {near}?"
