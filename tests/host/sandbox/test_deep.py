@@ -40,6 +40,10 @@ _SHELL = [
     "chown $(id -u):$(id -g) {0}/{1}/file",
     "truncate -s 0 {0}/{1}/file",
     "sed -i s/k/x/ {0}/{1}/file",
+    "mkdir open/node_modules; mv -n open/1 open/node_modules/1; rm -rf open/node_modules/1",
+    "mv open/1 open/venv; rm -rf open/venv",
+    "mkdir open/target; mv --exchange open/1 open/target; rm -rf open/target",
+    'mv open/1 "$TMPDIR/"; rm -rf "$TMPDIR/1"',
 ]
 _CALLS = """
 import ctypes, os

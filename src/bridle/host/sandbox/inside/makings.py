@@ -141,8 +141,11 @@ class Makings:
             kind = os.stat(source.name, dir_fd=source.folder, follow_symlinks=False).st_mode & KIND
         except OSError:
             return  # The renaming will say what is wrong.
+        if kind == FOLDER and self._names.is_free(target.path) and not self._names.is_free(source.path):
+            # What is protected must not be carried to where nothing is.
+            self._refuse_closed_inside(source, source.path)
         if kind == FOLDER and self._names.depends_on_folders:
-            self._refuse_closed_inside(source, target)
+            self._refuse_closed_inside(source, target.path)
         if kind == FOLDER and self._names.is_free(source.path) and not self._names.is_free(target.path):
             # Programs copy then, and each name is looked at.
             raise OSError(errno.EXDEV, "moving out of a folder of packages")
@@ -158,14 +161,14 @@ class Makings:
             finally:
                 os.close(seen)
 
-    def _refuse_closed_inside(self, source: Spot, target: Spot) -> None:
-        """What is in a folder may be closed by the name that the folder gets."""
+    def _refuse_closed_inside(self, source: Spot, place: str) -> None:
+        """Raises OSError when anything in a folder is closed where the folder is, or where it is to go."""
         count = 0
         start = f"/proc/self/fd/{source.folder}/{source.name}"
         for folder, folders, files in os.walk(start):
             below = folder[len(start) :]
             for name in (*folders, *files):
-                self._names.refuse_protected(f"{target.path}{below}/{name}")
+                self._names.refuse_protected(f"{place}{below}/{name}")
                 count += 1
             if count > _MOST_MOVED:
                 # Programs copy then, and each name is looked at.
