@@ -50,13 +50,26 @@ async def test_a_redirect_to_another_port_is_reported_and_not_followed(tmp_path:
 
 
 @pytest.mark.parametrize(
-    "location", ["file:///etc/passwd", "http://user:secret@127.0.0.1/", "ftp://127.0.0.1/"]
+    "location",
+    [
+        "file:///etc/passwd",
+        "http://user:secret@127.0.0.1/",
+        "ftp://127.0.0.1/",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "http://[::1/",
+    ],
 )
-async def test_a_redirect_to_what_may_not_be_fetched_is_an_error(tmp_path: Path, location: str):
+async def test_a_redirect_to_what_may_not_be_fetched_is_reported_and_not_followed(
+    tmp_path: Path, location: str
+):
     """S45"""
     async with FakeWeb({"/a": Reply(status="302 Found", headers={"Location": location})}) as web:
-        with pytest.raises(ToolError):
-            await fetch(tmp_path, web.url("/a"))
+        output = await fetch(tmp_path, web.url("/a"))
+        assert not output.is_error
+        assert location in str(output.content)
+        assert output.data["code"] == 302
+        assert [asked.target for asked in web.asked] == ["/a"]
 
 
 async def test_the_words_of_the_host_for_its_status_are_told(tmp_path: Path):

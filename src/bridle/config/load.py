@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from bridle.config.merge import merge
-from bridle.config.model_names import NAMING, own_models
+from bridle.config.model_names import NAMING, OwnModels, own_models
 from bridle.config.problem import Problem, located
 from bridle.config.reach import CHANGED, SHARED, counting_untrusted, permitted, without
 from bridle.config.schema import Settings, settings_of
@@ -98,6 +98,15 @@ def reload(config: Config) -> Config:
     """Read everything again; a file that is broken now goes on saying what it said before."""
     previous = {layer.path: layer for layer in config.layers}
     return _load(config.inputs, trusted=config.trusted, vouched=config.vouched, previous=previous)
+
+
+def users_models(config: Config, *more: str | None) -> OwnModels:
+    """The models that the user named, in settings, variables or flags (`more`), and no folder."""
+    values: dict[str, Any] = {}
+    for layer in config.layers:
+        if layer.source not in SHARED:
+            values |= layer.values
+    return own_models(values, (*config.inputs.models, *filter(None, more)))
 
 
 def environment(config: Config, base_env: Mapping[str, str], *, trusted: bool) -> dict[str, str]:

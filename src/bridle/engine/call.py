@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from bridle.host.secrets import SECRETS
 from bridle.types.tool import ToolOutput
 
 
@@ -37,5 +38,6 @@ class PutOff(Struct, frozen=True, kw_only=True):
 
 
 def failure(message: str) -> ToolOutput:
-    """A result that says what went wrong."""
+    """A result that says what went wrong, without secrets that somebody repeated in their complaint."""
+    message = SECRETS.hide(message)
     return ToolOutput(content=message, data=f"Error: {message}", is_error=True)

@@ -61,7 +61,7 @@ async def ask_with(skills: "SessionSkills", skill: Skill, arguments: str, caller
         content=[text_block(loaded.text), *loaded.beside],
         shown=shown,
         rules=loaded.rules,
-        model=skill.model,
+        model=_model(skills, skill, turn),
         effort=skill.effort,
         agent=skill.agent,
         background=skill.background or False,
@@ -85,7 +85,7 @@ async def use_skill(
                 description=f"/{skill.name}"[:60],
                 prompt="\n\n".join((loaded.text, *mentioned)),
                 agent_type=skill.agent,
-                model=skill.model,
+                model=_model(skills, skill, turn),
                 effort=skill.effort,
                 background=skill.background or False,
                 rules=loaded.rules,
@@ -102,13 +102,13 @@ async def use_skill(
         rules=(*turn.prompt.rules, *loaded.rules),
         effort=skill.effort or turn.prompt.effort,
     )
-    if skill.model is not None:
-        turn.model = skills.basis.resolve_model(skill.model)
+    if (named := _model(skills, skill, turn)) is not None:
+        turn.model = skills.basis.resolve_model(named)
     return SkillLoaded(
         name=skill.name,
         text="\n\n".join((f"# Skill {skill.name}\n\n{loaded.text}", *mentioned)),
         allowed_tools=skill.allowed_tools,
-        model=skill.model,
+        model=named,
     )
 
 
@@ -274,6 +274,15 @@ def _reading(skill: Skill, folder: str | None) -> tuple[Rule, ...]:
     if folder is None or skill.source == "project":
         return ()
     return (Rule(Effect.ALLOW, "Read", f"/{folder}/**", "command"),)
+
+
+def _model(skills: "SessionSkills", skill: Skill, turn: Turn) -> str | None:
+    """The model that a skill names; one of the project names none on a service that the user does not use."""
+    if skill.model is None or skill.source != "project" or skills.basis.may_choose(skill.model):
+        return skill.model
+    told = f"The skill {skill.name} of this project names {skill.model}, a model of a service that your "
+    turn.runtime.channel.emit(Noticed(f"{told}settings do not use; that was left out.", "warning"))
+    return None
 
 
 def _add_hooks(skills: "SessionSkills", skill: Skill, turn: Turn) -> None:

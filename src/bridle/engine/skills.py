@@ -44,6 +44,8 @@ class Basis(Struct, frozen=True, kw_only=True):
     """The tokens that the model's window holds."""
     trusted: bool = True
     resolve_model: Callable[[str], str] = lambda name: name
+    may_choose: Callable[[str], bool] = lambda name: True
+    """Whether a skill of the project may choose this model."""
     tells: bool = True
     """Whether the model is told of skills at all."""
 

@@ -5,6 +5,7 @@ import time
 
 import msgspec
 
+from bridle.host.secrets import SECRETS
 from bridle.host.stdio import for_terminal
 from bridle.types.event import Event, Streamed, TextDelta, ThinkingDelta
 from bridle.types.text import encodable_value
@@ -26,7 +27,7 @@ class DebugLog:
             return  # The stream shows again in what the model has said.
         fields = msgspec.to_builtins(event, builtin_types=(bytes,))
         kind = fields.pop("type")
-        self._line(kind, msgspec.json.encode(encodable_value(fields)).decode()[:_LONGEST])
+        self._line(kind, SECRETS.hide(msgspec.json.encode(encodable_value(fields)).decode())[:_LONGEST])
 
     def finish(self, outcome: Outcome | None) -> None:
         self._line("finished", "no turn" if outcome is None else outcome.reason)

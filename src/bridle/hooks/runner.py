@@ -27,6 +27,7 @@ from bridle.hooks.handler import (
 from bridle.hooks.output import LONGEST_TEXT, Cut, interpret
 from bridle.hooks.payload import HookContext, encode, payload
 from bridle.hooks.table import Entry, Listeners, choose
+from bridle.host.secrets import SECRETS
 from bridle.types.hook import HookEvent
 from bridle.types.hook_calls import ToolEvent
 from bridle.types.hook_outcome import NOTHING_SAID, HookOutcome, HookProgressed, HookRun, HookStarted
@@ -236,4 +237,4 @@ def _record(call: HookCall, reply: Reply, said: HookOutcome, seconds: float) -> 
 
 
 def _head(text: str) -> str:
-    return text[:LONGEST_TEXT]
+    return SECRETS.hide(text)[:LONGEST_TEXT]

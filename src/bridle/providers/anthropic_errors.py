@@ -9,6 +9,7 @@ from msgspec import DecodeError
 from msgspec.json import decode as from_json
 
 from bridle.host.http.client import HttpFault
+from bridle.host.secrets import SECRETS
 from bridle.types.errors import ApiErrorKind, ProviderError, StreamBroken
 
 NO_CREDENTIAL = (
@@ -67,17 +68,22 @@ def request_id(headers: Mapping[str, str]) -> str | None:
 
 
 def _read(body: bytes) -> tuple[str | None, str]:
-    """The error's type and words, from whatever a service or a gateway may send."""
+    """The error's type and words, from whatever a service or a gateway may send; without the user's key."""
+    kind, words = _words(body)
+    return None if kind is None else SECRETS.hide(kind), SECRETS.hide(words)[:_QUOTED]
+
+
+def _words(body: bytes) -> tuple[str | None, str]:
     try:
         value: Any = from_json(body)
     except (DecodeError, UnicodeDecodeError):
         return None, plain(body)
     error: Any = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
-        return None, str(error)[:_QUOTED]
+        return None, str(error)
     kind = error.get("type")
     words = error.get("message") or error.get("detail") or ""
-    return kind if isinstance(kind, str) else None, str(words)[:_QUOTED]
+    return kind if isinstance(kind, str) else None, str(words)
 
 
 def plain(body: bytes) -> str:

@@ -8,6 +8,7 @@ from msgspec import DecodeError, Struct
 from msgspec.json import decode as from_json
 
 from bridle.host.http.client import HttpFault
+from bridle.host.secrets import SECRETS
 from bridle.providers.anthropic_errors import NO_TOOLS, broken, plain, request_id, retry_after
 from bridle.providers.nearest import alike
 from bridle.providers.vendors import Vendor
@@ -213,7 +214,7 @@ def _words(value: Any) -> Words:
         value = value[0] if value else {}
     error: Any = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
-        return Words(str(error)[:_QUOTED])
+        return Words(_one_line(error))
     text = error.get("message") or error.get("Message") or error.get("detail") or error.get("code") or ""
     codes = tuple(
         code.rpartition("#")[2].lower()
@@ -226,7 +227,7 @@ def _words(value: Any) -> Words:
 
 
 def _one_line(text: Any) -> str:
-    return " ".join(str(text).split())[:_QUOTED]
+    return SECRETS.hide(" ".join(str(text).split()))[:_QUOTED]
 
 
 def _wait(details: Any) -> float | None:

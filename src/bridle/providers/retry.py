@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.host.secrets import SECRETS
 from bridle.providers import catalog
 from bridle.providers.facts import Model
 from bridle.types.block import text_of
@@ -101,6 +102,8 @@ class Retrying:
                     if taken is None:
                         yield event
             except ProviderError as error:
+                # Whatever a service repeats of a key in its complaint goes no further.
+                error.args = (SECRETS.hide(str(error)),)
                 tally.count(error)
                 if tally.wants_another(error, seen) and (taken := self._next(request, tally, error)):
                     fallen, request = taken

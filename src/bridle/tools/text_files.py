@@ -158,7 +158,8 @@ def refuse_special(path: str) -> None:
     parts = path.split("/")
     device = path.startswith("/dev/") and not path.startswith("/dev/shm/")
     descriptor = parts[1:2] == ["proc"] and ("fd" in parts or "kmsg" in parts)
-    if device or descriptor:
+    endless = parts[1:2] == ["sys"] and parts[-1].startswith("trace_pipe")
+    if device or descriptor or endless:
         raise ToolError(f"{path} is a device or a descriptor, not a file that can be read or written here.")
 
 

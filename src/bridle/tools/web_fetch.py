@@ -62,7 +62,7 @@ async def _answer(fetched: web_pages.Fetched, input: WebFetchInput, ctx: ToolCon
             return await _consult(fetched, input.prompt, ctx)
         case Moved(code=code, reason=reason, url=url):
             return (
-                f"The page moved to another host ({code} {reason}), so it was not followed.\n"
+                f"The page moved to another address ({code} {reason}), so it was not followed.\n"
                 f"New address: {url}\nTo read it, call WebFetch again with that address."
             )
         case Failed(code=code, reason=reason):

@@ -19,6 +19,7 @@ from bridle.types.errors import ToolError
 
 MOST_CHARACTERS = 100_000
 _MOST_REDIRECTS = 10
+_LONGEST_LOCATION = 2_000
 _SECONDS = 60
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CACHE_SECONDS = 15 * 60
@@ -94,11 +95,24 @@ async def _follow(target: WebAddress, env: Mapping[str, str]) -> Fetched:
             if response.status not in _REDIRECTS or not location:
                 return await _read(response)
             code, reason = response.status, response.reason
-        following = read_url(urljoin(target.url, location))
+        try:
+            following = read_url(urljoin(target.url, location))
+        except (ToolError, ValueError):
+            # Another scheme, a user's name, nonsense: not followed, and told like a move to another host.
+            return Moved(code=code, reason=reason, url=_shown(target, location))
         if not same_site(target, following):
             return Moved(code=code, reason=reason, url=following.url)
         target = following
     raise ToolError(f"{target.host} redirects more than {_MOST_REDIRECTS} times; try another URL.")
+
+
+def _shown(target: WebAddress, location: str) -> str:
+    """Where a page wants to lead, for a model to read: on one line, and bounded."""
+    try:
+        whole = urljoin(target.url, location)
+    except ValueError:
+        whole = location
+    return "".join(each if each.isprintable() else "\ufffd" for each in whole)[:_LONGEST_LOCATION]
 
 
 async def _read(response: web_transfer.Response) -> Page | Failed:

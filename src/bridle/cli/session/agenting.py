@@ -9,7 +9,7 @@ import msgspec
 from bridle.cli.args import Args
 from bridle.cli.session import choices
 from bridle.cli.session.setup import Setup
-from bridle.config.load import Config
+from bridle.config.load import Config, users_models
 from bridle.engine.agents import Agents, Staff
 from bridle.engine.agents.means import AgentServers, Means
 from bridle.engine.hook_door import HookDoor
@@ -50,6 +50,8 @@ def make_agents(
             Means(
                 found=(lambda: (*found(), *given)) if given else found,
                 resolve_model=lambda name, parent: resolve_model(name, parent, setup),
+                # An alias stands for a model of the vendor that the parent's is of.
+                may_choose=lambda name, parent: name.lower() in _ALIASES or may_choose(name, setup, parent),
                 add_hooks=lambda definition, agent_id: _add_hooks(definition, agent_id, setup, hooks),
                 open_servers=open_servers,
                 skill=skill,
@@ -177,6 +179,15 @@ def resolve_model(name: str, parent: str, setup: Setup) -> str:
     if name.lower() in _ALIASES and main.vendor != "anthropic":
         return catalog.small_model(setup.env, main) if name.lower() == "haiku" else parent
     return catalog.resolve(name, setup.env, own=own)
+
+
+def may_choose(name: str, setup: Setup, *more: str) -> bool:
+    """Whether a project or a model may choose a model: it is on a service that the user's own models are on.
+
+    `more` are models that are in use already.
+    """
+    flags = (setup.args.text(flag) for flag in ("model", "fallback-model", "advisor"))
+    return name == "inherit" or users_models(setup.config, *flags, setup.model, *more).cover(name)
 
 
 def _add_hooks(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bridle.cli.session import choices
+from bridle.cli.session.agenting import may_choose
 from bridle.cli.session.ground import Ground
 from bridle.cli.session.server_door import ServerDoor
 from bridle.config.load import Config
@@ -150,6 +151,7 @@ def open_extensions(ground: Ground, *, offered: Sequence[str], servers: ServerDo
                 window=ground.window,
                 trusted=setup.trusted,
                 resolve_model=lambda name: catalog.resolve(name, env, own=config.raw.get("bridleModels")),
+                may_choose=lambda name: may_choose(name, setup),
                 tells="Skill" in offered,
             ),
         )

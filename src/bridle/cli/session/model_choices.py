@@ -7,7 +7,7 @@ import msgspec
 
 from bridle.cli.args import Args
 from bridle.cli.flags import EFFORTS
-from bridle.config.load import Config
+from bridle.config.load import Config, users_models
 from bridle.engine.runtime import Asking, ModelFacts
 from bridle.permissions.rules import split_rules
 from bridle.providers import catalog
@@ -34,6 +34,9 @@ def choose_model(
         UsageError: the setting availableModels leaves it out.
     """
     own = None if agent is None or agent.model == "inherit" else agent.model
+    if own is not None and agent is not None and agent.source == "project":
+        # A project does not choose the service that the conversation goes to.
+        own = own if users_models(config).cover(own) else None
     named = args.text("model") or own or env.get("ANTHROPIC_MODEL") or config.settings.model or "default"
     if config.settings.available_models is not None:
         named = _available(named, config, env)

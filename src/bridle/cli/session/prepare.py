@@ -14,6 +14,7 @@ from bridle.config.load import Config, environment, load
 from bridle.config.state import is_trusted
 from bridle.extensions.places import Kind, Root
 from bridle.host.programs import PROGRAMS
+from bridle.host.secrets import SECRETS
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 
@@ -46,6 +47,7 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
         # Where it was trusted before contents were written down, they are now.
         adopt(env, cwd)
     merged = environment(config, env, trusted=trusted)
+    SECRETS.learn_environment(merged)
     rules, problems = permission_choices.choose_rules(args, config, trusted=trusted)
     early = early_plugins(args, config, merged, cwd=cwd, trusted=trusted)
     agent = _main_agent(args, config, merged, cwd=cwd, plugins=early.plugins)

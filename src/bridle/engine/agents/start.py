@@ -187,8 +187,16 @@ def model_of(
     env = turn.runtime.env
     variable = next((env[name] for name in variables if env.get(name)), None)
     forced = variable if is_on(env, "CLAUDE_CODE_SUBAGENT_MODEL_FORCE") else None
-    name = forced or called or definition.model or variable or "inherit"
-    return turn.model if name == "inherit" else agents.staff.means.resolve_model(name, turn.model)
+    means = agents.staff.means
+    if called and not forced and not means.may_choose(called, turn.model):
+        raise ToolError(f"{called} is a model of a service that the user's settings do not use: omit it.")
+    own = definition.model
+    if own and definition.source == "project" and not means.may_choose(own, turn.model):
+        told = f"The agent {definition.name} of this project names {own}, a model of a service that your "
+        turn.runtime.channel.emit(Noticed(f"{told}settings do not use; that was left out.", "warning"))
+        own = None
+    name = forced or called or own or variable or "inherit"
+    return turn.model if name == "inherit" else means.resolve_model(name, turn.model)
 
 
 async def _place(

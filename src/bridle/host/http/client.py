@@ -10,6 +10,7 @@ from msgspec import Struct
 from bridle.host.http.address import Origin, Proxy, proxy_for, split_url
 from bridle.host.http.connection import Connection, HttpFault, Limits, Response, Unanswered
 from bridle.host.http.head import HeadFault, write_head
+from bridle.host.secrets import SECRETS
 from bridle.types.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class HttpClient:
             HttpFault: the host cannot be reached or does not answer properly.
             ConfigError: the URL, a header, the proxy or a certificate cannot be used.
         """
+        SECRETS.learn_headers(request.headers)
         origin, target = split_url(request.url)
         head = await self._head(request, origin, target)
         connection = await self._take(origin, limits)
