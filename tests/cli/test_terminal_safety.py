@@ -75,6 +75,8 @@ def scene(tmp_path: Path) -> Scene:
     said = f"---\nname: {json.dumps(ALL)}\ndescription: {json.dumps(ALL)}\n---\n{ALL}\n"
     for file in ("agents/a.md", f"agents/{NAME}.md", "skills/s/SKILL.md", "commands/c.md"):
         (project / ".claude" / file).write_text(said, newline="")
+    task = {"id": "aaaaaaaa", "prompt": ALL, "cron": "* * * * *", "recurring": True, "createdAt": 1}
+    _write(project / ".claude/scheduled_tasks.json", {"tasks": [task, {**task, "id": ALL}]})
     (project / "CLAUDE.md").write_text(ALL, newline="")
     (project / "cassette.jsonl").write_text(json.dumps({"version": ALL}) + "\n" + ALL, newline="")
     subprocess.run(["git", "init", "-q", str(project)], check=True)
@@ -125,6 +127,7 @@ _WORDS = (
     ("rc", ALL), ("record", ALL), ("remote", "list"), ("remote", "add", "name", ALL), ("remote", ALL),
     ("remote-control", "--name", ALL, ALL), ("replay", "cassette.jsonl", "--", "-p", "hi"),
     ("replay", ALL, "--", "-p", "hi"), ("respawn", "aaaaaa01"), ("rm", "aaaaaa01"), ("rm", ALL),
+    ("schedules",), ("schedules", "approve", ALL), ("schedules", ALL),
     ("stop", "aaaaaa01"), ("stop", ALL), ("trust", "--status"), ("trust", "--status", ALL), ("trust", "-y"),
     ("trust", ALL), ("usage",), ("usage", "--by", ALL), ("usage", ALL),
     ("--mcp-cli", "tools"), ("--mcp-cli", ALL), ("-p", "hi", "--resume", ALL), ("-p", "hi", f"--{ALL}"),

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from bridle.config.edit import update
+from bridle.config.rewriting import rewrite
 from bridle.config.state import trust_root
 from bridle.host import paths
 from bridle.host.files import read_bytes
@@ -89,7 +89,7 @@ def add(env: Mapping[str, str], project: str, *, kind: Kind, named: Mapping[str,
         known = {**_object(kinds.get(kind)), **named}
         return {**values, "projects": {**projects, root: {**kinds, kind: known}}}
 
-    update(_file(env), change, mode=0o600)
+    rewrite(_file(env), change, mode=0o600)
 
 
 def forget_all(env: Mapping[str, str], project: str, *, kind: Kind) -> None:
@@ -107,7 +107,7 @@ def forget_all(env: Mapping[str, str], project: str, *, kind: Kind) -> None:
         return {**values, "projects": {**projects, root: kinds}}
 
     if os.path.exists(_file(env)):
-        update(_file(env), change, mode=0o600)
+        rewrite(_file(env), change, mode=0o600)
 
 
 def digest(definition: Any) -> str:
@@ -140,7 +140,7 @@ def _change(env: Mapping[str, str], project: str, kind: Kind, name: str, new: st
             names[name] = new
         return {**values, "projects": {**projects, root: {**kinds, kind: names}}}
 
-    update(_file(env), change, mode=0o600)
+    rewrite(_file(env), change, mode=0o600)
 
 
 def _object(value: Any) -> dict[str, Any]:

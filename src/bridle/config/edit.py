@@ -2,21 +2,13 @@
 
 import os
 import os.path
-import re
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from bridle.config.validate import parse
-from bridle.host.files import is_private, make_folders, read_bytes, write_atomic
-from bridle.host.lock import Locked, locked_folder
+from bridle.config.rewriting import rewrite
 from bridle.types.errors import ConfigError
 
-_LARGEST = 256 * 1024 * 1024
-_PATIENCE = 5.0
-_INDENT = "  "
 _OF_FOLDERS = ("settings.json", "settings.local.json")
-_MARK = b"\xef\xbb\xbf"
 
 
 def set_value(
@@ -69,18 +61,9 @@ def update(
         ConfigError: the file does not parse, or another process does not let go of it.
         OSError: the file cannot be read or written; it is as it was before.
     """
-    target = os.path.realpath(path)
-    make_folders(os.path.dirname(target), private=is_private(mode))
-    with _locked(os.path.dirname(target), path):
-        old = _read(target)
-        values, text, problem = parse(old or b"", file=path)
-        if problem is not None:
-            raise ConfigError(f"Mend {problem.file} before it can be changed: {problem}.")
-        changed = change(values)
-        if old is None or list(changed.items()) != list(values.items()):
-            mark = _MARK if old is not None and old.startswith(_MARK) else b""
-            write_atomic(target, mark + _written(changed, text), mode=mode)
+    values, changed = rewrite(path, change, mode=mode)
     if os.path.basename(os.path.dirname(path)) == ".claude" and os.path.basename(path) in _OF_FOLDERS:
+        # Most changes are to other files.
         from bridle.config.vouching import note_own_change
 
         note_own_change(os.environ if env is None else env, path, values, changed)
@@ -106,34 +89,3 @@ def _without(values: dict[str, Any], key_path: tuple[str, ...]) -> dict[str, Any
         return {key: value for key, value in values.items() if key != first}
     inner = values[first]
     return {**values, first: _without(inner, tuple(rest))} if isinstance(inner, dict) else values
-
-
-def _read(target: str) -> bytes | None:
-    try:
-        return read_bytes(target, _LARGEST)
-    except FileNotFoundError:
-        return None
-
-
-def _written(values: dict[str, Any], text: str) -> bytes:
-    """The values as JSON in the manner of the text they replace."""
-    import json
-
-    indent = re.search(r'\n([ \t]+)"', text)
-    fresh = json.dumps(values, indent=indent[1] if indent else _INDENT, ensure_ascii=False)
-    if not text or text.endswith("\n"):
-        fresh += "\n"
-    if "\r\n" in text:
-        fresh = fresh.replace("\n", "\r\n")
-    return fresh.encode()
-
-
-@contextmanager
-def _locked(folder: str, path: str) -> Generator[None]:
-    try:
-        with locked_folder(folder, seconds=_PATIENCE):
-            yield
-    except Locked as busy:
-        raise ConfigError(
-            f"{path} is being changed by another process; try again when it has finished."
-        ) from busy
