@@ -5,7 +5,8 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from bridle.permissions.shell import awk_programs, jq_filters
+from bridle.permissions.shell.awk_programs import only_prints as awk_only_prints
+from bridle.permissions.shell.jq_filters import only_looks
 from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.options import Refused, Use, Verdict, look, parse
 from bridle.permissions.shell.plain_commands import PLAIN
@@ -151,7 +152,7 @@ def awk(words: Words) -> Verdict:
         return Verdict(f"awk: {reason}")
     if not parsed.operands or not parsed.operands[0].literal:
         return Verdict("awk: the program is not known")
-    if not awk_programs.only_prints(parsed.operands[0].value):
+    if not awk_only_prints(parsed.operands[0].value):
         return Verdict("awk: the program may open a file or run a command")
     files = tuple(word for word in parsed.operands[1:] if not re.match(r"[A-Za-z_]\w*=", word.value))
     return Verdict("awk only prints", True, files)
@@ -182,7 +183,7 @@ def jq(words: Words) -> Verdict:
         return verdict
     operands = parse(_JQ, tuple(flattened)).operands
     known = frozenset(bound) - {"ENV"}
-    if operands and (not operands[0].literal or not jq_filters.only_looks(operands[0].value, known)):
+    if operands and (not operands[0].literal or not only_looks(operands[0].value, known)):
         return Verdict("jq: the filter may look beyond its input")
     return verdict
 
