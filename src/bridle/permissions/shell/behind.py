@@ -46,6 +46,13 @@ def look_behind(args: Args, redirections: Sequence[Redirection]) -> Behind:
     return _Search(_with_input(args), redirections).run()
 
 
+def runs_others(name: str) -> bool:
+    """Whether a program may run another, or text, for one of its words."""
+    if name in RUNNERS or name in SUBCOMMANDS or name in _FINDERS:
+        return True
+    return runs_code(name) or _relative(name) is not None
+
+
 class _Search:
     """One pass over the words of one command."""
 

@@ -3,14 +3,15 @@
 import re
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct, field
 
-from bridle.permissions.shell.behind import Args, Behind, look_behind
+from bridle.permissions.shell.behind import Args, Behind, look_behind, runs_others
 from bridle.permissions.shell.code import TEXT_VARIABLES
 from bridle.permissions.shell.expansions import FULL, HOLE
 from bridle.permissions.shell.fillings import Arg, Budget, Held, alternatives, held_values
-from bridle.permissions.shell.removals import Ground, critical, removed
+from bridle.permissions.shell.removals import REMOVERS, Ground, critical, removed
 from bridle.permissions.shell.simple import Loop, Simple
 from bridle.permissions.shell.subcommands import VALUED, operand_starts
 from bridle.types.shell import Part
@@ -128,6 +129,10 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
         if each.name in TEXT_VARIABLES:
             text = each.value.value if each.plain else each.raw.partition("=")[2]
             texts.setdefault(text.lstrip("|- "), False)
+    if _is_plain(simple, line):
+        args = tuple(Arg(word.raw, word.value) for word in simple.words)
+        denial.forms |= dict.fromkeys(map(_squeezed, _forms(args, denial.open_forms)))
+        return denial
     for args, sure in alternatives(simple.words, line.held, line.budget).items() if simple.words else ():
         behind = look_behind(args, simple.redirections)
         denial.note(behind, ground if sure else None)
@@ -140,6 +145,21 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
             written = text.replace(HOLE, "${__}").replace(FULL, "${__}")
             denial.add(read_text(written, simple, line.held), sure=sure)
     return denial
+
+
+def _is_plain(simple: Simple, line: Line) -> bool:
+    """Whether a command runs nothing else and removes nothing, as most do."""
+    if not simple.words or simple.assignments or not all(word.literal for word in simple.words):
+        return False
+    return simple.words[0].value not in line.aliases and _runs_nothing(simple.words[0].value)
+
+
+@lru_cache(maxsize=4096)
+def _runs_nothing(program: str) -> bool:
+    name = program.rpartition("/")[2]
+    if not name or "=" in program or name.startswith("git-"):
+        return False
+    return name not in VALUED and name not in REMOVERS and not runs_others(name)
 
 
 def salvaged(words: Sequence[tuple[str, str]]) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ from bridle.permissions.shell.fillings import Arg
 from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.simple import Places
 
-_REMOVERS = listed("rm rmdir unlink shred srm grm rimraf trash trash-put del-cli")
-_REMOVES = re.compile(rf"(?<![\w.-])(?:{'|'.join(sorted(_REMOVERS))})(?![\w.-])")
+REMOVERS = listed("rm rmdir unlink shred srm grm rimraf trash trash-put del-cli")
+_REMOVES = re.compile(rf"(?<![\w.-])(?:{'|'.join(sorted(REMOVERS))})(?![\w.-])")
 _PROCESS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/(cwd|root)(?=/|$)")
 _CLASS = re.compile(r"\[(?:\[:\w+:\]|\\?[^\]])+\]")
 _WIDE_CLASS = re.compile(r"\[[!^]|a-z|A-Z|\[:(?:alnum|alpha|graph|print|lower|upper|word):\]")
@@ -45,7 +45,7 @@ class Ground(Struct, frozen=True):
 def critical(args: Args, ground: Ground) -> str | None:
     """Why this command must not run unasked in any mode, if it removes what must not go."""
     name = args[0].name
-    if name in _REMOVERS:
+    if name in REMOVERS:
         if any(arg.value.startswith("--no") for arg in args):
             return "it removes the root directory without protection"
         return _first(_operands(args), ground)
@@ -60,7 +60,7 @@ def critical(args: Args, ground: Ground) -> str | None:
 
 def removed(args: Args, ground: Ground) -> Iterator[str]:
     """The paths that a command removes, absolute and as written; with a slash at the end, what is in them."""
-    if args[0].name not in _REMOVERS:
+    if args[0].name not in REMOVERS:
         return
     for arg in _operands(args):
         if arg.value.startswith((HOLE, FULL)):
