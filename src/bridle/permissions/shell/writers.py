@@ -53,6 +53,9 @@ _IN_PLACE = {
 _NAMES = (*FOLDERS, *FILES)
 
 
+_SHOWN_NAMES = tuple(name for name in _NAMES if not name.startswith("."))
+
+
 class _Named(Struct):
     """Words for files, as they come together."""
 
@@ -144,6 +147,5 @@ def _may_match_protected(word: Word) -> bool:
         fnmatchcase(name, step)
         for step in word.value.split("/")
         if any(mark in step for mark in "*?[")
-        for name in _NAMES
-        if step.startswith(".") or not name.startswith(".")
+        for name in (_NAMES if step.startswith(".") else _SHOWN_NAMES)
     )
