@@ -1,4 +1,4 @@
-"""S41: nothing that becomes part of an address can name another host, whoever set it."""
+"""S41: nothing that becomes part of an address can name another host, from any source."""
 
 from collections.abc import Callable
 

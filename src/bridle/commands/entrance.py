@@ -109,7 +109,7 @@ def _refused(invocation: Invocation, context: CommandContext) -> Says | None:
 
 
 def _has_own_arguments(invocation: Invocation, prompt: Prompt) -> bool:
-    """Whether all that stands behind the name was said by whoever called the command."""
+    """Whether all that stands behind the name comes from the caller of the command."""
     text = text_of(prompt.content)
     return prompt.origin.words is None or invocation.arguments in prompt.origin.own_words(text)
 

@@ -34,7 +34,7 @@ def rewrite(
         old = _read(target)
         values, text, problem = parse(old or b"", file=path)
         if problem is not None:
-            raise ConfigError(f"Mend {problem.file} before it can be changed: {problem}.")
+            raise ConfigError(f"Fix {problem.file} first: {problem}.")
         changed = change(values)
         if old is None or list(changed.items()) != list(values.items()):
             mark = _MARK if old is not None and old.startswith(_MARK) else b""

@@ -38,6 +38,6 @@ class PutOff(Struct, frozen=True, kw_only=True):
 
 
 def failure(message: str) -> ToolOutput:
-    """A result that says what went wrong, without secrets that somebody repeated in their complaint."""
+    """A result that says what went wrong, without secrets that the error text repeats."""
     message = SECRETS.hide(message)
     return ToolOutput(content=message, data=f"Error: {message}", is_error=True)

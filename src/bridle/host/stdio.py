@@ -77,7 +77,7 @@ def let_go_of_output() -> None:
 
 
 def guard_terminals() -> None:
-    """Let all that is printed to a terminal pass here, whoever prints it: libraries, packages, tracebacks."""
+    """Let all that is printed to a terminal pass here: also from libraries, packages and tracebacks."""
     if is_terminal(sys.stdout):
         sys.stdout = sys.__stdout__ = _guarded(sys.stdout)
     if is_terminal(sys.stderr):

@@ -157,7 +157,7 @@ def _outcomes(entry: UserEntry, names: Mapping[str, str]) -> Iterator[_Line]:
 
 
 def _words(entry: UserEntry) -> Iterator[_Line]:
-    """What somebody asked for, under the name of whoever did; only the user's own words are the user's."""
+    """What was asked for and by whom; only the user's own words count as the user's."""
     # An entry that holds results holds no words of the user, whatever else stands in it.
     if "toolUseResult" in entry or entry.get("isCompactSummary") or _holds_results(entry):
         return

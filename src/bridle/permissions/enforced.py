@@ -21,7 +21,7 @@ def denials(case: Case, *, approved: bool) -> Denials:
         unreadable=_patterns(case, (rule for rule in rules if rule.tool in READERS)),
         unwritable=_patterns(case, (rule for rule in rules if rule.tool in EDITORS)),
         programs=tuple(name for rule in rules if rule.tool == "Bash" for name in _program(rule, case)),
-        # The proxy is one for all commands, and asks about hosts by itself.
+        # The proxy is one for all commands, and asks about hosts on its own.
         hosts=tuple(host for rule in rules if rule.effect is Effect.DENY for host in _hosts(rule)),
     )
 

@@ -129,7 +129,7 @@ def _find(name: str, search: Search) -> tuple[str | None, bool]:
 
 @lru_cache(maxsize=1024)
 def _looked_at(path: str, writable: tuple[str, ...], stamp: object) -> tuple[str | None, str | None]:
-    """Why a file may be somebody else's, and the interpreter that it is run by if it is a script."""
+    """Why a file may belong to someone else, and the interpreter that it is run by if it is a script."""
     place = follow(path)
     for spelling in place.spellings:
         if is_inside(spelling, writable):

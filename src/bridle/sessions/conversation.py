@@ -86,7 +86,7 @@ class Conversation:
         self._exchanges[-1].closed = False
         for row in rows:
             _place(self._exchanges, row)
-        # Whoever asks a model again has the history in hand.
+        # Asking a model again passes the history in.
         first = max(0, first - 1)
         self._redraw(first if self._undrawn is None else min(first, self._undrawn))
 

@@ -14,6 +14,7 @@ import msgspec
 from bridle.tools.bash import TOOL, BashInput
 from bridle.types.workspace import Workspace
 from tests.fakes.judged import FakeJudged
+from tests.fakes.processes import eventually
 from tests.fakes.tool_context import make_context
 
 
@@ -23,9 +24,9 @@ async def test_two_hundred_commands_leave_no_descriptor_and_no_thread(judged: Fa
     for number in range(200):
         ran = await judged.run("echo x >/dev/null; echo done" if number % 2 else "touch pwned")
         assert ran.refusal is None if number % 2 else ran.refusal is not None
-    async with asyncio.timeout(10):
-        while len(os.listdir("/proc/self/fd")) > before or threading.active_count() > 20:
-            await asyncio.sleep(0.01)
+    await eventually(
+        lambda: len(os.listdir("/proc/self/fd")) <= before and threading.active_count() <= 20, seconds=30
+    )
     assert not (judged.project / "pwned").exists()
 
 
@@ -45,6 +46,13 @@ async def test_a_stuck_command_ends_with_all_its_children(judged: FakeJudged):
 def _cwd(pid: str) -> str:
     try:
         return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return ""
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 
@@ -90,23 +98,19 @@ async def test_nothing_outlives_a_killed_program(judged: FakeJudged, tmp_path: P
         env={**os.environ, "PYTHONPATH": "."},
     )
     printed = base / "storage" / "1.txt"
-    async with asyncio.timeout(30):
-        while not (printed.exists() and printed.read_text().strip()):
-            await asyncio.sleep(0.01)
-        pid = int(printed.read_text())
-        program.send_signal(signal.SIGKILL)
-        await program.wait()
-        while os.path.exists(f"/proc/{pid}") and "sleep" in Path(f"/proc/{pid}/cmdline").read_text():
-            await asyncio.sleep(0.01)
+    await eventually(lambda: printed.exists() and printed.read_text().strip(), seconds=30)
+    pid = int(printed.read_text())
+    program.send_signal(signal.SIGKILL)
+    await program.wait()
+    await eventually(lambda: "sleep" not in _command(pid), seconds=30)
 
 
 async def test_what_a_command_leaves_running_is_still_held(judged: FakeJudged):
     os.mkfifo(judged.project / "pipe")
     ran = await judged.run("(cat pipe; touch pwned; echo more) >/dev/null 2>&1 & echo $!")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         os.close(await asyncio.to_thread(os.open, judged.project / "pipe", os.O_WRONLY))
-        while _cwd(ran.said.strip()) == str(judged.project):
-            await asyncio.sleep(0.01)
+    await eventually(lambda: _cwd(ran.said.strip()) != str(judged.project), seconds=30)
     assert not (judged.project / "pwned").exists()
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from bridle.host.paths import bridle_dir, config_home, global_state_file, projects_dir
 
 _MOST = 20_000
-"""Files that are looked at; somebody with more has learned of the first ones."""
+"""The most files that are checked; the first findings are enough to act on."""
 _PRIVATE_FOLDERS = ("debug", "file-history", "history", "jobs", "shell-snapshots", "tasks", "teams")
 _SETTINGS = ("settings.json", "settings.local.json", "keybindings.json", "CLAUDE.md")
 _CREDENTIALS = (".credentials.json", "credentials.json")

@@ -23,7 +23,7 @@ class Means(Struct, frozen=True, kw_only=True):
     """The agents of files, plugins and flags, as they are now."""
     resolve_model: Callable[[str, str], str] = lambda name, parent: name
     may_choose: Callable[[str, str], bool] = lambda name, parent: True
-    """Whether somebody other than the user may choose this model instead of the parent's."""
+    """Whether anyone other than the user may choose this model instead of the parent's."""
     """The full id of a model that a definition names, in a session whose model is the second."""
     add_hooks: Callable[[AgentDefinition, str], Callable[[], None]] = lambda definition, agent_id: (
         lambda: None

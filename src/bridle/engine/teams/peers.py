@@ -140,7 +140,7 @@ async def send_to_session(path: str, letter: Letter, *, env: Mapping[str, str], 
     cards = await asyncio.to_thread(live_sessions, env, most=None)
     card = next((each for each in cards if each.socket == path), None)
     if card is None:
-        raise ToolError(f"{path!r} is no session of yours: ListAgents names those there are.")
+        raise ToolError(f"{path!r} is no session of yours: ListAgents lists your sessions.")
     await send_to_socket(card.socket, letter, token=token, pid=card.pid)
 
 
@@ -153,13 +153,13 @@ async def send_to_socket(path: str, letter: Letter, *, pid: int, token: str = ""
     try:
         facts = os.lstat(path)
         if not stat.S_ISSOCK(facts.st_mode) or facts.st_uid != os.getuid():
-            raise ToolError(f"{path} is no socket of a session of yours: ListAgents names those there are.")
+            raise ToolError(f"{path} is no socket of a session of yours: ListAgents lists your sessions.")
         async with asyncio.timeout(_SECONDS):
             reader, writer = await asyncio.open_unix_connection(path, limit=_LINE)
             try:
                 if peer_of(writer.get_extra_info("socket")) not in (None, (pid, os.getuid())):
                     raise ToolError(
-                        f"{path} belongs to another process by now: ListAgents names those there are."
+                        f"{path} belongs to another process by now: ListAgents lists your sessions."
                     )
                 writer.write(msgspec.json.encode({"letter": letter, "token": token}) + b"\n")
                 await writer.drain()

@@ -69,7 +69,7 @@ _NOTIFYING_FCNTLS = (8, 10, 15, 1024, 1026)
 
 
 def supervised_calls(machine: str) -> dict[int, str]:
-    """The numbers and names of the calls that are handed over to whoever holds the listener."""
+    """The numbers and names of the calls that are handed over to the holder of the listener."""
     column = _column(machine)
     tables = (*SUPERVISED.items(), *OPENING.items(), *SOCKET.items())
     return {number: name for name, numbers in tables if (number := numbers[column]) is not None}

@@ -173,7 +173,7 @@ class Supervisor:
             deed = target if path is None else f"{_DEEDS.get(name, 'change')} {target}"
             self.refusal = Refusal(deed=deed, call=name, path=path)
         try:
-            # Its first calls may come before whoever started it has heard of its number.
+            # Its first calls may come before the starting thread knows its number.
             group = self._pid or os.getpgid(request.task)
             if group != os.getpgrp():
                 os.killpg(group, signal.SIGKILL)

@@ -19,7 +19,7 @@ _FILLS_IN = re.compile(
     rf"|![A-Za-z_]\w*(?:\[[@*]\]|[@*])\}})",
     re.ASCII,
 )
-"""The beginning of an expansion that only looks at variables; what is nested in it counts by itself."""
+"""The beginning of an expansion that only looks at variables; what is nested in it is judged separately."""
 _NAMES_VARIABLES = listed("declare export local mapfile read readarray readonly typeset unset wait getopts")
 _COUNTS = re.compile(r"-?\d+|[A-Za-z_]\w*(?:[-+*]?=\d+|\+\+|--)", re.ASCII)
 _ASSIGNS = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)

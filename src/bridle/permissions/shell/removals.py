@@ -95,7 +95,7 @@ def _operand(arg: Arg, ground: Ground) -> str | None:
     if BEYOND in text:
         return f"it cannot be told what {arg.raw} is, and it removes that"
     if text.startswith("~") and arg.raw.startswith("~"):
-        return f"it removes {arg.raw}, somebody's home directory"
+        return f"it removes {arg.raw}, a user's home directory"
     if not text.strip(HOLE) or not text.strip(FULL):
         return None
     reason = f"it removes everything below {arg.raw}, which may be the root directory"

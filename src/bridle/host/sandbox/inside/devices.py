@@ -26,7 +26,7 @@ class Waiting:
         self._request = request
         self._flags = flags
         self._reads = flags & _ACCESS == _ONLY_READING
-        # Whoever waits to read counts as a reader already, so it is open meanwhile.
+        # A waiting reader counts as a reader, so the pipe stays open in between.
         how = flags | os.O_NONBLOCK if self._reads else os.O_PATH
         self._held = os.open(path, how | os.O_CLOEXEC)
 
