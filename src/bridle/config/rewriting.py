@@ -12,7 +12,8 @@ from bridle.host.lock import Locked, locked_folder
 from bridle.types.errors import ConfigError
 
 _LARGEST = 256 * 1024 * 1024
-_PATIENCE = 5.0
+_PATIENCE = 20.0
+"""Many sessions on a busy machine take turns; the lock of a process that died is gone with it."""
 _INDENT = "  "
 _MARK = b"\xef\xbb\xbf"
 
