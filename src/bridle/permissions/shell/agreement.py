@@ -1,5 +1,6 @@
 """Whether the grammar sees the tokens that were read from the text by the rules of bash."""
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,12 @@ _EXPANSIONS = {
 _NO_TOKEN = frozenset({"program", "\n", "file_descriptor", "heredoc_content"})
 _BODIES = frozenset({"do_group", "compound_statement", "comment"})
 _CLOSES = frozenset({"<&-", ">&-"})
+_WORDS = frozenset({"w", "c", "="})
+_NAME = re.compile(r"[A-Za-z_]\w*|\d", re.ASCII)
+_IN_PATTERN = re.compile(r"\\.|'[^']*'|(\$(?:[A-Za-z_]\w*|\d))", re.ASCII | re.DOTALL)
+_DROPPED = re.compile(r"-(?=[ \t]+\d+[<>])")
+"""A word that is not in the tree when a redirection follows, as in `tar xf - 2>&1`."""
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
 
 
 def disagreement(root: "Node", script: Script) -> str | None:
@@ -30,9 +37,45 @@ def disagreement(root: "Node", script: Script) -> str | None:
     theirs.visit(root)
     if theirs.error:
         return "the command does not parse"
-    if sorted(theirs.found) != script.tokens:
+    found = sorted(theirs.found)
+    if found != script.tokens and _repaired(found, script) != script.tokens:
         return "two ways of reading the command differ"
     return None
+
+
+def _repaired(tokens: list[Token], script: Script) -> list[Token]:
+    """The tokens of a tree without what is known to be wrong with trees."""
+    dashes = (token for token in script.tokens if token[2] == "w" and _DROPPED.match(script.text, token[0]))
+    dropped = {token for token in dashes if token[1] == token[0] + 1}.difference(tokens)
+    return _joined(sorted([*tokens, *dropped]), script.text)
+
+
+def _joined(tokens: list[Token], text: str) -> list[Token]:
+    """The tokens with words put together that the grammar tears apart: nothing stands between them.
+
+    It ends a word behind the `$` of a second variable, as in `$x/$y/z`. For bash a word ends at a blank or at
+    an operator only, so that what begins where a word ends belongs to it.
+    """
+    joined: list[Token] = []
+    ends: dict[int, int] = {}
+    """Which word ends at a place."""
+    unnamed = -1
+    """Where the rest of an assignment ends that was taken for a command's name, which is yet to come."""
+    for begin, end, seen in tokens:
+        kind = seen
+        if kind in _WORDS and (index := ends.pop(begin, None)) is not None:
+            start, _, first = joined[index]
+            unnamed = end if (first, kind) == ("=", "c") else unnamed
+            joined[index] = (start, end, first)
+            ends[end] = index
+            continue
+        if 0 <= unnamed < begin and not kind.startswith("$"):
+            sets = kind == "w" and _ASSIGNMENT.match(text, begin, end)
+            kind, unnamed = ("=", end) if sets else ("c" if kind == "w" else kind, -1)
+        if kind in _WORDS:
+            ends[end] = len(joined)
+        joined.append((begin, end, kind))
+    return sorted(joined)
 
 
 class _Tokens:
@@ -69,17 +112,34 @@ class _Tokens:
             sign = _EXPANSIONS.get(kind)
             if sign is None:
                 waiting.extend(current.children)
+                if kind == "$":
+                    self._lone_sign(current)
+                elif kind == "extglob_pattern":
+                    self._pattern(current)
                 continue
             start = first_visible(self.text, current.start_byte)
             self.found.append((start, current.end_byte, sign))
             if kind not in _SUBSTITUTIONS:
-                waiting.extend(current.children)
+                waiting.extend(current.children[1:])
             elif not self.text.startswith("`", start):
                 self._waiting.extend(current.children[1:-1])
 
+    def _lone_sign(self, node: "Node") -> None:
+        """Gather the variable whose name the grammar takes for the beginning of another word."""
+        if node.end_byte - node.start_byte > 1:  # The number of the shell, `$$`.
+            self.found.append((node.start_byte, node.end_byte, "$"))
+        elif name := _NAME.match(self.text, node.end_byte):
+            self.found.append((node.start_byte, name.end(), "$"))
+
+    def _pattern(self, node: "Node") -> None:
+        """Gather the variables of a pattern that the grammar does not look into."""
+        for found in () if node.children else _IN_PATTERN.finditer(self.text, node.start_byte, node.end_byte):
+            if found[1]:
+                self.found.append((*found.span(1), "$"))
+
     def _word(self, node: "Node", sign: str = "w") -> None:
         self.found.append((node.start_byte, node.end_byte, sign))
-        if node.children:
+        if node.children or node.type == "extglob_pattern":
             self._inside(node)
 
     def command(self, node: "Node") -> None:
