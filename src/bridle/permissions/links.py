@@ -33,7 +33,7 @@ def follow(path: str, known: dict[str, str | None] | None = None) -> Place:
         if part == "..":
             reached = os.path.dirname(reached)
             continue
-        here = os.path.join(reached, part)
+        here = f"{reached}/{part}" if reached != "/" else f"/{part}"
         if here not in known:
             known[here] = _read_link(here)
         leads = known[here]
@@ -47,7 +47,7 @@ def follow(path: str, known: dict[str, str | None] | None = None) -> Place:
             reached = "/"
         rest = _split(leads) + rest
         met.append(_normal(reached, rest))
-    named = _normal(path)
+    named = path if path == reached else _normal(path)
     if ends_early is not None:
         met.append(reached)
     end = ends_early or reached
@@ -55,10 +55,26 @@ def follow(path: str, known: dict[str, str | None] | None = None) -> Place:
     return Place(named, (*hops, end) if hops or end != named else (), _is_folder(end))
 
 
-def follow_all(paths: Iterable[str]) -> dict[str, Place]:
-    """Where each path leads."""
-    known: dict[str, str | None] = {}
-    return {path: follow(path, known) for path in dict.fromkeys(paths)}
+class Followed:
+    """Paths that are followed together: each of them once, and each link on their ways read once."""
+
+    def __init__(self) -> None:
+        self._links: dict[str, str | None] = {}
+        self._places: dict[str, Place] = {}
+
+    def place(self, path: str) -> Place:
+        if (place := self._places.get(path)) is None:
+            place = self._places[path] = follow(path, self._links)
+        return place
+
+    def places(self, paths: Iterable[str]) -> dict[str, Place]:
+        """Where each path leads."""
+        return {path: self.place(path) for path in paths}
+
+    def spellings(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """How each path was written and where it leads, so that rules see both."""
+        places = [self.place(path) for path in paths]
+        return tuple(dict.fromkeys(spelling for place in places for spelling in (place.path, place.target)))
 
 
 def _is_folder(path: str) -> bool:

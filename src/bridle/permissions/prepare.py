@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from bridle.permissions.climbs import as_walked
 from bridle.permissions.globs import with_matches
 from bridle.permissions.kept_back import with_files_kept_back, with_tree_paths
-from bridle.permissions.links import follow, follow_all
+from bridle.permissions.links import Followed
 from bridle.permissions.removed import with_critical_removals
 from bridle.permissions.repositories import Known, with_known_repositories
 from bridle.permissions.system_programs import with_system_programs
 from bridle.permissions.trees import with_trees
-from bridle.types.permission import Access, Case, Decision, Mode, Place, Rule
+from bridle.types.permission import Access, Case, Decision, Mode, Rule
 from bridle.types.shell import Part, Reading
 
 _SHELL = "Bash"
@@ -83,8 +83,8 @@ def prepare(asked: Asked, standing: Standing) -> Case:
     """Everything that may be weighed about a call, so that deciding needs no I/O."""
     if asked.tool == _WATCHER and isinstance(asked.input.get("command"), str):
         asked, standing = _as_shell(asked, standing)
-    reading = _read(asked.subject, standing) if asked.tool == _SHELL else None
-    places = follow_all((*_touched(asked, reading), standing.home, standing.config_home))
+    followed = Followed()
+    reading = _read(asked.subject, standing, followed) if asked.tool == _SHELL else None
     leaves_sandbox = asked.tool == _SHELL and asked.input.get("dangerouslyDisableSandbox") is True
     leaves_sandbox = leaves_sandbox and standing.may_leave_sandbox
     case = Case(
@@ -93,14 +93,14 @@ def prepare(asked: Asked, standing: Standing) -> Case:
         subject=asked.subject,
         read_only=asked.read_only if reading is None else _only_reads(reading),
         access=asked.access,
-        places=places,
+        places=followed.places((*_touched(asked, reading), standing.home, standing.config_home)),
         reading=reading,
         rules=standing.rules,
         mode=standing.mode,
         cwd=standing.cwd,
-        start=_spellings((standing.start, *standing.origins)),
-        roots=_spellings((standing.start, *standing.roots)),
-        readable=_spellings((*standing.readable, *standing.own)),
+        start=followed.spellings((standing.start, *standing.origins)),
+        roots=followed.spellings((standing.start, *standing.roots)),
+        readable=followed.spellings((*standing.readable, *standing.own)),
         own=standing.own,
         home=standing.home,
         config_home=standing.config_home,
@@ -129,18 +129,18 @@ def only_reads(command: str) -> bool:
     return _only_reads(read_command(command, cwd="/", home="/"))
 
 
-def _read(command: str, standing: Standing) -> Reading:
+def _read(command: str, standing: Standing, followed: Followed) -> Reading:
     try:
         reading = standing.read_command(command, cwd=standing.cwd, home=standing.home)
         walked = with_matches(as_walked(reading, standing.cwd))
         walked = with_critical_removals(walked, start=standing.cwd, home=standing.home)
-        return _looked_at(walked, standing)
+        return _looked_at(walked, standing, followed)
     except _FAULTS as error:
         # A defect of the reader must not open the gate, nor keep rules that deny from what can be recognised.
         return _unread(command, f"the command could not be read: {error}")
 
 
-def _looked_at(reading: Reading, standing: Standing) -> Reading:
+def _looked_at(reading: Reading, standing: Standing, followed: Followed) -> Reading:
     """The reading with what its text promises taken back where the files of this machine say otherwise."""
     reading = with_tree_paths(with_trees(reading, standing.rules))
     known = Known(standing.start, standing.origins, standing.trusted)
@@ -149,7 +149,7 @@ def _looked_at(reading: Reading, standing: Standing) -> Reading:
         standing.env,
         cwd=standing.cwd,
         home=standing.home,
-        writable=_spellings((standing.start, *standing.origins, *standing.roots)),
+        writable=followed.spellings((standing.start, *standing.origins, *standing.roots)),
     )
 
 
@@ -173,12 +173,6 @@ def _touched(asked: Asked, reading: Reading | None) -> Iterable[str]:
 
 def _only_reads(reading: Reading) -> bool:
     return reading.fault is None and all(part.harmless and not part.writes for part in reading.parts)
-
-
-def _spellings(paths: Iterable[str]) -> tuple[str, ...]:
-    """How each path was written and where it leads, so that rules see both."""
-    places: list[Place] = [follow(path) for path in dict.fromkeys(paths)]
-    return tuple(dict.fromkeys(spelling for place in places for spelling in (place.path, place.target)))
 
 
 def _is_local(subject: str) -> bool:

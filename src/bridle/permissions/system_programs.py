@@ -6,8 +6,9 @@ import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bridle.permissions.links import follow
@@ -29,6 +30,8 @@ _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/run/shm")
 _INTERPRETER = re.compile(rb"#![ \t]*([^\s]+)[ \t]*([^\n]*)")
 _DEEPEST = 3
 
+_Stamp: TypeAlias = tuple[int, int, int] | None
+
 
 class Search(Struct, frozen=True):
     """Where bash looks for programs, and which folders the session may write."""
@@ -36,8 +39,13 @@ class Search(Struct, frozen=True):
     path: tuple[str, ...]
     cwd: str
     writable: tuple[str, ...]
-    stamps: tuple[object, ...]
-    """They tell one state of the folders from another."""
+    _stamps: dict[str, _Stamp] = field(default_factory=dict)
+
+    def stamp(self, path: str) -> _Stamp:
+        """What tells one state of a folder or file from another, looked at once for a whole line."""
+        if path not in self._stamps:
+            self._stamps[path] = _stamp(path)
+        return self._stamps[path]
 
 
 def with_system_programs(
@@ -51,7 +59,7 @@ def with_system_programs(
     if path is None:
         return _doubted(reading, {part.text: _UNKNOWN_PATH for part in trusted})
     temporary = (*_TEMPORARY, *filter(None, (env.get("TMPDIR"),)))
-    search = Search(path, cwd, tuple(dict.fromkeys((*writable, *temporary))), _stamps(path, cwd))
+    search = Search(path, cwd, tuple(dict.fromkeys((*writable, *temporary))))
     written = _written(reading)
     doubts: dict[str, str] = {}
     for part in trusted:
@@ -95,7 +103,9 @@ def _doubt(name: str, search: Search, written: Sequence[str], depth: int = 0) ->
             return f"the command writes to {folder}, where {name} is looked for"
     if found is None or depth > _DEEPEST:
         return None if found is None else f"it cannot be told what {name} runs"
-    reason, interpreter = _looked_at(found, search.writable, (_stamp(found), _stamp(os.path.dirname(found))))
+    reason, interpreter = _looked_at(
+        found, search.writable, (search.stamp(found), search.stamp(os.path.dirname(found)))
+    )
     if relative:
         reason = "found from the folder that the command runs in"
     if reason is not None:
@@ -114,17 +124,24 @@ def _searched_first(found: str | None, search: Search) -> Iterator[str]:
             yield target
 
 
-@lru_cache(maxsize=1024)
 def _find(name: str, search: Search) -> tuple[str | None, bool]:
     """The file that bash would start, and whether a relative folder of PATH has it."""
     for entry in search.path:
-        path = os.path.join(search.cwd, entry, name)
-        try:
-            if stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK):
-                return path, not os.path.isabs(entry)
-        except (OSError, ValueError):
-            continue
+        folder = os.path.join(search.cwd, entry)
+        if (path := _found_in(folder, name, search.stamp(folder))) is not None:
+            return path, not os.path.isabs(entry)
     return None, False
+
+
+@lru_cache(maxsize=4096)
+def _found_in(folder: str, name: str, stamp: _Stamp) -> str | None:
+    """The program of this name in a folder, looked for again when the folder changes."""
+    path = os.path.join(folder, name)
+    try:
+        runs = stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK)
+    except (OSError, ValueError):
+        return None
+    return path if runs else None
 
 
 @lru_cache(maxsize=1024)
@@ -165,11 +182,7 @@ def _interpreter(path: str) -> str | None:
     return next((word for word in words if not word.startswith("-") and "=" not in word), program)
 
 
-def _stamps(path: Sequence[str], cwd: str) -> tuple[object, ...]:
-    return tuple(_stamp(os.path.join(cwd, entry)) for entry in path)
-
-
-def _stamp(path: str) -> tuple[int, int, int] | None:
+def _stamp(path: str) -> _Stamp:
     try:
         found = os.stat(path)
     except (OSError, ValueError):
