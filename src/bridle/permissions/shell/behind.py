@@ -21,6 +21,7 @@ _MARKS = re.compile(r"\{[^{}\s]{0,4}\}")
 _READ_ALWAYS = frozenset({"parallel", "at", "batch"})
 _INFORMS = frozenset({"-l", "-d", "-r", "-c", "-f", "--version", "--help", "-V"})
 _MOST_STARTS = 1_500
+_MANNER = re.compile(r"^\s*(?:exec=|!|she(?:ll?)?\b|pipe\b[^|]*\||\|[^|]*\|)\s*")
 _UNTOLD = "it cannot be told which program it runs"
 _MOST_JOINED = 20
 _FIRST, _INNERMOST = 6, 20
@@ -172,11 +173,11 @@ class _Search:
         head, equals, tail = value.partition("=")
         if value == "--":
             yield index + 1, operands, sure, True
-        elif head in runner.text:
+        elif head in runner.text or _shortens(head, runner.text, runner):
             given = tail if equals else following
             self.found.texts += [_bare(given)] if given is not None else []
             yield index + (1 if equals else 2), operands, sure, False
-        elif head in runner.begins:
+        elif head in runner.begins or _shortens(head, runner.begins, runner):
             if equals:
                 self.found.texts.append(tail)
             self._begin(index + 1, certain=sure and not equals)
@@ -233,6 +234,8 @@ class _Search:
             self._unseen(code.unseen)
         for offset in code.starts:
             self._begin(start + 1 + offset, certain=certain)
+        for offset in code.scripts:
+            self._begin(start + 1 + offset, certain=False)
 
     def _from_input(self, start: int) -> None:
         """A program that reads what to run."""
@@ -259,6 +262,13 @@ def _is_option(value: str, runner: Runner, *, closed: bool) -> bool:
         # What `su` is given behind `--` goes to a shell, which has the same option for text.
         return value in (runner.flags if value == "-" else runner.text)
     return value.startswith(("-", "+")) and len(value) > 1
+
+
+def _shortens(head: str, options: frozenset[str], runner: Runner) -> bool:
+    """Whether a long option is the beginning of one of these, as most programs take it."""
+    if not head.startswith("--") or len(head) < 4 or head in runner.valued or head in runner.flags:
+        return False
+    return any(each.startswith(head) for each in options)
 
 
 def _relative(name: str) -> Runner | None:
@@ -331,4 +341,4 @@ def _attached(runner: Runner, value: str, following: str | None) -> list[str] | 
 
 def _bare(text: str) -> str:
     """A command line without what tells a program how to take it: `exec=` and `!`."""
-    return text.removeprefix("exec=").removeprefix("!").removeprefix("shell ")
+    return _MANNER.sub("", text, count=1)

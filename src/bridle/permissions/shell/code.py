@@ -9,6 +9,7 @@ from msgspec import Struct
 from bridle.permissions.shell.expansions import FULL, HOLE
 from bridle.permissions.shell.languages import LANGUAGES, Language
 from bridle.permissions.shell.lists import listed
+from bridle.permissions.shell.sed_scripts import only_prints
 from bridle.permissions.shell.simple import Redirection
 
 _SHELLS = listed("sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash elvish nu oksh posh bash-static")
@@ -21,6 +22,13 @@ TEXT_VARIABLES = listed("""
     BASH_CMDS PS0 PS1 PS4
 """)
 """Variables whose value is run as a command line."""
+_GIT_PROGRAMS = re.compile(
+    r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|sequence\.editor"
+    r"|diff\.external|interactive\.difffilter|pager\..+"
+    r"|.+\.(?:command|cmd|textconv|driver|clean|smudge|process|program|helper|uploadpack|receivepack|tocmd|cccmd)",
+    re.IGNORECASE,
+)
+"""Settings of git that are run as a command line."""
 _GIT_KEYS = re.compile(
     r"alias\..+|core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)"
     r"|sequence\.editor|diff\.external|(?:diff|difftool|mergetool|merge|filter|gpg|credential|pager|browser|man|remote"
@@ -41,15 +49,19 @@ _ESCAPES = listed("""
     gnuplot tig mutt
 """)
 _ESCAPE = re.compile(
-    r"(?:^|[\s:+;|'\"])(?:\\?!|\.(?:shell|system)\s|shell\s|system\s|sh\s)(.+)", re.MULTILINE
+    r"(?:^|[\s:+;|'\"])(?:\\?!|\.(?:shell|system)\s|she(?:ll?)?\s|system\s|sh\s)(.+)", re.MULTILINE
 )
 _SSH_COMMAND = re.compile(
     r"(?:proxycommand|localcommand|knownhostscommand|remotecommand)[= ]\s*(.+)", re.IGNORECASE
 )
 _SED_RUNS = re.compile(
-    r"(?:^|[;{}\n])\s*(?:[0-9$,~+]+|/(?:\\.|[^/\\\n])*/)?\s*!?\s*e(?:[ \t]+([^\n]+)|[ \t]*$)", re.MULTILINE
+    r"(?:^|[;{}\n])\s*(?:(?:[0-9$,~+]+|/(?:\\.|[^/\\\n])*/|\\(.)(?:\\.|(?!\1)[^\\\n])*\1)[IM]*[\s,]*){0,2}"
+    r"[\s!]*e([^\n]*)",
+    re.MULTILINE,
 )
+_SED_EXPRESSION = re.compile(r"-[A-Za-z]*e|--e[a-z]*")
 _SED_RUNS_RESULT = re.compile(r"s([^\w\s\\])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1[gpIiMm0-9]*e", re.DOTALL)
+_MAKE_RUNS = re.compile(r"^\t(.+)|^[^\t\n#;]*:[^\n;]*;(.+)|!=(.+)|\$[({]shell\s+([^\n]+)[)}]", re.MULTILINE)
 _CRON_TIME = re.compile(r"\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+")
 
 
@@ -64,6 +76,8 @@ class Code(Struct):
     """Words of its own at which a command begins."""
     unseen: str | None = None
     """Why it cannot be told what it runs."""
+    scripts: list[int] = []
+    """Words of its own that name a script, which may be a program on the path of programs."""
 
 
 def read_code(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code | None:
@@ -104,9 +118,10 @@ def _shell(name: str, values: Sequence[str], redirections: Sequence[Redirection]
         index += 2 if values[index] in _SHELL_VALUES else 1
     given = _given(redirections)
     code.texts += given
-    operands = [value for value in values[index:] if not value.startswith(("-", "+"))]
+    operands = [at for at in range(index, len(values)) if not values[at].startswith(("-", "+"))]
     if operands and "-s" not in values:
-        code.unseen = _unseen_file(name, operands[0])
+        code.scripts.append(operands[0])
+        code.unseen = _unseen_file(name, values[operands[0]])
     elif not given and _INFORMS.isdisjoint(values) and not _from_file(redirections):
         code.unseen = f"it cannot be told what {name} reads and runs"
     return code
@@ -114,8 +129,9 @@ def _shell(name: str, values: Sequence[str], redirections: Sequence[Redirection]
 
 def _source(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
     given = _given(redirections)
-    unseen = None if given or not values else _unseen_file(name, values[0])
-    return Code(given, [], [], unseen)
+    scripts = [index for index, value in enumerate(values) if not value.startswith("-")][:1]
+    unseen = None if given or not scripts else _unseen_file(name, values[scripts[0]])
+    return Code(given, [], [], unseen, scripts)
 
 
 def _alias(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
@@ -141,34 +157,67 @@ def _git(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]
         code.hints.append(f"git {setting}" if named else setting.removeprefix("!"))
         if named:
             code.hints.append(" ".join(["git", setting, *values[index + 2 :]]))
-        elif setting.startswith("!"):
-            code.texts.append(setting[1:])
+        elif setting.startswith("!") or _GIT_PROGRAMS.fullmatch(key):
+            code.texts.append(setting.removeprefix("!"))
     return code
 
 
 def _make(_name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
-    code = Code([], _given(redirections), [])
-    for value in values:
+    given = _given(redirections)
+    code = Code([recipe for text in given for recipe in _recipes(text)], given, [])
+    for index, value in enumerate(values):
         variable, equals, text = value.partition("=")
+        evaluates = value.startswith(("--ev", "-E"))
         if equals and variable.strip(":") in ("SHELL", "MAKESHELL"):
             code.texts.append(text)
-        elif equals or value.startswith("--eval"):
+        elif evaluates:
+            following = values[index + 1] if index + 1 < len(values) else ""
+            attached = text if value.startswith("--") else value[2:]
+            code.texts += _recipes(attached or following)
+        if equals or evaluates:
             code.hints += re.split(r"[:;\t\n=]", value)
     return code
+
+
+def _recipes(text: str) -> Iterator[str]:
+    """The command lines in the text of a makefile."""
+    for found in _MAKE_RUNS.finditer(text.replace("\\\n", " ")):
+        line = next(group for group in found.groups() if group is not None)
+        yield line.lstrip("@+- \t").replace("$$", "$").replace("$(shell ", "$(").replace("${shell ", "$(")
 
 
 def _ssh(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
     return Code([found[1] for value in values if (found := _SSH_COMMAND.search(value))], [], [])
 
 
-def _sed(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
+def _sed(_name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
     code = Code([], [], [])
-    for value in values:
-        code.texts += [found[1] for found in _SED_RUNS.finditer(value) if found[1]]
-        bare = any(not found[1] for found in _SED_RUNS.finditer(value))
-        if not value.startswith("--") and (bare or _SED_RUNS_RESULT.search(value)):
+    for script in _sed_scripts(values, redirections):
+        if only_prints(script):
+            continue
+        lines = [found[2].strip() for found in _SED_RUNS.finditer(script)]
+        code.texts += filter(None, lines)
+        if not all(lines) or _SED_RUNS_RESULT.search(script):
             code.unseen = "it cannot be told what the e of sed runs"
     return code
+
+
+def _sed_scripts(values: Sequence[str], redirections: Sequence[Redirection]) -> Iterator[str]:
+    """What may be a script: behind each option for one, or the first word that is no option."""
+    yield from _given(redirections)
+    operands = 0
+    for index, value in enumerate(values):
+        before = values[index - 1] if index else ""
+        if value.startswith("-") and len(value) > 1:
+            head, equals, tail = value.partition("=")
+            attached = _SED_EXPRESSION.match(value)
+            if equals and value.startswith("--") and _SED_EXPRESSION.fullmatch(head):
+                yield tail
+            elif attached and not value.startswith("--") and attached.end() < len(value):
+                yield value[attached.end() :]
+        elif _SED_EXPRESSION.fullmatch(before) or operands == 0:
+            yield value
+            operands += not value.isdigit()
 
 
 def _capsh(_name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
@@ -206,6 +255,8 @@ def _interpreted(
 ) -> Code:
     programs, first, module = _programs(language, values)
     code = Code([], [], [] if module is None else [module])
+    if first is not None and not language.operand:
+        code.scripts.append(list(values).index(first))
     if not programs and first is None and module is None and language.stdin:
         programs = _given(redirections)
         if not programs and _INFORMS.isdisjoint(values) and not _from_file(redirections):

@@ -15,7 +15,7 @@ _OPERAND = re.compile(
     r"""-?\d+|("?)(?:(\$\([^()]*\))|\$[?#]|\$\{#[A-Za-z_]\w*\}|\$(\w+)|\$\{(\w+)\})\1""", re.ASCII
 )
 _COMPARES_NUMBERS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
-_COMPUTES = re.compile(r"(?<![\w-])-(?:eq|ne|lt|le|gt|ge|v|R)(?![\w-])")
+COMPUTES = re.compile(r"(?<![\w-])-(?:eq|ne|lt|le|gt|ge|v|R)(?![\w-])")
 
 
 def may_run(simple: Simple, words: tuple[Word, ...], scene: Scene) -> str | None:
@@ -44,7 +44,7 @@ def compares_numbers(simple: Simple, scene: Scene) -> bool:
     """Whether a condition computes with anything but plain numbers."""
     operands = simple.operands
     for index, word in enumerate(operands):
-        if not _COMPUTES.search(word.raw):
+        if not COMPUTES.search(word.raw):
             continue
         around = operands[max(0, index - 1) : index + 2 : 2]
         if not _COMPARES_NUMBERS.fullmatch(word.raw) or len(around) < 2:

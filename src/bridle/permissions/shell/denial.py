@@ -9,8 +9,9 @@ from msgspec import Struct, field
 
 from bridle.permissions.shell.behind import Args, Behind, look_behind, runs_others
 from bridle.permissions.shell.code import TEXT_VARIABLES
+from bridle.permissions.shell.evaluable import evaluable, evaluates
 from bridle.permissions.shell.expansions import FULL, HOLE
-from bridle.permissions.shell.fillings import Arg, Budget, Held, alternatives, held_values
+from bridle.permissions.shell.fillings import Arg, Budget, Held, alternatives, held_values, unwrapped
 from bridle.permissions.shell.removals import REMOVERS, Ground, critical, removed
 from bridle.permissions.shell.simple import Loop, Simple
 from bridle.permissions.shell.subcommands import VALUED, operand_starts
@@ -21,9 +22,11 @@ UNKNOWN = "\0"
 FOLDS_CASE = sys.platform in ("darwin", "win32")
 """Whether a program is found by its name in any letter case."""
 _BLANKS = re.compile(r"[ \t]+")
-_SHELL_SYNTAX = re.compile(r"""[;|&<>()`$\n'"\\{}]""")
-_LIKE_COMMAND = re.compile(r"[\s@!]*[\w./~$\"'\\{(-]")
+_SHELL_SYNTAX = re.compile(r"""[;|&<>()`$\n'"\\{}*?\[~#!=]""")
+_LIKE_COMMAND = re.compile(r"[\s@!]*[\w./~$\"'\\{(`\[<>*?|&;:-]")
 _SETTERS = frozenset({"read", "printf", "set", "mapfile", "readarray", "getopts", "let"})
+_NAMES_ONLY = frozenset({"SHELL", "RUSTC", "PS0", "PS1", "PS4", "BASH_ALIASES", "BASH_CMDS", "PERL5DB"})
+"""Variables that hold more than a command line, or none: nothing is said of what cannot be read in them."""
 _MOST_TEXTS = 20
 _MOST_FORMS = 400
 _MOST_LEVELS = 3
@@ -41,6 +44,8 @@ class Line(Struct, frozen=True):
     depth: int = 0
     budget: Budget = field(default_factory=Budget)
     """What is left for it and all that it runs as text."""
+    evaluable: Mapping[str, bool] = {}
+    """What its values run where they are evaluated, and whether that is certain."""
 
 
 class Denial(Struct):
@@ -107,16 +112,18 @@ def read_line(
             settings = (word.value.partition("=") for word in simple.words[1:])
             aliases |= {name: body for name, _, body in settings if body}
     depth, budget = (0, Budget()) if around is None else (around.depth + 1, around.budget)
-    if not loops and all(map(_sets_nothing, simples)):
-        return Line(Held(), aliases, depth, budget)
+    computes = any(map(evaluates, simples))
+    values = dict(around.evaluable) if around else {}
+    if not computes and not loops and all(map(_sets_nothing, simples)):
+        return Line(Held(), aliases, depth, budget, values | evaluable(simples, loops, Held()))
     outer = around.held if around else None
     held = held_values(simples, loops, functions, home=home, here=here, outer=outer)
-    return Line(held, aliases, depth, budget)
+    return Line(held, aliases, depth, budget, values | evaluable(simples, loops, held))
 
 
 def _sets_nothing(simple: Simple) -> bool:
     """Whether a command neither looks at a variable nor sets one."""
-    if simple.assignments or (simple.words and simple.words[0].value in _SETTERS):
+    if simple.assignments or any(word.value in _SETTERS for word in unwrapped(simple.words)[:1]):
         return False
     return all(word.literal for word in simple.words)
 
@@ -128,8 +135,10 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
     for each in simple.assignments:
         if each.name in TEXT_VARIABLES:
             text = each.value.value if each.plain else each.raw.partition("=")[2]
-            texts.setdefault(text.lstrip("|- "), False)
-    if _is_plain(simple, line):
+            texts.setdefault(text.lstrip("|- "), each.name not in _NAMES_ONLY)
+    if line.evaluable and evaluates(simple):
+        texts |= line.evaluable
+    elif _is_plain(simple, line):
         args = tuple(Arg(word.raw, word.value) for word in simple.words)
         denial.forms |= dict.fromkeys(map(_squeezed, _forms(args, denial.open_forms)))
         return denial
@@ -139,7 +148,7 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
         texts |= {text: texts.get(text, False) for text in behind.hints} | dict.fromkeys(behind.texts, True)
         if args and (body := line.aliases.get(args[0].value)) is not None:
             texts[" ".join([body, *(arg.raw for arg in args[1:])])] = True
-    denial.runs_text = any(texts.values())
+    denial.runs_text = any(sure for text, sure in texts.items() if text not in line.evaluable)
     for text, sure in _likely(texts, denial):
         if not denial.note_plain(text, ground, sure=sure):
             written = text.replace(HOLE, "${__}").replace(FULL, "${__}")
@@ -171,7 +180,11 @@ def salvaged(words: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 def _likely(texts: Mapping[str, bool], denial: Denial) -> list[tuple[str, bool]]:
     """What is worth reading as a command line, what is certain to be one first."""
-    wanted = [each for each in texts.items() if _LIKE_COMMAND.match(each[0]) or HOLE in each[0]]
+    wanted = [
+        (text, sure)
+        for text, sure in texts.items()
+        if (sure and text.strip()) or _LIKE_COMMAND.match(text) or HOLE in text
+    ]
     if len(wanted) > _MOST_TEXTS:
         denial.hide("it is given too many command lines as text")
     return sorted(wanted, key=lambda each: not each[1])[:_MOST_TEXTS]

@@ -123,7 +123,24 @@ def held_values(
         marks = "".join(values["IFS"])
         values |= {name: (*found, *_apart(found, marks), HOLE) for name, found in values.items()}
     given = [value for text in settings.get("@", ()) for value in evaluate(text, held.of)]
-    return Held(values, None if outer or len(given) > _MOST_VALUES else tuple(given))
+    unknown = outer or len(given) > _MOST_VALUES or any(map(_sets_elsewhere, simples))
+    return Held(values, None if unknown else tuple(given))
+
+
+def unwrapped(words: Sequence[Word]) -> Sequence[Word]:
+    """The words of a builtin without `command`, `builtin` and `time` before it."""
+    index = 0
+    while index < len(words) and words[index].value in ("command", "builtin", "time"):
+        index += 1
+        while index < len(words) and words[index].value in ("-p", "--"):
+            index += 1
+    return words[index:]
+
+
+def _sets_elsewhere(simple: Simple) -> bool:
+    """Whether a command runs text, which may set `$1`."""
+    words = unwrapped(simple.words)
+    return bool(words) and words[0].value in ("eval", "source", ".")
 
 
 def _apart(values: Iterable[str], marks: str) -> Iterator[str]:
@@ -146,8 +163,9 @@ def _settings(
     for simple in simples:
         for each in simple.assignments:
             yield from _assigned(each)
-        name = simple.words[0].value if simple.words else ""
-        values = [word.value for word in simple.words[1:]]
+        words = unwrapped(simple.words)
+        name = words[0].value if words else ""
+        values = [word.value for word in words[1:]]
         if name == "read":
             fed = [
                 each.target.value for each in simple.redirections if each.operator == "<<<" and each.target

@@ -1,0 +1,62 @@
+"""Values that a command line makes bash evaluate: a command in them runs, although it stood in quotes."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from bridle.permissions.shell.computing import COMPUTES
+from bridle.permissions.shell.evaluations import evaluated
+from bridle.permissions.shell.fillings import Held, unwrapped
+from bridle.permissions.shell.lists import listed
+from bridle.permissions.shell.simple import Loop, Simple
+from bridle.permissions.shell.words import Word
+
+_RUNS = re.compile(r"\$[({\[]|`|[<>]\(")
+_QUOTED = re.compile(r"""'[^']*(?:\$[({\[]|`|[<>]\(|\\[0-7])|\\[$`0-7]|\$'""")
+_OCTAL = re.compile(r"\\([0-7]{3})")
+_HANDS_ON = listed("echo printf read set let test [ declare typeset local export readonly unset mapfile eval")
+_MOST = 40
+
+
+def evaluates(simple: Simple) -> bool:
+    """Whether a command takes what a variable holds for an expression or a prompt."""
+    if simple.kind == "arithmetic" or simple.evaluates:
+        return True
+    if simple.kind == "condition":
+        return any(COMPUTES.search(word.raw) for word in simple.operands)
+    return bool(simple.words) and evaluated(unwrapped(simple.words)) is not None
+
+
+def evaluable(simples: Sequence[Simple], loops: Iterable[Loop], held: Held) -> dict[str, bool]:
+    """Command lines that run what the values of a line hold, and whether each is certain to."""
+    found: dict[str, bool] = {}
+    for text, sure in _texts(simples, loops, held):
+        decoded = _OCTAL.sub(lambda code: chr(int(code[1], 8)), text)
+        if _RUNS.search(decoded) and len(found) < _MOST:
+            line = f': "{decoded}"'
+            found[line] = found.get(line, False) or sure
+    return found
+
+
+def _texts(simples: Sequence[Simple], loops: Iterable[Loop], held: Held) -> Iterator[tuple[str, bool]]:
+    for values in held.values.values():
+        yield from ((value, True) for value in values)
+    yield from ((value, True) for value in held.positional or ())
+    for loop in loops:
+        yield from ((word.value, True) for word in loop.words or () if _is_quoted(word))
+    for simple in simples:
+        words = unwrapped(simple.words)
+        sure = bool(words) and words[0].value in _HANDS_ON
+        given = (each.target for each in simple.redirections if each.operator == "<<<" and each.target)
+        quoted = (word for word in (*simple.words, *simple.operands, *given) if _is_quoted(word))
+        yield from ((word.value, sure or simple.kind == "condition") for word in quoted)
+        for each in simple.assignments:
+            if not each.plain:
+                yield each.raw.partition("=")[2].replace("'", ""), False
+            elif _is_quoted(each.value):
+                yield each.value.value, True
+        yield from ((each.content, False) for each in simple.redirections if each.content)
+
+
+def _is_quoted(word: Word) -> bool:
+    """Whether a part of a word may stand for itself where it is written."""
+    return word.literal or _QUOTED.search(word.raw) is not None
