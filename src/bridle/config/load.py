@@ -40,6 +40,10 @@ class Vouching:
             self._made.settle()
         return self._made
 
+    def covers_file(self, path: str) -> bool:
+        """Whether a file that brings hooks, servers or a mode is as it was approved."""
+        return self.open().covers_file(path)
+
     def settle(self) -> None:
         """The settings have been read once: what comes from now on is new."""
         self._settled = True

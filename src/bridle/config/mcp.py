@@ -13,6 +13,7 @@ from bridle.config.mcp_entry import identity, read_entry
 from bridle.config.mcp_places import LARGEST_STATE, MANAGED_FILE, counts, project_files
 from bridle.config.mcp_policy import Policy
 from bridle.config.problem import Fault, Problem, located
+from bridle.config.reach import CHANGED, SHARED
 from bridle.config.state import trust_root
 from bridle.config.validate import parse
 from bridle.host import paths
@@ -23,6 +24,7 @@ from bridle.types.mcp import TURNED_OFF, Scope, SdkServer, Server, normalised
 _LARGEST = 2 * 1024 * 1024
 _INLINE = "--mcp-config"
 _SHARED: tuple[Scope, ...] = ("project", "local")
+WAITING = "waits for your approval"
 
 
 class Wish(Struct, frozen=True, kw_only=True):
@@ -247,17 +249,30 @@ class _Reading:
         disabled = (*self._listed("disabledMcpjsonServers"), *(settings.disabled_mcpjson_servers or ()))
         if entry.name in disabled:
             return TURNED_OFF
-        enabled = (*self._listed("enabledMcpjsonServers"), *(settings.enabled_mcpjson_servers or ()))
-        if entry.name in enabled or settings.enable_all_project_mcp_servers:
+        if entry.name in self._listed("enabledMcpjsonServers") or self._is_named(entry.name, own=True):
             return None
         env, cwd = self._wish.env, self._inputs.cwd
         if approvals.is_approved(env, cwd, kind="mcp", name=entry.name, definition=entry.raw):
             return None
         if not self._wish.trusted:
             return "waits until this folder is trusted; run `bridle trust`"
-        if self._wish.attended or approvals.is_known(env, cwd, kind="mcp", name=entry.name):
-            return "waits for your approval"
-        return None
+        named = self._is_named(entry.name, own=False)
+        if not named and (self._wish.attended or approvals.is_known(env, cwd, kind="mcp", name=entry.name)):
+            return WAITING
+        vouched = self._wish.config.vouched
+        if vouched is None or vouched.open().covers_server(entry.name, entry.raw):
+            return None
+        return WAITING if self._wish.attended else CHANGED
+
+    def _is_named(self, name: str, *, own: bool) -> bool:
+        """Whether settings approve a server by its name: those of the user (`own`), or any."""
+        layers = [each.values for each in self._wish.config.layers if not (own and each.source in SHARED)]
+        all_of_them = self._wish.config.settings.enable_all_project_mcp_servers
+        return any(
+            name in (values.get("enabledMcpjsonServers") or ())
+            or (all_of_them and values.get("enableAllProjectMcpServers"))
+            for values in layers
+        )
 
     def _twin(self, name: str) -> str | None:
         """A server whose tools could not be told from those of a server of this name."""

@@ -19,9 +19,11 @@ from bridle.config.state import is_too_wide, trust_root
 from bridle.config.vouching import (
     Vouched,
     all_items,
+    is_binding,
     is_bound,
     items_at,
     scripts_of,
+    server_item,
     trusted_for_one_run,
     vouch,
 )
@@ -65,8 +67,8 @@ def trust(env: Mapping[str, str], cwd: str) -> str:
     return root
 
 
-def vouch_for_all(env: Mapping[str, str], cwd: str) -> None:
-    """Remember that all that the folder brings today may count, as it is.
+def vouch_for_all(env: Mapping[str, str], cwd: str, *, servers: bool = True) -> None:
+    """Remember that all that the folder brings today may count, as it is; servers may be asked one by one.
 
     Raises:
         ConfigError: the file of approvals does not parse.
@@ -75,7 +77,9 @@ def vouch_for_all(env: Mapping[str, str], cwd: str) -> None:
     root = trust_root(env, cwd)
     for folder in _folders(env, cwd):
         whats = [what for layer in _layers(env, folder) for _, what in all_items(layer.values)]
-        files = _bringing_hooks(folder)
+        if servers:
+            whats += (_as_item(each) for each in _servers(folder))
+        files = _bound_files(folder)
         scripts = (script for path in files for script in scripts_of(_text(path), root, folder))
         vouch(env, folder, whats, [*files, *scripts])
 
@@ -93,7 +97,7 @@ def adopt(env: Mapping[str, str], cwd: str) -> None:
         return
 
 
-def unapproved(env: Mapping[str, str], cwd: str) -> tuple[Brought, ...]:
+def unapproved(env: Mapping[str, str], cwd: str, *, servers: bool = True) -> tuple[Brought, ...]:
     """What a trusted folder brings that is new or has changed since the user approved it."""
     if not is_bound(env, cwd):
         return ()
@@ -111,10 +115,11 @@ def unapproved(env: Mapping[str, str], cwd: str) -> tuple[Brought, ...]:
                 if path in missing
             )
         found += (
-            Brought(file=path, key="hooks", value="see the file")
-            for path in _bringing_hooks(folder)
+            Brought(file=path, key="hooks, servers or mode", value="see the file")
+            for path in _bound_files(folder)
             if not vouched.covers_file(path)
         )
+        found += (each for each in _servers(folder) if servers and _is_new(each, vouched, env, cwd))
     return tuple(found)
 
 
@@ -160,7 +165,13 @@ def _remember(env: Mapping[str, str], root: str, *, accepted: bool) -> None:
 
 
 def _folders(env: Mapping[str, str], cwd: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((trust_root(env, cwd), os.path.realpath(cwd))))
+    """The folders whose files count in `cwd`: from the top of its repository down to it."""
+    root, folder = trust_root(env, cwd), os.path.realpath(cwd)
+    chain = [folder]
+    while folder != root and folder.startswith(root + os.sep):
+        folder = os.path.dirname(folder)
+        chain.append(folder)
+    return tuple(reversed(chain))
 
 
 def _layers(env: Mapping[str, str], folder: str) -> list[Layer]:
@@ -173,23 +184,19 @@ def _own(env: Mapping[str, str], folder: str) -> Mapping[str, Any]:
     return next((layer.values for layer in config.layers if layer.source == "userSettings"), {})
 
 
-def _bringing_hooks(folder: str) -> list[str]:
-    """Files of agents, skills, commands and plugins in a folder that may bring hooks."""
+def _bound_files(folder: str) -> list[str]:
+    """Files of agents, skills, commands and plugins in a folder that may bring hooks, servers or a mode."""
     found: list[str] = []
     for kind in _EXTENSIONS:
         for place, below, names in os.walk(os.path.join(folder, ".claude", kind)):
             below[:] = sorted(name for name in below if name != ".git")
             for name in sorted(names):
                 path = os.path.join(place, name)
-                if name.endswith((".md", ".json")) and _mentions_hooks(path):
+                if name.endswith((".md", ".json")) and is_binding(path):
                     found.append(path)
             if len(found) > _MOST_FILES:
                 return found[:_MOST_FILES]
     return found
-
-
-def _mentions_hooks(path: str) -> bool:
-    return "hooks" in _text(path)
 
 
 def _text(path: str) -> str:
@@ -231,6 +238,16 @@ def _servers(folder: str) -> Iterator[Brought]:
         yield Brought(
             file=file, line=lines.get(("mcpServers", name)), key=f"mcpServers.{name}", value=definition
         )
+
+
+def _as_item(server: Brought) -> dict[str, Any]:
+    return server_item(server.key.partition(".")[2], server.value)
+
+
+def _is_new(server: Brought, vouched: Vouched, env: Mapping[str, str], cwd: str) -> bool:
+    name = server.key.partition(".")[2]
+    agreed = approvals.is_approved(env, cwd, kind="mcp", name=name, definition=server.value)
+    return not agreed and not vouched.covers_server(name, server.value)
 
 
 def _schedules(folder: str) -> Iterator[Brought]:

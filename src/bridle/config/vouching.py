@@ -10,7 +10,7 @@ from bridle.config import approvals
 from bridle.config.model_names import OwnModels
 from bridle.config.problem import KeyPath, dotted
 from bridle.config.reach import waiting
-from bridle.config.state import trust_root
+from bridle.config.state import is_trusted, trust_root
 from bridle.host.files import read_bytes
 
 _STRICTEST = "plan"
@@ -22,6 +22,12 @@ _KIND: approvals.Kind = "content"
 _SEEN = "@"
 """Stands in the list once anything was approved, so that an empty list is told from none."""
 _LARGEST_SCRIPT = 4 * 1024 * 1024
+_BINDING = re.compile(rb"hooks|mcpServers|lspServers|permissionMode|[\"'](?:command|url)[\"']|\\u")
+"""Words of what runs or widens rights, and escapes that hide them."""
+_MOST_PLACES = 8
+_QUOTES = re.compile(r"""["'\\]""")
+_UNKNOWN = re.compile(r"^(?:\$\w+|\$?\{[^}]*\}|~)")
+"""What stands before a name and is known only when the command runs."""
 _WORDS = re.compile(r"""[^\s'"`;|&()<>]+""")
 _PROJECT = re.compile(r"\$(?:CLAUDE_PROJECT_DIR|PWD)\b|\$\{(?:CLAUDE_PROJECT_DIR|PWD)\}")
 
@@ -40,6 +46,7 @@ class Vouched:
         """What was there when it was first looked at, where nothing is written down."""
         self._settled = False
         self._looked: dict[str, tuple[tuple[int, ...], str]] = {}
+        self._others: dict[str, Vouched] = {}
 
     def missing(self, items: list[Item]) -> list[KeyPath]:
         """Those that the user has not approved as they are now."""
@@ -51,13 +58,32 @@ class Vouched:
         self._settled = True
 
     def covers_file(self, path: str) -> bool:
-        """Whether a file of the folder that brings hooks is as it was approved."""
-        return self._counts_file(path, self._known())
+        """Whether a file that brings hooks, servers or a mode is as it was approved.
+
+        Trust is exact: a file of another repository, or above this one, counts by the trust that its own
+        folder has.
+        """
+        owner = os.path.abspath(path).rpartition(f"{os.sep}.claude{os.sep}")[0] or os.path.dirname(path)
+        if trust_root(self._env, owner) == self.root:
+            return self._counts_file(os.path.realpath(path), self._known())
+        return is_trusted(self._env, owner) and self._other(owner).covers_file(path)
+
+    def covers_server(self, name: str, definition: Any) -> bool:
+        """Whether a server of `.mcp.json`, and the files of the folder that it names, are as approved."""
+        what, known = server_item(name, definition), self._known()
+        digest = approvals.digest(what)
+        counts = self._first.setdefault(what["key"], digest) == digest if known is None else digest in known
+        return counts and self.covers_scripts(_commands(what))
 
     def covers_scripts(self, command: object) -> bool:
         """Whether every file of the folder that a command names is as it was approved."""
         known = self._known()
         return all(self._counts_file(path, known) for path in scripts_of(command, self.root, self._cwd))
+
+    def _other(self, place: str) -> "Vouched":
+        if place not in self._others:
+            self._others[place] = Vouched(self._env, place)
+        return self._others[place]
 
     def _counts(self, what: Any, known: frozenset[str] | None) -> bool:
         digest = approvals.digest(what)
@@ -106,7 +132,8 @@ def vouch(env: Mapping[str, str], cwd: str, whats: list[Any], files: list[str]) 
     named = {approvals.digest(what): _name(what) for what in whats}
     for what in whats:
         files = [*files, *scripts_of(_commands(what), root, cwd)]
-    named |= {approvals.digest(_file(path, root)): os.path.relpath(path, root) for path in files}
+    for path in map(os.path.realpath, files):
+        named[approvals.digest(_file(path, root))] = os.path.relpath(path, root)
     approvals.add(env, cwd, kind=_KIND, named={_SEEN: "", **named})
 
 
@@ -155,13 +182,33 @@ def items_at(values: Mapping[str, Any], paths: list[KeyPath]) -> list[Item]:
 def scripts_of(command: object, root: str, cwd: str) -> list[str]:
     """The files of the folder that a command names; what those read or import themselves is not seen."""
     texts = [command] if isinstance(command, str) else command if isinstance(command, list) else []
+    plain = (_QUOTES.sub("", _PROJECT.sub(lambda _: cwd, str(text))) for text in texts)
+    words = [word.rpartition("=")[2] for text in plain for word in _WORDS.findall(text)]
+    # A command may go into a folder first, and a name may begin with what a variable or a command says.
+    folders = [cwd, root, *(path for word in words if os.path.isdir(path := os.path.join(cwd, word)))]
     found: dict[str, None] = {}
-    for text in texts:
-        for word in _WORDS.findall(_PROJECT.sub(lambda _: cwd, str(text).replace('"', "").replace("'", ""))):
-            path = os.path.realpath(os.path.join(cwd, word.rpartition("=")[2]))
+    for word in words:
+        rest = _UNKNOWN.sub("", word).lstrip("/")
+        places = [
+            os.path.join(folder, name) for folder in folders[:_MOST_PLACES] for name in (word, rest) if name
+        ]
+        for path in map(os.path.realpath, places):
             if path.startswith(root + os.sep) and os.path.isfile(path):
                 found[path] = None
     return list(found)
+
+
+def is_binding(path: str) -> bool:
+    """Whether a file of an extension may say what runs, so that it is approved as a whole, as it is."""
+    try:
+        return _BINDING.search(read_bytes(path, _LARGEST_SCRIPT)) is not None
+    except OSError:
+        return False
+
+
+def server_item(name: str, definition: Any) -> dict[str, Any]:
+    """A server of `.mcp.json` as it is approved."""
+    return {"key": f"mcpServers.{name}", "value": definition}
 
 
 def _split(path: KeyPath, value: Any) -> Iterator[Item]:

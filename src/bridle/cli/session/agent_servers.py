@@ -6,6 +6,7 @@ from typing import Any
 from bridle.cli.session import choices
 from bridle.cli.session.ground import Ground
 from bridle.cli.session.server_wiring import read_server, surroundings
+from bridle.config.reach import CHANGED
 from bridle.engine.agents.means import AgentServers
 from bridle.mcp.attendant import Company, Sampler
 from bridle.mcp.servers import Servers
@@ -27,6 +28,14 @@ async def open_agent_servers(
         return None
     if definition.source == "project" and not setup.trusted:
         ground.warn(f"the servers of the agent {definition.name} are not started: this folder is not trusted")
+        return None
+    vouched = setup.config.vouched
+    if (
+        definition.source == "project"
+        and vouched is not None
+        and not vouched.covers_file(definition.file or "")
+    ):
+        ground.warn(f"the servers of the agent {definition.name} are not started: its file {CHANGED}")
         return None
 
     try:

@@ -22,6 +22,7 @@ from bridle.types.tool import Toolbox
 from bridle.types.turn import Prompt
 
 _FILE = Origin(source="file")
+_STRICT_MODES = (None, "plan", "dontAsk")
 _ALIASES = ("sonnet", "opus", "haiku", "fable")
 
 Found = Callable[[], Sequence[AgentDefinition]]
@@ -48,7 +49,7 @@ def make_agents(
     return Agents(
         Staff(
             Means(
-                found=(lambda: (*found(), *given)) if given else found,
+                found=lambda: (*(_as_approved(each, setup) for each in found()), *given),
                 resolve_model=lambda name, parent: resolve_model(name, parent, setup),
                 # An alias stands for a model of the vendor that the parent's is of.
                 may_choose=lambda name, parent: name.lower() in _ALIASES or may_choose(name, setup, parent),
@@ -188,6 +189,16 @@ def may_choose(name: str, setup: Setup, *more: str) -> bool:
     """
     flags = (setup.args.text(flag) for flag in ("model", "fallback-model", "advisor"))
     return name == "inherit" or users_models(setup.config, *flags, setup.model, *more).cover(name)
+
+
+def _as_approved(definition: AgentDefinition, setup: Setup) -> AgentDefinition:
+    """An agent of the project without a mode of its own, if its file has changed since it was approved."""
+    vouched = setup.config.vouched
+    if definition.source != "project" or vouched is None or definition.permission_mode in _STRICT_MODES:
+        return definition
+    if not setup.trusted or vouched.covers_file(definition.file or ""):
+        return definition
+    return msgspec.structs.replace(definition, permission_mode=None)
 
 
 def _add_hooks(

@@ -54,7 +54,7 @@ async def ask_for_changes(app: App, setup: Setup) -> bool:
     """
     from bridle.config.trust import unapproved, vouch_for_all
 
-    changed = await asyncio.to_thread(unapproved, setup.env, setup.cwd)
+    changed = await asyncio.to_thread(unapproved, setup.env, setup.cwd, servers=False)
     if not changed:
         return False
     from bridle.frontends.tui.dialogs.consent import approve_changes
@@ -62,7 +62,7 @@ async def ask_for_changes(app: App, setup: Setup) -> bool:
     if await _ask(app, approve_changes(trust_root(setup.env, setup.cwd), changed)) != "approve":
         return False
     try:
-        await asyncio.to_thread(vouch_for_all, setup.env, setup.cwd)
+        await asyncio.to_thread(vouch_for_all, setup.env, setup.cwd, servers=False)
     except OSError as error:
         raise ConfigError(f"trust cannot be written down: {error.strerror} ({error.filename})") from error
     return True

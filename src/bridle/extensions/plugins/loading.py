@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from bridle.config.approvals import digest
 from bridle.config.load import Config
+from bridle.config.reach import CHANGED
+from bridle.config.vouching import is_binding
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
 from bridle.extensions.plugins.loaded import Loaded, Manifest, Options, Plugins, Wish
 from bridle.extensions.plugins.manifest import read_manifest
@@ -72,7 +74,18 @@ class _Loading:
         plugin = PluginId(known.manifest.name, marketplace)
         if marketplace == SKILLS_DIR and self._switches.get(str(plugin)) is False:
             return
+        if shared and known.components.runs and not self._is_approved(known):
+            self._complain(str(plugin), "content-changed", f"what it runs {CHANGED}", folder)
+            return
         self._add(plugin, folder, known, scope="session" if marketplace == INLINE else "user", shared=shared)
+
+    def _is_approved(self, known: KnownPlugin) -> bool:
+        """Whether all that says what a plugin of the project runs is as the user approved it."""
+        vouched = self._wish.config.vouched
+        if vouched is None or not self._wish.trusted:
+            return True
+        files = (path for path in known.stamps.changed if not path.endswith(".md") and is_binding(path))
+        return all(map(vouched.covers_file, files))
 
     def add_installed(self) -> None:
         wish = self._wish
