@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from bridle.host.secrets import SECRETS
 from bridle.host.streams import Output
 from bridle.types.block import text_of
 from bridle.types.event import (
@@ -89,7 +90,7 @@ class Narrator:
 
     def _line(self, text: str) -> None:
         self._end_text()
-        self._output.write(printable(f"{text}\n", keep="\n\t").encode(errors="replace"))
+        self._output.write(printable(f"{SECRETS.hide(text)}\n", keep="\n\t").encode(errors="replace"))
 
     def _end_text(self) -> None:
         if self._in_text:

@@ -30,10 +30,16 @@ def complain(text: str, *, end: str = "\n") -> None:
     """Write a line to standard error; one that cannot be written is lost."""
     try:
         if sys.stderr is not None:
-            sys.stderr.write(shown_on(sys.stderr, f"{text}{end}"))
+            sys.stderr.write(shown_on(sys.stderr, f"{_without_secrets(text)}{end}"))
             sys.stderr.flush()
     except OSError:
         pass  # Nobody is left to be told.
+
+
+def _without_secrets(text: str) -> str:
+    """The text without what the process has learned to hide; nothing is learned before that is imported."""
+    known = sys.modules.get("bridle.host.secrets")
+    return text if known is None else known.SECRETS.hide(text)
 
 
 def shown_on(stream: "TextIO", text: str) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.host.files import make_folders
+from bridle.host.secrets import SECRETS
 from bridle.types.block import ImageBlock, ResultContent, text_block
 from bridle.types.errors import ToolError
 from bridle.types.text import encodable
@@ -68,8 +69,13 @@ def output_of(result: Mapping[str, Any], *, limit: int, shelf: Shelf) -> ToolOut
     structured = result.get("structuredContent")
     if structured is not None and not any(block["type"] == "text" for block in blocks):
         blocks.append(text_block(msgspec.json.encode(structured).decode()))
-    shown = bounded(blocks, limit=limit, shelf=shelf)
+    shown = [_without_secrets(block) for block in bounded(blocks, limit=limit, shelf=shelf)]
     return ToolOutput(content=shown, data=shown, is_error=result.get("isError") is True)
+
+
+def _without_secrets(block: ResultContent) -> ResultContent:
+    """A server may repeat the key that it was given; the conversation is no place for it."""
+    return text_block(SECRETS.hide(block["text"])) if block["type"] == "text" else block
 
 
 def content_of(listed: Any, shelf: Shelf) -> list[ResultContent]:

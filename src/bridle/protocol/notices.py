@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from bridle.host.secrets import SECRETS
 from bridle.types.event import (
     CompactionStarted,
     ModelSwitched,
@@ -45,7 +46,9 @@ def notice(event: Notice) -> dict[str, Any]:
                 "trigger": "overloaded",
                 "original_model": event.original,
                 "fallback_model": event.fallback,
-                "content": f"{event.fallback} answers for {event.original} in this turn: {event.reason}",
+                "content": SECRETS.hide(
+                    f"{event.fallback} answers for {event.original} in this turn: {event.reason}"
+                ),
             }
         case Withdrawn():
             return {"subtype": "withdrawn", "uuids": list(event.uuids)}
@@ -53,7 +56,12 @@ def notice(event: Notice) -> dict[str, Any]:
             return {"subtype": "status", "status": "compacting"}
         case Noticed():
             final = {"prevent_continuation": True} if event.prevents else {}
-            return {"subtype": "informational", "content": event.text, "level": event.level, **final}
+            return {
+                "subtype": "informational",
+                "content": SECRETS.hide(event.text),
+                "level": event.level,
+                **final,
+            }
         case SessionNamed():
             return {"subtype": "session_title_changed", "title": event.title}
 
@@ -65,9 +73,11 @@ def hook_notice(event: HookStarted | HookProgressed | HookRun) -> dict[str, Any]
         case HookStarted():
             return {"subtype": "hook_started", **about}
         case HookProgressed():
-            printed = {"output": event.stdout + event.stderr, "stdout": event.stdout, "stderr": event.stderr}
+            out, err = SECRETS.hide(event.stdout), SECRETS.hide(event.stderr)
+            printed = {"output": out + err, "stdout": out, "stderr": err}
             return {"subtype": "hook_progress", **about, **printed}
         case HookRun():
-            printed = {"output": event.stdout + event.stderr, "stdout": event.stdout, "stderr": event.stderr}
+            out, err = SECRETS.hide(event.stdout), SECRETS.hide(event.stderr)
+            printed = {"output": out + err, "stdout": out, "stderr": err}
             ended = {} if event.exit_code is None else {"exit_code": event.exit_code}
             return {"subtype": "hook_response", **about, **printed, **ended, "outcome": event.outcome}

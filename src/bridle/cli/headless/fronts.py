@@ -9,6 +9,7 @@ from bridle.engine.serve import Inbox, Server
 from bridle.frontends.printing import Presenter, PrintChannel, TextPresenter
 from bridle.host.files import make_folders
 from bridle.host.paths import config_home
+from bridle.host.secrets import SECRETS
 from bridle.host.streams import Output
 from bridle.sessions.session import Session
 from bridle.types.channel import Channel
@@ -104,7 +105,7 @@ class PrintFront:
         """Nobody asked to be told."""
 
     def show(self, text: str) -> None:
-        self._stderr.write(f"{text}\n".encode())
+        self._stderr.write(f"{SECRETS.hide(text)}\n".encode())
 
     def note_answer(self, question: "Question", answer: "Answer") -> None:
         """Results say nothing of who decided."""

@@ -14,6 +14,7 @@ from bridle.frontends.tui.render.call import State
 from bridle.frontends.tui.render.markdown import render_markdown
 from bridle.frontends.tui.work import Work
 from bridle.frontends.tui.workflow_rows import WorkflowRows
+from bridle.host.secrets import SECRETS
 from bridle.types.block import UserBlock, text_of
 from bridle.types.event import (
     AssistantSaid,
@@ -295,7 +296,7 @@ class TerminalChannel:
 
     def _show_command(self, text: str, *, is_error: bool) -> None:
         if is_error:
-            self._live.say(messages.notice(text, self._width(), level="error"))
+            self._live.say(messages.notice(SECRETS.hide(text), self._width(), level="error"))
         elif text.strip():
             self._live.say(render_markdown(text, self._width()))
 
@@ -325,7 +326,7 @@ class TerminalChannel:
             self.desk.finished(outcome)
 
     def _notice(self, text: str, level: messages.Level) -> None:
-        self._live.say(messages.notice(text, self._width(), level=level), close=False)
+        self._live.say(messages.notice(SECRETS.hide(text), self._width(), level=level), close=False)
 
 
 def _doing(todos: Sequence[Any]) -> str:
