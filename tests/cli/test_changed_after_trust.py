@@ -165,6 +165,24 @@ async def test_a_server_of_the_project(tmp_path: Path, before: Any, settings: di
         await place.only_runs_when_approved()
 
 
+async def test_a_mode_of_an_agent(tmp_path: Path):
+    def answers(request: Received) -> Step:
+        if b"tool_result" in request.raw or b"Work." not in request.raw:
+            return _once(request)
+        written = {"file_path": str(tmp_path / "project" / "new.txt"), "content": "x"}
+        return step({"type": "tool_use", "id": "t2", "name": "Write", "input": written})
+
+    async with repository(tmp_path, *[answers] * 12) as place:
+        place.write(".claude/agents/worker.md", _worker())
+        await place.approve("trust", "-y")
+        place.write(".claude/agents/worker.md", _worker(permissionMode="acceptEdits"))
+        await place.run()
+        assert not (tmp_path / "project" / "new.txt").exists()
+        await place.approve("trust", "-y")
+        await place.run()
+        assert (tmp_path / "project" / "new.txt").exists()
+
+
 async def test_a_script_that_a_server_names(tmp_path: Path):
     async with repository(tmp_path) as place:
         place.write("serve.py", "")
