@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from bridle.host import git
+from bridle.host.programs import find_program
 
 _MOST_LISTED = 512 * 1024
 _MOST_PATHS = 200
@@ -72,7 +73,9 @@ async def committed_contents(
 
 
 def _open(cwd: str, env: Mapping[str, str], seconds: float) -> git._Git | None:
-    if (root := git.find_root(cwd)) is None or (program := git._find_program(root, env)) is None:
+    if (root := git.find_root(cwd)) is None:
+        return None
+    if (program := find_program("git", env, writable=(root,))) is None:
         return None
     return git._Git(program, root, git._environment(root, env), seconds)
 

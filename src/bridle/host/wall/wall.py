@@ -4,7 +4,6 @@ import os
 import os.path
 import shutil
 from collections.abc import Mapping
-from tempfile import gettempdir
 
 from bridle.host.wall.bounds import Bounds
 from bridle.host.wall.landlock import make_rules
@@ -33,7 +32,7 @@ class Wall:
         """
         if self.temporary and os.path.isdir(self.temporary):
             return
-        base = os.path.realpath(gettempdir())
+        base = _temporary_base()
         _sweep(base)
         folder = os.path.join(base, f"{_PREFIX}{os.getpid()}-{os.urandom(8).hex()}")
         os.mkdir(folder, 0o700)
@@ -81,6 +80,13 @@ class Wall:
         rules = make_rules((seen.usual | dict(seen.own)).items())
         self._rules.append(((seen.usual, own), rules))
         return rules
+
+
+def _temporary_base() -> str:
+    """Where temporary folders go; unlike tempfile's answer it is found without writing a file to try."""
+    named = os.environ.get("TMPDIR", "")
+    usable = os.path.isabs(named) and os.path.isdir(named) and os.access(named, os.W_OK)
+    return os.path.realpath(named if usable else "/tmp")
 
 
 def _sweep(base: str) -> None:
