@@ -30,7 +30,7 @@ AROUND = (
 OTHERS = (
     "tar xf - 2>&1", "cat - 2>/dev/null | sort", "[[ $x == origin/$y ]] && ls",
     "case $x in origin/$y) ls;; esac",
-    "x=a y=$$ ls", "A=$x/$y/z ls a; ls b", "A=$x/$y/z ls a && B=c ls", "unset a$x",
+    "x=a y=$$ ls", "A=$x/$y/z ls a; ls b", "A=$x/$y/z ls a && B=c ls",
 )  # fmt: skip
 
 

@@ -24,8 +24,6 @@ _CLOSES = frozenset({"<&-", ">&-"})
 _WORDS = frozenset({"w", "c", "="})
 _NAME = re.compile(r"[A-Za-z_]\w*|\d", re.ASCII)
 _IN_PATTERN = re.compile(r"\\.|'[^']*'|(\$(?:[A-Za-z_]\w*|\d))", re.ASCII | re.DOTALL)
-_DROPPED = re.compile(r"-(?=[ \t]+\d+[<>])")
-"""A word that is not in the tree when a redirection follows, as in `tar xf - 2>&1`."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
 
 
@@ -38,23 +36,16 @@ def disagreement(root: "Node", script: Script) -> str | None:
     if theirs.error:
         return "the command does not parse"
     found = sorted(theirs.found)
-    if found != script.tokens and _repaired(found, script) != script.tokens:
+    if found != script.tokens and _joined(found, script.text) != script.tokens:
         return "two ways of reading the command differ"
     return None
-
-
-def _repaired(tokens: list[Token], script: Script) -> list[Token]:
-    """The tokens of a tree without what is known to be wrong with trees."""
-    dashes = (token for token in script.tokens if token[2] == "w" and _DROPPED.match(script.text, token[0]))
-    dropped = {token for token in dashes if token[1] == token[0] + 1}.difference(tokens)
-    return _joined(sorted([*tokens, *dropped]), script.text)
 
 
 def _joined(tokens: list[Token], text: str) -> list[Token]:
     """The tokens with words put together that the grammar tears apart: nothing stands between them.
 
     It ends a word behind the `$` of a second variable, as in `$x/$y/z`. For bash a word ends at a blank or at
-    an operator only, so that what begins where a word ends belongs to it.
+    an operator only, so that what begins there belongs to it.
     """
     joined: list[Token] = []
     ends: dict[int, int] = {}
@@ -63,7 +54,9 @@ def _joined(tokens: list[Token], text: str) -> list[Token]:
     """Where the rest of an assignment ends that was taken for a command's name, which is yet to come."""
     for begin, end, seen in tokens:
         kind = seen
-        if kind in _WORDS and (index := ends.pop(begin, None)) is not None:
+        torn = kind in _WORDS and begin in ends and text[begin - 1] == "$"
+        if torn and _NAME.match(text, begin):
+            index = ends.pop(begin)
             start, _, first = joined[index]
             unnamed = end if (first, kind) == ("=", "c") else unnamed
             joined[index] = (start, end, first)

@@ -13,8 +13,9 @@ _EXPANSIONS = frozenset({
 })  # fmt: skip
 _PLAIN = bytes(byte if byte < 0x80 else ord("%") for byte in range(256))
 """Bytes beyond ASCII mean nothing to the shell, and some of them crash the grammar's scanner."""
-_LONE_DASH = re.compile(rb"(?<=[ \t])-(?=[ \t]*<<)")
-"""A dash alone before a here-document, which the grammar loses; only places are taken from what it sees."""
+_LONE_DASH = re.compile(rb"(?<=[ \t])-(?=[ \t]*<<|[ \t]+\d+[<>])")
+"""A dash alone before a here-document or a redirection with a number (`tar xf - 2>&1`), which the grammar
+loses; only places are taken from what it sees."""
 
 
 def parse(text: str) -> "Node":
