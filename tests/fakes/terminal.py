@@ -265,7 +265,7 @@ class PtyProgram:
         if not self._typed:
             asyncio.get_running_loop().remove_writer(self._master)
 
-    async def until(self, holds: Callable[[Emulator], object], *, seconds: float = 10) -> None:
+    async def until(self, holds: Callable[[Emulator], object], *, seconds: float = 60) -> None:
         """Wait until the screen satisfies a condition; the failure shows the screen."""
         try:
             async with asyncio.timeout(seconds):
@@ -299,7 +299,7 @@ class PtyProgram:
 
     async def ended(self) -> int:
         """Wait for the program to end; returns its exit code."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             code = await asyncio.to_thread(self.process.wait)
         with contextlib.suppress(OSError):
             self._read()

@@ -1,5 +1,4 @@
 import asyncio
-import time
 from pathlib import Path
 
 import msgspec
@@ -12,6 +11,9 @@ from tests.fakes.mcp_http import Asked, FakeEndpoint, Reply, usual
 from tests.fakes.mcp_session import connected, everything, plain
 from tests.fakes.processes import eventually
 from tests.fakes.tool_context import make_context
+
+_FEW_STEPS = 20
+"""More than a task needs that waits for nothing."""
 
 
 async def test_tools_are_in_the_order_of_their_names_with_those_for_resources():
@@ -85,12 +87,14 @@ async def test_host_replaces_the_servers_that_it_set():
 
 
 async def test_first_turn_waits_a_moment_and_no_longer():
-    timing = Timing(connect=20.0, first_turn=0.5)
-    async with asyncio.timeout(20), connected(plain("mute"), plain(), timing=timing) as servers:
-        assert [state.status for state in servers.status()] == ["pending", "connected"]
-        began = time.monotonic()
-        await servers.settle()
-        assert time.monotonic() - began < 0.1
+    timing = Timing(connect=60.0, first_turn=0.5)
+    async with asyncio.timeout(60), connected(plain("mute"), plain(), timing=timing) as servers:
+        await eventually(lambda: servers.status()[1].status == "connected")
+        assert servers.status()[0].status == "pending"
+        again = asyncio.create_task(servers.settle())
+        for _ in range(_FEW_STEPS):
+            await asyncio.sleep(0)
+        assert again.done()
 
 
 async def test_server_that_is_always_loaded_is_waited_for_where_others_are_not():

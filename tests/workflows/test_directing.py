@@ -1,7 +1,6 @@
 """Directing a run while it works: pause, resume, stop, one agent of it, and keeping its script."""
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -41,22 +40,22 @@ async def test_stopping_ends_every_agent_and_leaves_what_was_finished(tmp_path: 
             "await agent('<a>'); await parallel([1, 2, 3].map(n => () => agent(`<b> ${n}`)))"
         )
         await _asked(made, "b", 3)
-        began = time.monotonic()
         task = await made.team.runtime.workspace.tasks.stop(launched.run_id)
-        took = time.monotonic() - began
         view = made.run(launched.run_id).view()
         assert not made.team.agents.staff.running
     assert task.status == "killed" and view.state == "stopped"
     assert [each.state for each in view.agents] == ["done", "stopped", "stopped", "stopped"]
-    assert took < 1
 
 
 async def test_an_interrupt_stops_all_at_once_and_begins_no_turn(tmp_path: Path):
-    rounds: list[float] = []
-    # What else the machine does can only make a round longer, so one that is quick enough settles it.
-    while len(rounds) < 3 and min(rounds, default=1.0) >= 0.2:
-        rounds.append(await _interrupt(tmp_path / str(len(rounds))))
-    assert min(rounds) < 0.2
+    never = asyncio.Event()
+    async with workshop(tmp_path, {"b": [says("B", then=never.wait)] * 16}, env=_ENV) as made:
+        for _ in range(2):
+            await made.start("await parallel(Array.from({length: 8}, (_, n) => () => agent(`<b> ${n}`)))")
+        await _asked(made, "b", 16)
+        assert made.door.interrupt() == 2
+        ended = await made.team.over(2)
+    assert [(task.status, task.hushed) for task in ended] == [("killed", True)] * 2
 
 
 async def test_one_agent_is_skipped_stopped_or_restarted(tmp_path: Path):
@@ -123,21 +122,6 @@ async def test_a_file_that_is_there_is_replaced_only_on_demand(tmp_path: Path):
         assert before.read_text() == text
         save_run(folder, runtime, name=None, scope="project", replace=True)
     assert before.read_text().endswith("return 5")
-
-
-async def _interrupt(folder: Path) -> float:
-    """How long it takes until two runs with eight agents each have ended."""
-    never = asyncio.Event()
-    async with workshop(folder, {"b": [says("B", then=never.wait)] * 16}, env=_ENV) as made:
-        for _ in range(2):
-            await made.start("await parallel(Array.from({length: 8}, (_, n) => () => agent(`<b> ${n}`)))")
-        await _asked(made, "b", 16)
-        began = time.monotonic()
-        assert made.door.interrupt() == 2
-        ended = await made.team.over(2)
-        took = time.monotonic() - began
-    assert [(task.status, task.hushed) for task in ended] == [("killed", True)] * 2
-    return took
 
 
 async def _asked(made: Workshop, key: str, count: int = 1) -> None:
