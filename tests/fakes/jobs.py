@@ -48,7 +48,7 @@ class Home:
 
     async def ended(self, job: str) -> dict[str, Any]:
         """Wait until a job is over."""
-        await eventually(lambda: "endedAt" in self.facts(job), seconds=15)
+        await eventually(lambda: "endedAt" in self.facts(job))
         return self.facts(job)
 
     def roster(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class Home:
                 await asyncio.to_thread(_stop, facts)
         if (found := running(self.path)) is not None:
             os.kill(found[0], signal.SIGTERM)
-        await eventually(lambda: not processes(self.path), seconds=15)
+        await eventually(lambda: not processes(self.path))
 
 
 @asynccontextmanager

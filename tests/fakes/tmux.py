@@ -46,7 +46,7 @@ class Tmux:
     async def resize(self, columns: int, lines: int) -> None:
         await self.run("resize-window", "-x", str(columns), "-y", str(lines))
 
-    async def until(self, holds: Callable[[list[str]], object], seconds: float = 15) -> list[str]:
+    async def until(self, holds: Callable[[list[str]], object], seconds: float = 60) -> list[str]:
         """Wait until scrollback and window satisfy a condition; the failure shows them."""
         rows: list[str] = []
         try:

@@ -149,7 +149,7 @@ async def test_nothing_survives_the_sudden_death_of_the_host(tmp_path: Path):
     assert all(map(is_running, pids))
     host.send_signal(signal.SIGKILL)
     host.wait()
-    await eventually(lambda: not any(map(is_running, pids)), seconds=2)
+    await eventually(lambda: not any(map(is_running, pids)), seconds=30)
 
 
 HOST = """

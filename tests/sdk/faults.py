@@ -35,7 +35,7 @@ _MANNERS: tuple[Manner, ...] = (
 )  # fmt: skip
 _QUIET = 0.4
 """Seconds without a line after which the host goes on with its plan."""
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds in which a run that was given its end must be over."""
 _GRACE = 3.0
 """Seconds that a host leaves bridle after the end of the input before it terminates it."""

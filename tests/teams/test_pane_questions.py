@@ -79,7 +79,7 @@ async def _agree_at_the_pane(made: Leader) -> None:
     """A dialog takes no keys until nobody has typed for a moment, and says when it does."""
     await made.screen(holds="to choose")
     await made.tmux("send-keys", "-t", "bridle-blue", "Enter")
-    await eventually((made.program.project / "made").exists, seconds=15)
+    await eventually((made.program.project / "made").exists)
 
 
 @needs_tmux
@@ -138,7 +138,7 @@ async def test_without_a_leader_the_pane_asks_and_the_report_waits_for_the_next(
         made.process.kill()
         await made.process.wait()
         await _agree_at_the_pane(made)
-        await eventually(lambda: not is_running(pid), seconds=10)
+        await eventually(lambda: not is_running(pid))
         (letter,) = made.transcripts()[0].parent.rglob("mail/main/*.json")
     assert (json.loads(letter.read_text())["sender"], json.loads(letter.read_text())["text"]) == (
         "ann",

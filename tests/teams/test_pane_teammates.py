@@ -121,7 +121,7 @@ async def test_stopping_a_teammate_ends_its_process_and_closes_its_pane(tmp_path
         pid = await made.begun()
         task = next(frame["task_id"] for frame in made.frames if frame.get("subtype") == "task_started")
         await made.request("stop_task", task_id=task)
-        await eventually(lambda: not is_running(pid), seconds=15)
+        await eventually(lambda: not is_running(pid))
         assert await made.pids() == {}
         await made.close()
     ended = [frame for frame in made.frames if frame.get("subtype") == "task_notification"]
@@ -136,7 +136,7 @@ async def test_an_idle_teammate_can_be_stopped_too(tmp_path: Path):
         pid = (await made.pids())["ann"]
         made.server.script([step(use("TaskStop", 7, task_id=ended["task_id"]), when="stop"), script[2]])
         made.prompt("stop")
-        await eventually(lambda: not is_running(pid), seconds=15)
+        await eventually(lambda: not is_running(pid))
         await made.close()
     assert "Stopped task" in json.dumps(made.bodies(helpers=False)[-1]["messages"])
 
@@ -213,7 +213,7 @@ async def test_a_killed_leader_leaves_no_orphan(tmp_path: Path):
         pid = await made.begun()
         made.process.kill()
         await made.process.wait()
-        await eventually(lambda: not is_running(pid), seconds=2)
+        await eventually(lambda: not is_running(pid), seconds=30)
 
 
 async def test_the_end_of_the_tmux_server_is_told_for_each_teammate_once(tmp_path: Path):
@@ -281,7 +281,7 @@ async def test_a_full_mailbox_is_told_to_the_sender_and_emptied_by_reading(tmp_p
         refused = json.dumps(made.bodies(helpers=False)[-1]["messages"])
         made.server.released.set()
         await made.task()
-        await eventually(lambda: not box.waiting(), seconds=15)
+        await eventually(lambda: not box.waiting())
         await made.close()
     assert "The message to ann was not delivered: 100 messages wait to be read already" in refused
     assert "LETTER-99." in json.dumps(made.bodies(helpers=True)[-1]["messages"])
@@ -312,7 +312,7 @@ async def test_somebody_who_looks_at_the_pane_keeps_a_teammate_at_work_after_its
             await made.process.wait()
             made.server.released.set()
             await terminal.until_text("I am through")
-        await eventually(lambda: not is_running(pid), seconds=5)
+        await eventually(lambda: not is_running(pid), seconds=30)
         (letter,) = made.transcripts()[0].parent.rglob("mail/main/*.json")
     assert json.loads(letter.read_text())["text"] == "I am through"
 

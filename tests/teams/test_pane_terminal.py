@@ -50,7 +50,7 @@ async def test_a_teammate_opens_beside_its_leader_who_sees_by_name_who_asks(tmp_
         await tmux.until(lambda rows: any("ann: Run a command?" in row for row in rows))
         await tmux.until(lambda rows: any("to choose" in row for row in rows))
         await tmux.press("Enter")
-        await eventually((tmp_path / "project" / "made").exists, seconds=15)
+        await eventually((tmp_path / "project" / "made").exists)
         await tmux.until(lambda rows: any("completed" in row for row in rows))
         titles = (await tmux.run("list-panes", "-F", "#{pane_title}")).splitlines()
         assert len(titles) == 2 and "ann" in titles

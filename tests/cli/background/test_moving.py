@@ -137,7 +137,7 @@ async def test_a_command_that_runs_is_taken_over_and_its_end_is_told_over_there(
         facts = await bridle.until_state(job, "done")
         assert "shells" not in facts
         (bridle.program.project / "go").touch()
-        await eventually(lambda: "It has ended." in bridle.transcript(facts["sessionId"]), seconds=15)
+        await eventually(lambda: "It has ended." in bridle.transcript(facts["sessionId"]))
         assert "waited" in "".join(path.read_text() for path in bridle.outputs(facts["sessionId"]))
 
 

@@ -178,7 +178,7 @@ async def test_sessions_end_by_themselves_when_the_server_is_killed(tmp_path: Pa
     async with serving(tmp_path, []) as made:
         children = _children(made.process.pid)
         made.process.kill()
-        await eventually(lambda: not [pid for pid in children if is_running(pid)], seconds=10)
+        await eventually(lambda: not [pid for pid in children if is_running(pid)])
 
 
 async def test_a_folder_that_is_not_trusted_is_not_served(tmp_path: Path):

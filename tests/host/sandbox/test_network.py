@@ -151,7 +151,7 @@ async def test_network_serves_what_was_left_running_and_ends_with_it(place: Fake
         script = f'({place.person.python} -I -c "$0" http://localhost:{port}/ > late) & sleep 0; exit 0'
         assert (await place.run("/bin/bash", "-c", script, _FETCH)).code == 0
         late = place.project / "late"
-        await eventually(lambda: late.exists() and late.read_text() == "hello", seconds=10)
+        await eventually(lambda: late.exists() and late.read_text() == "hello")
 
 
 @pytest.mark.parametrize("user", ["", "me:p%40ss@"])

@@ -67,7 +67,7 @@ async def test_interrupting_ends_the_command(judged: FakeJudged):
     pipe = judged.project / "pipe"
     os.mkfifo(pipe)
     call = asyncio.ensure_future(TOOL.run(BashInput(command="exec cat pipe"), context))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         # Opening the other end waits until the command has opened its own.
         inlet = await asyncio.to_thread(os.open, pipe, os.O_WRONLY)
         call.cancel()
