@@ -17,7 +17,10 @@ _PLAIN = (
     "x='a[$(evil x)]'; ((x))", "x='$(evil x)'; echo \"${x@P}\"", "PS4='$(evil x)'; set -x; :",
     "bind -x '\"a\": evil x'", "hash -p /usr/bin/evil t; t x", "enable -f x y",
     "command_not_found_handle() { evil x; }; nosuch", "mapfile -C 'evil x #' -c 1 < a.txt",
-    "cat <<E\n$(evil x)\nE",
+    "cat <<E\n$(evil x)\nE", "[|evil x", "x='a[$(evil x)]'; let x", "x='a[$(evil x)]'; [[ x -eq 1 ]]",
+    "x=$(echo 'a[$(evil x)]'); ((x))", "x='\\044(evil x)'; echo \"${x@P}\"", "eval 'set evil'; $1 x",
+    "command set evil; $1 x", "let 'a[$(evil x)]'", "test -v 'a[$(evil x)]'", "bash evil x", "source evil x",
+    ". -- evil x", "perl -S evil x",
 )  # fmt: skip
 _WRAPPERS = (
     "X", "command X", "builtin command X", "exec X", "time X", "nohup X", "nice X", "nice -n 5 X",
@@ -38,7 +41,13 @@ _WRAPPERS = (
     "capsh -- -c 'X'", "runuser -u root -- X", "su -c 'X'", "sg root -c 'X'", "chroot / X",
     "nsenter -a -t 1 X", "parallel ::: 'X'", "mawk 'BEGIN{system(\"X\")}'", "if X; then :; fi", "X || true",
     "true && X", "cd src; X", "(cd src; X)", "{ X; } 2>/dev/null", "A=b X", "A=b B=c X", "2>/dev/null X",
-    "X < a.txt | cat",
+    "X < a.txt | cat", "git -c core.pager='X' -p log", "GIT_PAGER='X' git -p log",
+    "GIT_EXTERNAL_DIFF='X' git diff",
+    "make --eval='a:;X' a", "make -f - a <<< 'b := $(shell X)'", "sed 'eX' a.txt", "sed -n '\\,.,eX' a.txt",
+    "sed -f - a.txt <<< '1eX'", "tar cf /dev/null --checkpoint=1 --checkpoint-act=exec='X' a.txt",
+    "tar cf /dev/null -I 'X' a.txt", "split --filter='X' a.txt", "sort -S1k --compress-program='X' a.txt",
+    "gdb -batch -ex 'she X'", "ruby -e 'system(\"X\")'", "node -e 'child_process.execSync(\"X\")'",
+    "time -p X", "ltrace X", "numactl X", "catchsegv X", "run-parts X", "find . -maxdepth 0 -ok X \\; <<< y",
 )  # fmt: skip
 
 

@@ -181,7 +181,9 @@ def _make(_name: str, values: Sequence[str], redirections: Sequence[Redirection]
 
 def _recipes(text: str) -> Iterator[str]:
     """The command lines in the text of a makefile."""
-    for found in _MAKE_RUNS.finditer(text.replace("\\\n", " ")):
+    # A recipe is joined by the shell, everything else by make.
+    joined = dict.fromkeys(text.replace("\\\n", blank) for blank in ("", " "))
+    for found in (each for variant in joined for each in _MAKE_RUNS.finditer(variant)):
         line = next(group for group in found.groups() if group is not None)
         yield line.lstrip("@+- \t").replace("$$", "$").replace("$(shell ", "$(").replace("${shell ", "$(")
 

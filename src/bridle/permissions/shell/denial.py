@@ -27,6 +27,7 @@ _LIKE_COMMAND = re.compile(r"[\s@!]*[\w./~$\"'\\{(`\[<>*?|&;:-]")
 _SETTERS = frozenset({"read", "printf", "set", "mapfile", "readarray", "getopts", "let"})
 _NAMES_ONLY = frozenset({"SHELL", "RUSTC", "PS0", "PS1", "PS4", "BASH_ALIASES", "BASH_CMDS", "PERL5DB"})
 """Variables that hold more than a command line, or none: nothing is said of what cannot be read in them."""
+_TWICE = (">&", "<&")
 _MOST_TEXTS = 20
 _MOST_FORMS = 400
 _MOST_LEVELS = 3
@@ -136,8 +137,11 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
         if each.name in TEXT_VARIABLES:
             text = each.value.value if each.plain else each.raw.partition("=")[2]
             texts.setdefault(text.lstrip("|- "), each.name not in _NAMES_ONLY)
-    if line.evaluable and evaluates(simple):
-        texts |= line.evaluable
+    # Bash fills in the word behind `>&` a second time.
+    twice = [each.target.value for each in simple.redirections if each.operator in _TWICE and each.target]
+    texts |= {f': "{value}"': True for value in twice if "$" in value or "`" in value}
+    if texts or (line.evaluable and evaluates(simple)):
+        texts |= line.evaluable if evaluates(simple) else {}
     elif _is_plain(simple, line):
         args = tuple(Arg(word.raw, word.value) for word in simple.words)
         denial.forms |= dict.fromkeys(map(_squeezed, _forms(args, denial.open_forms)))
