@@ -5,6 +5,7 @@ from bridle.frontends.host import HostChannel
 from bridle.protocol.control import ControlResponse, Correspondence, Frame
 from bridle.protocol.frames import Framer
 from bridle.protocol.opening import Facts
+from bridle.types.origin import Origin
 from bridle.types.question import NetworkQuestion, Permitted, Refused
 
 QUESTION = NetworkQuestion(host="registry.example", port=443)
@@ -31,7 +32,7 @@ async def test_the_host_decides_whether_a_confined_command_may_reach_a_machine()
     update = QUESTION.suggestions[0]
     host = FakeHost({"behavior": "allow", "updatedPermissions": [update]})
 
-    assert await host.channel.ask(QUESTION) == Permitted(updates=(update,))
+    assert await host.channel.ask(QUESTION) == Permitted(updates=(update,), origin=Origin(source="host"))
     (asked,) = host.asked
     assert (asked["subtype"], asked["tool_name"]) == ("can_use_tool", "SandboxNetworkAccess")
     assert asked["input"] == {"host": "registry.example"}
@@ -42,7 +43,7 @@ async def test_the_host_decides_whether_a_confined_command_may_reach_a_machine()
 async def test_what_the_host_refuses_stays_unreached():
     host = FakeHost({"behavior": "deny", "message": "not this one"})
 
-    assert await host.channel.ask(QUESTION) == Refused(message="not this one")
+    assert await host.channel.ask(QUESTION) == Refused(message="not this one", origin=Origin(source="host"))
 
 
 async def test_a_host_that_answers_nothing_is_not_asked():
