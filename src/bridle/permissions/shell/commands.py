@@ -1,6 +1,7 @@
 """Simple commands, redirections and conditions, as bash takes them from the text."""
 
 import re
+from abc import abstractmethod
 
 from bridle.permissions.shell.lexer import WORD_ENDS, Fault, Lexer
 from bridle.permissions.shell.lists import listed
@@ -38,9 +39,9 @@ class Commands(Lexer):
         super().__init__(text)
         self.commands = self.assignments = 0
 
+    @abstractmethod
     def function(self, name: Span) -> Node:
         """The rest of `name() …`."""
-        raise NotImplementedError
 
     def simple(self) -> Node:
         """A simple command, or the function that it turns out to define."""

@@ -4,6 +4,7 @@ The grammar of `tree.py` reads the same text; where the two differ, nobody may d
 mean the same to every bash is a fault here, too."""
 
 import re
+from abc import ABC, abstractmethod
 
 from bridle.permissions.shell.syntax import Command, Here, Inner, Listing, Pipeline, Span, Token
 
@@ -47,7 +48,7 @@ class Pending:
         self.tabs = tabs
 
 
-class Lexer:
+class Lexer(ABC):
     """A place in a text, and what was found before it."""
 
     def __init__(self, text: str) -> None:
@@ -62,9 +63,9 @@ class Lexer:
         self.substituting = 0
         """How many substitutions are open."""
 
+    @abstractmethod
     def listing(self) -> Listing:
         """What stands in a substitution."""
-        raise NotImplementedError
 
     # Between tokens
 
