@@ -177,6 +177,17 @@ def test_a_folder_that_brought_nothing_at_its_start_brings_nothing_later(project
     assert len(reload(config).problems) == 1
 
 
+def test_what_the_user_changes_counts_in_a_folder_trusted_for_one_run(project: Project):
+    project.env["BRIDLE_TRUST_FOLDER"] = project.cwd
+    config = project.load()
+    path = str(project.folder / ".claude" / "settings.local.json")
+    project.write("settings.local.json", hooks=hooks("echo planted"))
+    edit.set_value(path, ("permissions", "allow"), ["Bash(make)"], env=project.env)
+    again = reload(config)
+    assert again.raw["permissions"]["allow"] == ["Bash(make)"]
+    assert len(again.problems) == 1, "what stood beside it is still not approved"
+
+
 def test_older_trust_is_written_down_with_what_is_there(project: Project):
     project.trust_by_state()
     project.write(hooks=hooks("echo a"))

@@ -90,7 +90,7 @@ class Vouched:
         if known is None:
             if not self._settled:
                 self._first[digest] = digest
-            counts = digest in self._first
+            counts = digest in self._first or digest in self._written()
         else:
             counts = digest in known
         files = [self._counts_file(path, known) for path in scripts_of(_commands(what), self.root, self._cwd)]
@@ -106,8 +106,11 @@ class Vouched:
         """The digests that were approved; None where the folder is trusted as a whole."""
         if trusted_for_one_run(self._env, self.root):
             return None
-        known = approvals.names(self._env, self._cwd, kind=_KIND)
-        return known if _SEEN in known else None
+        written = self._written()
+        return written if _SEEN in written else None
+
+    def _written(self) -> frozenset[str]:
+        return approvals.names(self._env, self._cwd, kind=_KIND)
 
     def _file_digest(self, path: str) -> str:
         try:
@@ -128,13 +131,7 @@ def vouch(env: Mapping[str, str], cwd: str, whats: list[Any], files: list[str]) 
         ConfigError: the file of approvals does not parse, or another process does not let go of it.
         OSError: it cannot be written.
     """
-    root = trust_root(env, cwd)
-    named = {approvals.digest(what): _name(what) for what in whats}
-    for what in whats:
-        files = [*files, *scripts_of(_commands(what), root, cwd)]
-    for path in map(os.path.realpath, files):
-        named[approvals.digest(_file(path, root))] = os.path.relpath(path, root)
-    approvals.add(env, cwd, kind=_KIND, named={_SEEN: "", **named})
+    approvals.add(env, cwd, kind=_KIND, named={_SEEN: "", **_named(env, cwd, whats, files)})
 
 
 def note_own_change(env: Mapping[str, str], path: str, before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -145,17 +142,27 @@ def note_own_change(env: Mapping[str, str], path: str, before: dict[str, Any], a
         OSError: it cannot be written.
     """
     cwd = os.path.dirname(os.path.dirname(os.path.abspath(path)))
-    if not is_bound(env, cwd):
-        return
     known = {approvals.digest(what) for what in _whats(before)}
     if new := [what for what in _whats(after) if approvals.digest(what) not in known]:
-        vouch(env, cwd, new, [])
+        # Without a mark that the rest was approved: a folder may be trusted for one run only.
+        approvals.add(env, cwd, kind=_KIND, named=_named(env, cwd, new, []))
 
 
 def all_items(values: dict[str, Any]) -> list[Item]:
     """Everything that could ever need trust, whatever the user's own settings say."""
     paths = waiting(values, mode=_STRICTEST, own=OwnModels((_NOBODYS,)))
     return items_at(values, paths)
+
+
+def _named(env: Mapping[str, str], cwd: str, whats: list[Any], files: list[str]) -> dict[str, str]:
+    """The digests of values, of files, and of the files that the values name, each with a word about it."""
+    root = trust_root(env, cwd)
+    named = {approvals.digest(what): _name(what) for what in whats}
+    for what in whats:
+        files = [*files, *scripts_of(_commands(what), root, cwd)]
+    for path in map(os.path.realpath, files):
+        named[approvals.digest(_file(path, root))] = os.path.relpath(path, root)
+    return named
 
 
 def _whats(values: dict[str, Any]) -> list[Any]:
