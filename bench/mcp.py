@@ -63,7 +63,7 @@ async def main(count: int, each: int) -> None:
     built = time.perf_counter()
     tools: list[Tool] = list(servers.tools())
     _tell("tools", f"{len(tools)} in {(time.perf_counter() - built) * 1000:.0f} ms")
-    definitions = [tool.definition for tool in tools]
+    definitions = [tool.told() for tool in tools]
     _tell("their definitions", f"{len(msgspec.json.encode(definitions)) / 1e6:.1f} MB")
     _tell("memory", f"{_resident() - before:.0f} MB more, {_resident():.0f} MB in all")
     closed = time.perf_counter()

@@ -160,4 +160,4 @@ async def test_call_that_needs_a_page_is_repeated_when_the_page_is_done():
 
 
 def _tool(name: str) -> ServerTool:
-    return ServerTool(full_name=name, name=name, description="", schema={})
+    return ServerTool(full_name=name, name=name, description="", schema_json=b"{}")

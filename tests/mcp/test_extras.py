@@ -249,7 +249,7 @@ async def test_message_of_a_channel_is_taken_from_servers_that_are_one(able: str
 
 async def test_rows_for_screens_have_states_and_costs():
     async with asyncio.timeout(20), connected(plain()) as servers:
-        found = [tool.definition for tool in servers.tools() if tool.name == "mcp__s__echo"]
+        found = [tool.told() for tool in servers.tools() if tool.name == "mcp__s__echo"]
         (row,) = rows_of(servers, [each for each in found if each is not None])
     assert (row.name, row.status, row.can_log_in) == ("s", "connected", False)
     assert row.address.startswith(sys.executable)

@@ -109,7 +109,7 @@ async def test_list_that_never_ends_is_cut():
 
 async def test_odd_tools_are_put_right_or_left_out():
     async with asyncio.timeout(10), connected(plain("odd-tools")) as servers:
-        tools = {tool.name: tool.definition for tool in servers.tools() if tool.name.startswith("mcp__")}
+        tools = {tool.name: tool.told() for tool in servers.tools() if tool.name.startswith("mcp__")}
         assert sorted(tools) == [
             "mcp__s__either", "mcp__s__fine", "mcp__s__no-schema", "mcp__s__no_good_name",
             "mcp__s__no_good_name_2", "mcp__s__wordy",
@@ -125,7 +125,7 @@ async def test_odd_tools_are_put_right_or_left_out():
 
 async def test_call_carries_its_id_and_a_progress_token():
     async with asyncio.timeout(10), connected(plain()) as servers:
-        tool = ServerTool(full_name="x", name="meta", description="", schema={})
+        tool = ServerTool(full_name="x", name="meta", description="", schema_json=b"{}")
         answer = await servers._find("s").call(tool, {}, call_id="toolu_1")
         meta = json.loads(answer["content"][0]["text"])
         assert meta["claudecode/toolUseId"] == "toolu_1" and isinstance(meta["progressToken"], int)

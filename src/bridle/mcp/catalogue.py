@@ -9,6 +9,7 @@ from msgspec import Struct
 from bridle.mcp.headers import BadAnnotation, header_paths
 from bridle.mcp.names import Distinct, distinct, tool_name
 from bridle.types.mcp import Prompt, PromptArgument, Resource, ToolFacts
+from bridle.types.model import ToolDefinition
 from bridle.types.text import encodable, encodable_value
 
 _LONGEST_DESCRIPTION = 2048
@@ -27,7 +28,8 @@ class ServerTool(Struct, frozen=True, kw_only=True):
     name: str
     """What the server calls it."""
     description: str
-    schema: dict[str, Any]
+    schema_json: bytes
+    """What it takes, as JSON: a tenth of what the same takes as values, and hardly ever needed."""
     read_only: bool = False
     """Only what the server claims, and nobody has checked."""
     destructive: bool | None = None
@@ -38,6 +40,19 @@ class ServerTool(Struct, frozen=True, kw_only=True):
     most_chars: int | None = None
     """How long its results may be, when it says so."""
     header_paths: Mapping[str, tuple[str, ...]] = {}
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What it takes, as its server wrote it."""
+        return msgspec.json.decode(self.schema_json)
+
+    def definition(self) -> ToolDefinition:
+        """What the model is told."""
+        return {
+            "name": self.full_name,
+            "description": self.description,
+            "input_schema": for_models(self.schema),
+        }
 
     def facts(self) -> ToolFacts:
         return ToolFacts(
@@ -55,20 +70,21 @@ def read_tools(
     """The tools that can be offered, and a sentence about each that cannot."""
     problems: list[str] = []
     tools: list[ServerTool] = []
-    schemas: dict[bytes, dict[str, Any]] = {}
+    schemas: dict[bytes, bytes] = {}
     distinct_name = Distinct()
     for each in listed:
         name = each.get("name")
         if not isinstance(name, str) or not name:
             problems.append("a tool without a name was left out")
             continue
-        if (schema := _schema(each.get("inputSchema"), schemas)) is None:
+        given = each.get("inputSchema")
+        if (schema := _schema(given, schemas)) is None:
             problems.append(f"the tool {name[:100]} was left out: its input is not an object")
             continue
         name = encodable(name)
         full_name = distinct_name(tool_name(server, name, prefixed=prefixed))
         try:
-            paths = header_paths(schema) if checks_headers else _NO_PATHS
+            paths = header_paths(given) if checks_headers else _NO_PATHS
         except BadAnnotation as fault:
             problems.append(f"the tool {name[:100]} was left out: {fault}")
             continue
@@ -122,7 +138,7 @@ def _tool(
     full_name: str,
     name: str,
     each: Mapping[str, Any],
-    schema: dict[str, Any],
+    schema: bytes,
     paths: Mapping[str, tuple[str, ...]],
 ) -> ServerTool:
     annotations, meta = _object(each.get("annotations")), _object(each.get("_meta"))
@@ -132,7 +148,7 @@ def _tool(
         full_name=full_name,
         name=name,
         description=cut(each["description"]) if isinstance(each.get("description"), str) else "",
-        schema=schema,
+        schema_json=schema,
         read_only=annotations.get("readOnlyHint") is True,
         destructive=_switch(annotations.get("destructiveHint")),
         open_world=_switch(annotations.get("openWorldHint")),
@@ -144,8 +160,8 @@ def _tool(
     )
 
 
-def _schema(given: Any, known: dict[bytes, dict[str, Any]]) -> dict[str, Any] | None:
-    """An input schema as the server wrote it; None when the input is something else than an object.
+def _schema(given: Any, known: dict[bytes, bytes]) -> bytes | None:
+    """An input schema as JSON; None when the input is something else than an object.
 
     Servers with very many tools give most of them the same few schemas: each is kept once.
     """
@@ -155,11 +171,13 @@ def _schema(given: Any, known: dict[bytes, dict[str, Any]]) -> dict[str, Any] | 
         return None
     try:
         encoded = msgspec.json.encode(given)
-    except (UnicodeEncodeError, RecursionError):
-        return encodable_value(given)
+    except UnicodeEncodeError:
+        encoded = msgspec.json.encode(encodable_value(given))
+    except RecursionError:
+        return None
     if len(known) < _MOST_SHARED:
-        return known.setdefault(encoded, given)
-    return known.get(encoded, given)
+        return known.setdefault(encoded, encoded)
+    return known.get(encoded, encoded)
 
 
 def _resource(server: str, each: Mapping[str, Any], uri: Any, *, template: bool) -> Resource | None:

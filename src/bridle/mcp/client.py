@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import Raw
+
 from bridle.mcp.agreement import Agreement, Negotiation, agree, request_meta
 from bridle.mcp.attendant import Attendant
 from bridle.mcp.faults import SessionExpired, TimedOut
@@ -109,19 +111,19 @@ class Client:
             given = await self._with_inputs(params or {}, result)
         raise McpError(f"{self._name} asks back again and again; {method} was given up.")
 
-    async def items(self, method: str, key: str, *, limits: Limits) -> list[dict[str, Any]]:
-        """Every entry of a list, page by page, as far as any real server would go.
+    async def items(self, method: str, key: str, *, limits: Limits) -> list[Any]:
+        """Every entry of a list, page by page, as far as any real server would go; see `entry_of`.
 
         Raises:
             McpError: the list cannot be had.
         """
-        found: list[dict[str, Any]] = []
+        found: list[Any] = []
         cursors: set[str] = set()
         params: dict[str, Any] = {}
         for _ in range(_MOST_PAGES):
             result = await self.request(method, params, limits=limits)
             page = result.get(key)
-            found += [each for each in page if isinstance(each, dict)] if isinstance(page, list) else []
+            found += [each for each in page if isinstance(each, dict | Raw)] if isinstance(page, list) else []
             cursor = result.get("nextCursor")
             if not isinstance(cursor, str) or not cursor:
                 return found

@@ -10,6 +10,7 @@ from bridle.mcp.discovery_cache import DiscoveryCache
 from bridle.mcp.peer import Limits
 from bridle.mcp.served_skills import EXTENSION, read_skills
 from bridle.mcp.timing import Timing
+from bridle.mcp.transport import entry_of
 from bridle.types.errors import McpError
 from bridle.types.mcp import HttpServer, Prompt, Resource, ServedSkill, Server, SseServer, WebSocketServer
 
@@ -113,6 +114,7 @@ class Offer:
             case "tools":
                 in_headers = client.agreement.modern and isinstance(self._server.config, HttpServer)
                 if self._cache is not None:
+                    listed = [entry for each in listed if isinstance(entry := entry_of(each), dict)]
                     await asyncio.to_thread(self._cache.save, self._server, listed)
                 self._take_tools(listed, checks_headers=in_headers)
             case "prompts":
@@ -140,10 +142,10 @@ class Offer:
         except McpError:
             return []  # Many servers with resources do not know templates.
 
-    async def _items(self, feature: str, client: Client) -> list[dict[str, Any]]:
+    async def _items(self, feature: str, client: Client) -> list[Any]:
         return await client.items(f"{feature}/list", feature, limits=self._limits)
 
-    def _take_tools(self, listed: list[dict[str, Any]], *, checks_headers: bool) -> None:
+    def _take_tools(self, listed: list[Any], *, checks_headers: bool) -> None:
         """Read the list and use it up: there may be very many, and none is needed twice."""
         self.tools, problems = read_tools(
             self._server.name, _used_up(listed), checks_headers=checks_headers, prefixed=self._prefixed
@@ -159,8 +161,9 @@ class Offer:
         return Limits(self._timing.connect)
 
 
-def _used_up(listed: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _used_up(listed: list[Any]) -> Iterator[dict[str, Any]]:
     """Every entry of a list, which is let go of meanwhile."""
     listed.reverse()
     while listed:
-        yield listed.pop()
+        if isinstance(entry := entry_of(listed.pop()), dict):
+            yield entry

@@ -55,24 +55,24 @@ class ServerRow(Struct, frozen=True, kw_only=True):
 def rows_of(servers: McpServers, definitions: Sequence[ToolDefinition]) -> tuple[ServerRow, ...]:
     """A row for each server; `definitions` is what requests hold now."""
     loaded = {each["name"] for each in definitions}
-    known = {tool.name: tool.definition for tool in servers.tools() if tool.definition is not None}
+    tokens = {tool.name: _tokens(tool.told()) for tool in servers.tools()}
     prompts = [prompt.server for prompt in servers.prompts()]
     resources = [resource.server for resource in servers.resources()]
     return tuple(
-        _row(state, known, loaded, prompts.count(state.name), resources.count(state.name))
+        _row(state, tokens, loaded, prompts.count(state.name), resources.count(state.name))
         for state in servers.status()
     )
 
 
 def _row(
-    state: ServerState, known: Mapping[str, Any], loaded: set[str], prompts: int, resources: int
+    state: ServerState, tokens: Mapping[str, int], loaded: set[str], prompts: int, resources: int
 ) -> ServerRow:
     tools = tuple(
         ToolRow(
             name=tool.name,
             full_name=(full := tool_name(state.name, tool.name)),
             description=tool.description.partition("\n")[0],
-            tokens=_tokens(known.get(full)),
+            tokens=tokens.get(full, 0),
             loaded=full in loaded,
             read_only=tool.read_only is True,
             destructive=tool.destructive is True,

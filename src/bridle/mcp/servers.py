@@ -247,7 +247,7 @@ class Servers:
         known = next((each for each in connection.offer.tools if tool in (each.name, each.full_name)), None)
         if known is None and connection.offers:
             raise McpError(f"{server} has no tool {tool!r}.")
-        unknown = ServerTool(full_name=tool, name=tool, description="", schema={})
+        unknown = ServerTool(full_name=tool, name=tool, description="", schema_json=b"{}")
         return await connection.call(known or unknown, input, call_id=call_id)
 
     async def read_resource(self, server: str, uri: str) -> dict[str, Any]:

@@ -6,12 +6,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.mcp.catalogue import ServerTool, for_models
+from bridle.mcp.catalogue import ServerTool
 from bridle.mcp.connection import Connection
 from bridle.mcp.moved_calls import move, patience_of
 from bridle.mcp.results import FitImage, Shelf, most_chars, output_of
 from bridle.types.errors import McpError, ToolError
-from bridle.types.model import ToolDefinition
 from bridle.types.permission import Access
 from bridle.types.tool import Tool, ToolContext, ToolOutput
 
@@ -83,21 +82,13 @@ def session_tool(making: Making, tool: ServerTool) -> Tool:
         parallel=_always if tool.read_only else _never,
         check=_unchecked,
         max_result_chars=limit if limit <= _PERSISTED_BY_ENGINE else None,
-        definition=definition_of(tool),
+        describe=tool.definition,
+        description=tool.description,
         deferred=not (tool.always_load or making.connection.server.config.always_load),
         search_hint=tool.search_hint,
         needs_person=tool.needs_person,
         server=making.server,
     )
-
-
-def definition_of(tool: ServerTool) -> ToolDefinition:
-    """What the model is told."""
-    return {
-        "name": tool.full_name,
-        "description": tool.description,
-        "input_schema": for_models(tool.schema),
-    }
 
 
 def _teller(progress: Callable[[str], None]) -> Callable[[Mapping[str, Any]], None]:

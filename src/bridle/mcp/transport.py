@@ -4,15 +4,18 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import Raw, Struct
 
 from bridle.mcp.faults import ConnectionLost
-from bridle.types.text import decode_json
+from bridle.types.text import decode_json, whole_escapes
 
 Message = Mapping[str, Any]
 """One JSON-RPC request, notification or response as plain values."""
 
 NO_HEADERS: Mapping[str, str] = {}
 LONGEST_MESSAGE = 64 * 1024 * 1024
+_LARGE = 256 * 1024
+"""A list of tools that is longer is not turned into values as a whole: they take many times its size."""
 
 
 class Receiver(Protocol):
@@ -75,12 +78,52 @@ def encode(message: Message) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """The JSON value in `data`.
+    """The JSON value in `data`; the entries of a very long list of tools are left to be read one by one.
 
     Raises:
         ValueError: it is not JSON.
     """
     try:
+        if len(data) > _LARGE:
+            return _decode_large(data)
         return decode_json(data)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(str(error)) from error
+
+
+def entry_of(listed: Any) -> Any:
+    """An entry of a list, read if that was left for later; None when it cannot be."""
+    if not isinstance(listed, Raw):
+        return listed
+    try:
+        return decode_json(bytes(listed))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+class _Answer(Struct, frozen=True):
+    id: int
+    result: dict[str, Raw]
+    method: Raw | None = None
+
+
+def _decode_large(data: bytes) -> Any:
+    try:
+        listing = _listing(data)
+    except msgspec.DecodeError:
+        data = whole_escapes(data)
+        listing = _listing(data)
+    return decode_json(data) if listing is None else listing
+
+
+def _listing(data: bytes) -> Any:
+    """An answer that lists tools, each as the bytes that it came in; None when the message is another."""
+    try:
+        answer = msgspec.json.decode(data, type=_Answer)
+        if answer.method is not None or "tools" not in answer.result:
+            return None
+        tools = msgspec.json.decode(answer.result.pop("tools"), type=list[Raw])
+    except msgspec.ValidationError:
+        return None
+    others = {key: msgspec.json.decode(value) for key, value in answer.result.items()}
+    return {"id": answer.id, "result": {**others, "tools": tools}}

@@ -59,9 +59,9 @@ class DeferringToolbox:
             if self._searched:
                 first = sorted((*first, DEFINITION), key=lambda each: each["name"])
             late = {each["name"]: each for each in self._own.definitions() if each["name"] in hidden}
-            for name, tool in self._tools.items():
-                if tool.definition is not None:
-                    late[name] = tool.definition
+            for name in self._told:
+                if (tool := self._tools.get(name)) is not None and (told := tool.told()) is not None:
+                    late[name] = told
             self._definitions = (*first, *(late[name] for name in self._told if name in late))
         return self._definitions
 
@@ -116,7 +116,7 @@ class DeferringToolbox:
                 self._told.setdefault(name)
 
     def _is_crowded(self) -> bool:
-        deferred = [tool.definition for tool in self._tools.values() if tool.deferred and tool.definition]
+        deferred = [tool for tool in self._tools.values() if tool.deferred]
         match self._deferral.when:
             case "never":
                 return False
@@ -124,7 +124,7 @@ class DeferringToolbox:
                 return bool(deferred) or bool(self._own.deferred())
             case "crowded":
                 most = int(self._window() * self._deferral.percent / 100 * _CHARS_PER_TOKEN)
-                return bool(deferred) and weight_of(deferred, most) > most
+                return bool(deferred) and weight_of((tool.told() for tool in deferred), most) > most
 
     def _is_hidden(self, name: str) -> bool:
         if not self._searched or name in self._told:
@@ -139,9 +139,11 @@ class DeferringToolbox:
         texts = {each["name"]: each.get("description", "") for each in self._own.definitions()}
         own = [Findable(name, texts[name]) for name in self._own.deferred() if name not in self._told]
         return own + [
-            Findable(
-                name, tool.definition.get("description", "") if tool.definition else "", tool.search_hint
-            )
+            Findable(name, _description(tool), tool.search_hint)
             for name, tool in self._tools.items()
             if tool.deferred and name not in self._told
         ]
+
+
+def _description(tool: Tool) -> str:
+    return tool.description or (tool.definition.get("description", "") if tool.definition else "")

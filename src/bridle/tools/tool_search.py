@@ -211,13 +211,13 @@ def found_before(results: Iterable[Any]) -> list[str]:
     return list(names)
 
 
-def weight_of(definitions: Iterable[Mapping[str, Any]], most: int) -> int:
+def weight_of(definitions: Iterable[Mapping[str, Any] | None], most: int) -> int:
     """How many characters definitions take, counted no further than `most`."""
     import msgspec
 
     total = 0
     for definition in definitions:
-        total += len(msgspec.json.encode(definition))
+        total += 0 if definition is None else len(msgspec.json.encode(definition))
         if total > most:
             break
     return total

@@ -120,8 +120,8 @@ class JoinedToolbox:
         return (*self._own.names(), *(tool.name for tool in self._others()))
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        others = tuple(tool.definition for tool in self._others() if tool.definition is not None)
-        return (*self._own.definitions(), *others)
+        others = (tool.told() for tool in self._others())
+        return (*self._own.definitions(), *(each for each in others if each is not None))
 
     def find(self, name: str) -> Tool | None:
         found = self._own.find(name)

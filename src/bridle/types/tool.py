@@ -203,6 +203,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     interrupt: Literal["cancel", "block"] = "cancel"
     definition: ToolDefinition | None = None
     """What the model is told, for tools that come from outside and are not in the catalogue."""
+    describe: Callable[[], ToolDefinition] | None = None
+    """Makes the definition when it is wanted, for tools of which there may be very many."""
+    description: str = ""
+    """All that is said about it, where `describe` makes the definition."""
     deferred: bool = False
     """Told to the model by name alone until it asks for more, where tools can be searched for."""
     search_hint: str = ""
@@ -211,6 +215,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     """The MCP server that serves it, as hooks and hosts are told: `name` and `source`."""
     needs_person: bool = False
     """Somebody must agree to each call, whatever rules and modes allow."""
+
+    def told(self) -> ToolDefinition | None:
+        """The definition of a tool that comes from outside."""
+        return self.definition if self.describe is None else self.describe()
 
 
 class Toolbox(Protocol):
