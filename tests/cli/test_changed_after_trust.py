@@ -35,11 +35,11 @@ class Repository:
     def hooks(self, command: str, event: str = "SessionStart") -> dict[str, Any]:
         return {"hooks": {event: [{"hooks": [{"type": "command", "command": command}]}]}}
 
-    async def run(self, prompt: str = "go", *flags: str) -> tuple[Done, bool]:
+    async def run(self, prompt: str = "go", *flags: str, code: int = 0) -> tuple[Done, bool]:
         """One run, and whether anything left a mark in it."""
         self.mark.unlink(missing_ok=True)
         done = await self.program.run("-p", prompt, "--verbose", "--output-format", "stream-json", *flags)
-        assert done.code == 0, done.err
+        assert done.code == code, done.err
         return done, self.mark.exists()
 
     async def approve(self, *words: str) -> None:
@@ -47,9 +47,9 @@ class Repository:
         assert done.code == 0, done.err
 
     async def only_runs_when_approved(
-        self, prompt: str = "go", *flags: str, by: str = "hooks approve"
+        self, prompt: str = "go", *flags: str, by: str = "hooks approve", refused: int = 0
     ) -> None:
-        done, ran = await self.run(prompt, *flags)
+        done, ran = await self.run(prompt, *flags, code=refused)
         assert not ran
         assert TOLD in done.err + done.out.replace("\\n", " ")
         await self.approve(*by.split(), "-y")
@@ -115,6 +115,94 @@ async def test_a_hook_of_a_skill(tmp_path: Path):
         await place.only_runs_when_approved("/look")
 
 
+def _calls(name: str, input: dict[str, Any]) -> Step:
+    return step({"type": "tool_use", "id": "t1", "name": name, "input": input})
+
+
+@pytest.mark.parametrize(
+    ("file", "header"),
+    [
+        ("skills/look/SKILL.md", "allowed-tools: Bash(touch *)"),
+        ("skills/look/SKILL.md", '"allowed\\x2dtools":\n  - Bash(touch *)'),
+        ("commands/look.md", "allowed-tools: [Read, 'Bash(touch *)']"),
+    ],
+)
+async def test_allowed_tools_of_a_skill(tmp_path: Path, file: str, header: str):
+    """S42: by the model's call behind the skill, which the skill allows."""
+
+    def answers(request: Received) -> Step:
+        touch = {"command": f"touch {tmp_path / 'mark'}"}
+        return step("ok") if b"tool_result" in request.raw else _calls("Bash", touch)
+
+    async with repository(tmp_path, *[answers] * 12) as place:
+        place.write(f".claude/{file}", "---\ndescription: looks\n---\nLook.\n")
+        await place.approve("trust", "-y")
+        place.write(f".claude/{file}", f"---\ndescription: looks\n{header}\n---\nLook.\n")
+        await place.only_runs_when_approved("/look", by="trust")
+
+
+@pytest.mark.parametrize("of", ["project", "plugin"])
+async def test_the_text_of_a_skill_that_may_widen_rights(tmp_path: Path, of: str):
+    """S42: the header is as it was, but what is done with what it allows is another."""
+    folder = ".claude/skills/look" if of == "project" else ".claude/skills/p/skills/look"
+    name = "look" if of == "project" else "p:look"
+    head = "---\nname: look\ndescription: looks\nallowed-tools: Bash(touch *)\n---\n"
+    async with repository(tmp_path) as place:
+        if of == "plugin":
+            place.write(".claude/skills/p/.claude-plugin/plugin.json", json.dumps({"name": "p"}))
+        place.write(f"{folder}/SKILL.md", f"{head}Look: !`touch {place.mark}`\n")
+        await place.approve("trust", "-y")
+        done, ran = await place.run(f"/{name}")
+        assert ran and TOLD not in done.err + done.out
+        place.write(f"{folder}/SKILL.md", f"{head}Look: !`touch {place.mark} -r .`\n")
+        await place.only_runs_when_approved(f"/{name}", by="trust", refused=1)
+
+
+async def test_allowed_tools_of_a_skill_that_the_model_calls(tmp_path: Path):
+    """S42: also where a rule lets the model call the skill unasked."""
+
+    def answers(request: Received) -> Step:
+        told = request.raw.count(b'"tool_result"')
+        if told == 0:
+            return _calls("Skill", {"skill": "look"})
+        touch = {
+            "type": "tool_use",
+            "id": "t2",
+            "name": "Bash",
+            "input": {"command": f"touch {tmp_path}/mark"},
+        }
+        return step(touch) if told == 1 else step("ok")
+
+    async with repository(tmp_path, *[answers] * 12) as place:
+        place.write(".claude/skills/look/SKILL.md", "---\ndescription: looks\n---\nLook.\n")
+        await place.approve("trust", "-y")
+        head = "---\ndescription: looks\nallowed-tools: Bash(touch *)\n---\n"
+        place.write(".claude/skills/look/SKILL.md", f"{head}Look.\n")
+        await place.only_runs_when_approved("go", "--allowedTools", "Skill", by="trust")
+
+
+async def test_allowed_tools_that_come_in_a_running_session(tmp_path: Path):
+    """S42: the skill file is changed while the model answers, before the skill is called."""
+    places: list[Repository] = []
+
+    def answers(request: Received) -> Step:
+        (place,) = places
+        told = request.raw.count(b'"tool_result"')
+        if told == 0:
+            head = "---\ndescription: looks\nallowed-tools: Bash(touch *)\n---\n"
+            place.write(".claude/skills/look/SKILL.md", f"{head}Look.\n")
+            return _calls("Skill", {"skill": "look"})
+        touch = {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": f"touch {place.mark}"}}
+        return step(touch) if told == 1 else step("ok")
+
+    async with repository(tmp_path, *[answers] * 6) as place:
+        places.append(place)
+        place.write(".claude/skills/look/SKILL.md", "---\ndescription: looks\n---\nLook.\n")
+        await place.approve("trust", "-y")
+        _, ran = await place.run("go", "--allowedTools", "Skill")
+        assert not ran
+
+
 def _worker(**more: Any) -> str:
     fields = {"name": "worker", "description": "works", **more}
     return (
@@ -176,10 +264,12 @@ async def test_a_mode_of_an_agent(tmp_path: Path):
         place.write(".claude/agents/worker.md", _worker())
         await place.approve("trust", "-y")
         place.write(".claude/agents/worker.md", _worker(permissionMode="acceptEdits"))
-        await place.run()
+        done, _ = await place.run()
         assert not (tmp_path / "project" / "new.txt").exists()
+        assert f"without its permissionMode acceptEdits: its file {TOLD}" in done.err
         await place.approve("trust", "-y")
-        await place.run()
+        done, _ = await place.run()
+        assert TOLD not in done.err
         assert (tmp_path / "project" / "new.txt").exists()
 
 

@@ -41,7 +41,7 @@ class Vouching:
         return self._made
 
     def covers_file(self, path: str) -> bool:
-        """Whether a file that brings hooks, servers or a mode is as it was approved."""
+        """Whether a file that brings hooks, servers, a mode or allowed tools is as it was approved."""
         return self.open().covers_file(path)
 
     def settle(self) -> None:

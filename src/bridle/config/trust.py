@@ -115,7 +115,7 @@ def unapproved(env: Mapping[str, str], cwd: str, *, servers: bool = True) -> tup
                 if path in missing
             )
         found += (
-            Brought(file=path, key="hooks, servers or mode", value="see the file")
+            Brought(file=path, key="hooks, servers, mode or allowed tools", value="see the file")
             for path in _bound_files(folder)
             if not vouched.covers_file(path)
         )
@@ -185,7 +185,7 @@ def _own(env: Mapping[str, str], folder: str) -> Mapping[str, Any]:
 
 
 def _bound_files(folder: str) -> list[str]:
-    """Files of agents, skills, commands and plugins in a folder that may bring hooks, servers or a mode."""
+    """Files of agents, skills, commands and plugins in a folder that may widen what runs."""
     found: list[str] = []
     for kind in _EXTENSIONS:
         for place, below, names in os.walk(os.path.join(folder, ".claude", kind)):

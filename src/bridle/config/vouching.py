@@ -22,7 +22,9 @@ _KIND: approvals.Kind = "content"
 _SEEN = "@"
 """Stands in the list once anything was approved, so that an empty list is told from none."""
 _LARGEST_SCRIPT = 4 * 1024 * 1024
-_BINDING = re.compile(rb"hooks|mcpServers|lspServers|permissionMode|[\"'](?:command|url)[\"']|\\u")
+_BINDING = re.compile(
+    rb"hooks|mcpServers|lspServers|permissionMode|allowed-tools|[\"'](?:command|url)[\"']|\\[ux]"
+)
 """Words of what runs or widens rights, and escapes that hide them."""
 _MOST_PLACES = 8
 _QUOTES = re.compile(r"""["'\\]""")
@@ -58,7 +60,7 @@ class Vouched:
         self._settled = True
 
     def covers_file(self, path: str) -> bool:
-        """Whether a file that brings hooks, servers or a mode is as it was approved.
+        """Whether a file that brings hooks, servers, a mode or allowed tools is as it was approved.
 
         Trust is exact: a file of another repository, or above this one, counts by the trust that its own
         folder has.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.config.reach import CHANGED
 from bridle.engine.call import Call, PutOff
 from bridle.engine.turn import Turn
 from bridle.extensions.expansion import Circumstances, Expanded, RunShell, expand
@@ -41,6 +42,8 @@ class Loaded(Struct, frozen=True, kw_only=True):
     beside: tuple[UserBlock, ...] = ()
     """What the text mentions."""
     rules: tuple[Rule, ...] = ()
+    allowed: tuple[str, ...] = ()
+    """What its header allows, as far as that counts."""
 
 
 async def ask_with(skills: "SessionSkills", skill: Skill, arguments: str, caller: "Caller") -> Asks:
@@ -107,7 +110,7 @@ async def use_skill(
     return SkillLoaded(
         name=skill.name,
         text="\n\n".join((f"# Skill {skill.name}\n\n{loaded.text}", *mentioned)),
-        allowed_tools=skill.allowed_tools,
+        allowed_tools=loaded.allowed,
         model=named,
     )
 
@@ -144,9 +147,10 @@ async def load(
     Raises:
         ToolError: the skill cannot be read, or one of its commands failed or was not allowed.
     """
-    counts = skill.source != "mcp" and (skills.basis.trusted or skill.source != "project")
+    counts = skill.source != "mcp" and (skills.basis.trusted or not skill.shared)
     folder = _folder(skills, skill)
-    rules = (*(_rules(skill, turn) if counts else ()), *_reading(skill, folder))
+    own = _rules(skills, skill, turn) if counts else ()
+    rules = (*own, *_reading(skill, folder))
     # Commands of the skill are judged with what the skill allows.
     inside = Turn(turn.session, replace(turn.prompt, rules=(*turn.prompt.rules, *rules)), turn.runtime)
     runtime = turn.runtime
@@ -168,7 +172,10 @@ async def load(
     await skills.note_use(turn.session, skill, expanded.text if stays else None)
     if runtime.beside is not None:
         await runtime.beside.hear_skill(skill.name)
-    return Loaded(text=expanded.text, beside=beside, rules=rules)
+    widens = any(rule.effect is Effect.ALLOW for rule in own)
+    return Loaded(
+        text=expanded.text, beside=beside, rules=rules, allowed=skill.allowed_tools if widens else ()
+    )
 
 
 async def _mentioned(expanded: Expanded, skill: Skill, inside: Turn, *, typed: bool) -> tuple[UserBlock, ...]:
@@ -257,10 +264,18 @@ def _folder(skills: "SessionSkills", skill: Skill) -> str | None:
     return extract(skill.folder, os.path.join(skills.basis.storage, "skills", skill.name))
 
 
-def _rules(skill: Skill, turn: Turn) -> tuple[Rule, ...]:
-    """What the skill allows and denies for the turn; what is no rule is told and left out."""
+def _rules(skills: "SessionSkills", skill: Skill, turn: Turn) -> tuple[Rule, ...]:
+    """What the skill allows and denies for the turn; what is no rule is told and left out.
+
+    A file of the project allows nothing while it is not as the user approved it.
+    """
+    allowed = skill.allowed_tools
+    if allowed and skill.shared and not skills.basis.covers(skill.file):
+        allowed = ()
+        told = f"{skill.file}: its allowed-tools were left out, because the file {CHANGED}"
+        turn.runtime.channel.emit(Noticed(told, "warning"))
     rules: list[Rule] = []
-    for effect, listed in ((Effect.ALLOW, skill.allowed_tools), (Effect.DENY, skill.disallowed_tools)):
+    for effect, listed in ((Effect.ALLOW, allowed), (Effect.DENY, skill.disallowed_tools)):
         for text in (piece for each in listed for piece in split_rules(each)):
             try:
                 rules.append(parse(text, effect, "command"))
@@ -278,7 +293,7 @@ def _reading(skill: Skill, folder: str | None) -> tuple[Rule, ...]:
 
 def _model(skills: "SessionSkills", skill: Skill, turn: Turn) -> str | None:
     """The model that a skill names; one of the project names none on a service that the user does not use."""
-    if skill.model is None or skill.source != "project" or skills.basis.may_choose(skill.model):
+    if skill.model is None or not skill.shared or skills.basis.may_choose(skill.model):
         return skill.model
     told = f"The skill {skill.name} of this project names {skill.model}, a model of a service that your "
     turn.runtime.channel.emit(Noticed(f"{told}settings do not use; that was left out.", "warning"))
@@ -296,7 +311,7 @@ def _add_hooks(skills: "SessionSkills", skill: Skill, turn: Turn) -> None:
             source="skill",
             file=skill.file,
             owner=skill.name,
-            shared=skill.source == "project",
+            shared=skill.shared,
             plugin_root=None if root is None else root.plugin_root,
             plugin_data=None if root is None else root.plugin_data,
             options={} if root is None else root.options,

@@ -43,6 +43,8 @@ class Basis(Struct, frozen=True, kw_only=True):
     window: Callable[[], int]
     """The tokens that the model's window holds."""
     trusted: bool = True
+    covers: Callable[[str], bool] = lambda path: True
+    """Whether a file of the project is as the user approved it."""
     resolve_model: Callable[[str], str] = lambda name: name
     may_choose: Callable[[str], bool] = lambda name: True
     """Whether a skill of the project may choose this model."""
@@ -168,7 +170,7 @@ class SessionSkills:
         if skill.source == "mcp":
             return ()  # Words of a server are asked about like its tools.
         wide = bool(skill.allowed_tools or skill.hooks) and skill.source not in ("bundled", "managed")
-        counts = self.basis.trusted or skill.source != "project"
+        counts = self.basis.trusted or not skill.shared
         return () if wide and counts else (Rule(Effect.ALLOW, "Skill", name, "session"),)
 
     def commands(self) -> tuple[Command, ...]:

@@ -34,6 +34,8 @@ class Root(Struct, frozen=True, kw_only=True, array_like=True):
     """For what bridle installed itself: another one with every installation. Nobody else changes it."""
     single: bool = False
     """`path` is one file, or one skill's folder, instead of a folder of them."""
+    shared: bool = False
+    """A plugin that came with the folder of the project."""
 
 
 BUNDLED = Root(kind="skills", path=os.path.join(os.path.dirname(__file__), "bundled"), source="bundled")

@@ -42,6 +42,11 @@ class Skill(Struct, frozen=True, kw_only=True, array_like=True):
         has = self.form == "skill" and self.source != "mcp" and self.file
         return self.file.rpartition("/")[0] if has else None
 
+    @property
+    def shared(self) -> bool:
+        """Whether it came with the folder of a project, in a plugin or by itself."""
+        return self.source == "project" or (self.root is not None and self.root.shared)
+
     def read(self) -> str:
         """The body as it is now.
 

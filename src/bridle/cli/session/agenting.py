@@ -10,6 +10,7 @@ from bridle.cli.args import Args
 from bridle.cli.session import choices
 from bridle.cli.session.setup import Setup
 from bridle.config.load import Config, users_models
+from bridle.config.reach import CHANGED
 from bridle.engine.agents import Agents, Staff
 from bridle.engine.agents.means import AgentServers, Means
 from bridle.engine.hook_door import HookDoor
@@ -33,6 +34,7 @@ def make_agents(
     setup: Setup,
     hooks: HookDoor,
     *,
+    warn: Callable[[str], None],
     found: Found = tuple,
     skill: Callable[[str], Awaitable[str | None]] | None = None,
     toolbox: Toolbox | None = None,
@@ -46,10 +48,11 @@ def make_agents(
         UsageError: `--agents` cannot be read.
     """
     given = flag_agents(setup.args)
+    as_approved = _Approved(setup, warn)
     return Agents(
         Staff(
             Means(
-                found=lambda: (*(_as_approved(each, setup) for each in found()), *given),
+                found=lambda: (*map(as_approved, found()), *given),
                 resolve_model=lambda name, parent: resolve_model(name, parent, setup),
                 # An alias stands for a model of the vendor that the parent's is of.
                 may_choose=lambda name, parent: name.lower() in _ALIASES or may_choose(name, setup, parent),
@@ -191,14 +194,27 @@ def may_choose(name: str, setup: Setup, *more: str) -> bool:
     return name == "inherit" or users_models(setup.config, *flags, setup.model, *more).cover(name)
 
 
-def _as_approved(definition: AgentDefinition, setup: Setup) -> AgentDefinition:
-    """An agent of the project without a mode of its own, if its file has changed since it was approved."""
-    vouched = setup.config.vouched
-    if definition.source != "project" or vouched is None or definition.permission_mode in _STRICT_MODES:
-        return definition
-    if not setup.trusted or vouched.covers_file(definition.file or ""):
-        return definition
-    return msgspec.structs.replace(definition, permission_mode=None)
+class _Approved:
+    """Leaves out the mode of an agent of the project whose file has changed since it was approved."""
+
+    def __init__(self, setup: Setup, warn: Callable[[str], None]) -> None:
+        self._setup = setup
+        self._warn = warn
+        self._told: set[str] = set()
+
+    def __call__(self, definition: AgentDefinition) -> AgentDefinition:
+        vouched, file = self._setup.config.vouched, definition.file or ""
+        if definition.source != "project" or vouched is None or definition.permission_mode in _STRICT_MODES:
+            return definition
+        if not self._setup.trusted or vouched.covers_file(file):
+            return definition
+        if file not in self._told:
+            self._told.add(file)
+            mode = definition.permission_mode
+            self._warn(
+                f"the agent {definition.name} runs without its permissionMode {mode}: its file {CHANGED}"
+            )
+        return msgspec.structs.replace(definition, permission_mode=None)
 
 
 def _add_hooks(

@@ -310,6 +310,7 @@ def _agents(
     agents = make_agents(
         setup,
         ground.hooks,
+        warn=ground.warn,
         found=extensions.agents.definitions,
         skill=extensions.skill_text,
         toolbox=toolbox,

@@ -150,11 +150,14 @@ def open_extensions(ground: Ground, *, offered: Sequence[str], servers: ServerDo
                 storage=ground.storage,
                 window=ground.window,
                 trusted=setup.trusted,
+                covers=_covers(config),
                 resolve_model=lambda name: catalog.resolve(name, env, own=config.raw.get("bridleModels")),
                 may_choose=lambda name: may_choose(name, setup),
                 tells="Skill" in offered,
             ),
         )
+        if setup.trusted:
+            _look_at_wide(skills.catalog, skills.basis.covers)
     agents = AgentFiles(index, lambda: roots("agents"))
     extensions = Extensions(index=index, roots=roots, agents=agents, skills=skills)
     # Host programs show nobody what is written to standard error.
@@ -162,6 +165,18 @@ def open_extensions(ground: Ground, *, offered: Sequence[str], servers: ServerDo
         for problem in extensions.problems():
             ground.warn(problem)
     return extensions
+
+
+def _look_at_wide(skills: SkillCatalog, covers: Callable[[str], bool]) -> None:
+    """Note how the skills that widen rights are now: a folder trusted for one run is bound to that."""
+    for skill in skills.all().values():
+        if skill.shared and skill.allowed_tools:
+            covers(skill.file)
+
+
+def _covers(config: Config) -> Callable[[str], bool]:
+    vouched = config.vouched
+    return (lambda path: True) if vouched is None else vouched.covers_file
 
 
 def _served(servers: ServerDoor | None) -> Sequence[Skill]:

@@ -132,6 +132,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
                     options=self.options.plain,
                     edition=self.edition,
                     single=place.single,
+                    shared=self.shared,
                 )
 
     def servers(self) -> Iterator[tuple[str, dict[str, Any]]]:
