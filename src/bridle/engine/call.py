@@ -29,6 +29,8 @@ class Settled(Struct, frozen=True, kw_only=True):
     output: ToolOutput
     context: tuple[str, ...] = ()
     """Text for the model beside the result: instructions for the files it touched, words of hooks."""
+    ran: bool = False
+    """The tool was started: its input could be read and the gate let it through."""
 
 
 class PutOff(Struct, frozen=True, kw_only=True):

@@ -8,36 +8,38 @@ from typing import TYPE_CHECKING
 from bridle.engine.call import Call, PutOff, Settled, failure
 from bridle.engine.results import ResultBudget, normalise
 from bridle.engine.turn import Turn
-from bridle.engine.wording import CALL_CANCELLED
+from bridle.engine.wording import CALL_LOST, COMMAND_CANCELLED
 from bridle.types.block import ToolResultBlock, ToolUseBlock, result_block, text_block
 from bridle.types.event import ToolFinished, ToolStarted
+from bridle.types.tool import ToolOutput
 
 if TYPE_CHECKING:
     from bridle.types.hook_moment import BatchCall
 
-_CANCELS_SIBLINGS = "Bash"
+_SHELL = "Bash"
 _STARTS_AGENTS = "Agent"
 
 
 class _Job:
     """A call in the queue."""
 
-    __slots__ = ("call", "cancelled_for", "parallel", "result", "source", "task")
+    __slots__ = ("call", "command", "parallel", "result", "source")
 
-    def __init__(self, call: Call, source: str, *, parallel: bool) -> None:
+    def __init__(self, call: Call, source: str, *, parallel: bool, command: bool) -> None:
         self.call = call
         self.source = source
         self.parallel = parallel
-        self.task: asyncio.Task[None] | None = None
-        self.cancelled_for: str | None = None
+        self.command = command
+        """It runs a shell command."""
         self.result: ToolResultBlock | None = None
 
 
 class CallQueue:
     """Calls start as their blocks arrive, while the rest of the answer is still being written.
 
-    A call that must be alone waits for all before it and holds back all behind it. When a shell command
-    fails, the calls beside and behind it are cancelled: they were planned on the belief that it would work.
+    A call that must be alone waits for all before it and holds back all behind it. When a shell command that
+    changes something fails, the other shell commands that have not begun are not run: they were planned on
+    the belief that it would work. Nothing that has begun is ever cancelled for another call.
     """
 
     def __init__(self, group: asyncio.TaskGroup, turn: Turn, *, held: bool = False) -> None:
@@ -47,7 +49,7 @@ class CallQueue:
         self._jobs: list[_Job] = []
         self._waiting: deque[_Job] = deque()
         self._running: dict[_Job, None] = {}
-        self._given_up: str | None = None
+        self._command_failed = False
         self._counted = asyncio.Event()
         """It is known whether there is more than one call."""
         self._budget = ResultBudget(turn.runtime.limits.message_result_chars)
@@ -70,13 +72,14 @@ class CallQueue:
         tool = self._turn.runtime.toolbox.find(block["name"])
         call = Call(id=block["id"], name=block["name"], input=block["input"], flaw=flaw)
         call, parallel = prepare_call(tool, call)
-        job = _Job(call, source, parallel=parallel)
+        job = _Job(call, source, parallel=parallel, command=tool is not None and tool.name == _SHELL)
         self._jobs.append(job)
-        self._waiting.append(job)
         if len(self._jobs) > 1:
             self._counted.set()
-        if self._given_up is not None:
-            self.refuse(self._given_up)
+        if job.command and self._command_failed:
+            self._refuse(job, COMMAND_CANCELLED)
+            return
+        self._waiting.append(job)
         self._pump()
 
     def release(self) -> None:
@@ -88,9 +91,14 @@ class CallQueue:
     def refuse(self, message: str) -> None:
         """Settle every call that has not started with an error."""
         while self._waiting:
-            job = self._waiting.popleft()
-            self._announce(job)
-            self._settle(job, Settled(output=failure(message)), seconds=0.0)
+            self._refuse(self._waiting.popleft(), message)
+
+    def finish(self) -> None:
+        """Settle whatever has no result when nothing runs any more, except a call that was put off."""
+        deferred = self._turn.deferred
+        for job in self._jobs:
+            if job.result is None and (deferred is None or job.call.id != deferred.id):
+                self._settle(job, Settled(output=failure(CALL_LOST)), seconds=0.0)
 
     def batch(self) -> "list[BatchCall]":
         """Every call with what the model reads of it, in the order of the answer."""
@@ -112,7 +120,7 @@ class CallQueue:
             # Before anything happens the call must be on disk, or a resume could make it a second time.
             self._turn.session.flush()
             self._running[job] = None
-            job.task = self._group.create_task(self._run(job))
+            self._group.create_task(self._run(job))
 
     def _may_start(self, job: _Job) -> bool:
         if not self._running:
@@ -131,32 +139,39 @@ class CallQueue:
         try:
             settled = await dispatch(job.call, self._turn, is_alone=self._is_alone)
         except asyncio.CancelledError:
-            if job.cancelled_for is None:
+            if (own := asyncio.current_task()) is None or own.cancelling():
                 raise
-            if (task := asyncio.current_task()) is not None:
-                task.uncancel()
-            settled = Settled(output=failure(job.cancelled_for))
+            # Nobody interrupted: something that the tool waited for was cancelled.
+            settled = Settled(output=failure(CALL_LOST), ran=True)
         finally:
             self._running.pop(job, None)
         if isinstance(settled, PutOff):
             self._turn.deferred = settled.call
             return
         self._settle(job, settled, seconds=clock() - began)
-        if settled.output.is_error and job.call.name == _CANCELS_SIBLINGS and job.cancelled_for is None:
-            self._cancel_siblings(job)
+        if job.command and settled.ran and settled.output.is_error:
+            self._weigh_failure(job, settled.output)
         self._pump()
 
     async def _is_alone(self) -> bool:
         await self._counted.wait()
         return len(self._jobs) == 1
 
-    def _cancel_siblings(self, failed: _Job) -> None:
-        self._given_up = message = CALL_CANCELLED.format(tool=failed.call.name)
-        for job in self._running:
-            if job.task is not None:
-                job.cancelled_for = message
-                job.task.cancel()
-        self.refuse(message)
+    def _weigh_failure(self, failed: _Job, output: ToolOutput) -> None:
+        from bridle.engine.failed_commands import is_answer
+
+        # A command that runs beside others only reads, so that nothing was planned on what it would do.
+        if failed.parallel or is_answer(str(failed.call.input.get("command", "")), output.exit_code):
+            return
+        self._command_failed = True
+        waiting, self._waiting = self._waiting, deque(job for job in self._waiting if not job.command)
+        for job in waiting:
+            if job.command:
+                self._refuse(job, COMMAND_CANCELLED)
+
+    def _refuse(self, job: _Job, message: str) -> None:
+        self._announce(job)
+        self._settle(job, Settled(output=failure(message)), seconds=0.0)
 
     def _announce(self, job: _Job) -> None:
         call = job.call
@@ -164,6 +179,8 @@ class CallQueue:
 
     def _settle(self, job: _Job, settled: Settled, *, seconds: float) -> None:
         """Record the result and tell it; from here on the call is answered."""
+        if job.result is not None:
+            return
         turn, call = self._turn, job.call
         tool = turn.runtime.toolbox.find(call.name)
         output = self._budget.fit(

@@ -14,6 +14,7 @@ async def take_up_deferred(turn: Turn, call: ToolUseBlock) -> None:
         calls = CallQueue(group, turn)
         calls.add(call, flaw=None, source=_source(turn.session, call["id"]))
         calls.release()
+    calls.finish()
 
 
 def _source(session: Session, call_id: str) -> str:

@@ -90,13 +90,15 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
     )
     if runtime.editors is not None:
         await runtime.editors.foresee(passage.case.access.writes)
-    before, began = runtime.workspace.cwd, runtime.clock()
+    before, began, ran = runtime.workspace.cwd, runtime.clock(), True
     try:
         async with _undisturbed(passage, tool, turn):
             output = await _held(passage, tool, context, turn)
     except asyncio.CancelledError:
         hear_interrupt(call, tool, turn, seconds=runtime.clock() - began)
         raise
+    except TurnedAway as refusal:
+        output, ran = failure(str(refusal)), False
     except ToolError as error:
         output = failure(str(error))
     except Exception as error:
@@ -116,7 +118,7 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
     if runtime.beside is not None and not output.is_error and passage.case.access.writes:
         runtime.beside.touch(turn.session, passage.case.access.writes)
     more = (*loaded, *((beside,) if beside else ()), *_heard(turn))
-    return Settled(output=output, context=(*said.context, *words, *more))
+    return Settled(output=output, context=(*said.context, *words, *more), ran=ran)
 
 
 def _warn(turn: Turn) -> Callable[[str], None]:
@@ -134,7 +136,7 @@ async def _held(passage: Passage, tool: Tool, context: ToolContext, turn: Turn) 
         try:
             passage = await ask_again(passage, tool, turn, error.refusal)
         except TurnedAway as refusal:
-            return failure(f"{error} {refusal}")
+            raise TurnedAway(f"{error} {refusal}") from refusal
     return await tool.run(passage.input, msgspec.structs.replace(context, view=None))
 
 

@@ -9,13 +9,15 @@ from bridle.engine.guards import money_limit
 from bridle.engine.hearing import hear_batch, hear_display, hear_fallback, say_heard
 from bridle.engine.request import asked_units, next_request, note_size
 from bridle.engine.turn import Turn
-from bridle.engine.wording import CALL_OVER_BUDGET
+from bridle.engine.unique_ids import UniqueIds
+from bridle.engine.wording import CALL_OVER_BUDGET, REPAIRED
 from bridle.types.block import AssistantBlock, AssistantMessage, ToolUseBlock, text_block
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.event import (
     AssistantSaid,
     LimitChanged,
     ModelSwitched,
+    Noticed,
     RetryScheduled,
     StepStarted,
     Streamed,
@@ -33,6 +35,7 @@ from bridle.types.model import (
     ModelRequest,
     Noted,
     PieceArrived,
+    Repaired,
     Restarted,
     Started,
     TextArrived,
@@ -42,6 +45,8 @@ from bridle.types.model import (
 from bridle.types.usage import Usage
 
 _HEARD = frozenset((FellBack, BlockClosed))
+_NAMED = frozenset((Started, BlockOpened, BlockClosed, Completed))
+"""Events with ids in them."""
 
 
 class StepEnd(Struct, frozen=True, kw_only=True):
@@ -78,6 +83,7 @@ async def take_step(turn: Turn) -> StepEnd:
         if money_limit(turn) is not None:
             calls.refuse(CALL_OVER_BUDGET)
         calls.release()
+    calls.finish()
     if len(calls) and turn.deferred is None and runtime.hooks.hears("PostToolBatch"):
         await hear_batch(turn, calls.batch())
     broken = isinstance(fault, StreamBroken) and answer.blocks > 0
@@ -118,8 +124,10 @@ class Answer:
         clock = turn.runtime.clock
         turn.streaming = True
         turn.answer_whole.clear()
+        ids = UniqueIds(turn.session)
         try:
-            async for event in turn.runtime.provider.stream(request):
+            async for arrived in turn.runtime.provider.stream(request):
+                event = ids.renamed(arrived) if type(arrived) in _NAMED else arrived
                 if type(event) in _HEARD:
                     await self._hear(event)
                 self._take(event)
@@ -187,6 +195,8 @@ class Answer:
                 self._give_up()
             case LimitTold():
                 emit(LimitChanged(event.info))
+            case Repaired():
+                emit(Noticed(REPAIRED.format(faults=", ".join(event.faults)), "warning"))
             case FellBack():
                 self._give_up()
                 self._turn.model = event.fallback

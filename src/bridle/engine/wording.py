@@ -5,9 +5,12 @@ INTERRUPTED_IN_TOOLS = "[Request interrupted by user for tool use]"
 """Both markers are part of the transcript format: other readers look for them."""
 
 CALL_INTERRUPTED = "The user interrupted before this call had finished; it may have had part of its effect."
-CALL_CANCELLED = "Cancelled because {tool}, called in the same message, failed."
+COMMAND_CANCELLED = (
+    "Not run: a shell command before it in the same message failed. Call it again if it is needed."
+)
 CALL_OVER_BUDGET = "Not run: the spending limit of this session is reached."
 CALL_LOST = "This call has no result, because the turn ended early; it may have had part of its effect."
+REPAIRED = "The conversation was put in order before it was sent: {faults}."
 
 RESUME_CUT = (
     "Your last message hit the output limit. Go on exactly where it stopped: no apology, no recap. "

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from bridle.providers import catalog
 from bridle.providers.facts import Model
 from bridle.providers.keys import Keys
+from bridle.providers.pairing import paired
 from bridle.providers.retry import LONGEST_DELAY, Retrying, WarmingProvider
 from bridle.types.errors import ConfigError
-from bridle.types.model import ModelEvent, ModelRequest, Provider
+from bridle.types.model import ModelEvent, ModelRequest, Provider, Repaired
 
 if TYPE_CHECKING:
     from bridle.providers.user_command import CloudCommands
@@ -85,6 +86,8 @@ class Providers:
         self._names = names or {}
         self._keys = keys or Keys(env)
         self._made: dict[Vendor | str, Provider] = {}
+        self._told: set[tuple[str, ...]] = set()
+        """What was wrong with requests, as far as it was said."""
 
     def find(self, name: str) -> Model:
         """What is known of a model, with what the user says of it."""
@@ -115,7 +118,21 @@ class Providers:
         return self._made[place]
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        return self.of(request.model).stream(request)
+        provider = self.of(request.model)
+        history, faults = paired(request.history)
+        if not faults:
+            return provider.stream(request)
+        return self._after_repair(provider.stream(replace(request, history=history)), faults)
+
+    async def _after_repair(
+        self, events: AsyncIterator[ModelEvent], faults: tuple[str, ...]
+    ) -> AsyncIterator[ModelEvent]:
+        """Say once what was wrong with a request, then what the model says."""
+        if faults not in self._told:
+            self._told.add(faults)
+            yield Repaired(faults)
+        async for event in events:
+            yield event
 
     async def warm_up(self, model: str) -> None:
         """Connect ahead of the first request, where there is something to connect to."""

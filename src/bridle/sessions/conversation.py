@@ -13,12 +13,8 @@ from bridle.types.block import (
     text_block,
 )
 from bridle.types.entry import AssistantEntry, ConversationEntry, UserEntry
-from bridle.types.history import History
+from bridle.types.history import MISSING_RESULT, History
 
-MISSING_RESULT = (
-    "No result was recorded for this call, which may or may not have run: "
-    "check its effects before you repeat it."
-)
 _MISSING_START = "(The beginning of this conversation is missing.)"
 _SYNTHETIC_MODEL = "<synthetic>"
 
@@ -215,7 +211,7 @@ def _place(exchanges: list[_Exchange], entry: ConversationEntry) -> int:
 def _place_answer(exchanges: list[_Exchange], entry: AssistantEntry) -> int:
     last = exchanges[-1]
     message_id = _message_id(entry)
-    if message_id in last.ids and not last.is_prompted:
+    if message_id in last.ids and not last.is_prompted and not _is_of_another_request(entry, last):
         last.add(entry)
         return len(exchanges) - 1
     if not any(speaks(block) for block in blocks_of(entry["message"]["content"])):
@@ -234,6 +230,20 @@ def _place_answer(exchanges: list[_Exchange], entry: AssistantEntry) -> int:
     exchanges.append(opened)
     complete = last.calls().keys() == last.results().keys()
     return len(exchanges) - (1 if complete else 2)
+
+
+def _is_of_another_request(entry: AssistantEntry, exchange: _Exchange) -> bool:
+    """Whether an answer only shares its id with the one before: some services give every answer the same."""
+    request = entry.get("requestId")
+    said = (row for row in reversed(exchange.rows) if row["type"] == "assistant")
+    before = next(said, None)
+    if not exchange.is_answered or before is None:
+        return False
+    if request is not None and (other := before.get("requestId")) is not None and other != request:
+        return True
+    # What was whole when results came cannot go on behind them.
+    ended = before["message"].get("stop_reason") is not None
+    return ended and exchange.rows[-1]["type"] == "user"
 
 
 def _take_waiting(exchange: _Exchange, message_id: str) -> list[AssistantEntry]:

@@ -1,7 +1,9 @@
 """The one object that changes: a conversation, its settings and its cost."""
 
+import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
 import msgspec
@@ -29,6 +31,7 @@ from bridle.version import COMPATIBLE_WITH
 
 _MARKER = "[Request interrupted by user"
 _LONGEST_SHOWN = 200
+_ODD = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class Session:
@@ -75,6 +78,8 @@ class Session:
         self._held: list[AssistantEntry] = []
         self._asked = ""
         """The newest prompt of this process."""
+        self._ids: Counter[str] | None = None
+        """The ids of answers and calls that are taken, once somebody asks for a free one."""
 
     @property
     def history(self) -> History:
@@ -126,6 +131,7 @@ class Session:
             if answered or index < at or entry["type"] == "assistant"
         ]
         self._conversation = other.branched()
+        self._ids = None
 
     def newest_answer(self) -> str | None:
         """The first entry of the answer that was given last."""
@@ -137,6 +143,18 @@ class Session:
                 break
             newest = entry
         return None if newest is None else newest["uuid"]
+
+    def free_id(self, wanted: str) -> str:
+        """An id for an answer or a call that this conversation does not have yet; from now on it is taken."""
+        if self._ids is None:
+            self._ids = Counter(known for entry in self.entries for known in _ids_of(entry))
+        # Some dialects write ids with fewer characters, and they must not meet there either.
+        known, free = _plain(wanted), wanted
+        while _plain(free) in self._ids:
+            self._ids[known] += 1
+            free = f"{wanted}_{self._ids[known]}"
+        self._ids[_plain(free)] = 1
+        return free
 
     def branched(self) -> Conversation:
         """The conversation as it is sent, in a copy."""
@@ -152,6 +170,7 @@ class Session:
         """Take over a conversation that is on disk already."""
         self.entries.extend(entries)
         self._conversation.extend(entries)
+        self._ids = None
         self._cost = self._saved_cost = cost
 
     def say_user(
@@ -279,6 +298,7 @@ class Session:
         self.title, self.worktree = other.title, other.worktree
         self.entries[:] = other.entries
         self._conversation.replace(other.entries)
+        self._ids = None
         self._cost = self._saved_cost = other._cost
         theirs = other.state
         self.swap(
@@ -395,3 +415,18 @@ class Session:
         if self.team is not None:
             link["teamName"], link["agentName"] = self.team
         return link
+
+
+def _plain(identity: str) -> str:
+    return _ODD.sub("_", identity)
+
+
+def _ids_of(entry: ConversationEntry) -> Iterator[str]:
+    """The ids of an answer and of its calls."""
+    if entry["type"] != "assistant":
+        return
+    if identity := entry["message"].get("id"):
+        yield _plain(identity)
+    for block in entry["message"]["content"]:
+        if not isinstance(block, str) and block["type"] == "tool_use":
+            yield _plain(block["id"])

@@ -256,6 +256,7 @@ def _result(
         content="\n".join(part for part in parts if part),
         data=_data(shown.text, "\n".join(notices), silent=silent, **facts),
         is_error=failed,
+        exit_code=code if ending == "ended" else None,
     )
 
 

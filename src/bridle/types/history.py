@@ -1,8 +1,15 @@
 """The conversation in the form that requests carry."""
 
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 from bridle.types.block import SentMessage
+
+MISSING_RESULT = (
+    "No result was recorded for this call, which may or may not have run: "
+    "check its effects before you repeat it."
+)
+Found = TypeVar("Found")
 
 
 class History:
@@ -12,7 +19,7 @@ class History:
     and not what came before it.
     """
 
-    __slots__ = ("_encoded", "_weights", "messages", "origins")
+    __slots__ = ("_encoded", "_links", "_weights", "messages", "origins")
 
     def __init__(self) -> None:
         self.messages: list[SentMessage] = []
@@ -20,6 +27,7 @@ class History:
         """The model that wrote the message at the same place, None for the user's."""
         self._encoded: dict[str, list[bytes]] = {}
         self._weights: list[int] = []
+        self._links: list[Any] = []
 
     @classmethod
     def of(cls, *messages: SentMessage) -> "History":
@@ -43,6 +51,7 @@ class History:
             # The message before the cut may become the last again, and then it is not settled.
             del known[max(0, length - 1) :]
         del self._weights[max(0, length - 1) :]
+        del self._links[max(0, length - 1) :]
 
     def extended(self, message: SentMessage) -> "History":
         """The same conversation with one more message; what is encoded already need not be encoded again."""
@@ -50,6 +59,7 @@ class History:
         longer.messages = [*self.messages, message]
         longer.origins = [*self.origins, None]
         longer._encoded = {form: [*known] for form, known in self._encoded.items()}
+        longer._links = [*self._links]
         return longer
 
     def branched(self) -> "History":
@@ -58,6 +68,7 @@ class History:
         other.messages, other.origins = [*self.messages], [*self.origins]
         other._encoded = {form: [*known] for form, known in self._encoded.items()}
         other._weights = [*self._weights]
+        other._links = [*self._links]
         return other
 
     def encoded(self, form: str, encode: Callable[[SentMessage, str | None], bytes]) -> list[bytes]:
@@ -73,3 +84,9 @@ class History:
         for index in range(len(known), len(self.messages) - 1):
             known.append(weigh(self.messages[index]))
         return [*known, weigh(self.messages[-1])] if self.messages else []
+
+    def links(self, find: Callable[[SentMessage], Found]) -> list[Found]:
+        """What ties each message to the next, as `find` sees it; settled ones are looked at once."""
+        known: list[Found] = self._links
+        known.extend([find(message) for message in self.messages[len(known) : -1]])
+        return [*known, find(self.messages[-1])] if self.messages else []

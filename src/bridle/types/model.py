@@ -134,6 +134,12 @@ class LimitTold(Struct, frozen=True):
     """`status`, and where told `resetsAt`, `rateLimitType`, `utilization`, `overageStatus`."""
 
 
+class Repaired(Struct, frozen=True):
+    """The request was not in order and was put in order before it was sent."""
+
+    faults: tuple[str, ...]
+
+
 ModelEvent = (
     Started
     | BlockOpened
@@ -147,6 +153,7 @@ ModelEvent = (
     | Restarted
     | FellBack
     | LimitTold
+    | Repaired
 )
 """`wire` is the event as a Messages API stream would carry it, for hosts that want the raw stream."""
 

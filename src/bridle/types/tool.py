@@ -181,6 +181,8 @@ class ToolOutput(Struct, frozen=True, kw_only=True):
     is_error: bool = False
     beside: tuple[str, ...] = ()
     """Text that the model reads after the result and that stays when old results are cleared."""
+    exit_code: int | None = None
+    """How a command ended that ended on its own."""
 
 
 class Tool(Struct, frozen=True, kw_only=True):
