@@ -1,5 +1,7 @@
 """A Messages API on 127.0.0.1 that answers from a script and misbehaves on request.
 
+It refuses conversations whose calls and results do not match, as the real one does.
+
 In a test: `async with MessagesServer([step("Hi"), fault(529)]) as server: ... server.url`.
 As a process of its own: `python -m tests.fakes.messages_server --script steps.json [--record requests.jsonl]`
 prints its port on the first line; the file holds a list of steps.
@@ -15,6 +17,7 @@ from contextlib import suppress
 from typing import Any, Literal, NamedTuple, NotRequired, Self, TypedDict
 
 from tests.fakes import sse
+from tests.fakes.pairing import flaw_of
 
 
 class Step(TypedDict, total=False):
@@ -208,6 +211,8 @@ class MessagesServer:
             return {"body": {"input_tokens": len(request.raw) // 4}}
         if request.method != "POST" or not request.path.startswith("/v1/messages"):
             return fault(404, "not_found_error", f"{request.method} {request.path} is not served here.")
+        if (flaw := flaw_of(request.body.get("messages", []))) is not None:
+            return fault(400, "invalid_request_error", flaw)
         for index, line in enumerate(self._script):
             if callable(line):
                 del self._script[index]

@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -6,8 +7,10 @@ import pytest
 
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits
-from bridle.providers.scripted import calls, says
+from bridle.engine.wording import COMMAND_CANCELLED
+from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.types.event import AssistantSaid, ToolFinished, ToolStarted, UserSaid
+from bridle.types.model import BlockClosed, ModelEvent, ModelRequest
 from bridle.types.origin import TYPED
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.turn import Outcome, Prompt
@@ -106,49 +109,70 @@ async def test_no_more_calls_run_at_once_than_the_limit(tmp_path: Path):
     assert sorted(line for line in shop.log if line.startswith("end")) == [f"end {n}" for n in range(5)]
 
 
-async def test_failed_shell_command_cancels_the_calls_beside_and_behind_it(tmp_path: Path):
+async def test_failed_shell_command_cancels_only_shell_commands_that_have_not_begun(tmp_path: Path):
     shop = Workshop()
     channel = FakeChannel()
     script = [
-        says(calls("Read", name="a"), calls("Bash", name="b", fail=True), calls("Edit", name="c")),
+        says(
+            calls("Bash", name="a"),
+            calls("Read", name="b"),
+            calls("Bash", name="c", fail=True),
+            calls("Edit", name="d"),
+            calls("Bash", name="e"),
+            calls("Read", name="f"),
+        ),
         says("I see."),
     ]
     runtime = make_runtime(
         tmp_path,
         script,
-        shop.tool("Read", parallel=True),
-        shop.tool("Bash", parallel=True),
-        shop.tool("Edit", parallel=False),
+        shop.tool("Read", parallel=True, waits=False),
+        shop.tool("Bash", parallel=False, waits=False),
+        shop.tool("Edit", parallel=False, waits=False),
         channel=channel,
-    )
-    turn = _start(runtime, make_session())
-
-    await shop.started("a", "b")
-    shop.let_go("b")
-    outcome = await turn
-
-    results = {event.result["tool_use_id"]: event.result["content"] for event in channel.of(ToolFinished)}
-    assert results["call-2"] == "b broke"
-    assert "Cancelled because Bash" in results["call-1"] and "Cancelled because Bash" in results["call-3"]
-    assert "cancel a" in shop.log and "start c" not in shop.log
-    assert outcome.text == "I see."
-
-
-async def test_calls_that_arrive_after_a_failed_shell_command_do_not_run(tmp_path: Path):
-    shop = Workshop()
-    channel = FakeChannel()
-    failed = says(
-        calls("Bash", name="b", fail=True),
-        then=lambda: channel.seen(lambda event: _finished(event) == "call-1"),
-    )
-    runtime = make_runtime(
-        tmp_path, [failed, says("ok")], shop.tool("Bash", parallel=False, waits=False), channel=channel
     )
 
     outcome = await _start(runtime, make_session())
 
+    results = {event.result["tool_use_id"]: event.result["content"] for event in channel.of(ToolFinished)}
+    assert results.pop("call-5") == COMMAND_CANCELLED
+    assert list(results.values()) == ["a done", "b done", "c broke", "d done", "f done"]
+    assert "start e" not in shop.log
+    assert outcome.text == "I see."
+
+
+async def test_shell_commands_that_arrive_after_a_failed_one_do_not_run(tmp_path: Path):
+    channel = FakeChannel()
+    shop = Workshop()
+    asked = [calls("Bash", name="b", fail=True), calls("Bash", name="c"), calls("Read", name="d")]
+    script: Any = _OneByOne([says(*asked), says("ok")], channel)
+    tools = (
+        shop.tool("Bash", parallel=False, waits=False),
+        shop.tool("Read", parallel=True, waits=False),
+    )
+    runtime = make_runtime(tmp_path, script, *tools, channel=channel)
+
+    outcome = await _start(runtime, make_session())
+
     assert outcome.text == "ok"
-    assert [event.result["content"] for event in channel.of(ToolFinished)] == ["b broke"]
+    assert [event.result["content"] for event in channel.of(ToolFinished)] == [
+        "b broke", COMMAND_CANCELLED, "d done",
+    ]  # fmt: skip
+
+
+class _OneByOne(ScriptedProvider):
+    """Sends a call only when the one before it has its result."""
+
+    def __init__(self, lines: Any, channel: FakeChannel) -> None:
+        super().__init__(lines)
+        self._channel = channel
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        async for event in super().stream(request):
+            yield event
+            if isinstance(event, BlockClosed) and event.block["type"] == "tool_use":
+                call_id = event.block["id"]
+                await self._channel.seen(lambda each, wanted=call_id: _finished(each) == wanted)
 
 
 async def test_other_failures_leave_siblings_alone(tmp_path: Path):

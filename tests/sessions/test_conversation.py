@@ -261,3 +261,24 @@ def _entry(kind: str, uuid: str, message_id: str, wanted: str) -> ConversationEn
 def _encode(message: SentMessage, origin: str | None) -> bytes:
     del origin
     return repr(message).encode()
+
+
+def test_answers_that_share_an_id_stay_apart_when_they_answer_different_requests():
+    first, second = result_block("a", "1"), result_block("b", "2")
+    one: Any = {**assistant("2", "m", call("a")), "requestId": "r1"}
+    two: Any = {**assistant("4", "m", call("b")), "requestId": "r2"}
+    history = fold([user("1", "q"), one, user("3", [first]), two, user("5", [second])])
+    assert history.messages[1:] == [
+        {"role": "assistant", "content": [call("a")]},
+        {"role": "user", "content": [first]},
+        {"role": "assistant", "content": [call("b")]},
+        {"role": "user", "content": [second]},
+    ]
+
+
+def test_an_answer_that_was_whole_does_not_go_on_behind_its_results():
+    first, second = result_block("a", "1"), result_block("b", "2")
+    one, two = assistant("2", "m", call("a")), assistant("4", "m", call("b"))
+    one["message"]["stop_reason"] = two["message"]["stop_reason"] = "tool_use"
+    history = fold([user("1", "q"), one, user("3", [first]), two, user("5", [second])])
+    assert [message["role"] for message in history.messages] == ["user", *["assistant", "user"] * 2]
