@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from bridle.permissions.shell.code import TEXT_VARIABLES, Code, read_code, runs_code
+from bridle.permissions.shell.code import Code, assigned_texts, read_code, runs_code
+from bridle.permissions.shell.env_strings import as_shell_line
 from bridle.permissions.shell.expansions import HOLE
 from bridle.permissions.shell.fillings import Arg
 from bridle.permissions.shell.runners import FAMILIES, NEVER, RUNNERS, Runner
@@ -175,7 +176,7 @@ class _Search:
             yield index + 1, operands, sure, True
         elif head in runner.text or _shortens(head, runner.text, runner):
             given = tail if equals else following
-            self.found.texts += [_bare(given)] if given is not None else []
+            self._given(runner, given, index + (1 if equals else 2))
             yield index + (1 if equals else 2), operands, sure, False
         elif head in runner.begins or _shortens(head, runner.begins, runner):
             if equals:
@@ -186,13 +187,14 @@ class _Search:
             yield index + (1 if equals else 2), operands, sure, False
         elif value in runner.flags:
             yield index + 1, operands, sure, False
+        elif (texts := _attached(runner, value, following)) is not None:
+            for place, text in enumerate(texts, 1):
+                self._given(runner, text, index + place)
+            yield index + 1, operands, sure, False
+            yield index + 2, operands, False, False
         elif equals:
             self._begin(index, certain=False)
             yield index + 1, operands, sure, False
-        elif (texts := _attached(runner, value, following)) is not None:
-            self.found.texts += texts
-            yield index + 1, operands, sure, False
-            yield index + 2, operands, False, False
         elif value[:2] in runner.valued and not value.startswith("--"):
             yield index + 1, operands, sure, False
         else:
@@ -200,6 +202,14 @@ class _Search:
             self._begin(index, certain=False)
             yield index + 1, operands, sure, False
             yield index + 2, operands, False, False
+
+    def _given(self, runner: Runner, text: str | None, behind: int) -> None:
+        """Take up the text of an option; the words from `behind` on stand behind it."""
+        if text is None:
+            return
+        self.found.texts.append(_bare(text))
+        if runner.splits:
+            self.found.texts.append(as_shell_line(text, [arg.value for arg in self.args[behind:]]))
 
     def _dashes(self, first: int) -> int:
         """Where the next `--` stands."""
@@ -213,8 +223,7 @@ class _Search:
 
     def _assigned(self, value: str) -> None:
         name, _, text = value.partition("=")
-        if name in TEXT_VARIABLES and text:
-            self.found.hints.append(text)
+        self.found.hints += assigned_texts(name, text)
 
     def _found(self, start: int) -> None:
         """What `find` runs for each match."""

@@ -22,6 +22,9 @@ TEXT_VARIABLES = listed("""
     BASH_CMDS PS0 PS1 PS4
 """)
 """Variables whose value is run as a command line."""
+_GIT_SETTING = re.compile(r"GIT_CONFIG_VALUE_\d+|GIT_CONFIG_PARAMETERS")
+"""Variables that hold settings of git, which may name programs."""
+_SETTING_IN_QUOTES = re.compile(r"[^'=]*'?='?([^']*)'")
 _GIT_PROGRAMS = re.compile(
     r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|sequence\.editor"
     r"|diff\.external|interactive\.difffilter|pager\..+"
@@ -94,6 +97,20 @@ def read_code(name: str, values: Sequence[str], redirections: Sequence[Redirecti
     return code
 
 
+def assigned_texts(name: str, value: str) -> list[str]:
+    """The command lines in the value of a variable that programs take for one."""
+    if name in TEXT_VARIABLES:
+        return [value.lstrip("|- ")] if value else []
+    if not _GIT_SETTING.fullmatch(name):
+        return []
+    settings = (
+        [value]
+        if name != "GIT_CONFIG_PARAMETERS"
+        else [each[1] for each in _SETTING_IN_QUOTES.finditer(value)]
+    )
+    return [each.removeprefix("!") for each in settings or [value]]
+
+
 def runs_code(name: str) -> bool:
     """Whether a program may be given text to run."""
     return name in _READERS or _language_of(name) is not None
@@ -149,6 +166,11 @@ def _git(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]
         if "ext::" in value:
             code.texts.append(value.partition("ext::")[2].replace("% ", "\\ "))
         key, equals, setting = value.partition("=")
+        if key.startswith("--config-e"):
+            # The value comes from a variable.
+            named = setting if equals else next(iter(values[index + 1 : index + 2]), "")
+            if _GIT_KEYS.fullmatch(named.partition("=")[0]) or HOLE in named:
+                code.unseen = "it cannot be told what the settings given to git run"
         if not _GIT_KEYS.fullmatch(key):
             continue
         if not equals:
@@ -165,6 +187,8 @@ def _git(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]
 def _make(_name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
     given = _given(redirections)
     code = Code([recipe for text in given for recipe in _recipes(text)], given, [])
+    if any(HOLE in text or FULL in text for text in given):
+        code.unseen = "it cannot be told what make reads and runs"
     for index, value in enumerate(values):
         variable, equals, text = value.partition("=")
         evaluates = value.startswith(("--ev", "-E"))
@@ -263,8 +287,10 @@ def _interpreted(
         programs = _given(redirections)
         if not programs and _INFORMS.isdisjoint(values) and not _from_file(redirections):
             code.unseen = f"it cannot be told what {name} reads and runs"
-    elif not programs and first is not None and _STREAM.match(first):
-        code.unseen = f"it cannot be told what {name} reads and runs"
+    elif not programs and first is not None and (first == "-" or _STREAM.match(first)):
+        programs = _given(redirections)
+        if not programs:
+            code.unseen = f"it cannot be told what {name} reads and runs"
     for program in programs:
         code.hints += list(_strings(program))
         shown = _without_text(program) if language.operand else program

@@ -6,15 +6,18 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bridle.permissions.shell.behind import Args, Behind, look_behind, runs_others
-from bridle.permissions.shell.code import TEXT_VARIABLES
-from bridle.permissions.shell.evaluable import evaluable, evaluates
-from bridle.permissions.shell.expansions import FULL, HOLE
-from bridle.permissions.shell.fillings import Arg, Budget, Held, alternatives, held_values, unwrapped
+from bridle.permissions.shell.code import assigned_texts
+from bridle.permissions.shell.evaluable import as_lines, evaluable, evaluates
+from bridle.permissions.shell.expansions import FULL, HOLE, evaluate, evaluate_parts
+from bridle.permissions.shell.fillings import Arg, Budget, alternatives
+from bridle.permissions.shell.held import SETTERS, Held, held_values, parts_of, unwrapped
 from bridle.permissions.shell.removals import REMOVERS, Ground, critical, removed
-from bridle.permissions.shell.simple import Loop, Simple
+from bridle.permissions.shell.simple import Loop, Redirection, Simple
 from bridle.permissions.shell.subcommands import VALUED, operand_starts
+from bridle.permissions.shell.words import Word
 from bridle.types.shell import Part
 
 UNKNOWN = "\0"
@@ -24,10 +27,10 @@ FOLDS_CASE = sys.platform in ("darwin", "win32")
 _BLANKS = re.compile(r"[ \t]+")
 _SHELL_SYNTAX = re.compile(r"""[;|&<>()`$\n'"\\{}*?\[~#!=]""")
 _LIKE_COMMAND = re.compile(r"[\s@!]*[\w./~$\"'\\{(`\[<>*?|&;:-]")
-_SETTERS = frozenset({"read", "printf", "set", "mapfile", "readarray", "getopts", "let"})
 _NAMES_ONLY = frozenset({"SHELL", "RUSTC", "PS0", "PS1", "PS4", "BASH_ALIASES", "BASH_CMDS", "PERL5DB"})
 """Variables that hold more than a command line, or none: nothing is said of what cannot be read in them."""
 _TWICE = (">&", "<&")
+_FILLED_IN = re.compile(r"[$`]")
 _MOST_TEXTS = 20
 _MOST_FORMS = 400
 _MOST_LEVELS = 3
@@ -124,7 +127,7 @@ def read_line(
 
 def _sets_nothing(simple: Simple) -> bool:
     """Whether a command neither looks at a variable nor sets one."""
-    if simple.assignments or any(word.value in _SETTERS for word in unwrapped(simple.words)[:1]):
+    if simple.assignments or any(word.value in SETTERS for word in unwrapped(simple.words)[:1]):
         return False
     return all(word.literal for word in simple.words)
 
@@ -134,20 +137,21 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
     denial = Denial({_squeezed(simple.text): None}, {}, {})
     texts: dict[str, bool] = {}
     for each in simple.assignments:
-        if each.name in TEXT_VARIABLES:
-            text = each.value.value if each.plain else each.raw.partition("=")[2]
-            texts.setdefault(text.lstrip("|- "), each.name not in _NAMES_ONLY)
+        value = each.value.value if each.plain else each.raw.partition("=")[2]
+        for text in assigned_texts(each.name, value):
+            texts.setdefault(text, each.name not in _NAMES_ONLY)
     # Bash fills in the word behind `>&` a second time.
     twice = [each.target.value for each in simple.redirections if each.operator in _TWICE and each.target]
-    texts |= {f': "{value}"': True for value in twice if "$" in value or "`" in value}
+    texts |= {line: True for value in twice if "$" in value or "`" in value for line in as_lines(value)}
     if texts or (line.evaluable and evaluates(simple)):
         texts |= line.evaluable if evaluates(simple) else {}
     elif _is_plain(simple, line):
         args = tuple(Arg(word.raw, word.value) for word in simple.words)
         denial.forms |= dict.fromkeys(map(_squeezed, _forms(args, denial.open_forms)))
         return denial
+    redirections = tuple(_fed(simple.redirections, line.held))
     for args, sure in alternatives(simple.words, line.held, line.budget).items() if simple.words else ():
-        behind = look_behind(args, simple.redirections)
+        behind = look_behind(args, redirections)
         denial.note(behind, ground if sure else None)
         texts |= {text: texts.get(text, False) for text in behind.hints} | dict.fromkeys(behind.texts, True)
         if args and (body := line.aliases.get(args[0].value)) is not None:
@@ -158,6 +162,17 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
             written = text.replace(HOLE, "${__}").replace(FULL, "${__}")
             denial.add(read_text(written, simple, line.held), sure=sure)
     return denial
+
+
+def _fed(redirections: Sequence[Redirection], held: Held) -> Iterator[Redirection]:
+    """The redirections, and with them what the variables in here-documents and here-strings may come to."""
+    for each in redirections:
+        yield each
+        if each.operator == "<<<" and each.target is not None and not each.target.literal:
+            texts = evaluate_parts(parts_of(each.target), held.of)
+            yield from (replace(each, target=Word(text, text)) for text in texts)
+        elif each.document is not None and _FILLED_IN.search(each.content):
+            yield from (replace(each, content=text) for text in evaluate(each.content, held.of))
 
 
 def _is_plain(simple: Simple, line: Line) -> bool:

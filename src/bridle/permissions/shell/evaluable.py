@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from bridle.permissions.shell.computing import COMPUTES
 from bridle.permissions.shell.evaluations import evaluated
-from bridle.permissions.shell.fillings import Held, unwrapped
+from bridle.permissions.shell.held import Held, may_be, unwrapped
 from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.simple import Loop, Simple
 from bridle.permissions.shell.words import Word
@@ -14,6 +14,7 @@ _RUNS = re.compile(r"\$[({\[]|`|[<>]\(")
 _QUOTED = re.compile(r"""'[^']*(?:\$[({\[]|`|[<>]\(|\\[0-7])|\\[$`0-7]|\$'""")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _HANDS_ON = listed("echo printf read set let test [ declare typeset local export readonly unset mapfile eval")
+_QUOTES = re.compile("[\"']")
 _MOST = 40
 
 
@@ -23,7 +24,8 @@ def evaluates(simple: Simple) -> bool:
         return True
     if simple.kind == "condition":
         return any(COMPUTES.search(word.raw) for word in simple.operands)
-    return bool(simple.words) and evaluated(unwrapped(simple.words)) is not None
+    words = unwrapped(simple.words)
+    return bool(words) and (not words[0].literal or evaluated(words) is not None)
 
 
 def evaluable(simples: Sequence[Simple], loops: Iterable[Loop], held: Held) -> dict[str, bool]:
@@ -32,9 +34,16 @@ def evaluable(simples: Sequence[Simple], loops: Iterable[Loop], held: Held) -> d
     for text, sure in _texts(simples, loops, held):
         decoded = _OCTAL.sub(lambda code: chr(int(code[1], 8)), text)
         if _RUNS.search(decoded) and len(found) < _MOST:
-            line = f': "{decoded}"'
-            found[line] = found.get(line, False) or sure
+            found |= {line: found.get(line, False) or sure for line in as_lines(decoded)}
     return found
+
+
+def as_lines(value: str) -> list[str]:
+    """Command lines that run what bash runs when it fills in a value that is no longer program text.
+
+    Quotes may be taken for quotes there or not, and a backslash at the end of a line is no continuation."""
+    bare = _QUOTES.sub("", value.replace("\\\n", " "))
+    return list(dict.fromkeys(f': "{text}"' for text in (value, bare)))
 
 
 def _texts(simples: Sequence[Simple], loops: Iterable[Loop], held: Held) -> Iterator[tuple[str, bool]]:
@@ -45,7 +54,7 @@ def _texts(simples: Sequence[Simple], loops: Iterable[Loop], held: Held) -> Iter
         yield from ((word.value, True) for word in loop.words or () if _is_quoted(word))
     for simple in simples:
         words = unwrapped(simple.words)
-        sure = bool(words) and words[0].value in _HANDS_ON
+        sure = may_be(words, _HANDS_ON, held)
         given = (each.target for each in simple.redirections if each.operator == "<<<" and each.target)
         quoted = (word for word in (*simple.words, *simple.operands, *given) if _is_quoted(word))
         yield from ((word.value, sure or simple.kind == "condition") for word in quoted)

@@ -18,7 +18,9 @@ Look = Callable[[str], tuple[str, ...]]
 """What a variable may hold."""
 _BEGINS = re.compile(r"\$(?:[({\[]|[A-Za-z_]\w*|[0-9@*#?$!_-])|`", re.ASCII)
 _NAMED = re.compile(r"\$\{?([A-Za-z_]\w*|[0-9@*])\}?", re.ASCII)
-_PARAMETER = re.compile(r"\$\{([!#]?)([A-Za-z_]\w*|[0-9@*]+)(?:\[[^]]*\])?(.*)\}", re.ASCII | re.DOTALL)
+_PARAMETER = re.compile(r"\$\{([!#]?)([A-Za-z_]\w*|[0-9@*]+)(\[[^]]*\])?(.*)\}", re.ASCII | re.DOTALL)
+_WHOLE_LISTS = ("[@]", "[*]")
+_PATTERN = re.compile(r"""[*?\[\\'"$`]""")
 _QUOTES = re.compile(r"""['"\\]""")
 _OPERATORS = re.compile(r"[|&;<>\n]")
 _CLOSES = {"(": ")", "{": "}", "[": "]"}
@@ -32,11 +34,14 @@ class Expansion(Struct, frozen=True):
     """Something that bash fills in, as it was written."""
 
     text: str
+    unsure: bool = False
+    """It may stand in quotes, where it means itself."""
 
     def values(self, look: Look) -> tuple[str, ...]:
         """What it may come to."""
         found = self._values(look)
-        return (*found, "") if HOLE in found else found
+        found = (*found, "") if HOLE in found else found
+        return (*found, self.text) if self.unsure else found
 
     def _values(self, look: Look) -> tuple[str, ...]:
         text = self.text
@@ -53,23 +58,28 @@ class Expansion(Struct, frozen=True):
         return (HOLE,)
 
 
-def split_expansions(text: str) -> tuple[str | Expansion, ...]:
-    """The text with its expansions set apart."""
+def split_expansions(text: str, *, unsure: bool = False) -> tuple[str | Expansion, ...]:
+    """The text with its expansions set apart; `unsure` says that they may be no expansions."""
     parts: list[str | Expansion] = []
     at = 0
     while found := _BEGINS.search(text, at):
         end = _end(text, found)
-        parts += [text[at : found.start()], Expansion(text[found.start() : end])]
+        parts += [text[at : found.start()], Expansion(text[found.start() : end], unsure)]
         at = end
     return (*parts, text[at:])
 
 
 def evaluate(text: str, look: Look) -> list[str]:
     """Everything that a text may come to, as far as that can be told."""
-    if "$" not in text and "`" not in text:
-        return [text]
-    parts = [(each,) if isinstance(each, str) else each.values(look) for each in split_expansions(text)]
-    found = ["".join(chosen) for chosen in islice(product(*parts), _MOST)]
+    return [text] if "$" not in text and "`" not in text else evaluate_parts(split_expansions(text), look)
+
+
+def evaluate_parts(parts: Sequence[str | Expansion], look: Look) -> list[str]:
+    """Everything that a text of which the expansions are set apart may come to."""
+    if len(parts) == 1 and isinstance(parts[0], str):
+        return [parts[0]]
+    choices = [(each,) if isinstance(each, str) else each.values(look) for each in parts]
+    found = ["".join(chosen) for chosen in islice(product(*choices), _MOST)]
     return [each if len(each) <= _LONGEST_VALUE else BEYOND for each in found]
 
 
@@ -100,13 +110,16 @@ def _parameter(text: str, look: Look) -> Iterator[str]:
     if found is None:
         yield HOLE
         return
-    sign, name, rest = found.groups()
+    sign, name, element, rest = found.groups()
     if sign == "#":
         yield FULL
     elif sign == "!":
         yield HOLE
         for named in look(name):
             yield from look(named) if re.fullmatch(r"[A-Za-z_]\w*", named) else ()
+    elif rest[:1] == ":" and rest[1:2] not in tuple("-=+?") and (name in "@*" or element in _WHOLE_LISTS):
+        # Some of the words of a list.
+        yield from (HOLE, *look(name))
     else:
         for value in look(name):
             yield from _changed(value, rest, look)
@@ -137,11 +150,12 @@ def _changed(value: str, rest: str, look: Look) -> Iterator[str]:
     elif operator == "/":
         wanted, _, new = rest.lstrip("/#%").partition("/")
         yield value.replace(wanted, new) if wanted else value
-        yield value
+        yield HOLE if _PATTERN.search(rest) else value
     elif operator == ":":
         yield from _cut(value, rest)
-    elif operator in "^,":
+    elif operator in "^,@":
         yield from (value.upper(), value.lower(), value.capitalize())
+        yield HOLE if "\\" in value or len(rest) > 2 else value
     else:
         yield value
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from bridle.permissions.shell.agreement import disagreement
 from bridle.permissions.shell.commands import TOO_MANY
 from bridle.permissions.shell.denial import Line, look_through, read_line
-from bridle.permissions.shell.fillings import Held
 from bridle.permissions.shell.flat import flat
+from bridle.permissions.shell.held import Held
 from bridle.permissions.shell.judge import judge
 from bridle.permissions.shell.judge import only_reads as only_judged
 from bridle.permissions.shell.lexer import TOO_DEEP, Fault

@@ -31,6 +31,8 @@ class Runner(Struct, frozen=True):
     """The rest of its words, joined, are a command line, and so may each of them be."""
     stdin: bool = False
     """Without a command it runs what it reads from standard input."""
+    splits: bool = False
+    """What it is given as text falls apart into words by rules of its own, before those behind it."""
 
 
 def runner(
@@ -44,6 +46,7 @@ def runner(
     assigns: bool = False,
     joins: bool = False,
     stdin: bool = False,
+    splits: bool = False,
 ) -> Runner:
     """A row of the table, with lists of options as text."""
     return Runner(
@@ -56,6 +59,7 @@ def runner(
         assigns=assigns,
         joins=joins,
         stdin=stdin,
+        splits=splits,
     )
 
 
@@ -161,6 +165,7 @@ _ELSEWHERE = {
         flags="-i -0 -v - --ignore-environment --null --debug",
         text="-S --split-string",
         assigns=True,
+        splits=True,
     ),
     "sudo": runner(
         "-u --user -g --group -C --close-from -D --chdir -h --host -p --prompt -R --chroot -r --role -t"
