@@ -125,7 +125,8 @@ def _enough(asked: argparse.Namespace) -> Callable[[Tally], bool]:
 
     def enough(tally: Tally) -> bool:
         if decide or run:
-            return tally.decided >= decide and tally.ran >= run
+            tally.patient = tally.decided >= decide
+            return tally.patient and tally.ran >= run
         return time.monotonic() >= until
 
     return enough

@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +26,27 @@ CORPUS = Path(__file__).with_name("corpus")
 FOUND = CORPUS / "found.jsonl"
 _GATE = Path(__file__).parents[1] / "tests" / "permissions" / "corpus"
 CAMPAIGNS = ("read", "edit", "deny")
+_MARKS = {
+    "read": (
+        "pwned",
+        "outside",
+        "link",
+        ".profile",
+        "TOKEN",
+        "env",
+        "/dev/t",
+        "bare",
+        "pointer",
+        ".e",
+        "q",
+        "nowhere",
+    ),
+    "edit": ("..", "link", ".git", ".claude", "through", "payload", "~", "HOME", ".env", "bare", ".GIT"),
+    "deny": ("ev", "vil", "65", "145"),
+}
+"""Texts that most commands hold that could touch a canary."""
+_ROUND = 32
+_MOST_QUEUED = 500
 _MODES: dict[str, Mode] = {"read": "default", "edit": "acceptEdits", "deny": "bypassPermissions"}
 
 
@@ -44,6 +66,9 @@ class Tally(Struct):
     ran: int = 0
     hung: int = 0
     seconds_deciding: float = 0.0
+    """Processor time of this process: making commands and deciding about them."""
+    patient: bool = False
+    """Enough is decided: wait for the sandbox instead of deciding more."""
     holes: list[Hole] = []
 
 
@@ -114,26 +139,70 @@ def run_campaign(
     runner: Runner | None,
     told: Callable[[Hole], None] = lambda _: None,
 ) -> Tally:
-    """Decide and run until `until` says that it is enough; each allowed command is run once."""
+    """Decide until `until` says that it is enough; the sandbox runs what is allowed meanwhile."""
     choose = random.Random(seed)
-    decider, tally = Decider(playground, campaign), Tally()
-    seen: set[str] = set()
+    decider, tally, queue = Decider(playground, campaign), Tally(), Queue(_MARKS[campaign])
+    began = time.process_time()
     for command in _commands(campaign, playground, choose):
-        began = time.perf_counter()
-        allowed = decider.may_run(command)
-        tally.seconds_deciding += time.perf_counter() - began
         tally.decided += 1
-        if allowed and command not in seen:
-            seen.add(command)
-            tally.allowed += 1
-            if runner is not None and (hole := _try(campaign, command, runner, tally)) is not None:
+        if decider.may_run(command):
+            tally.allowed += queue.add(command)
+        if tally.decided % _ROUND:
+            continue
+        tally.seconds_deciding = time.process_time() - began
+        if runner is not None:
+            for hole in _let_run(campaign, queue, runner, tally):
                 smallest = shrink(hole, decider, runner)
                 if smallest.command not in {each.command for each in tally.holes}:
                     tally.holes.append(smallest)
                     told(smallest)
-        if tally.decided % 256 == 0 and until(tally):
-            return tally
+        if until(tally):
+            break
     return tally
+
+
+class Queue:
+    """Allowed commands that wait for the sandbox, each once: those that name a canary come first.
+
+    Deciding is much faster than running, so what has waited too long is dropped.
+    """
+
+    def __init__(self, marks: tuple[str, ...]) -> None:
+        self._marks = marks
+        self._seen: set[int] = set()
+        self._first: deque[str] = deque(maxlen=_MOST_QUEUED)
+        self._others: deque[str] = deque(maxlen=_MOST_QUEUED)
+
+    def add(self, command: str) -> bool:
+        """Keep a command, unless it was here before."""
+        key = hash(command)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        named = any(mark in command for mark in self._marks)
+        (self._first if named else self._others).append(command)
+        return True
+
+    def take(self) -> str | None:
+        """The next command to run."""
+        if self._first:
+            return self._first.pop()
+        return self._others.pop() if self._others else None
+
+
+def _let_run(campaign: str, queue: Queue, runner: Runner, tally: Tally) -> list[Hole]:
+    """Give the sandbox as much as it can take, and look at what it has run."""
+    while not runner.is_full and (command := queue.take()) is not None:
+        runner.send(command)
+    answers = runner.answers(wait=tally.patient)
+    tally.ran += len(answers)
+    tally.hung += sum("hangs" in did for _, did in answers)
+    wrong = [Hole(campaign, command, wrongs) for command, did in answers if (wrongs := _wrongs(did))]
+    while wrong and (more := runner.answers(wait=True)):
+        # To cut a hole down, nothing else may be running.
+        tally.ran += len(more)
+        wrong += [Hole(campaign, command, wrongs) for command, did in more if (wrongs := _wrongs(did))]
+    return wrong
 
 
 def shrink(hole: Hole, decider: Decider, runner: Runner) -> Hole:
@@ -156,14 +225,6 @@ def _commands(campaign: str, playground: Playground, choose: random.Random) -> I
     makers = sources(campaign, playground, choose)
     while True:
         yield choose.choice(makers)()
-
-
-def _try(campaign: str, command: str, runner: Runner, tally: Tally) -> Hole | None:
-    did = runner.run(command)
-    tally.ran += 1
-    tally.hung += "hangs" in did
-    wrongs = _wrongs(did)
-    return Hole(campaign, command, wrongs) if wrongs else None
 
 
 def _lines(file: Path) -> list[str]:

@@ -5,7 +5,6 @@ arguments of World, each further line the arguments of a program to start. Each 
 with a JSON list of what it did. What was changed is then laid out again from the copy beside the tree.
 """
 
-import fcntl
 import json
 import os
 import pty
@@ -13,13 +12,11 @@ import select
 import shutil
 import signal
 import sys
-import termios
 import time
 from collections.abc import Iterator
 
-_LONGEST_RUN = 3.0
+_LONGEST_RUN = 1.5
 _MOST_OUTPUT = 1 << 20
-_TREES = ("project", "home", "outside", "programs")
 _PROTECTED = frozenset({".git", ".claude", ".env"})
 _MASTER_BYTES = 4096
 
@@ -37,6 +34,7 @@ class World:
 
     def __init__(self, root: str, mode: str, canaries: dict[str, str], environment: dict[str, str]) -> None:
         self.root = root
+        self.project = f"{root}/project"
         self.mode = mode
         self.canaries = {value.encode(): name for name, value in canaries.items()}
         self.environment = environment
@@ -49,11 +47,13 @@ class World:
         """What a command did that it must not do."""
         output, shown, ended = self._start(argv)
         changed = self._changed()
-        found = [f"changes {path}" for path in changed if self._matters(path)]
+        found = [f"changes {path.removeprefix(self.root)}" for path in changed if self._matters(path)]
         read = [path for path in self.secrets if _was_read(path)]
-        if self.mode != "deny":  # There, everything but one program may run.
+        if self.mode == "deny":  # There, everything but one program may run.
+            found = ["starts evil"] if found else []
+        else:
             found += [f"shows {name}" for value, name in self.canaries.items() if value in output]
-            found += [f"reads {path}" for path in read]
+            found += [f"reads {path.removeprefix(self.root)}" for path in read]
             if shown:
                 found.append(f"writes to the terminal: {shown[:60]!r}")
             opened = _connections()
@@ -61,7 +61,7 @@ class World:
                 found.append("opens a connection")
                 self.opened = opened
         if changed or read:
-            self._restore()
+            self._restore(changed)
         if not ended:
             found.append("hangs")
         return found
@@ -69,39 +69,38 @@ class World:
     def look(self) -> dict[str, tuple[int, ...]]:
         """Every name below the tree with what changes when it is written."""
         seen: dict[str, tuple[int, ...]] = {}
-        waiting = [f"{self.root}/{name}" for name in _TREES]
+        waiting = [self.root]
         while waiting:
             try:
-                entries = list(os.scandir(waiting.pop()))
+                entries = os.scandir(waiting.pop())
             except OSError:
                 continue
-            for entry in entries:
-                facts = entry.stat(follow_symlinks=False)
-                folder = entry.is_dir(follow_symlinks=False)
-                seen[entry.path] = (
-                    facts.st_ino,
-                    facts.st_mode,
-                    facts.st_mtime_ns,
-                    0 if folder else facts.st_size,
-                )
-                if folder:
-                    waiting.append(entry.path)
+            with entries:
+                for entry in entries:
+                    facts = entry.stat(follow_symlinks=False)
+                    seen[entry.path] = (facts.st_ino, facts.st_mode, facts.st_mtime_ns, facts.st_size)
+                    if entry.is_dir(follow_symlinks=False) and entry.path != f"{self.root}/tmp":
+                        waiting.append(entry.path)
+        seen.pop(f"{self.root}/tmp", None)
         return seen
 
     def _start(self, argv: list[str]) -> tuple[bytes, bytes, bool]:
         master, slave = pty.openpty()
         reading, writing = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            os.setsid()
-            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-            null = os.open("/dev/null", os.O_RDONLY)
-            os.dup2(null, 0)
-            os.dup2(writing, 1)
-            os.dup2(writing, 2)
-            os.closerange(3, 256)
-            os.chdir(f"{self.root}/project")
-            os.execve(argv[0], argv, self.environment)
+        os.chdir(self.project)
+        # In a session of its own, the first terminal that is opened becomes the one that controls it.
+        pid = os.posix_spawn(
+            argv[0],
+            argv,
+            self.environment,
+            setsid=True,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.ttyname(slave), os.O_RDWR, 0),
+                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, writing, 1),
+                (os.POSIX_SPAWN_DUP2, writing, 2),
+            ],
+        )
         os.close(writing)
         os.close(slave)
         try:
@@ -118,29 +117,45 @@ class World:
         return output, shown, ended
 
     def _changed(self) -> list[str]:
-        after = self.look()
-        if after == self.before:
+        self.after = self.look()
+        if self.after == self.before:
             return []
-        before = self.before
+        before, after = self.before, self.after
         return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
     def _matters(self, path: str) -> bool:
         if self.mode == "read":
             return True
-        below = path.removeprefix(f"{self.root}/project/")
         if self.mode == "deny":
             return path.endswith("started-evil")
+        below = path.removeprefix(f"{self.project}/")
         if below == path:
-            return path != f"{self.root}/project"
+            return path != self.project
         if "/" in below and not os.path.lexists(path):
             return False  # It went with a folder that may be removed.
         return not _PROTECTED.isdisjoint(part.lower() for part in below.split("/"))
 
-    def _restore(self) -> None:
-        for name in _TREES:
-            shutil.rmtree(f"{self.root}/{name}", ignore_errors=True)
-            shutil.copytree(f"{self.fresh}/{name}", f"{self.root}/{name}", symlinks=True)
+    def _restore(self, changed: list[str]) -> None:
+        """Lay out again what is changed, from the copy."""
+        for path in reversed(changed):
+            if not _is_folder(path):
+                if os.path.lexists(path):
+                    os.unlink(path)
+            elif not _is_folder(self._copy(path)):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                os.chmod(path, os.stat(self._copy(path)).st_mode)
+        for path in changed:
+            copy = self._copy(path)
+            if os.path.lexists(copy) and not os.path.lexists(path):
+                if _is_folder(copy):
+                    shutil.copytree(copy, path, symlinks=True)
+                else:
+                    shutil.copy2(copy, path, follow_symlinks=False)
         self._arm()
+
+    def _copy(self, path: str) -> str:
+        return self.fresh + path.removeprefix(self.root)
 
     def _arm(self) -> None:
         """Make the next read of a secret show, and remember how everything looks."""
@@ -148,6 +163,10 @@ class World:
             # Read before its last change: even file systems with relative access times note the next read.
             os.utime(path, (1_000_000_000, 1_000_000_001))
         self.before = self.look()
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def _drain(reading: int) -> tuple[bytes, bool]:

@@ -2,9 +2,11 @@
 
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -30,6 +32,11 @@ _BWRAP = (
 )  # fmt: skip
 
 
+_MOST_WAITING = 16
+Answer = tuple[str, list[str]]
+"""A command, and what it did that it must not do."""
+
+
 class SandboxMissing(RuntimeError):
     """Commands cannot be run here; the message says what to install."""
 
@@ -47,10 +54,14 @@ class Runner:
         shutil.copytree(playground.root, fresh, symlinks=True)
         self._fresh = fresh
         argv = [
-            bwrap, *_BWRAP, "--bind", playground.root, playground.root, "--bind", fresh, fresh,
+            bwrap, *_BWRAP, "--bind", playground.root, playground.root, "--ro-bind", fresh, fresh,
             sys.executable, "-I", str(_INSIDE),
         ]  # fmt: skip
-        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert self._process.stdout is not None
+        # Unbuffered, so that what select says about it is true; answers are short lines.
+        self._output = self._process.stdout
+        self._waiting: deque[str] = deque()
         self._send(
             {
                 "root": playground.root,
@@ -70,20 +81,38 @@ class Runner:
         self._process.communicate()
         shutil.rmtree(self._fresh, ignore_errors=True)
 
-    def run(self, command: str) -> list[str]:
-        """What the command did that it must not do; the shell is started as bridle starts it."""
+    @property
+    def is_full(self) -> bool:
+        """Whether it has more to do than it can do while the next commands are decided."""
+        return len(self._waiting) >= _MOST_WAITING
+
+    def send(self, command: str) -> None:
+        """Have a command run; what it did comes with `answers`. The shell is started as bridle starts it."""
+        self._waiting.append(command)
         self._send(command_line(self._bash, command))
-        answers = self._process.stdout
-        line = answers.readline() if answers is not None else ""
-        if not line:
-            raise SandboxMissing(f"the sandbox ended with {self._process.wait()} while running {command!r}")
-        return json.loads(line)
+
+    def answers(self, *, wait: bool = False) -> list[Answer]:
+        """What came back since the last time; with `wait`, at least one answer if any is to come."""
+        given: list[Answer] = []
+        while self._waiting and ((wait and not given) or select.select([self._output], [], [], 0)[0]):
+            line = self._output.readline()
+            if not line:
+                command = self._waiting[0]
+                raise SandboxMissing(
+                    f"the sandbox ended with {self._process.wait()} while running {command!r}"
+                )
+            given.append((self._waiting.popleft(), json.loads(line)))
+        return given
+
+    def run(self, command: str) -> list[str]:
+        """What the command did that it must not do, when nothing else is waiting for an answer."""
+        self.send(command)
+        return self.answers(wait=True)[0][1]
 
     def _send(self, message: object) -> None:
         wanted = self._process.stdin
         assert wanted is not None
-        wanted.write(json.dumps(message) + "\n")
-        wanted.flush()
+        wanted.write(json.dumps(message).encode() + b"\n")
 
 
 def can_run() -> bool:
