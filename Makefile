@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+WORKERS ?= 3
 OUT ?= dist
 SECONDS ?= 60
 FUZZ ?=

@@ -1,11 +1,8 @@
 import ast
 import sys
-from pathlib import Path
+from collections.abc import Iterator
 
-import pytest
-
-_SOURCE = Path(__file__).parents[2] / "src"
-_MODULES = sorted(_SOURCE.rglob("*.py"))
+from tests.architecture.modules import modules
 
 _LAYERS = (
     {"types", "version"},
@@ -23,19 +20,50 @@ _LAYERS = (
 _LEVEL = {package: level for level, packages in enumerate(_LAYERS) for package in packages}
 
 
-def _package(path: Path) -> str:
-    return path.relative_to(_SOURCE / "bridle").parts[0].removesuffix(".py")
+def test_imports_go_down_only():
+    assert [wrong for module in modules() for wrong in _upward(module)] == []
 
 
-def _imports(path: Path, *, for_types: bool = True) -> set[str]:
+def test_no_module_imports_itself_through_others():
+    names = {_name(module): module for module in modules()}
+    graph = {
+        name: {other for other in _imports(module, for_types=False) if other in names}
+        for name, module in names.items()
+    }
+    settled: set[str] = set()
+    sys.setrecursionlimit(10_000)
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " → ".join((*trail[trail.index(name) :], name))
+        if name in settled:
+            return
+        for other in graph[name] - {name}:
+            visit(other, (*trail, name))
+        settled.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def _upward(module: str) -> Iterator[str]:
+    own = module.partition("/")[0].removesuffix(".py")
+    for imported in _imports(module):
+        other = imported.split(".")[1]
+        if other not in _LEVEL:
+            yield f"{module}: {imported} belongs to no layer"
+        elif other != own and _LEVEL[other] >= _LEVEL[own]:
+            yield f"{module} may not import {imported}"
+
+
+def _imports(module: str, *, for_types: bool = True) -> set[str]:
     """Modules of bridle that a file imports anywhere, also late; those for the type checker if wanted."""
     found: set[str] = set()
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = ast.parse(modules()[module])
     if not for_types:
         tree = _RuntimeOnly().visit(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
+            assert node.level == 0, f"{module}: relative import"
             if node.module == "bridle":
                 found |= {f"bridle.{name.name}" for name in node.names}
             elif node.module and node.module.startswith("bridle."):
@@ -54,37 +82,5 @@ class _RuntimeOnly(ast.NodeTransformer):
         return None if is_for_types else self.generic_visit(node)
 
 
-@pytest.mark.parametrize("path", _MODULES, ids=lambda path: str(path.relative_to(_SOURCE)))
-def test_imports_go_down_only(path: Path):
-    own = _package(path)
-    for module in _imports(path):
-        other = module.split(".")[1]
-        assert other in _LEVEL, f"{module} belongs to no layer"
-        if other != own:
-            assert _LEVEL[other] < _LEVEL[own], f"{own} may not import {module}"
-
-
-def test_no_module_imports_itself_through_others():
-    names = {_module_name(path): path for path in _MODULES}
-    graph = {
-        name: {other for other in _imports(path, for_types=False) if other in names}
-        for name, path in names.items()
-    }
-    settled: set[str] = set()
-    sys.setrecursionlimit(10_000)
-
-    def visit(name: str, trail: tuple[str, ...]) -> None:
-        assert name not in trail, " → ".join((*trail[trail.index(name) :], name))
-        if name in settled:
-            return
-        for other in graph[name] - {name}:
-            visit(other, (*trail, name))
-        settled.add(name)
-
-    for name in graph:
-        visit(name, ())
-
-
-def _module_name(path: Path) -> str:
-    name = ".".join(path.relative_to(_SOURCE).with_suffix("").parts)
-    return name.removesuffix(".__init__")
+def _name(module: str) -> str:
+    return f"bridle/{module}".removesuffix(".py").replace("/", ".").removesuffix(".__init__")

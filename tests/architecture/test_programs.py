@@ -2,12 +2,9 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
+from tests.architecture.modules import modules, nodes
 
-_SOURCE = Path(__file__).parents[2] / "src" / "bridle"
-_MODULES = sorted(_SOURCE.rglob("*.py"))
 _STARTERS = frozenset({
     "create_subprocess_exec", "Popen", "run", "call", "check_call", "check_output", "start", "launch",
     "posix_spawn", "execv", "execve",
@@ -37,8 +34,44 @@ _START_PROGRAMS = frozenset({
 """Every module that starts processes; one that is new here uses host/programs.py for programs of ours."""
 
 
-def _calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def test_no_program_is_looked_up_elsewhere():
+    assert [wrong for module in modules() for wrong in _lookups(module)] == []
+
+
+def test_who_starts_programs_is_known():
+    assert {module for module in modules() if _starts_processes(module)} == _START_PROGRAMS
+
+
+def test_our_own_python_never_imports_from_the_current_folder():
+    """`python -m` puts the current folder before all others unless it is told not to."""
+    assert [wrong for module in modules() for wrong in _unsafe_starts(module)] == []
+
+
+def _lookups(module: str) -> Iterator[str]:
+    for name, call in _calls(module):
+        place = f"{module}:{call.lineno}"
+        if name in _BY_NAME and (module, name) not in _OWN_BUSINESS:
+            yield f"{place}: {name}"
+        word = _first_word(call) if name in _STARTERS and _starts_processes(module) else None
+        if word is not None and not word.startswith("/"):
+            yield f"{place}: {word!r} is started by its bare name"
+        for each in call.keywords:
+            if each.arg == "shell" and isinstance(each.value, ast.Constant) and each.value.value is True:
+                yield f"{place}: shell=True"
+
+
+def _unsafe_starts(module: str) -> Iterator[str]:
+    for node in nodes(module):
+        if not isinstance(node, ast.List | ast.Tuple):
+            continue
+        words = [each.value if isinstance(each, ast.Constant) else ast.unparse(each) for each in node.elts]
+        runs_python = "sys.executable" in words and ("-m" in words or "-c" in words)
+        if runs_python and not {"-P", "-I", "*flags"} & set(words):
+            yield f"{module}:{node.lineno}"
+
+
+def _calls(module: str) -> Iterator[tuple[str, ast.Call]]:
+    for node in nodes(module):
         if isinstance(node, ast.Call):
             function = node.func
             if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
@@ -56,36 +89,6 @@ def _first_word(call: ast.Call) -> str | None:
     return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
 
 
-@pytest.mark.parametrize("path", _MODULES, ids=lambda path: str(path.relative_to(_SOURCE)))
-def test_no_program_is_looked_up_elsewhere(path: Path):
-    module = str(path.relative_to(_SOURCE))
-    for name, call in _calls(path):
-        assert name not in _BY_NAME or (module, name) in _OWN_BUSINESS, f"{module}:{call.lineno}: {name}"
-        if name in _STARTERS and (word := _first_word(call)) is not None and _starts_processes(path):
-            assert word.startswith("/"), f"{module}:{call.lineno}: {word!r} is started by its bare name"
-        assert not any(
-            each.arg == "shell" and isinstance(each.value, ast.Constant) and each.value.value is True
-            for each in call.keywords
-        ), f"{module}:{call.lineno}: shell=True"
-
-
-def test_who_starts_programs_is_known():
-    found = {str(path.relative_to(_SOURCE)) for path in _MODULES if _starts_processes(path)}
-    assert found == _START_PROGRAMS
-
-
-@pytest.mark.parametrize("path", _MODULES, ids=lambda path: str(path.relative_to(_SOURCE)))
-def test_our_own_python_never_imports_from_the_current_folder(path: Path):
-    """`python -m` puts the current folder before all others unless it is told not to."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.List | ast.Tuple):
-            continue
-        words = [each.value if isinstance(each, ast.Constant) else ast.unparse(each) for each in node.elts]
-        if "sys.executable" in words and ("-m" in words or "-c" in words):
-            assert {"-P", "-I", "*flags"} & set(words), f"{path}:{node.lineno}"
-
-
-def _starts_processes(path: Path) -> bool:
-    text = path.read_text(encoding="utf-8")
+def _starts_processes(module: str) -> bool:
     marks = ("create_subprocess_exec(", "subprocess.Popen(", "subprocess.run", "posix_spawn(", "os.exec")
-    return any(mark in text for mark in marks)
+    return any(mark in modules()[module] for mark in marks)
