@@ -83,6 +83,30 @@ _COMPOUNDS = (
 _BETWEEN = (" ", " ", " ", " ", "  ", "\t", " \\\n", "\\\n ", "\\\n")
 
 
+_TOKENS = (
+    "ls", "cat a.txt", "echo x", " ", " ", "\n", ";", "&&", "||", "|", "&", "(", ")", "{ ", "; }", "'",
+    '"', "`",
+    "$(", "${x", "}", "$((", "))", "[[ ", " ]]", "<<E\n", "\nE\n", "<<<", ">", ">>", "<", ">&", "2>&1",
+    "\\", "\\\n",
+    "$'", "$x", "x=", "if ", "then ", "fi", "for x in ", "do ", "done", "case x in ", "esac", "x) ", ";;",
+    "!", "#",
+    "pwned", ">pwned", "touch pwned", "*", "?", "[a]", "{a,b}", "~", "-o", "--", "E", "time ", "f() ",
+    "function f ",
+    "git status", "grep -n x", "../outside/secret.txt", "<(", "a[", "]", "=~", " -eq ", "\t", "1", ",",
+    "..", "@P}",
+)  # fmt: skip
+
+
+class TokenMaker:
+    """Puts tokens of the shell together as they come."""
+
+    def __init__(self, choose: random.Random) -> None:
+        self._choose = choose
+
+    def command(self) -> str:
+        return "".join(self._choose.choices(_TOKENS, k=self._choose.randint(2, 7)))
+
+
 class Maker:
     """Makes one command after the other from a source of chance."""
 

@@ -19,7 +19,8 @@ _PLAIN = (
     "command_not_found_handle() { evil x; }; nosuch", "mapfile -C 'evil x #' -c 1 < a.txt",
     "cat <<E\n$(evil x)\nE", "[|evil x", "x='a[$(evil x)]'; let x", "x='a[$(evil x)]'; [[ x -eq 1 ]]",
     "x=$(echo 'a[$(evil x)]'); ((x))", "x='\\044(evil x)'; echo \"${x@P}\"", "eval 'set evil'; $1 x",
-    "command set evil; $1 x", "let 'a[$(evil x)]'", "test -v 'a[$(evil x)]'", "bash evil x", "source evil x",
+    "command set evil; $1 x", "let 'a[$(evil x)]'", "test -v 'a[$(evil x)]'", "bash evil x",
+    "source evil x",
     ". -- evil x", "perl -S evil x",
 )  # fmt: skip
 _WRAPPERS = (
@@ -47,7 +48,35 @@ _WRAPPERS = (
     "sed -f - a.txt <<< '1eX'", "tar cf /dev/null --checkpoint=1 --checkpoint-act=exec='X' a.txt",
     "tar cf /dev/null -I 'X' a.txt", "split --filter='X' a.txt", "sort -S1k --compress-program='X' a.txt",
     "gdb -batch -ex 'she X'", "ruby -e 'system(\"X\")'", "node -e 'child_process.execSync(\"X\")'",
-    "time -p X", "ltrace X", "numactl X", "catchsegv X", "run-parts X", "find . -maxdepth 0 -ok X \\; <<< y",
+    "time -p X", "ltrace X", "numactl X", "catchsegv X", "run-parts X",
+    "find . -maxdepth 0 -ok X \\; <<< y",
+)  # fmt: skip
+
+
+_SETS = (
+    "c=evil", "c=ls; c=evil", "c=ls; printf -v c evil", "c=ls; printf -vc evil", "c=ls; read c <<<evil",
+    "c=ls; read 'c[0]' <<<evil", "c=ls; read x c <<<'ls evil'", "c=ls; declare -n r=c; r=evil",
+    "c=ls; eval c=evil", "c=ls; eval 'c=evil'", "c=ls; trap 'c=evil' DEBUG", "c=ls; export 'c=evil'",
+    "c=ls; declare 'c=evil'", "c=ls; . /dev/stdin <<<c=evil", "unset c; : ${c:=evil}",
+    "unset c; : \"${c='evil'}\"",
+    "c=ev; c+=il", "c=(evil ls)", "c=ls; c[0]=evil", "c=ls; for c in evil; do :; done", "d=evil; c=$d",
+    "c=$(echo evil)", "c=`printf evil`", "c=ls; mapfile -t c <<<evil", "c=ls; se$@t evil; c=$1",
+    "declare -l c=EVIL", "c=EVIL; c=${c,,}", "c=xevil; c=${c#x}", "c=exvil; c=${c/x/}",
+    "c=lsevil; c=${c:2}",
+    "c=ls; rea$@d c <<<evil", "c=ls; read c <<E\nevil\nE\n", "f() { c=evil; }; c=ls; f",
+    "c=ls; getopts x: c -xevil",
+    "c=ls; let c=1; c=evil", "c=ls; IFS=x read c d <<<evilx", "c=ls; printf -v c '\\x65vil'",
+    "c=ls; local c=evil; c=evil",
+)  # fmt: skip
+_USES = (
+    "$c x", '"$c" x', "${c} x", "${c[0]} x", '"${c[@]}"', "${c:0:4} x", "${c%%x} x", "env $c", "sh -c $c",
+    'sh -c "$c"',
+    'eval "$c x"', "eval '$c x'", "command $c x", "${c@L} x", "$c$u x", "$u$c x", "r=c; ${!r} x",
+    'set -- "$c"; "$@"',
+    'f() { "$@"; }; f $c', "bash <<<$c", "bash <<E\n$c\nE\n", "for d in $c; do $d; done", "timeout 5 $c x",
+    "find . -maxdepth 0 -exec $c \\;", "git -c alias.x=\"!$c\" x", "awk \"BEGIN{system(\\\"$c\\\")}\"",
+    "sed \"1e$c\" a.txt",
+    "make -f - <<<\"a:;$c\"", "xargs $c <a.txt", "x=$($c)", "cat <($c)", "((x[$($c)]))", "env -S\"$c x\"",
 )  # fmt: skip
 
 
@@ -62,6 +91,8 @@ class DenialMaker:
     def command(self) -> str:
         choose = self._choose
         made = choose.choice(_PLAIN)
+        if choose.random() < 0.35:
+            made = f"{choose.choice(_SETS)}{choose.choice(('; ', ' && ', chr(10)))}{choose.choice(_USES)}"
         for _ in range(choose.choice((0, 1, 1, 2))):
             made = choose.choice(_WRAPPERS).replace("X", made)
         return made.replace("/usr/bin", self._programs).replace("/bin/evil", f"{self._programs}/evil")

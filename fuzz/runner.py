@@ -49,12 +49,13 @@ class Runner:
         if bwrap is None or bash is None:
             raise SandboxMissing("running commands needs bubblewrap (bwrap) and bash: install both")
         self._bash = bash
-        fresh = f"{playground.root}.fresh"
-        shutil.rmtree(fresh, ignore_errors=True)
-        shutil.copytree(playground.root, fresh, symlinks=True)
-        self._fresh = fresh
+        # Commands change a copy, at the same place: what is decided meanwhile looks at the tree itself.
+        root, self._fresh, self._work = playground.root, f"{playground.root}.fresh", f"{playground.root}.work"
+        self._clean()
+        os.mkdir(self._fresh)
+        shutil.copytree(root, self._work, symlinks=True)
         argv = [
-            bwrap, *_BWRAP, "--bind", playground.root, playground.root, "--ro-bind", fresh, fresh,
+            bwrap, *_BWRAP, "--ro-bind", root, self._fresh, "--bind", self._work, root,
             sys.executable, "-I", str(_INSIDE),
         ]  # fmt: skip
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
@@ -79,7 +80,11 @@ class Runner:
     ) -> None:
         # The end of its input ends it; a kill could come before bubblewrap holds its own children.
         self._process.communicate()
-        shutil.rmtree(self._fresh, ignore_errors=True)
+        self._clean()
+
+    def _clean(self) -> None:
+        for folder in (self._fresh, self._work):
+            shutil.rmtree(folder, ignore_errors=True)
 
     @property
     def is_full(self) -> bool:

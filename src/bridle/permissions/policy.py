@@ -70,6 +70,14 @@ def decide(case: Case) -> Decision:
         )
 
 
+def allows(case: Case) -> bool:
+    """Whether `decide` would allow a call, without the words for people."""
+    try:
+        return isinstance(_first_opinion(case), Allow)
+    except _FAULTS:
+        return False
+
+
 def explain(case: Case) -> Derivation:
     """The decision with the opinion of every check, in the order in which they count."""
     opinions: list[Opinion] = []

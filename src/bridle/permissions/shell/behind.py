@@ -17,7 +17,7 @@ from bridle.permissions.shell.subcommands import SUBCOMMANDS, VALUED, operand_st
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=", re.ASCII)
 _FINDERS = frozenset({"find", "gfind", "fd", "fdfind", "bfs"})
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
-_SYNTAX = re.compile(r"""[;|&<>()`$\s'"\\{}\x01\x02]""")
+_SYNTAX = re.compile(r"""[;|&<>()`$\s'"\\{}*?\[~#!=\x01\x02]""")
 _MARKS = re.compile(r"\{[^{}\s]{0,4}\}")
 _READ_ALWAYS = frozenset({"parallel", "at", "batch"})
 _INFORMS = frozenset({"-l", "-d", "-r", "-c", "-f", "--version", "--help", "-V"})

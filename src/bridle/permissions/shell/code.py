@@ -65,6 +65,7 @@ _SED_RUNS = re.compile(
 _SED_EXPRESSION = re.compile(r"-[A-Za-z]*e|--e[a-z]*")
 _SED_RUNS_RESULT = re.compile(r"s([^\w\s\\])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1[gpIiMm0-9]*e", re.DOTALL)
 _MAKE_RUNS = re.compile(r"^\t(.+)|^[^\t\n#;]*:[^\n;]*;(.+)|!=(.+)|\$[({]shell\s+([^\n]+)[)}]", re.MULTILINE)
+_PROGRAM_FILE = re.compile(r"(?:-f|--fi?l?e?=?)(.*)", re.DOTALL)
 _CRON_TIME = re.compile(r"\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+")
 
 
@@ -180,7 +181,8 @@ def _git(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]
         if named:
             code.hints.append(" ".join(["git", setting, *values[index + 2 :]]))
         elif setting.startswith("!") or _GIT_PROGRAMS.fullmatch(key):
-            code.texts.append(setting.removeprefix("!"))
+            # Git puts the words that it hands over behind it.
+            code.texts.append(f'{setting.removeprefix("!")} "$@"')
     return code
 
 
@@ -314,8 +316,8 @@ def _programs(language: Language, values: Sequence[str]) -> tuple[list[str], str
             index += 1 if attached else 2
         elif value == "-m" and "-m" in language.skips:
             return programs, None, index + 1
-        elif value in ("-f", "--file") and language.operand:
-            return programs, following, None
+        elif language.operand and (found := _PROGRAM_FILE.fullmatch(value)):
+            return programs, found[1] or following, None
         elif value in language.skips:
             index += 2
         elif value.startswith("-") and value != "-":

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from bridle.permissions.shell.behind import Args, Behind, look_behind, runs_others
 from bridle.permissions.shell.code import assigned_texts
-from bridle.permissions.shell.evaluable import as_lines, evaluable, evaluates
+from bridle.permissions.shell.evaluable import as_lines, evaluable, evaluates, is_filled_in
 from bridle.permissions.shell.expansions import FULL, HOLE, evaluate, evaluate_parts
 from bridle.permissions.shell.fillings import Arg, Budget, alternatives
 from bridle.permissions.shell.held import SETTERS, Held, held_values, parts_of, unwrapped
@@ -142,7 +142,7 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
             texts.setdefault(text, each.name not in _NAMES_ONLY)
     # Bash fills in the word behind `>&` a second time.
     twice = [each.target.value for each in simple.redirections if each.operator in _TWICE and each.target]
-    texts |= {line: True for value in twice if "$" in value or "`" in value for line in as_lines(value)}
+    texts |= {line: True for value in twice if is_filled_in(value) for line in as_lines(value)}
     if texts or (line.evaluable and evaluates(simple)):
         texts |= line.evaluable if evaluates(simple) else {}
     elif _is_plain(simple, line):

@@ -15,6 +15,7 @@ _QUOTED = re.compile(r"""'[^']*(?:\$[({\[]|`|[<>]\(|\\[0-7])|\\[$`0-7]|\$'""")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _HANDS_ON = listed("echo printf read set let test [ declare typeset local export readonly unset mapfile eval")
 _QUOTES = re.compile("[\"']")
+_PROCESS = re.compile(r"[<>]\(")
 _MOST = 40
 
 
@@ -43,7 +44,13 @@ def as_lines(value: str) -> list[str]:
 
     Quotes may be taken for quotes there or not, and a backslash at the end of a line is no continuation."""
     bare = _QUOTES.sub("", value.replace("\\\n", " "))
-    return list(dict.fromkeys(f': "{text}"' for text in (value, bare)))
+    lines = [f': "{value}"', f': "{bare}"']
+    return list(dict.fromkeys([*lines, f": {bare}"] if _PROCESS.search(bare) else lines))
+
+
+def is_filled_in(value: str) -> bool:
+    """Whether bash would run or look up something in a value if it filled that in."""
+    return "$" in value or "`" in value or _PROCESS.search(value) is not None
 
 
 def _texts(simples: Sequence[Simple], loops: Iterable[Loop], held: Held) -> Iterator[tuple[str, bool]]:

@@ -227,8 +227,8 @@ def _by_builtin(simple: Simple, functions: Container[str]) -> Iterator[tuple[str
         for word in given:
             yield from ((_variable(word.value), parts) for parts in (*fed, *([(HOLE,)] if odd else ())))
     elif name == "printf" and given and given[0].value.startswith("-v"):
-        named, texts = _printed(given)
-        yield from ((_variable(named), parts) for parts in texts)
+        names, texts = _printed(given)
+        yield from ((_variable(each), parts) for each in names for parts in texts)
     elif name == "set" or name in functions:
         shown = [parts_of(word) for word in given if word.value != "--"]
         if shown:
@@ -246,16 +246,18 @@ def _by_builtin(simple: Simple, functions: Container[str]) -> Iterator[tuple[str
                 yield _variable(named.removesuffix("+")), (text,)
 
 
-def _printed(given: Sequence[Word]) -> tuple[str, list[Parts]]:
-    """The variable that `printf -v` sets, and what to."""
-    attached = given[0].value[2:]
-    named = attached or (given[1].value if len(given) > 1 else "")
-    words = given[1 if attached else 2 :]
+def _printed(given: Sequence[Word]) -> tuple[list[str], list[Parts]]:
+    """The variables that `printf -v` may set, and what to."""
+    names: list[str] = []
+    words = list(given)
+    while words and words[0].value.startswith("-v"):
+        attached = words.pop(0).value[2:]
+        names.append(attached or (words.pop(0).value if words else ""))
     texts = [parts_of(word) for word in words]
     plain = len(words) == 1 or (len(words) == 2 and words[0].value in ("%s", "%s\\n"))
     if not plain or any("\\" in word.value or "%" in word.value for word in words[-1:]):
         texts.append((HOLE,))
-    return named, texts
+    return names, texts
 
 
 def _fed(redirections: Sequence[Redirection]) -> list[Parts]:

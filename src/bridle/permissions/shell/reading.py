@@ -2,6 +2,8 @@
 
 import os.path
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +22,7 @@ from bridle.permissions.shell.removals import Ground
 from bridle.permissions.shell.salvage import pieces
 from bridle.permissions.shell.scene import Scene
 from bridle.permissions.shell.simple import At, Places, Simple
+from bridle.permissions.shell.syntax import Script
 from bridle.permissions.shell.taint import tainted
 from bridle.permissions.shell.tree import parse
 from bridle.permissions.shell.values import known_values
@@ -101,17 +104,13 @@ def _unreadable(command: str) -> str | None:
 
 def only_reads(command: str, *, cwd: str, home: str) -> bool:
     """Whether every part of a command is harmless; the same reading as a whole one, up to the first doubt."""
-    if _unreadable(command) or _swarm(command):
-        return False
-    try:
-        script = read_script(_as_bytes(command))
-    except Fault:
+    script = _readable_script(command)
+    if script is None:
         return False
     if not all(_may_be_known(script.text[begin:end]) for begin, end, kind in script.tokens if kind == "c"):
         return False
     start = os.path.normpath(cwd)
-    walk = Walk(script, home)
-    walk.run(At(frozenset({start})))
+    walk = _walked(script.text, frozenset({start}), home)
     if walk.backquoted:
         reading = read_command(command, cwd=cwd, home=home)
         return reading.fault is None and all(part.harmless and not part.writes for part in reading.parts)
@@ -120,8 +119,67 @@ def only_reads(command: str, *, cwd: str, home: str) -> bool:
         walk.fault is None
         and len(walk.simples) <= _MOST_PARTS
         and all(only_judged(each, scene) for each in walk.simples)
-        and disagreement(parse(script.text), script) is None
+        and _disagreement(script.text) is None
     )
+
+
+def only_edits(command: str, *, cwd: str, home: str) -> bool:
+    """Whether every part of a command is harmless or changes files as accept-edits mode lets it."""
+    script = _readable_script(command)
+    if script is None:
+        return False
+    start = os.path.normpath(cwd)
+    walk = _walked(script.text, frozenset({start}), home)
+    if walk.fault is not None:
+        return False
+    scene = _scene(walk, start, home)
+    if any(not (part := judge(each, scene)).harmless and not part.file_command for each in walk.simples):
+        return False
+    return _disagreement(script.text) is None
+
+
+def denial_forms(command: str, *, cwd: str, home: str) -> Iterator[Part]:
+    """What rules that deny or ask see of each part of a command, one by one; Fault if it cannot be read."""
+    script = _readable_script(command)
+    if script is None:
+        raise Fault("the command cannot be read")
+    start = os.path.normpath(cwd)
+    walk = _walked(script.text, frozenset({start}), home)
+    if walk.fault is not None:
+        raise Fault(walk.fault)
+    line = read_line(walk.simples, walk.loops, walk.functions, home=home, here=start, around=None)
+    scene = Scene(start, home)
+    for simple in walk.simples:
+        yield _seen(simple, Part(text=simple.text), scene, line)
+
+
+def _readable_script(command: str) -> Script | None:
+    if _unreadable(command) or _swarm(command):
+        return None
+    try:
+        return _script(_as_bytes(command))
+    except Fault:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _script(text: str) -> Script:
+    """The same text is read again when a quick look has let it pass, and in every filling of a command."""
+    return read_script(text)
+
+
+@lru_cache(maxsize=4)
+def _walked(text: str, at: Places, home: str) -> Walk:
+    """A pass over a text; nobody changes what it found."""
+    walk = Walk(_script(text), home)
+    walk.run(At(at))
+    return walk
+
+
+@lru_cache(maxsize=16)
+def _disagreement(text: str) -> str | None:
+    """What the grammar takes otherwise in a text that was read."""
+    return disagreement(parse(text), _script(text))
 
 
 def _may_be_known(written: str) -> bool:
@@ -132,16 +190,18 @@ def _may_be_known(written: str) -> bool:
 def _walk(command: str, at: Places, start: str, home: str, *, around: Line | None = None) -> _Found:
     text = _as_bytes(command)
     try:
-        script = read_script(text)
+        script = _script(text)
     except Fault as problem:
         return _Found(_searched(text, home, at), str(problem), Scene(start, home))
-    walk = Walk(script, home)
-    walk.run(At(at))
-    fault = walk.fault or disagreement(parse(script.text), script) or _backquoted(walk)
-    if fault:
-        walk.simples += _searched(script.text, home, at)
-    line = read_line(walk.simples, walk.loops, walk.functions, home=home, here=start, around=around)
-    return _Found(walk.simples, fault, _scene(walk, start, home), line, frozenset(walk.visited))
+    walk = _walked(script.text, at, home)
+    if walk.backquoted:
+        # What stands between backquotes is added to it below.
+        walk = Walk(script, home)
+        walk.run(At(at))
+    fault = walk.fault or _disagreement(script.text) or _backquoted(walk)
+    simples = [*walk.simples, *_searched(script.text, home, at)] if fault else walk.simples
+    line = read_line(simples, walk.loops, walk.functions, home=home, here=start, around=around)
+    return _Found(simples, fault, _scene(walk, start, home), line, frozenset(walk.visited))
 
 
 def _scene(walk: Walk, start: str, home: str) -> Scene:
@@ -176,7 +236,10 @@ def _searched(text: str, home: str, places: Places) -> list[Simple]:
 
 def _judge(simple: Simple, scene: Scene, line: Line) -> Part:
     """Judge a simple command, and look for all that it would run, for rules that deny or ask."""
-    part = judge(simple, scene)
+    return _seen(simple, judge(simple, scene), scene, line)
+
+
+def _seen(simple: Simple, part: Part, scene: Scene, line: Line) -> Part:
     ground = Ground(scene.start, scene.home, simple.places)
 
     def read_text(text: str, simple: Simple, held: Held) -> list[Part]:
