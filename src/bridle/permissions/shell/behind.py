@@ -134,8 +134,10 @@ class _Search:
             value = args[index].value
             if _is_option(value, runner, closed=closed):
                 states += self._option(runner, index, operands, sure=sure)
-            elif runner.assigns and _ASSIGNMENT.match(value):
+            elif runner.assigns and "=" in value:
                 self._assigned(value)
+                if not _ASSIGNMENT.match(value):
+                    self._begin(index, certain=False)
                 states.append((index + 1, operands, sure, closed))
             elif operands:
                 if runner.optional:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from bridle.permissions.shell.expansions import FULL, HOLE
 from bridle.permissions.shell.languages import LANGUAGES, Language
 from bridle.permissions.shell.lists import listed
+from bridle.permissions.shell.makefiles import hides_what_runs, recipes
 from bridle.permissions.shell.sed_scripts import only_prints
 from bridle.permissions.shell.simple import Redirection
 
@@ -22,6 +23,10 @@ TEXT_VARIABLES = listed("""
     BASH_CMDS PS0 PS1 PS4
 """)
 """Variables whose value is run as a command line."""
+_SCRIPT_VARIABLES = listed("BASH_ENV ENV")
+"""Variables that name a script which a shell reads first."""
+_OPTION_VARIABLES = {"MAKEFLAGS": "make", "GNUMAKEFLAGS": "make", "TAR_OPTIONS": "tar", "MANOPT": "man"}
+"""Variables that hold options of a program."""
 _GIT_SETTING = re.compile(r"GIT_CONFIG_VALUE_\d+|GIT_CONFIG_PARAMETERS")
 """Variables that hold settings of git, which may name programs."""
 _SETTING_IN_QUOTES = re.compile(r"[^'=]*'?='?([^']*)'")
@@ -42,6 +47,7 @@ _GIT_KEYS = re.compile(
 _INFORMS = listed("--version --help -V -h -v --v8-options --rcfile -n --dump-strings")
 _SHELL_VALUES = listed("-o -O +o +O --rcfile --init-file --debugger-script")
 _CLUSTER = re.compile(r"[-+][A-Za-z]*c[A-Za-z]*")
+_GLOB = re.compile(r"[*?]|\[.+\]")
 _STREAM = re.compile(r"[<>]\(|/dev/(?:stdin|fd/)|/proc/(?:self|thread-self|\d+)/fd/")
 _STRING = re.compile(r"""'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`""", re.DOTALL)
 _BETWEEN_ARGUMENTS = re.compile(r"\s*,\s*")
@@ -49,10 +55,10 @@ _BETWEEN_PIECES = re.compile(r"\s*[+.]?\s*")
 _MOST_STRINGS = 40
 _ESCAPES = listed("""
     vi vim nvim view ex ed red less more most man psql mysql mariadb sqlite3 gdb lldb ftp sftp lftp
-    gnuplot tig mutt
+    gnuplot tig mutt bc dc
 """)
 _ESCAPE = re.compile(
-    r"(?:^|[\s:+;|'\"])(?:\\?!|\.(?:shell|system)\s|she(?:ll?)?\s|system\s|sh\s)(.+)", re.MULTILINE
+    r"(?:^|[\s:+;|'\"])(?:\\?!|\.(?:sh\w*|sy\w*)\s|she(?:ll?)?\s|system\s|sh\s)(.+)", re.MULTILINE
 )
 _SSH_COMMAND = re.compile(
     r"(?:proxycommand|localcommand|knownhostscommand|remotecommand)[= ]\s*(.+)", re.IGNORECASE
@@ -62,9 +68,14 @@ _SED_RUNS = re.compile(
     r"[\s!]*e([^\n]*)",
     re.MULTILINE,
 )
+_SED_FILE = re.compile(r"(?:-[nErsuzi]*f|--f[a-z]*=?)(.*)", re.DOTALL)
 _SED_EXPRESSION = re.compile(r"-[A-Za-z]*e|--e[a-z]*")
 _SED_RUNS_RESULT = re.compile(r"s([^\w\s\\])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1[gpIiMm0-9]*e", re.DOTALL)
-_MAKE_RUNS = re.compile(r"^\t(.+)|^[^\t\n#;]*:[^\n;]*;(.+)|!=(.+)|\$[({]shell\s+([^\n]+)[)}]", re.MULTILINE)
+_RUN_TEXT = listed("timeit pdb code profile cProfile trace bdb asyncio runpy")
+"""Modules of Python that run what they are given, or read."""
+_SOCAT_RUNS = re.compile(r"(?:exec|system|shell):([^,]*)", re.IGNORECASE)
+_APT_RUNS = re.compile(r"(?:invoke|dpkg|bin|solver|method)[\w:-]*=(.*)", re.IGNORECASE | re.DOTALL)
+_TAR_VALUES = "bCfFgHIKLNTVX"
 _PROGRAM_FILE = re.compile(r"(?:-f|--fi?l?e?=?)(.*)", re.DOTALL)
 _CRON_TIME = re.compile(r"\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+")
 
@@ -102,6 +113,12 @@ def assigned_texts(name: str, value: str) -> list[str]:
     """The command lines in the value of a variable that programs take for one."""
     if name in TEXT_VARIABLES:
         return [value.lstrip("|- ")] if value else []
+    if name in _SCRIPT_VARIABLES:
+        return [f". {value}"] if value else []
+    if name in _OPTION_VARIABLES:
+        return [f"{_OPTION_VARIABLES[name]} {value}"]
+    if name.startswith("BASH_FUNC_"):
+        return [f"f{value}"]
     if not _GIT_SETTING.fullmatch(name):
         return []
     settings = (
@@ -136,6 +153,10 @@ def _shell(name: str, values: Sequence[str], redirections: Sequence[Redirection]
         index += 2 if values[index] in _SHELL_VALUES else 1
     given = _given(redirections)
     code.texts += given
+    # A script that is read from a file may be a program on the path of programs.
+    code.hints += [
+        each.target.value for each in redirections if each.operator == "<" and each.target is not None
+    ]
     operands = [at for at in range(index, len(values)) if not values[at].startswith(("-", "+"))]
     if operands and "-s" not in values:
         code.scripts.append(operands[0])
@@ -186,11 +207,11 @@ def _git(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]
     return code
 
 
-def _make(_name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
+def _make(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
     given = _given(redirections)
-    code = Code([recipe for text in given for recipe in _recipes(text)], given, [])
-    if any(HOLE in text or FULL in text for text in given):
-        code.unseen = "it cannot be told what make reads and runs"
+    code = Code([recipe for text in given for recipe in recipes(text)], given, [])
+    if hides_what_runs(values, given):
+        code.unseen = f"it cannot be told what {name} reads and runs"
     for index, value in enumerate(values):
         variable, equals, text = value.partition("=")
         evaluates = value.startswith(("--ev", "-E"))
@@ -199,27 +220,25 @@ def _make(_name: str, values: Sequence[str], redirections: Sequence[Redirection]
         elif evaluates:
             following = values[index + 1] if index + 1 < len(values) else ""
             attached = text if value.startswith("--") else value[2:]
-            code.texts += _recipes(attached or following)
+            code.texts += recipes(attached or following)
         if equals or evaluates:
             code.hints += re.split(r"[:;\t\n=]", value)
     return code
-
-
-def _recipes(text: str) -> Iterator[str]:
-    """The command lines in the text of a makefile."""
-    # A recipe is joined by the shell, everything else by make.
-    joined = dict.fromkeys(text.replace("\\\n", blank) for blank in ("", " "))
-    for found in (each for variant in joined for each in _MAKE_RUNS.finditer(variant)):
-        line = next(group for group in found.groups() if group is not None)
-        yield line.lstrip("@+- \t").replace("$$", "$").replace("$(shell ", "$(").replace("${shell ", "$(")
 
 
 def _ssh(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
     return Code([found[1] for value in values if (found := _SSH_COMMAND.search(value))], [], [])
 
 
-def _sed(_name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
+def _sed(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
     code = Code([], [], [])
+    for index, value in enumerate(values):
+        if found := _SED_FILE.fullmatch(value):
+            file = found[1] or next(iter(values[index + 1 : index + 2]), "")
+            stream = file == "-" or _unseen_file(name, file) is not None
+            code.unseen = f"it cannot be told what {name} reads and runs" if stream else code.unseen
+    if _given(redirections):
+        code.unseen = None
     for script in _sed_scripts(values, redirections):
         if only_prints(script):
             continue
@@ -246,6 +265,26 @@ def _sed_scripts(values: Sequence[str], redirections: Sequence[Redirection]) -> 
         elif _SED_EXPRESSION.fullmatch(before) or operands == 0:
             yield value
             operands += not value.isdigit()
+
+
+def _socat(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
+    return Code([found[1] for value in values if (found := _SOCAT_RUNS.match(value))], [], [])
+
+
+def _apt(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
+    return Code([found[1] for value in values if (found := _APT_RUNS.search(value))], [], [])
+
+
+def _m4(name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
+    runs = any("syscmd" in text for text in (*values, *_given(redirections)))
+    return Code([], [], [], f"it cannot be told what {name} runs" if runs else None)
+
+
+def _tar(_name: str, values: Sequence[str], _redirections: Sequence[Redirection]) -> Code:
+    """Letters without a dash before them, each of which takes the next word if it takes any."""
+    letters = values[0] if values and not values[0].startswith("-") else ""
+    taking = [letter for letter in letters if letter in _TAR_VALUES]
+    return Code([text for letter, text in zip(taking, values[1:], strict=False) if letter in "FI"], [], [])
 
 
 def _capsh(_name: str, values: Sequence[str], redirections: Sequence[Redirection]) -> Code:
@@ -275,6 +314,8 @@ _READERS: dict[str, Callable[[str, Sequence[str], Sequence[Redirection]], Code]]
     **dict.fromkeys(_ESCAPES - listed("vi vim nvim view ex gnuplot"), _escapes),
     "source": _source, ".": _source, "alias": _alias, "enable": _enable, "git": _git, "make": _make,
     "gmake": _make, "ssh": _ssh, "scp": _ssh, "sed": _sed, "gsed": _sed, "crontab": _crontab, "capsh": _capsh,
+    **dict.fromkeys(("tar", "gtar", "bsdtar"), _tar), "socat": _socat, "m4": _m4,
+    **dict.fromkeys(("apt", "apt-get", "aptitude", "apt-cache"), _apt),
 }  # fmt: skip
 
 
@@ -283,13 +324,17 @@ def _interpreted(
 ) -> Code:
     programs, first, module = _programs(language, values)
     code = Code([], [], [] if module is None else [module])
+    if module is not None and values[module : module + 1] and values[module] in _RUN_TEXT:
+        programs = [*programs, *values[module + 1 :], *_given(redirections)]
+        if not programs:
+            code.unseen = f"it cannot be told what {name} reads and runs"
     if first is not None and not language.operand:
         code.scripts.append(list(values).index(first))
     if not programs and first is None and module is None and language.stdin:
         programs = _given(redirections)
         if not programs and _INFORMS.isdisjoint(values) and not _from_file(redirections):
             code.unseen = f"it cannot be told what {name} reads and runs"
-    elif not programs and first is not None and (first == "-" or _STREAM.match(first)):
+    elif not programs and first is not None and (first == "-" or _unseen_file(name, first)):
         programs = _given(redirections)
         if not programs:
             code.unseen = f"it cannot be told what {name} reads and runs"
@@ -384,5 +429,5 @@ def _from_file(redirections: Sequence[Redirection]) -> bool:
 
 def _unseen_file(name: str, value: str) -> str | None:
     last = value.rpartition("/")[2]
-    hidden = HOLE in last or FULL in last or _STREAM.match(value) is not None
+    hidden = HOLE in last or FULL in last or _STREAM.match(value) is not None or _GLOB.search(last)
     return f"it cannot be told what {name} reads and runs" if hidden else None

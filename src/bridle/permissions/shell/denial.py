@@ -31,6 +31,7 @@ _NAMES_ONLY = frozenset({"SHELL", "RUSTC", "PS0", "PS1", "PS4", "BASH_ALIASES", 
 """Variables that hold more than a command line, or none: nothing is said of what cannot be read in them."""
 _TWICE = (">&", "<&")
 _FILLED_IN = re.compile(r"[$`]")
+_PROMPT = re.compile(r"\$\{(\w+|[@*])(?:\[[^]]*\])?@P\}")
 _MOST_TEXTS = 20
 _MOST_FORMS = 400
 _MOST_LEVELS = 3
@@ -156,6 +157,10 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
         texts |= {text: texts.get(text, False) for text in behind.hints} | dict.fromkeys(behind.texts, True)
         if args and (body := line.aliases.get(args[0].value)) is not None:
             texts[" ".join([body, *(arg.raw for arg in args[1:])])] = True
+    for each in simple.evaluates:
+        shown = _PROMPT.search(each)
+        if shown is not None and any(HOLE in value for value in line.held.of(shown[1])):
+            denial.hide(f"it cannot be told what filling in {each} runs")
     denial.runs_text = any(sure for text, sure in texts.items() if text not in line.evaluable)
     for text, sure in _likely(texts, denial):
         if not denial.note_plain(text, ground, sure=sure):

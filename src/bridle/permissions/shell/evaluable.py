@@ -16,12 +16,16 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 _HANDS_ON = listed("echo printf read set let test [ declare typeset local export readonly unset mapfile eval")
 _QUOTES = re.compile("[\"']")
 _PROCESS = re.compile(r"[<>]\(")
+_NUMBERS = listed("OPTIND RANDOM SRANDOM SECONDS LINENO HISTCMD BASHPID EPOCHSECONDS PPID UID EUID")
+"""Variables of bash that are numbers: what they are set to is computed."""
 _MOST = 40
 
 
 def evaluates(simple: Simple) -> bool:
     """Whether a command takes what a variable holds for an expression or a prompt."""
     if simple.kind == "arithmetic" or simple.evaluates:
+        return True
+    if any(not each.plain or each.name in _NUMBERS for each in simple.assignments):
         return True
     if simple.kind == "condition":
         return any(COMPUTES.search(word.raw) for word in simple.operands)
@@ -43,9 +47,11 @@ def as_lines(value: str) -> list[str]:
     """Command lines that run what bash runs when it fills in a value that is no longer program text.
 
     Quotes may be taken for quotes there or not, and a backslash at the end of a line is no continuation."""
-    bare = _QUOTES.sub("", value.replace("\\\n", " "))
-    lines = [f': "{value}"', f': "{bare}"']
-    return list(dict.fromkeys([*lines, f": {bare}"] if _PROCESS.search(bare) else lines))
+    lines = [f': "{value}"']
+    for blank in ("", " "):
+        bare = _QUOTES.sub(blank, value.replace("\\\n", " "))
+        lines += [f': "{bare}"', f": {bare}"] if _PROCESS.search(bare) else [f': "{bare}"']
+    return list(dict.fromkeys(lines))
 
 
 def is_filled_in(value: str) -> bool:

@@ -82,8 +82,8 @@ _SHELL = {
     "nocorrect": PLAIN,
     "eval": runner(joins=True),
     "trap": runner(flags="-p -l", joins=True),
-    "compgen": by_option("-C", "-A -G -W -P -S -X -F"),
-    "complete": by_option("-C", "-A -G -W -P -S -X -F"),
+    "compgen": by_option("-C -W", "-A -G -P -S -X -F"),
+    "complete": by_option("-C -W", "-A -G -P -S -X -F"),
     "mapfile": by_option("-C", "-d -n -O -s -u -c"),
     "readarray": by_option("-C", "-d -n -O -s -u -c"),
     "bind": by_option("-x", "-f -m -q -u -r"),
@@ -143,6 +143,7 @@ _LIMITS = {
     "pee": runner(joins=True),
     "tsp": runner("-L -D -N -S -t -c"),
     "eatmydata": PLAIN,
+    "cpulimit": runner("-l --limit -p --pid -e --exe -P --path -c --cpu", flags="-b -f -v -q -k -r -z"),
     "trickle": runner("-d -u -w -t -l -n -P", flags="-s -v"),
     "unbuffer": runner(flags="-p"),
     "rlwrap": runner(
@@ -371,6 +372,11 @@ _PROJECTS = {
     "man": by_option("-P --pager -H --html"),
     "nc": by_option("-e -c --exec --sh-exec"),
     "ncat": by_option("-e -c --exec --sh-exec"),
+    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), by_option(begins="-wrapper")),
+    "wget": by_option(begins="--use-askpass"),
+    "tcpdump": by_option(begins="-z"),
+    "dpkg": by_option("--pre-invoke --post-invoke"),
+    "openvpn": by_option("--up --down --route-up --ipchange --tls-verify --auth-user-pass-verify"),
     "cargo-watch": by_option("-x --exec -s --shell"),
 }
 RUNNERS: dict[str, Runner] = {**_SHELL, **_LIMITS, **_ELSEWHERE, **_AGAIN, **_WATCHED, **_PROJECTS}
