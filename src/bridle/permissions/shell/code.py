@@ -47,7 +47,6 @@ _GIT_KEYS = re.compile(
 _INFORMS = listed("--version --help -V -h -v --v8-options --rcfile -n --dump-strings")
 _SHELL_VALUES = listed("-o -O +o +O --rcfile --init-file --debugger-script")
 _CLUSTER = re.compile(r"[-+][A-Za-z]*c[A-Za-z]*")
-_GLOB = re.compile(r"[*?]|\[.+\]")
 _STREAM = re.compile(r"[<>]\(|/dev/(?:stdin|fd/)|/proc/(?:self|thread-self|\d+)/fd/")
 _STRING = re.compile(r"""'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`""", re.DOTALL)
 _BETWEEN_ARGUMENTS = re.compile(r"\s*,\s*")
@@ -429,5 +428,5 @@ def _from_file(redirections: Sequence[Redirection]) -> bool:
 
 def _unseen_file(name: str, value: str) -> str | None:
     last = value.rpartition("/")[2]
-    hidden = HOLE in last or FULL in last or _STREAM.match(value) is not None or _GLOB.search(last)
+    hidden = HOLE in last or FULL in last or _STREAM.match(value) is not None
     return f"it cannot be told what {name} reads and runs" if hidden else None
