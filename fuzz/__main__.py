@@ -140,8 +140,11 @@ def _report(campaign: str, tallies: list[Tally], keep: bool) -> int:
     decided, ran = sum(each.decided for each in tallies), sum(each.ran for each in tallies)
     rate = sum(each.decided / each.seconds_deciding for each in tallies if each.seconds_deciding)
     holes = {hole.command: hole for each in tallies for hole in each.holes}
+    passed = max((each.seconds for each in tallies), default=0.0) or 1.0
     print(
-        f"{campaign}: {decided:,} decided ({rate:,.0f} a second), {ran:,} run,"
+        f"{campaign}: {decided:,} decided ({rate:,.0f} a second of processor time"
+        f" in {len(tallies)} processes, {decided / passed:,.0f} a second that passed), {sum(each.allowed for each in tallies):,} allowed,"
+        f" {ran:,} run ({ran / passed:,.0f} a second),"
         f" {sum(each.hung for each in tallies)} did not end in time, {len(holes)} holes",
         flush=True,
     )

@@ -67,6 +67,8 @@ class Tally(Struct):
     hung: int = 0
     seconds_deciding: float = 0.0
     """Processor time of this process: making commands and deciding about them."""
+    seconds: float = 0.0
+    """Time that passed."""
     patient: bool = False
     """Enough is decided: wait for the sandbox instead of deciding more."""
     holes: list[Hole] = []
@@ -138,14 +140,14 @@ def run_campaign(
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)
     decider, tally, queue = Decider(playground, campaign), Tally(), Queue(_MARKS[campaign])
-    began = time.process_time()
+    began, began_at = time.process_time(), time.monotonic()
     for command in _commands(campaign, playground, choose):
         tally.decided += 1
         if decider.may_run(command):
             tally.allowed += queue.add(command)
         if tally.decided % _ROUND:
             continue
-        tally.seconds_deciding = time.process_time() - began
+        tally.seconds_deciding, tally.seconds = time.process_time() - began, time.monotonic() - began_at
         if runner is not None:
             for hole in _let_run(campaign, queue, runner, tally):
                 smallest = shrink(hole, decider, runner)

@@ -1,11 +1,12 @@
 """S10, S15, S16, S33: nothing that the gate allows touches a canary; what was found once stays closed."""
 
+import os
 import time
 from collections.abc import Iterator
 
 import pytest
 
-from fuzz.gate import CAMPAIGNS, Decider, Hole, found, run_campaign
+from fuzz.gate import CAMPAIGNS, Decider, Hole, Queue, found, run_campaign
 from fuzz.playground import Playground, make_playground, remove
 from fuzz.runner import Runner, can_run
 
@@ -63,6 +64,8 @@ def test_what_was_found_once_stays_closed(campaign: str, playground: Playground)
         ("cat < /dev/tcp/127.0.0.1/9", "opens a connection"),
         ("cd bare && git status", "changes"),
         ("(setsid touch pwned &); sleep 0.2", "changes"),
+        ("touch ../pwned", "changes"),
+        ("cp -p b.txt a.txt", "changes"),
     ],
 )
 def test_every_canary_sings(playground: Playground, command: str, does: str):
@@ -79,6 +82,35 @@ def test_a_denied_program_that_starts_is_noticed(playground: Playground):
     with Runner(playground, "deny") as runner:
         assert runner.run("evil") != []
         assert runner.run("touch pwned") == []
+
+
+@needs_sandbox
+def test_what_is_changed_is_laid_out_again_and_never_in_the_tree_that_is_decided_about(
+    playground: Playground,
+):
+    with Runner(playground, "edit") as runner:
+        changed = runner.run(
+            "rm -r src .git; mv docs ../docs; ln -s /etc payload/x; chmod 0 a.txt; ls > b.txt"
+        )
+        again = runner.run("cat src/main.py docs/index.md a.txt; git status; ls payload")
+    with Runner(playground, "read") as runner:
+        runner.run("rm -r src; touch pwned")
+        quiet = runner.run("cat src/main.py; ls pwned")
+
+    assert changed != []
+    assert again == [] and quiet == []
+    assert os.path.exists(f"{playground.project}/src/main.py")
+    assert not os.path.exists(f"{playground.project}/pwned")
+
+
+def test_commands_that_name_a_canary_are_run_first_and_each_once():
+    queue = Queue(("evil",))
+    added = [queue.add(command) for command in ("ls", "evil x", "ls", "pwd")]
+
+    assert added == [True, True, False, True]
+    assert queue.take() == "evil x"
+    assert {queue.take(), queue.take()} == {"ls", "pwd"}
+    assert queue.take() is None
 
 
 def test_holes_are_kept_in_a_form_that_can_be_read_again():

@@ -4,9 +4,10 @@ import random
 
 import pytest
 
-from bridle.permissions.shell.quick import reads_only
-from bridle.types.permission import Allow
-from tests.permissions.cases import CWD, HOME, bash
+from bridle.permissions.prepare import Standing
+from bridle.permissions.shell.quick import reads_only, runs_unasked
+from bridle.types.permission import Allow, Mode
+from tests.permissions.cases import CWD, HOME, bash, rules
 from tests.permissions.counted import calls
 from tests.permissions.shell.test_bash_agrees import SHAPES, TOKENS
 from tests.permissions.shell.test_corpus import ordinary
@@ -23,6 +24,11 @@ from tests.permissions.shell.test_read_only import DANGEROUS, HARMLESS
 COMMANDS = [
     *(each.command for each in ordinary()),
     *HARMLESS, *DANGEROUS, *FREE, *CONDITIONS, *CONTINUED, *DOCUMENTS, *ESCAPES, *OPERANDS,
+]  # fmt: skip
+
+EDITS = [
+    "touch a", "mkdir -p a/b && cp x a/b", "rm a", "mv a ../b", "echo x > .git/config", "sed -i s/a/b/ f",
+    "c=rm; $c a", "git -C . push", "cd .. && touch a", "cat a | tee b", "cp -r a b; git status", "$x a",
 ]  # fmt: skip
 
 
@@ -44,6 +50,26 @@ def test_it_agrees_with_the_gate_on_every_known_command():
 def test_it_agrees_with_the_gate_on_generated_commands(first: int):
     commands = [generated(seed) for seed in range(first, first + 500)]
     wrong = [each for each in commands if quickly(each) != isinstance(bash(each), Allow)]
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "denied"),
+    [("acceptEdits", ()), ("bypassPermissions", ("Bash(rm:*)", "Bash(git push:*)")), ("plan", ())],
+)
+def test_it_agrees_with_the_gate_in_every_mode(mode: Mode, denied: tuple[str, ...]):
+    """S6: for commands that change files, and for those that a rule denies, too."""
+    weighed = rules(deny=denied)
+    standing = Standing(
+        rules=weighed, mode=mode, cwd=CWD, start=CWD, home=HOME, config_home=f"{HOME}/.claude"
+    )
+    commands = [*COMMANDS, *EDITS, *(generated(seed) for seed in range(300))]
+    wrong = [
+        each
+        for each in commands
+        if runs_unasked(each, standing) != isinstance(bash(each, weighed, mode), Allow)
+    ]
 
     assert wrong == []
 

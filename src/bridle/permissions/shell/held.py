@@ -183,7 +183,7 @@ def _is_tame(text: str) -> bool:
     """Whether a text that is run sets no variable, as far as its words show."""
     if not _TAME.fullmatch(text):
         return text in ("-", "--", "") or text.isupper()
-    return text.split(maxsplit=1)[0] not in SETTERS | _RUNS_TEXT | _WRAPPERS
+    return text.split(maxsplit=1)[0] not in SETTERS | _RUNS_TEXT | _WRAPPERS | _MOVES
 
 
 def _apart(values: Iterable[str], marks: str) -> Iterator[str]:
