@@ -141,11 +141,11 @@ def _report(campaign: str, tallies: list[Tally], keep: bool) -> int:
     rate = sum(each.decided / each.seconds_deciding for each in tallies if each.seconds_deciding)
     holes = {hole.command: hole for each in tallies for hole in each.holes}
     passed = max((each.seconds for each in tallies), default=0.0) or 1.0
+    allowed, hung = sum(each.allowed for each in tallies), sum(each.hung for each in tallies)
     print(
-        f"{campaign}: {decided:,} decided ({rate:,.0f} a second of processor time"
-        f" in {len(tallies)} processes, {decided / passed:,.0f} a second that passed), {sum(each.allowed for each in tallies):,} allowed,"
-        f" {ran:,} run ({ran / passed:,.0f} a second),"
-        f" {sum(each.hung for each in tallies)} did not end in time, {len(holes)} holes",
+        f"{campaign}: {decided:,} decided in {passed:,.0f} s ({decided / passed:,.0f} a second; {rate:,.0f} a"
+        f" second of processor time in {len(tallies)} processes), {allowed:,} allowed,"
+        f" {ran:,} run ({ran / passed:,.0f} a second), {hung} did not end in time, {len(holes)} holes",
         flush=True,
     )
     if keep and holes:
