@@ -12,7 +12,7 @@ from bridle.config.state import trust_root
 from bridle.host import paths
 from bridle.host.files import read_bytes
 
-Kind = Literal["mcp", "hook", "import", "schedule", "content"]
+Kind = Literal["mcp", "hook", "import", "schedule", "content", "variables"]
 
 _LARGEST = 16 * 1024 * 1024
 

@@ -12,6 +12,7 @@ from bridle.config.load import Config
 from bridle.config.mcp_entry import identity, read_entry
 from bridle.config.mcp_places import LARGEST_STATE, MANAGED_FILE, counts, project_files
 from bridle.config.mcp_policy import Policy
+from bridle.config.mcp_variables import NEVER_GIVEN, credentials, refusal, unfilled, withheld
 from bridle.config.problem import Fault, Problem, located
 from bridle.config.reach import CHANGED, SHARED
 from bridle.config.state import trust_root
@@ -43,6 +44,8 @@ class Wish(Struct, frozen=True, kw_only=True):
     """Somebody can be asked about servers of the project."""
     plugins: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """Entries of plugins by their full names, in the order in which the plugins were loaded."""
+    shared: frozenset[str] = frozenset()
+    """Those of plugins that came with the project."""
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -160,16 +163,17 @@ class _Reading:
         if (twin := self._twin(entry.name)) is not None:
             self._complain(entry, f"its tools would have the names of those of {twin!r}; rename one of them")
             return
+        kept_back = self._kept_back(entry)
         try:
-            config = read_entry(entry.name, entry.raw, self._wish.env)
+            config = read_entry(entry.name, entry.raw, unfilled(self._wish.env, kept_back))
         except ConfigError as error:
-            self._complain(entry, str(error))
+            self._complain(entry, refusal(kept_back) if kept_back else str(error))
             return
         if (helper := getattr(config, "headers_helper", None)) and self._is_wary(entry):
             self._complain(entry, f"its headersHelper {helper[:100]!r} waits until this folder is trusted")
             config = msgspec.structs.replace(config, headers_helper=None)
         server = Server(name=entry.name, config=config, scope=entry.scope, file=entry.file)
-        off = self._policy.objection(server) or self._waits(entry) or ""
+        off = self._policy.objection(server) or self._waits(entry) or self._lacks(entry, kept_back)
         self.servers[entry.name] = msgspec.structs.replace(server, off=off)
 
     def add_plugins(self) -> None:
@@ -263,6 +267,20 @@ class _Reading:
         if vouched is None or vouched.open().covers_server(entry.name, entry.raw):
             return None
         return WAITING if self._wish.attended else CHANGED
+
+    def _kept_back(self, entry: _Entry) -> tuple[str, ...]:
+        """The credentials that a server of the project names without the user having agreed to that."""
+        env = self._wish.env
+        if entry.scope == "project":
+            return withheld(env, self._inputs.cwd, name=entry.name, raw=entry.raw)
+        return credentials(entry.raw, env) if entry.name in self._wish.shared else ()
+
+    def _lacks(self, entry: _Entry, kept_back: tuple[str, ...]) -> str:
+        if not kept_back:
+            return ""
+        if entry.scope == "plugin":
+            return NEVER_GIVEN.format(", ".join(kept_back))
+        return WAITING if self._wish.attended else refusal(kept_back)
 
     def _is_named(self, name: str, *, own: bool) -> bool:
         """Whether settings approve a server by its name: those of the user (`own`), or any."""

@@ -9,7 +9,7 @@ import msgspec
 from bridle.types.errors import ConfigError
 from bridle.types.mcp import SdkServer, ServerConfig, StdioServer
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _ALIASES = {"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http", "websocket": "ws"}
 _SCHEMES = {
     "http": ("http://", "https://"),
@@ -55,7 +55,7 @@ def expand(value: Any, env: Mapping[str, str]) -> Any:
     """
     match value:
         case str() if "${" in value:
-            return _VARIABLE.sub(lambda match: _value_of(match, env), value)
+            return VARIABLE.sub(lambda match: _value_of(match, env), value)
         case list():
             return [expand(each, env) for each in value]
         case dict():

@@ -1,7 +1,7 @@
 """Which folders the user trusts, and what trusting one would let in."""
 
 import os.path
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ from msgspec import Struct
 from bridle.config import approvals
 from bridle.config.edit import update
 from bridle.config.load import load
+from bridle.config.mcp_variables import approve_variables, credentials, given_variables, withheld
 from bridle.config.model_names import NAMING, own_models
 from bridle.config.problem import dotted, line_numbers
 from bridle.config.reach import SHARED, waiting
@@ -47,9 +48,10 @@ class Brought(Struct, frozen=True, kw_only=True):
     """As plain JSON values; what a stranger wrote, so nothing to print as it is."""
 
 
-def trust(env: Mapping[str, str], cwd: str) -> str:
+def trust(env: Mapping[str, str], cwd: str, *, given: Collection[str] | None = ()) -> str:
     """Remember that the user trusts the repository around `cwd`, or the folder itself outside one.
 
+    Its servers may also be given the credentials in these variables, None being all that they name.
     Returns the folder that is trusted now.
 
     Raises:
@@ -63,6 +65,9 @@ def trust(env: Mapping[str, str], cwd: str) -> str:
             f'use BRIDLE_TRUST_FOLDER="{root}" bridle …, or work in a folder below it.'
         )
     vouch_for_all(env, cwd)
+    for server in (each for folder in _folders(env, cwd) for each in _servers(folder)):
+        if given is None or set(credentials(server.value, env)) <= set(given):
+            approve_variables(env, cwd, name=server.key.partition(".")[2], raw=server.value)
     _remember(env, root, accepted=True)
     return root
 
@@ -119,7 +124,10 @@ def unapproved(env: Mapping[str, str], cwd: str, *, servers: bool = True) -> tup
             for path in _bound_files(folder)
             if not vouched.covers_file(path)
         )
-        found += (each for each in _servers(folder) if servers and _is_new(each, vouched, env, cwd))
+        for each in _servers(folder) if servers else ():
+            kept_back = withheld(env, cwd, name=each.key.partition(".")[2], raw=each.value)
+            found += (each,) if _is_new(each, vouched, env, cwd) else ()
+            found += _variables(each, env) if kept_back else ()
     return tuple(found)
 
 
@@ -145,6 +153,7 @@ def brought_by(env: Mapping[str, str], cwd: str) -> tuple[Brought, ...]:
         for each in (
             *_from_settings(env, folder),
             *_servers(folder),
+            *(given for server in _servers(folder) for given in _variables(server, env)),
             *_schedules(folder),
             *_extensions(folder),
         )
@@ -237,6 +246,14 @@ def _servers(folder: str) -> Iterator[Brought]:
     for name, definition in found.items():
         yield Brought(
             file=file, line=lines.get(("mcpServers", name)), key=f"mcpServers.{name}", value=definition
+        )
+
+
+def _variables(server: Brought, env: Mapping[str, str]) -> Iterator[Brought]:
+    """The variables of the user's that a server would be given, each with where it would go."""
+    for name, goal in given_variables(server.value, env).items():
+        yield Brought(
+            file=server.file, line=server.line, key=f"{server.key} is given your {name}", value=goal
         )
 
 

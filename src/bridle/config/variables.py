@@ -63,6 +63,27 @@ _NEVER_SUFFIXES = (
 )  # fmt: skip
 
 
+_ACCOUNTS = (
+    *_NEVER_PREFIXES, "ALIBABA_CLOUD_", "ALICLOUD_", "ANTHROPIC_", "ARM_", "BRIDLE_", "CF_", "CLAUDE",
+    "CLOUDFLARE_", "DIGITALOCEAN_", "DO_", "FLY_", "HCLOUD_", "HEROKU_", "IBMCLOUD_", "KUBE", "LINODE_",
+    "NETLIFY_", "OCI_", "OS_", "OVH_", "SCALEWAY_", "SCW_", "TENCENTCLOUD_", "TF_VAR_", "VERCEL_", "VULTR_",
+    "YC_",
+)  # fmt: skip
+"""How the variables of model services and cloud accounts begin."""
+_MODEL_KEYS_NAMES = """
+    CEREBRAS_API_KEY COHERE_API_KEY DASHSCOPE_API_KEY DEEPINFRA_API_KEY DEEPSEEK_API_KEY FIREWORKS_API_KEY
+    GROQ_API_KEY NVIDIA_API_KEY
+    MINIMAX_API_KEY MISTRAL_API_KEY MOONSHOT_API_KEY PERPLEXITY_API_KEY REPLICATE_API_TOKEN TOGETHER_API_KEY
+    XAI_API_KEY ZAI_API_KEY
+    """
+_MODEL_KEYS = frozenset(_MODEL_KEYS_NAMES.split())
+_NO_CREDENTIALS = (
+    "_ACCOUNT_ID", "_LOCATION", "_MODEL", "_PLUGIN_DATA", "_PLUGIN_ROOT", "_PROFILE", "_PROJECT",
+    "_PROJECT_DIR", "_PROJECT_ID", "_REGION", "_SUBSCRIPTION_ID", "_TENANT_ID", "_ZONE",
+)  # fmt: skip
+"""How names among them end that say which, and not as whom."""
+
+
 def never_from_project(name: str) -> bool:
     """Whether the variable decides where requests go, as whom, or what is told to whom.
 
@@ -76,6 +97,14 @@ def never_from_project(name: str) -> bool:
         or name.startswith((*_OWN_PREFIXES, *_NEVER_PREFIXES))
         or name.endswith(_NEVER_SUFFIXES)
     )
+
+
+def may_hold_credential(name: str) -> bool:
+    """Whether the variable may hold a credential of a model service or of a cloud account."""
+    name = name.upper()
+    if not name.startswith(_ACCOUNTS) and name not in _MODEL_KEYS:
+        return False
+    return not name.endswith(_NO_CREDENTIALS)
 
 
 def only_when_trusted(name: str, value: object) -> bool:

@@ -61,7 +61,10 @@ def every_dialog() -> list[tuple[str, View[Any]]]:
         ("page", open_page(ElicitationQuestion(server="s", message="m", mode="url", url="https://e.org/x"))),
         ("trust", consent.trust_folder("/proj", brought)),
         ("bypass", consent.bypass_warning()),
-        ("server", consent.approve_server("db", {"command": "npx", "args": ["-y", "db"]}, changed=True)),
+        (
+            "server",
+            consent.approve_server("db", {"command": "npx", "args": ["-y", "db"]}, given={}, changed=True),
+        ),
         ("network", consent.reach_host(NetworkQuestion(host="example.org", port=443))),
         ("cost", consent.cost_reached(5.5)),
         ("imports", consent.import_outside(["/etc/x.md"], "/proj")),

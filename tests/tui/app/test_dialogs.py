@@ -325,7 +325,7 @@ def test_a_form_is_declined():
 def test_dangerous_questions_begin_at_the_harmless_answer():
     assert _press(consent.trust_folder("/proj", ()), "\r") == Picked("leave")
     assert _press(consent.bypass_warning(), "\r") == Picked("leave")
-    assert _press(consent.approve_server("s", {}, changed=False), "\r") == Picked("no")
+    assert _press(consent.approve_server("s", {}, given={}, changed=False), "\r") == Picked("no")
     assert _press(open_page(ElicitationQuestion(server="s", message="m", url="u")), "\r") == Picked("decline")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from bridle.cli.session import choices
 from bridle.cli.session.ground import Ground
 from bridle.cli.session.server_wiring import read_server, surroundings
+from bridle.config.mcp_variables import NEVER_GIVEN, credentials
 from bridle.config.reach import CHANGED
 from bridle.engine.agents.means import AgentServers
 from bridle.mcp.attendant import Company, Sampler
@@ -38,6 +39,10 @@ async def open_agent_servers(
         ground.warn(f"the servers of the agent {definition.name} are not started: its file {CHANGED}")
         return None
 
+    if definition.source == "project" and (names := _credentials(entries, setup.env)):
+        why = NEVER_GIVEN.format(", ".join(names))
+        ground.warn(f"the servers of the agent {definition.name} are not started: it {why}")
+        return None
     try:
         found = [read_server(setup, name, raw) for name, raw in entries.items()]
     except ConfigError as error:
@@ -48,6 +53,10 @@ async def open_agent_servers(
     servers = Servers(found, surroundings(ground, company, cwd=workspace.cwd))
     await servers.settle()
     return AgentServers(tools=servers.tools, close=servers.close)
+
+
+def _credentials(entries: Mapping[str, Mapping[str, Any]], env: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(name for raw in entries.values() for name in credentials(raw, env))
 
 
 def own_entries(definition: AgentDefinition) -> dict[str, Mapping[str, Any]]:

@@ -83,6 +83,11 @@ class OpenPlugins:
         ]
         return tuple(server for each in heard for server in each.servers())
 
+    def shared_servers(self) -> frozenset[str]:
+        """The servers of plugins that came with the project."""
+        loaded = () if self._plugins is None else self._plugins.loaded
+        return frozenset(name for each in loaded if each.shared for name, _ in each.servers())
+
     def is_channel(self, server: str) -> bool:
         """Whether a server may push messages, as far as the plugin has a say that brings it."""
         for each in () if self._plugins is None else self._plugins.loaded:

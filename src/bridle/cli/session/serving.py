@@ -35,7 +35,7 @@ def open_servers(ground: Ground, *, exchange: Exchange | None, sample: "Sampler"
         ConfigError: a value of --mcp-config cannot be used.
     """
     setup, channel, workspace = ground.setup, ground.channel, ground.workspace
-    found = _find(setup, ground.warn, ground.plugins.servers())
+    found = _find(setup, ground.warn, ground.plugins.servers(), shared=ground.plugins.shared_servers())
     if found is None and exchange is None:
         return None
     allowed = allowed_channels(setup, ground.plugins.is_channel)
@@ -73,7 +73,11 @@ def open_servers(ground: Ground, *, exchange: Exchange | None, sample: "Sampler"
 
 
 def _find(
-    setup: Setup, warn: Callable[[str], None], plugins: Sequence[tuple[str, Mapping[str, Any]]]
+    setup: Setup,
+    warn: Callable[[str], None],
+    plugins: Sequence[tuple[str, Mapping[str, Any]]],
+    *,
+    shared: frozenset[str],
 ) -> "Found | None":
     args, env = setup.args, setup.env
     flags = tuple(args.many("mcp-config") or ())
@@ -92,12 +96,13 @@ def _find(
             strict=args.on("strict-mcp-config"),
             discovers=discovers,
             plugins=tuple(plugins),
+            shared=shared,
         )
     )
     for problem in found.problems:
         warn(str(problem))
     for server in found.servers:
-        if server.off and server.scope == "project":
+        if server.off and (server.scope == "project" or server.name in shared):
             warn(f"{server.file}: the MCP server {server.name} is not started: {server.off}")
     return found
 

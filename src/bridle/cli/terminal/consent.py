@@ -40,7 +40,7 @@ async def ask_for_trust(app: App, setup: Setup) -> bool:
     if picked != "trust":
         return False
     try:
-        await asyncio.to_thread(trust, setup.env, setup.cwd)
+        await asyncio.to_thread(trust, setup.env, setup.cwd, given=None)
     except OSError as error:
         raise ConfigError(f"trust cannot be written down: {error.strerror} ({error.filename})") from error
     return True
@@ -89,6 +89,7 @@ async def ask_for_servers(app: App, setup: Setup) -> None:
         return
     from bridle.config import approvals
     from bridle.config.mcp import Wish, find_servers
+    from bridle.config.mcp_variables import approve_variables, given_variables, withheld
     from bridle.frontends.tui.dialogs.consent import approve_server
 
     wish = Wish(config=setup.config, env=env, trusted=setup.trusted, attended=True)
@@ -99,14 +100,18 @@ async def ask_for_servers(app: App, setup: Setup) -> None:
             continue
         definition = _definition(server.file or "", server.name)
         changed = approvals.is_known(env, setup.cwd, kind="mcp", name=server.name)
-        picked = (
-            "yes"
-            if all_at_once
-            else await _ask(app, approve_server(server.name, definition, changed=changed))
-        )
+        kept_back = withheld(env, setup.cwd, name=server.name, raw=definition)
+        # One yes for all servers names no credentials.
+        if all_at_once and not kept_back:
+            picked: str | None = "yes"
+        else:
+            given = given_variables(definition, env)
+            picked = await _ask(app, approve_server(server.name, definition, given=given, changed=changed))
         all_at_once = all_at_once or picked == "all"
         if picked in ("yes", "all"):
             approvals.approve(env, setup.cwd, kind="mcp", name=server.name, definition=definition)
+            if kept_back:
+                approve_variables(env, setup.cwd, name=server.name, raw=definition)
 
 
 async def ask_for_schedules(app: App, setup: Setup) -> None:

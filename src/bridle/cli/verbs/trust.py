@@ -15,6 +15,7 @@ from bridle.types.text import printable
 _HELP = """\
 Usage: bridle trust [folder]              show what the folder would bring, ask, and trust it
        bridle trust -y [folder]           trust it without asking, for scripts
+       bridle trust -y --give NAME …      the same, and let its servers have the credential in this variable
        bridle trust --status [folder]     say whether it is trusted; exit code 1 if not
        bridle trust --revoke [folder]     do not trust it any more
 
@@ -22,6 +23,8 @@ Trust belongs to one repository, or to one folder outside any. Until it is given
 and none of its settings widens what may be done; its deny and ask rules always count.
 What is trusted is what the folder brings today: hooks, allow rules, variables and the like that are new or
 have changed since do not count until you run this again.
+Servers of .mcp.json that name variables with credentials of model services or clouds, as in
+${AWS_SECRET_ACCESS_KEY}, are given them only if you answered the question here or named them with --give.
 BRIDLE_TRUST_FOLDER=/absolute/path trusts a folder for one run and remembers nothing.
 """
 _LONGEST_SHOWN = 300
@@ -31,6 +34,8 @@ class _Wish(Struct, frozen=True):
     action: str
     folder: str
     sure: bool
+    given: tuple[str, ...] = ()
+    """Variables with credentials that servers may be given."""
 
 
 def run_trust(argv: Sequence[str], env: Mapping[str, str]) -> int:
@@ -65,7 +70,9 @@ def _trust(wish: _Wish, env: Mapping[str, str]) -> int:
     if not wish.sure and not _agrees():
         say("nothing was changed\n")
         return 1
-    return say(f"{_shown(_changed(trust, env, wish.folder))} is trusted now\n")
+    given = wish.given if wish.sure else None
+    root = _changed(lambda env, folder: trust(env, folder, given=given), env, wish.folder)
+    return say(f"{_shown(root)} is trusted now\n")
 
 
 def _changed(change: Callable[[Mapping[str, str], str], str], env: Mapping[str, str], folder: str) -> str:
@@ -119,12 +126,16 @@ def _agrees() -> bool:
 def _read(argv: Sequence[str]) -> _Wish:
     action, sure = "trust", False
     folders: list[str] = []
-    for word in argv:
+    given: list[str] = []
+    words = iter(argv)
+    for word in words:
         match word:
             case "-h" | "--help" | "help":
                 return _Wish("help", "", False)
             case "-y" | "--yes":
                 sure = True
+            case "--give":
+                given += next(words, "").split(",")
             case "--revoke" | "--status":
                 action = word.removeprefix("--")
             case _ if word.startswith("-"):
@@ -136,4 +147,4 @@ def _read(argv: Sequence[str]) -> _Wish:
     folder = os.path.abspath(os.path.expanduser(folders[0] if folders else "."))
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {folder}")
-    return _Wish(action, folder, sure)
+    return _Wish(action, folder, sure, tuple(given))

@@ -77,12 +77,18 @@ def bypass_warning() -> Confirm:
     return Confirm("Bypass all permissions?", body, choices, cancel="leave", color="error", hint="to leave")
 
 
-def approve_server(name: str, definition: Mapping[str, Any], *, changed: bool) -> Confirm:
-    """Whether a server of the project's `.mcp.json` may be started."""
+def approve_server(
+    name: str, definition: Mapping[str, Any], *, given: Mapping[str, str], changed: bool
+) -> Confirm:
+    """Whether a server of the project's `.mcp.json` may be started, and given variables of the user's."""
 
     def body(width: int) -> list[Line]:
         said = "It has changed since you approved it." if changed else "It comes with this project."
-        return [*paragraph(said, width, style("warning") if changed else MUTED), *_pretty(definition, width)]
+        rows = [*paragraph(said, width, style("warning") if changed else MUTED), *_pretty(definition, width)]
+        for variable, goal in given.items():
+            told = f"It is given the value of your {variable}: {reveal(goal)}"
+            rows += paragraph(told, width, style("warning", bold=True))
+        return rows
 
     choices = (
         Choice(value="yes", label="Start it, now and from now on"),
