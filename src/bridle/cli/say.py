@@ -1,6 +1,9 @@
 """Words on standard output, for whoever is still there to read them."""
 
 from bridle.host.stdio import complain, let_go_of_output, write_out
+from bridle.types.visible import visible_line
+
+_END = "\n"
 
 
 def say(text: str) -> int:
@@ -17,8 +20,9 @@ def say(text: str) -> int:
     return 0
 
 
-def tell(text: str) -> int:
-    """Say lines that hold words of strangers, in which nothing may stay unseen; returns the exit code."""
-    from bridle.types.text import encodable, printable
+def tell(*lines: str) -> int:
+    """Say lines that hold names and words of strangers; returns the exit code.
 
-    return say(printable(encodable(text), keep="\n"))
+    Each stays one line, and nothing in it stays unseen, on a terminal or not.
+    """
+    return say("".join(f"{visible_line(line.removesuffix(_END))}\n" for line in lines))

@@ -10,6 +10,7 @@ from bridle.commands.facts.window import Breakdown, context_breakdown, memory_fi
 from bridle.host.git_diff import TreeDiff, tree_diff
 from bridle.types.command import Command, CommandResult, Says, Shows
 from bridle.types.errors import UsageError
+from bridle.types.visible import visible_line
 from bridle.version import __version__
 
 _CELLS = 100
@@ -100,9 +101,9 @@ def checks_text(checks: Sequence[Check]) -> str:
         lines.append(group)
         for check in checks:
             if check.group == group:
-                remedy = f"\n      {check.remedy}" if check.remedy else ""
-                lines.append(f"  {_HEALTH[check.health]} {check.text}{remedy}")
-    return "\n".join(lines)
+                lines.append(f"  {_HEALTH[check.health]} {check.text}")
+                lines += (f"      {check.remedy}",) if check.remedy else ()
+    return "\n".join(map(visible_line, lines))
 
 
 async def show_help(arguments: str, context: CommandContext) -> CommandResult:

@@ -67,9 +67,9 @@ def to_json(explanation: Explanation) -> dict[str, Any]:
     return msgspec.to_builtins(explanation)
 
 
-def render(explanation: Explanation) -> str:
-    """The explanation as text for people."""
-    return "\n".join(_lines(explanation))
+def render(explanation: Explanation) -> tuple[str, ...]:
+    """The explanation as lines for people."""
+    return tuple(_lines(explanation))
 
 
 _WHY: dict[Rule, str] = {

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from bridle.types.visible import visible_line
+
 KeyPath = tuple[str | int, ...]
 Fault = tuple[KeyPath, str]
 """A value that cannot be used, and why, before anybody looked for its line."""
@@ -23,7 +25,7 @@ class Problem(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        return ": ".join(part for part in (place, self.key, self.message) if part)
+        return visible_line(": ".join(part for part in (place, self.key, self.message) if part))
 
 
 def located(faults: Iterable[Fault], *, file: str, text: str) -> tuple[Problem, ...]:

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-from bridle.types.visible import visible, visible_prose
+from bridle.types.visible import visible, visible_line, visible_prose
 
 TYPE_CHECKING = False  # As in `typing`, which `--version` does without.
 if TYPE_CHECKING:
@@ -27,7 +27,12 @@ def write_out(text: str) -> None:
 
 
 def complain(text: str, *, end: str = "\n") -> None:
-    """Write a line to standard error; one that cannot be written is lost."""
+    """Write a line to standard error; one that cannot be written is lost.
+
+    A line stays one, whatever names are in it; with another `end` the text is as it is.
+    """
+    if end == "\n" and len(text.splitlines()) > 1:
+        text = visible_line(text)
     try:
         if sys.stderr is not None:
             sys.stderr.write(shown_on(sys.stderr, f"{_without_secrets(text)}{end}"))

@@ -9,7 +9,7 @@ import termios
 from collections.abc import Mapping, Sequence
 
 from bridle.cli.background.finding import find_job, is_live
-from bridle.cli.say import say
+from bridle.cli.say import tell
 from bridle.frontends.tui.raw import enter_raw, leave_raw
 from bridle.host.jobs import records, wire
 from bridle.host.jobs.starting import JobError
@@ -58,8 +58,8 @@ def attach(facts: records.Facts) -> int:
     with connection:
         ending = _Attached(connection, is_shell=facts.get("kind") == "shell").run()
     if ending is None:
-        return say(f"Left {job} running: bridle attach {job} returns to it.\n")
-    return say(f"{job} has ended: {ending}.\n")
+        return tell(f"Left {job} running: bridle attach {job} returns to it.")
+    return tell(f"{job} has ended: {ending}.")
 
 
 class _Attached:

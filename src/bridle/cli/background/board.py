@@ -14,7 +14,7 @@ from bridle.cli.background.finding import find_job, title_of
 from bridle.cli.background.launching import flags_of, session_facts, start_job
 from bridle.cli.background.permission import Means
 from bridle.cli.background.verbs import forget, respawn, stop
-from bridle.cli.say import say
+from bridle.cli.say import tell
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.keymap_file import KeymapFile
 from bridle.frontends.tui.render.layout import style
@@ -64,7 +64,7 @@ def run_board(
             notice = ""
         except BridleError as error:
             notice = str(error)
-            say(f"{notice}\n")
+            tell(notice)
 
 
 class Board:

@@ -12,6 +12,7 @@ from bridle.cli.background.finding import title_of
 from bridle.cli.background.permission import means
 from bridle.cli.say import say
 from bridle.types.errors import UsageError
+from bridle.types.visible import visible_line
 
 _PASSED_ON = (
     "permission-mode", "model", "effort", "agent", "settings", "add-dir", "plugin-dir", "mcp-config",
@@ -69,7 +70,8 @@ def _table(entries: list[dict[str, Any]], *, shows_all: bool) -> str:
     hidden = len(entries) - len(shown)
     if hidden:
         rows.append(f"{hidden} ended: bridle agents --all shows them.")
-    return "\n".join(rows or ['No session runs. bridle --bg "prompt" starts one in the background.']) + "\n"
+    nothing = 'No session runs. bridle --bg "prompt" starts one in the background.'
+    return "".join(f"{visible_line(row)}\n" for row in rows or [nothing])
 
 
 def _row(entry: dict[str, Any]) -> str:

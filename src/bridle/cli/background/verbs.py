@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from bridle.cli.background.finding import all_jobs, find_job, is_live, title_of
 from bridle.cli.background.permission import Means, means
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.host.jobs import records, starting, wire
 from bridle.host.jobs.starting import JobError
 from bridle.host.jobs.supervisor import running
@@ -39,11 +39,11 @@ def run_verb(verb: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
             return run_logs(argv, env)
         case "stop" | "kill":
             _, facts = find_job(_one(verb, argv), env)
-            return say(f"{facts['id']} {stop(facts)}.\n")
+            return tell(f"{facts['id']} {stop(facts)}.")
         case "respawn":
             return _respawn(argv, env, given)
         case "rm":
-            return say(f"{forget(*find_job(_one(verb, argv), env), env)}\n")
+            return tell(forget(*find_job(_one(verb, argv), env), env))
         case _:
             return _daemon(argv, env)
 
@@ -104,7 +104,7 @@ def _respawn(argv: Sequence[str], env: Mapping[str, str], given: Means) -> int:
         chosen = [find_job(_one("respawn", argv), env)]
     for _, facts in chosen:
         respawn(facts, env, given)
-        say(f"{facts['id']} runs again.\n")
+        tell(f"{facts['id']} runs again.")
     return 0
 
 
@@ -153,7 +153,7 @@ def _stop_supervisor(env: Mapping[str, str], *, any_: bool, keep: bool) -> int:
         )
     if not keep:
         for facts in live:
-            say(f"{facts['id']} {stop(facts)}.\n")
+            tell(f"{facts['id']} {stop(facts)}.")
     if (found := running(config_home(env))) is None:
         return say("The supervisor is not running.\n")
     _end(*found)

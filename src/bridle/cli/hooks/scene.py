@@ -15,7 +15,6 @@ from bridle.hooks.http import HttpLimits
 from bridle.hooks.table import Table, from_layers
 from bridle.types.errors import UsageError
 from bridle.types.task import Tasks
-from bridle.types.text import printable
 from bridle.types.workspace import Workspace
 
 _LONGEST_SHOWN = 100
@@ -67,11 +66,6 @@ def look(env: Mapping[str, str]) -> Scene:
         cwd=cwd,
         env=environment(config, env, trusted=trusted),
     )
-
-
-def inert(text: str) -> str:
-    """A text that cannot steer the terminal, whoever wrote it."""
-    return printable(text, keep="\n")
 
 
 def describe(hook: AnyHook) -> str:

@@ -10,8 +10,8 @@ import msgspec
 
 from bridle.cli.hooks.model import TrialModels
 from bridle.cli.hooks.samples import sample
-from bridle.cli.hooks.scene import Scene, describe, inert, read_object, short
-from bridle.cli.say import say
+from bridle.cli.hooks.scene import Scene, describe, read_object, short
+from bridle.cli.say import say, tell
 from bridle.config.hook_schema import CommandHook
 from bridle.hooks.callback import run_function
 from bridle.hooks.command import CommandHooks
@@ -61,7 +61,7 @@ async def _try_all(scene: Scene, entries: list[Entry], event: HookEvent, storage
         cwd=scene.cwd,
         permission_mode="default",
     )
-    say(inert(f"input: {_json(payload(context, event))}\n"))
+    tell(f"input: {_json(payload(context, event))}")
     reaper = Reaper()
     commands = CommandHooks(project_dir=scene.cwd, storage=storage, env=lambda: scene.env, reaper=reaper)
     models = TrialModels(scene.env)
@@ -77,7 +77,7 @@ async def _try_all(scene: Scene, entries: list[Entry], event: HookEvent, storage
         await commands.close()
         await asyncio.to_thread(reaper.close)
     if len(said) > 1:
-        say(inert(f"together: {_effect(fold(said))}\n"))
+        tell(f"together: {_effect(fold(said))}")
     if models.usd is not None:
         say(f"models: ${models.usd:.4f}\n")
     return 1 if any(outcome.problems for outcome in said) else 0
@@ -85,15 +85,15 @@ async def _try_all(scene: Scene, entries: list[Entry], event: HookEvent, storage
 
 async def _try(scene: Scene, entry: Entry, event: HookEvent, around: Surroundings) -> HookOutcome:
     number = scene.table.entries.index(entry) + 1
-    say(inert(f"{number:>3}  {entry.kind}: {short(describe(entry.hook))}\n"))
+    tell(f"{number:>3}  {entry.kind}: {short(describe(entry.hook))}")
     if (objection := _objection(scene, entry, event)) is not None:
-        say(inert(f"     not run: {objection}\n"))
+        tell(f"     not run: {objection}")
         return NOTHING_SAID
     if isinstance(entry.hook, CommandHook) and (entry.hook.run_async or entry.hook.async_rewake):
         say("     waited for here; in a session it goes on in the background and decides nothing\n")
     alone = Table(entries=(entry,), policy=scene.table.policy)
     outcome = await HookRunner(Listeners(alone), around).fire(event)
-    say(inert("".join(f"     {line}\n" for line in _lines(outcome))))
+    tell(*(f"     {line}" for line in _lines(outcome)))
     return outcome
 
 

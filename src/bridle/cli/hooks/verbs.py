@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.hooks.scene import Scene, describe, inert, look, read_object, short
-from bridle.cli.say import say
+from bridle.cli.hooks.scene import Scene, describe, look, read_object, short
+from bridle.cli.say import say, tell
 from bridle.hooks.table import Entry, Table
 from bridle.types.errors import UsageError
 from bridle.types.hook import EVENTS
@@ -96,8 +96,8 @@ def _list(scene: Scene, options: Mapping[str, str]) -> int:
     if "json" in options:
         told = [_as_json(number, entry, scene.table) for number, entry in rows]
         return say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
-    shown = "".join(_as_text(number, entry, scene.table) for number, entry in rows)
-    return say(inert(shown) or "no hooks\n")
+    shown = [line for number, entry in rows for line in _as_text(number, entry, scene.table)]
+    return tell(*(shown or ["no hooks"]))
 
 
 def _concerns(entry: Entry, tool: str | None) -> bool:
@@ -134,18 +134,17 @@ def _as_json(number: int, entry: Entry, table: Table) -> dict[str, Any]:
     }
 
 
-def _as_text(number: int, entry: Entry, table: Table) -> str:
+def _as_text(number: int, entry: Entry, table: Table) -> list[str]:
     place = entry.origin.file if entry.origin.line is None else f"{entry.origin.file}:{entry.origin.line}"
     matched = f" on {entry.matcher_text}" if not entry.matcher.everything else ""
     condition = f" if {entry.hook.condition}" if entry.hook.condition else ""
     objection = table.policy.objection(entry)
-    lines = [
+    return [
         f"{number:>3}  {entry.event}{matched}{condition}",
         f"     {entry.kind}: {short(describe(entry.hook))}",
         f"     {entry.origin.source}  {place}",
         *([] if objection is None else [f"     does not count: {objection}"]),
     ]
-    return "\n".join(lines) + "\n"
 
 
 def _lint(scene: Scene) -> int:
@@ -157,5 +156,5 @@ def _lint(scene: Scene) -> int:
     faults = [*wrong, *find_faults(scene.table, scene.limits, cwd=scene.cwd, env=scene.env)]
     if not faults:
         return say(f"{len(scene.table.entries)} hook(s), nothing wrong\n")
-    say(inert("".join(f"{fault}\n" for fault in faults)))
+    tell(*map(str, faults))
     return 1

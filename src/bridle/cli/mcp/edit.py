@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.mcp.words import Kind, Words, read_words
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.config.mcp import desktop_config_path, read_desktop_config
 from bridle.config.mcp_entry import read_entry
 from bridle.mcp.remembered import FileScope, forget_choices, remove_server, scopes_of, write_server
@@ -74,7 +74,7 @@ def _add(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
     if words.on("client-secret"):
         _keep_secret(name, raw, env)
     shown = f"with command: {' '.join((target, *rest))}" if transport == "stdio" else f"with URL: {target}"
-    return say(f"Added {transport} MCP server {name} {shown} to {scope} config\nFile modified: {file}\n")
+    return tell(f"Added {transport} MCP server {name} {shown} to {scope} config", f"File modified: {file}")
 
 
 def _add_json(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
@@ -92,7 +92,7 @@ def _add_json(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
     if words.on("client-secret"):
         _keep_secret(name, raw, env)
     kind = raw.get("type", "stdio")
-    return say(f"Added {kind} MCP server {name} to {scope} config\nFile modified: {file}\n")
+    return tell(f"Added {kind} MCP server {name} to {scope} config", f"File modified: {file}")
 
 
 def _add_from_desktop(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
@@ -100,7 +100,7 @@ def _add_from_desktop(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> 
     path = desktop_config_path(sys.platform, env)
     found = read_desktop_config(path)
     if not found:
-        return say(f"There are no MCP servers in {path}.\n")
+        return tell(f"There are no MCP servers in {path}.")
     wanted = words.words or tuple(found)
     if unknown := [name for name in wanted if name not in found]:
         raise UsageError(f"{path} has no server {unknown[0]!r}; it has {', '.join(found)}")
@@ -112,7 +112,7 @@ def _add_from_desktop(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> 
             lines.append(f"Added {ours}")
         except (ConfigError, UsageError) as error:
             lines.append(f"Left out {ours}: {error}")
-    return say("\n".join(lines) + "\n")
+    return tell(*lines)
 
 
 def _remove(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
@@ -132,7 +132,7 @@ def _remove(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
     scope = wanted or next(iter(scopes))
     file = remove_server(name, scope, env=env, cwd=cwd)
     _forget_login(name, scopes[scope], env)
-    return say(f"Removed MCP server {name} from {scope} config\nFile modified: {file}\n")
+    return tell(f"Removed MCP server {name} from {scope} config", f"File modified: {file}")
 
 
 def _write(name: str, raw: Mapping[str, Any], scope: FileScope, *, env: Mapping[str, str], cwd: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from bridle.cli.mcp.scene import Scene, look, running
 from bridle.cli.mcp.words import Kind, read_words
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.host.browser import open_page
 from bridle.host.stdio import complain
 from bridle.mcp.auth.authorizers import Authorizers
@@ -54,7 +54,7 @@ async def _enter(scene: Scene, server: Server, *, browser: bool) -> int:
             await log_in(account, visit, wire=wire, challenge=challenge)
     finally:
         await wire.close()
-    return say(f"You are logged in to {server.name}.\n")
+    return tell(f"You are logged in to {server.name}.")
 
 
 async def _enter_by_provider(
@@ -76,7 +76,7 @@ async def _leave(scene: Scene, server: Server) -> int:
         await wire.close()
     if problem is not None:
         complain(f"warning: {problem}")
-    return say(f"You are logged out of {server.name}.\n")
+    return tell(f"You are logged out of {server.name}.")
 
 
 async def _challenge(scene: Scene, server: Server) -> Challenge | None:
@@ -88,7 +88,7 @@ async def _challenge(scene: Scene, server: Server) -> Challenge | None:
 
 def _opener(env: Mapping[str, str], *, browser: bool) -> Callable[[str], Awaitable[None]]:
     async def open_page(url: str) -> None:
-        say(f"Log in at this address:\n\n  {url}\n\n")
+        tell("Log in at this address:", "", f"  {url}", "")
         opened = browser and await _open_in_browser(url, env)
         if not opened:
             say("When the browser ends at a page that cannot be shown, paste its address here.\n")

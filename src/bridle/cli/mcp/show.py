@@ -7,7 +7,7 @@ import msgspec
 
 from bridle.cli.mcp.scene import Scene, look, running
 from bridle.cli.mcp.words import read_words
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.mcp.timing import Timing
 from bridle.types.errors import UsageError
 from bridle.types.mcp import SdkServer, Server, ServerState, StdioServer
@@ -43,7 +43,7 @@ async def _list(scene: Scene) -> int:
     say("Checking MCP server health...\n\n")
     states = await _states(scene, scene.servers)
     lines = [f"{server.name}: {_address(server)} - {_health(server, states)}" for server in scene.servers]
-    return say("\n".join(lines) + "\n")
+    return tell(*lines)
 
 
 async def _get(scene: Scene, server: Server) -> int:
@@ -65,7 +65,7 @@ async def _get(scene: Scene, server: Server) -> int:
         lines.append(f"  Tools: {len(state.tools)}")
     if server.scope in ("local", "project", "user"):
         lines += ["", f'To remove this server, run: bridle mcp remove "{server.name}" -s {server.scope}']
-    return say("\n".join(lines) + "\n")
+    return tell(*lines)
 
 
 async def _states(scene: Scene, servers: Sequence[Server]) -> dict[str, ServerState]:

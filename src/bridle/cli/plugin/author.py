@@ -61,7 +61,7 @@ def _init(argv: Sequence[str]) -> int:
     }
     parts = [part for given in words.values.get("with", ("skill",)) for part in given.split(",") if part]
     files = scaffold(folder, name=os.path.basename(folder), facts=facts, parts=parts, force=words.on("force"))
-    tell("".join(f"Wrote {os.path.join(folder, file)}\n" for file in files))
+    tell(*(f"Wrote {os.path.join(folder, file)}" for file in files))
     return tell(f"Try it: bridle --plugin-dir {folder}\n")
 
 
@@ -78,7 +78,7 @@ def _validate(words: Words) -> int:
         }
         say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
     else:
-        tell("".join(f"{each}\n" for each in findings))
+        tell(*map(str, findings))
         tell(f"The {kind} cannot be used as it is.\n" if errors else f"The {kind} is fine.\n")
     return 1 if errors else 0
 
@@ -122,8 +122,8 @@ def _eval(words: Words, env: Mapping[str, str]) -> int:
         say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
     else:
         tell(f"{manifest.name}: {', '.join(brings(components)) or 'nothing'}\n")
-        tell("".join(f"  {name}: {tokens} tokens in every session\n" for name, tokens in listed))
-        tell("".join(f"! {problem}\n" for problem in problems))
+        tell(*(f"  {name}: {tokens} tokens in every session" for name, tokens in listed))
+        tell(*(f"! {problem}" for problem in problems))
         tell(f"{total} tokens in all, besides the tools of its MCP servers.\n")
     return 1 if problems else 0
 

@@ -76,7 +76,7 @@ async def _uninstall(scene: Scene, argv: Sequence[str]) -> int:
     gone = await removing.uninstall(
         scene.around, plugin, scope=words.scope, keep_data=words.on("keep-data"), prune=words.on("prune")
     )
-    return tell("".join(f"Removed {each}.\n" for each in gone))
+    return tell(*(f"Removed {each}." for each in gone))
 
 
 async def _update(scene: Scene, argv: Sequence[str]) -> int:
@@ -115,11 +115,11 @@ async def _prune(scene: Scene, argv: Sequence[str]) -> int:
     words = read_words(argv, switches=("yes", "dry-run"), values=("scope",), most=0)
     gone = await removing.prune(scene.around, scope=words.scope, dry_run=True)
     if words.on("dry-run") or not gone:
-        return tell("".join(f"Would remove {each}.\n" for each in gone) or "Nothing to remove.\n")
+        return tell(*([f"Would remove {each}." for each in gone] or ["Nothing to remove."]))
     if not confirm(f"Remove {', '.join(map(str, gone))}?", yes=words.on("yes")):
         return 1
     gone = await removing.prune(scene.around, scope=words.scope)
-    return tell("".join(f"Removed {each}.\n" for each in gone))
+    return tell(*(f"Removed {each}." for each in gone))
 
 
 def _switch(scene: Scene, argv: Sequence[str], *, enabled: bool) -> int:

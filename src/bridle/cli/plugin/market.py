@@ -47,7 +47,7 @@ async def _add(scene: Scene, argv: Sequence[str]) -> int:
     source = parse_source(words.one("marketplace"), cwd=scene.around.cwd)
     async with lock(scene.around.env):
         found = await marketplaces.add(scene.asking(yes=words.on("yes")), source)
-    tell("".join(f"! {fault}\n" for fault in found.faults))
+    tell(*(f"! {fault}" for fault in found.faults))
     return tell(f"Added the marketplace {found.name} with {len(found.offers)} plugins.\n")
 
 
@@ -113,5 +113,5 @@ async def _remove(scene: Scene, argv: Sequence[str]) -> int:
     if not confirm(f"Remove {name} and its plugins?", yes=words.on("yes")):
         return 1
     gone = await remove_marketplace(scene.around, name)
-    tell("".join(f"Removed {each}.\n" for each in gone))
+    tell(*(f"Removed {each}." for each in gone))
     return tell(f"Removed the marketplace {name}.\n")

@@ -52,7 +52,7 @@ def _list(scene: Scene, argv: Sequence[str]) -> int:
         state = "on" if row.enabled else "off"
         newer = f", {row.offered} is out" if row.offered else ""
         tell(f"{row.id} {row.version} ({row.scope}, {state}{newer}): {', '.join(row.brings) or 'nothing'}\n")
-        tell("".join(f"  ! {problem}\n" for problem in row.problems))
+        tell(*(f"  ! {problem}" for problem in row.problems))
     if not rows:
         tell("No plugins are installed: bridle plugin install name@marketplace installs one.\n")
     known = {row.id for row in rows}
@@ -94,7 +94,7 @@ def _details(scene: Scene, argv: Sequence[str]) -> int:
         ),
         *(f"! {problem}" for problem in row.problems),
     ]
-    return tell("".join(f"{line}\n" for line in lines if line))
+    return tell(*(f"{line}" for line in lines if line))
 
 
 def _told(manifest: Manifest) -> Iterator[str]:

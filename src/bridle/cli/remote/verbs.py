@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.config.remotes import Remote, Remotes
 from bridle.types.errors import UsageError
 
@@ -33,13 +33,13 @@ def run_remote(argv: Sequence[str], env: Mapping[str, str]) -> int:
             return say(_HELP)
         case ["add", name, address]:
             Remotes(env).add(name, read_address(sys.stdin.readline() if address == "-" else address))
-            return say(f"{name} is known now: sessions here write to it as remote:{name}.\n")
+            return tell(f"{name} is known now: sessions here write to it as remote:{name}.")
         case ["list"]:
             return _list(env)
         case ["remove" | "rm", name]:
             if not Remotes(env).remove(name):
                 raise UsageError(f"there is no session called {name!r}; bridle remote list shows those known")
-            return say(f"{name} is forgotten.\n")
+            return tell(f"{name} is forgotten.")
         case _:
             raise UsageError("use bridle remote add <name> <address>, list, or remove <name>")
 
@@ -71,5 +71,5 @@ def _list(env: Mapping[str, str]) -> int:
     from bridle.engine.teams.remote import remote_contacts
 
     found = asyncio.run(remote_contacts(env))
-    lines = [f"{each.address}  {each.status}  {each.about}\n" for each in found]
-    return say("".join(lines) or "No sessions on other machines are known; bridle remote add names one.\n")
+    lines = [f"{each.address}  {each.status}  {each.about}" for each in found]
+    return tell(*(lines or ["No sessions on other machines are known; bridle remote add names one."]))

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.config.load import Config, environment, load
 from bridle.config.schema import Settings
 from bridle.config.state import is_trusted
@@ -159,7 +159,7 @@ def _status(wish: _Wish, config: Config, env: Mapping[str, str]) -> int:
     if wish.as_text:
         lines = [f"{told['model']}: {line.key_source or 'no key'}"]
         lines += [f"{name:<20}{source}" for name, source in found.items()]
-        code = say("\n".join(lines) + "\n")
+        code = tell(*lines)
     else:
         code = say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
     return code or (0 if logged_in else 1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.cli.session.setup import Setup
 from bridle.config.load import Config, load
 from bridle.host.paths import config_home
@@ -114,7 +114,7 @@ def _reset(env: Mapping[str, str], *, sure: bool) -> int:
         edit.remove_value(path, ("autoMode",))
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): check its permissions") from error
-    return say(f"{path} has no rules for auto mode any more; the built-in ones count.\n")
+    return tell(f"{path} has no rules for auto mode any more; the built-in ones count.")
 
 
 def _confirmed(path: str) -> bool:

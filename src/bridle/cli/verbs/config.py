@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.config import edit, explain
 from bridle.config.load import Config, load
 from bridle.config.validate import check
@@ -42,7 +42,7 @@ def run_config(argv: Sequence[str], env: Mapping[str, str]) -> int:
             return say(_HELP)
         case ["explain", key]:
             told = explain.explain(_load(cwd, env), key)
-            return say(_pretty(explain.to_json(told)) if as_json else f"{explain.render(told)}\n")
+            return say(_pretty(explain.to_json(told))) if as_json else tell(*explain.render(told))
         case ["get", key]:
             return say(_pretty(explain.explain(_load(cwd, env), key).value))
         case ["list"]:
@@ -89,7 +89,7 @@ def _load(cwd: str, env: Mapping[str, str]) -> Config:
 
 def _check(config: Config) -> int:
     for problem in config.problems:
-        say(f"{problem}\n")
+        tell(str(problem))
     if not config.problems:
         say(f"{len(config.layers)} settings file(s), nothing wrong\n")
     return 1 if config.problems else 0

@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.host import git
 from bridle.host.lock import Locked
 from bridle.host.merge_queue import MergeQueue, Plan, Result
 from bridle.host.merging import Repository, names_of
 from bridle.host.stdio import complain
 from bridle.types.errors import UsageError
+from bridle.types.visible import visible_line
 
 _HELP = """\
 Usage: bridle merge [options] [branch ...]
@@ -104,7 +105,7 @@ async def _merge(wish: Wish, root: str, env: Mapping[str, str]) -> int:
         await repository.branch(name, f"refs/heads/{target}")
     branches = wish.branches or tuple(await repository.leftovers(f"refs/heads/{target}"))
     if not branches:
-        return say(f"nothing to merge into {target}\n")
+        return tell(f"nothing to merge into {target}")
     plan = Plan(
         target=target,
         branches=tuple(dict.fromkeys(branches)),
@@ -116,7 +117,7 @@ async def _merge(wish: Wish, root: str, env: Mapping[str, str]) -> int:
     as_json = "json" in wish.switches
     if not as_json:
         tests = "none" if plan.test is None else plan.test
-        say(f"into {target}: {len(plan.branches)} branch(es), tests: {tests}\n")
+        tell(f"into {target}: {len(plan.branches)} branch(es), tests: {tests}")
     folder = os.path.join(await repository.git_folder(), "bridle-merge")
     return await _work(MergeQueue(repository, folder, env), plan, as_json=as_json)
 
@@ -137,7 +138,7 @@ async def _work(queue: MergeQueue, plan: Plan, *, as_json: bool) -> int:
     verdicts = {result.verdict for result in results}
     if not as_json:
         how = "can be" if plan.dry_run else "are"
-        say(f"{_count(results)} of {len(plan.branches)} {how} in {plan.target}\n")
+        tell(f"{_count(results)} of {len(plan.branches)} {how} in {plan.target}")
     return _FAILED if "failed" in verdicts else _CONFLICTS if "conflicts" in verdicts else 0
 
 
@@ -170,7 +171,7 @@ def _line(number: int, plan: Plan, result: Result) -> str:
         notes.append(f"{result.uncommitted} change(s) in its work tree are not committed and stay there")
     lines = [f"{number}/{len(plan.branches)} {result.branch}: {'; '.join((said, *notes))}"]
     lines += (f"    {line}" for line in result.said.splitlines()[-_SAID_LINES:])
-    return "\n".join(lines) + "\n"
+    return "".join(f"{visible_line(line)}\n" for line in lines)
 
 
 def _as_json(result: Result) -> str:

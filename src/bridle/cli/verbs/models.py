@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.args import parse
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.cli.session.model_choices import choose_fallbacks
 from bridle.cli.session.prepare import set_up
 from bridle.cli.session.setup import Setup
@@ -71,10 +71,8 @@ def _list(setup: Setup, vendor: str | None, *, as_json: bool, everything: bool) 
     if as_json:
         return say(_pretty([msgspec.to_builtins(each) for each in found]))
     hidden = len(catalog.listed()) - sum(each.value == each.model for each in found)
-    more = (
-        f"\n{hidden} more with --all: they need a key (bridle auth login <vendor>).\n" if hidden > 0 else "\n"
-    )
-    return say("\n".join(_table(found)) + (more if vendor is None and not everything else "\n"))
+    more = f"{hidden} more with --all: they need a key (bridle auth login <vendor>).\n" if hidden > 0 else ""
+    return tell(*_table(found)) or say(more if vendor is None and not everything else "")
 
 
 def _show(setup: Setup, name: str, *, as_json: bool) -> int:
@@ -97,7 +95,7 @@ def _show(setup: Setup, name: str, *, as_json: bool) -> int:
     if as_json:
         return say(_pretty(facts))
     rows = [(key.replace("_", " "), _told(value)) for key, value in facts.items()]
-    return say("".join(f"{key:<18}{value}\n" for key, value in rows if value))
+    return tell(*(f"{key:<18}{value}" for key, value in rows if value))
 
 
 def _test(setup: Setup, model: str, *, as_json: bool) -> int:
@@ -106,7 +104,7 @@ def _test(setup: Setup, model: str, *, as_json: bool) -> int:
         return say(_pretty(told))
     called = {True: "it called the tool", False: "it did not call the tool that it was given", None: ""}
     parts = [f"{model} answered in {told['seconds']:.1f} s", called[told["called"]], _dollars(told["usd"])]
-    return say(f"{', '.join(part for part in parts if part)}\n")
+    return tell(", ".join(part for part in parts if part))
 
 
 async def _ask(setup: Setup, model: str) -> dict[str, Any]:
@@ -166,7 +164,7 @@ def _chain(setup: Setup, *, as_json: bool) -> int:
         lines += [f"   {note}" for note in link["notes"]]
     if len(links) == 1:
         lines.append("Nobody takes over: name models with --fallback-model a,b or the setting fallbackModel.")
-    return say("\n".join(lines) + "\n")
+    return tell(*lines)
 
 
 def _table(found: Sequence[Offer]) -> list[str]:

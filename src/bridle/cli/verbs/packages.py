@@ -59,8 +59,8 @@ def _list(env: Mapping[str, str]) -> int:
     for package in packages:
         state = "approved" if is_approved(env, package) else "not approved"
         targets = ", ".join(target for _, target in package.entries)
-        tell(f"{package.name} {package.version} ({state}): {targets}\n  {package.folder}\n")
-    return tell("") if packages else tell("No installed package extends bridle.\n")
+        tell(f"{package.name} {package.version} ({state}): {targets}", f"  {package.folder}")
+    return 0 if packages else tell("No installed package extends bridle.")
 
 
 def _check(package: Package, env: Mapping[str, str]) -> int:
@@ -72,10 +72,10 @@ def _check(package: Package, env: Mapping[str, str]) -> int:
         return 1
     for each in loaded:
         tell(
-            f"tools: {', '.join(tool.name for tool in each.tools) or 'none'}\n"
-            f"commands: {', '.join(command.name for command in each.commands) or 'none'}\n"
-            f"hooks: {', '.join(hook.event for hook in each.hooks) or 'none'}\n"
-            f"providers: {', '.join(each.providers) or 'none'}\n"
+            f"tools: {', '.join(tool.name for tool in each.tools) or 'none'}",
+            f"commands: {', '.join(command.name for command in each.commands) or 'none'}",
+            f"hooks: {', '.join(hook.event for hook in each.hooks) or 'none'}",
+            f"providers: {', '.join(each.providers) or 'none'}",
         )
     return 0
 

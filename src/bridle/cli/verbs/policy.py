@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.args import Args
-from bridle.cli.say import say
+from bridle.cli.say import say, tell
 from bridle.cli.session import choices, permission_choices
 from bridle.cli.verbs.imagined import PRIMARY, imagine
 from bridle.config.load import Config, load
@@ -139,7 +139,7 @@ def _why(call: str, mode: Mode | None, env: Mapping[str, str], *, as_json: bool)
     told = explain(prepare(asked, standing))
     if as_json:
         return say(msgspec.json.format(msgspec.json.encode(_to_json(told)), indent=2).decode() + "\n")
-    return say("\n".join(_lines(told, standing.mode)) + "\n")
+    return tell(*_lines(told, standing.mode))
 
 
 def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: str) -> Standing:
@@ -231,8 +231,5 @@ def _lint(env: Mapping[str, str], *, as_json: bool) -> int:
     if as_json:
         say(msgspec.json.format(msgspec.json.encode([*complaints, *findings]), indent=2).decode() + "\n")
     else:
-        say(
-            "".join(f"{line}\n" for line in (*complaints, *findings))
-            or f"{len(rules)} rules, nothing wrong\n"
-        )
+        tell(*((*complaints, *findings) or (f"{len(rules)} rules, nothing wrong",)))
     return 1 if complaints or findings else 0
