@@ -104,6 +104,15 @@ def test_program_that_appears_between_two_commands_is_seen(tmp_path: Path):
     assert isinstance(_decide(tmp_path, "ls", path=path), Allow)
 
 
+def test_file_that_becomes_a_program_between_two_commands_is_seen(tmp_path: Path):
+    """S14: a new mode of a file is no change of its folder."""
+    path = f"{tmp_path}/bin:{SYSTEM}"
+    program = _program(tmp_path / "bin" / "ls", mode=0o644)
+    assert isinstance(_decide(tmp_path, "ls", path=path), Allow)
+    program.chmod(0o755)
+    assert isinstance(_decide(tmp_path, "ls", path=path), Ask)
+
+
 @pytest.mark.parametrize(
     "command",
     [

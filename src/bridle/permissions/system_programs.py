@@ -127,21 +127,18 @@ def _searched_first(found: str | None, search: Search) -> Iterator[str]:
 def _find(name: str, search: Search) -> tuple[str | None, bool]:
     """The file that bash would start, and whether a relative folder of PATH has it."""
     for entry in search.path:
-        folder = os.path.join(search.cwd, entry)
-        if (path := _found_in(folder, name, search.stamp(folder))) is not None:
+        path = os.path.join(search.cwd, entry, name)
+        if _runs(path):
             return path, not os.path.isabs(entry)
     return None, False
 
 
-@lru_cache(maxsize=4096)
-def _found_in(folder: str, name: str, stamp: _Stamp) -> str | None:
-    """The program of this name in a folder, looked for again when the folder changes."""
-    path = os.path.join(folder, name)
+def _runs(path: str) -> bool:
+    """Whether a path is a program; not remembered, because a file that becomes one changes no folder."""
     try:
-        runs = stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK)
+        return stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK)
     except (OSError, ValueError):
-        return None
-    return path if runs else None
+        return False
 
 
 @lru_cache(maxsize=1024)

@@ -15,6 +15,7 @@ ALLOWED = [
     ("echo x > out 2> err; echo y >> out", ["out", "err"]),
     ("touch -d 2001-01-01 a.txt && mkfifo pipe && rm pipe && rmdir empty", ["a.txt"]),
     ('mkdir -p "$PWD/x/y" "$PWD/x" && rm -f ../nothing && cd x && mkdir -p ../x/z', ["x/y", "x/z"]),
+    ("mkdir -p src/below/more && mv src moved && mv moved/below .", ["moved/m.py", "below/more"]),
     ("mkdir -m 700 secret && : > secret/f && truncate -s 10 secret/f", ["secret/f"]),
 ]
 
@@ -59,6 +60,11 @@ REFUSED = [
     "rm -rf deep/a/b/c/d/e/.git/hooks",
     "rm -rf .git",
     "mv .git moved",
+    "mv payload elsewhere",
+    "mv deep elsewhere",
+    "mkdir in && mv -t in payload",
+    "mv deep/a/b/c deep/x",
+    "mkdir -p empty && mv -T payload empty",
     "mv payload/.claude .claude2 && mv .claude2 .ClAuDe",
     "ln -s /tmp harmless && mv harmless .mcp.json",
     "echo x > .npmrc",

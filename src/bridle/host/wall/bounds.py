@@ -43,6 +43,13 @@ class Bounds(Names):
         self.beyond: str | None = None
         """The last path that was found to be out of bounds."""
 
+    most_moved = 100_000
+
+    @property
+    def depends_on_folders(self) -> bool:
+        """Always: a folder that is moved takes protected names in it along."""
+        return True
+
     def begin(self, task: int) -> None:
         """From now on a task of the command asks."""
         self.beyond = None

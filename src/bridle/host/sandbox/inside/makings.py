@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _RENAMEAT2 = {"x86_64": 316, "aarch64": 276, "arm64": 276}
 _FOLLOW, _EXCHANGE = 0x400, 2
-_MOST_MOVED = 5_000
 
 
 class Makings:
@@ -145,7 +144,7 @@ class Makings:
             # What is protected must not be carried to where nothing is.
             self._refuse_closed_inside(source, source.path)
         if kind == FOLDER and self._names.depends_on_folders:
-            self._refuse_closed_inside(source, target.path)
+            self._refuse_closed_inside(source, source.path, target.path)
         if kind == FOLDER and self._names.is_free(source.path) and not self._names.is_free(target.path):
             # Programs copy then, and each name is looked at.
             raise OSError(errno.EXDEV, "moving out of a folder of packages")
@@ -161,16 +160,17 @@ class Makings:
             finally:
                 os.close(seen)
 
-    def _refuse_closed_inside(self, source: Spot, place: str) -> None:
-        """Raises OSError when anything in a folder is closed where the folder is, or where it is to go."""
+    def _refuse_closed_inside(self, source: Spot, *places: str) -> None:
+        """Raises OSError when anything in a folder is closed, as seen from any of these places."""
         count = 0
         start = f"/proc/self/fd/{source.folder}/{source.name}"
         for folder, folders, files in os.walk(start):
             below = folder[len(start) :]
             for name in (*folders, *files):
-                self._names.refuse_protected(f"{place}{below}/{name}")
+                for place in places:
+                    self._names.refuse_protected(f"{place}{below}/{name}")
                 count += 1
-            if count > _MOST_MOVED:
+            if count > self._names.most_moved:
                 # Programs copy then, and each name is looked at.
                 raise OSError(errno.EXDEV, "moving a large folder")
 

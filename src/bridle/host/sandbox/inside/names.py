@@ -28,6 +28,9 @@ class Names:
             whole = "|".join(f"(?:{expression})" for expression in given["denied"])
             self._is_denied = re.compile(whole, re.DOTALL).fullmatch
 
+    most_moved = 5_000
+    """How many names in a folder are looked at when it is moved; what is larger is copied by the program."""
+
     @property
     def depends_on_folders(self) -> bool:
         """Whether what is free under one path may be closed under another."""
