@@ -99,14 +99,14 @@ def test_the_text_shows_the_winner_first_and_marks_it(tmp_path: Path):
     folders = Folders(tmp_path)
     folders.write(user={"model": "a"}, project={"model": "b"})
     config = folders.load()
-    assert render(explain(config, "model")).split("\n") == [
+    assert list(render(explain(config, "model"))) == [
         'model = "b"  (the highest source counts)',
         f'  * projectSettings  {folders.files["project"]}:2  "b"',
         f'    userSettings     {folders.files["user"]}:2  "a"',
     ]
-    assert render(explain(config, "modle")).endswith("Did you mean model?")
-    assert render(explain(config, "verbose")) == "verbose = false  (the default: no source sets it)"
-    assert render(explain(config, "agent")) == "agent is not set, and has no fixed default."
+    assert render(explain(config, "modle"))[0].endswith("Did you mean model?")
+    assert render(explain(config, "verbose")) == ("verbose = false  (the default: no source sets it)",)
+    assert render(explain(config, "agent")) == ("agent is not set, and has no fixed default.",)
 
 
 def test_the_json_form_holds_the_same(tmp_path: Path):
