@@ -1,5 +1,6 @@
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -223,3 +224,49 @@ def test_one_endless_line_takes_a_bounded_amount_of_work():
 
     feed(3)
     assert steps_of(lambda: feed(200)) < 20_000_000
+
+
+@pytest.mark.parametrize("unit", ["x", "word ", "**b ", "`a", "[a](", "http://a.b ", "1. ", "~~a"])
+def test_one_endless_line_takes_the_same_work_for_each_piece(unit: str):
+    """R11: once it is longer than what is looked at, however long it has become."""
+
+    def begin(pieces: int) -> MarkdownStream:
+        stream = MarkdownStream(80)
+        for _ in range(pieces):
+            stream.feed(unit * 20)
+        return stream
+
+    def follow(stream: MarkdownStream) -> None:
+        for _ in range(20):
+            stream.feed(unit * 20)
+            stream.open_lines()
+
+    short, long = begin(1_000), begin(8_000)
+    follow(short)
+    few, many = steps_of(lambda: follow(short)), steps_of(lambda: follow(long))
+    assert many <= few * 1.05
+    assert steps_of(long.finish) <= steps_of(short.finish) * 9
+
+
+def test_a_paragraph_of_endless_lines_takes_the_same_work_for_each_line():
+    """R11"""
+
+    def begin(lines: int) -> MarkdownStream:
+        stream = MarkdownStream(80)
+        stream.feed("some **words** of it\n" * lines)
+        return stream
+
+    def follow(stream: MarkdownStream) -> None:
+        for _ in range(20):
+            stream.feed("some **words** of it\n")
+            stream.open_lines()
+
+    short, long = begin(1_000), begin(8_000)
+    follow(short)
+    assert steps_of(lambda: follow(long)) <= steps_of(lambda: follow(short)) * 1.05
+
+
+def test_a_line_that_is_too_long_for_marks_is_shown_as_it_is():
+    rows = render_markdown("**b** " * 4_000, 80)
+    assert "".join(map(text_of, rows)).count("**b**") == 4_000
+    assert render_markdown("**b** " * 100, 80) != render_markdown("b " * 100, 80)

@@ -19,6 +19,8 @@ _BULLETS = ("•", "◦", "▪")
 _TASK = re.compile(r"\[([ xX])\] ")
 _FOOTNOTE = re.compile(r"^( {0,3})\[(\^[^\]\s]+)\]:", re.MULTILINE)
 _LONGEST = 100_000
+_LONGEST_LINE = 16_000
+"""Marks in a longer line, or in a longer section, are not looked for: pairing them costs the square."""
 _DEEPEST_INDENT = 0.5
 """Marks and indents never take more than this part of the window."""
 
@@ -43,7 +45,7 @@ def render_blocks(
 ) -> list[Line]:
     """Lay out some lines of Markdown; link definitions found in them are added to `references`."""
     text = "\n".join(source)
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST or any(len(line) > _LONGEST_LINE for line in source):
         return paragraph(text, width)
     tokens: Sequence[Token] = _parser().parse(_FOOTNOTE.sub(r"\1\\[\2]:", text), {"references": references})
     page = _Page(source=source, width=max(1, width), number=number)

@@ -1,6 +1,6 @@
 """Markdown as it arrives: what is certain is laid out once, only the rest again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bridle.frontends.tui.render.blocks import code_label, code_rows, render_blocks
@@ -52,7 +52,7 @@ class MarkdownStream:
         """Take a piece; returns the lines that are final now and were not before."""
         self._fed += 1
         if "\n" not in text:
-            self._rest.append(text)
+            self._rest += (text,) if text else ()
             return []
         first, *others = text.split("\n")
         ended = ["".join((*self._rest, first)), *others[:-1]]
@@ -122,7 +122,7 @@ class MarkdownStream:
         return [line] if self._whole_code else code_rows(line, self._width)
 
     def _open_lines(self) -> list[Line]:
-        rest = clean("".join(self._rest)[-_MOST_OPEN:], tab=TAB)
+        rest = clean("".join(_last_of(self._rest, gap=0))[-_MOST_OPEN - 1 :], tab=TAB)
         if self._sections.fence_open:
             if self._lexer is None or not rest or not rest.strip(" `~"):
                 return []
@@ -130,12 +130,12 @@ class MarkdownStream:
                 code_line(self._lexer.peek(rest.replace("\n", " ")), known=self._lexer.knows), self._width
             )
         shown = [] if _UNDECIDED.issuperset(rest) else [_mended(rest)]
-        source = [*self._sections.open_lines, *shown]
+        has_open = bool(self._sections.open_lines)
+        source = [*_last_of(self._sections.open_lines, gap=1), *shown]
         if not source:
             return []
-        if sum(map(len, source)) > _MOST_OPEN:
+        if sum(map(len, source)) > _MOST_OPEN or len(source) - len(shown) < len(self._sections.open_lines):
             return paragraph("\n".join(source)[-_MOST_OPEN // 4 :], self._width)
-        has_open = bool(self._sections.open_lines)
         rows = render_blocks(
             source,
             self._width,
@@ -147,6 +147,15 @@ class MarkdownStream:
         kind = self._sections.kind if has_open else "text"
         spaced = self._sections.spaced if has_open else self._sections.blank
         return fit([*self._gap(kind, spaced=spaced), *rows], self._width)
+
+
+def _last_of(texts: Sequence[str], *, gap: int) -> list[str]:
+    """The last texts of a list, as many as are looked at; `gap` is what stands between them."""
+    size, first = 0, len(texts)
+    while first and size <= _MOST_OPEN:
+        first -= 1
+        size += len(texts[first]) + gap
+    return list(texts[first:])
 
 
 def _mended(line: str) -> str:

@@ -10,6 +10,8 @@ _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _ITEM = re.compile(r"( {0,3})([-+*]|\d{1,9}[.)])(?:([ \t]+)(.*))?$")
 _QUOTE = re.compile(r" {0,3}>")
+_DEEPEST = 100
+"""Lists that begin on one line, one within the other; more are not looked into."""
 
 Kind = Literal["text", "item", "code"]
 
@@ -195,7 +197,9 @@ class Sections:
                 self._fence = None
 
     def _open_inner_fence(self, text: str) -> None:
-        while (item := _ITEM.match(text)) and item[4]:
+        for _ in range(_DEEPEST):
+            if not (item := _ITEM.match(text)) or not item[4]:
+                break
             text = item[4]
         if fence := _FENCE.match(text):
             # Inside an item the indentation is counted from the item, which may be nested.
