@@ -16,6 +16,9 @@ from fuzz.inputs import TARGETS, try_once
 from fuzz.playground import Playground, make_playground, remove
 from fuzz.runner import Runner, SandboxMissing, can_run
 
+_NOTE_EVERY = 30
+"""Seconds between the counts of a campaign that is under way."""
+
 
 def main() -> int:
     """Run the campaigns, tell what they came to, and keep what they found."""
@@ -91,7 +94,22 @@ def _work(campaign: str, seed: int, asked: argparse.Namespace, runs: bool, resul
 def _campaign(
     campaign: str, seed: int, asked: argparse.Namespace, playground: Playground, runner: Runner | None
 ) -> Tally:
-    return run_campaign(campaign, playground, seed=seed, until=_enough(asked), runner=runner, told=_tell)
+    until = _noted(_enough(asked), campaign, seed)
+    return run_campaign(campaign, playground, seed=seed, until=until, runner=runner, told=_tell)
+
+
+def _noted(until: Callable[[Tally], bool], campaign: str, seed: int) -> Callable[[Tally], bool]:
+    """The same, and the counts are printed now and then, so that they survive a run that is cut off."""
+    printed = 0.0
+
+    def enough(tally: Tally) -> bool:
+        nonlocal printed
+        if tally.seconds - printed >= _NOTE_EVERY:
+            printed = tally.seconds
+            print(f"{campaign} {seed}: {tally.decided:,} decided, {tally.ran:,} run so far", flush=True)
+        return until(tally)
+
+    return enough
 
 
 def _try_inputs(asked: argparse.Namespace) -> int:
