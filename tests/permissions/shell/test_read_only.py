@@ -175,6 +175,9 @@ def test_it_runs_unasked(command: str):
 
 
 DANGEROUS = """
+git describe --dirty
+git describe --always --dir
+git describe --dirty=-x
 ls --unknown
 ls $x
 ls $(pwd)

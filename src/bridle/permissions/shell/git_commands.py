@@ -96,9 +96,10 @@ SUBCOMMANDS = {
     "rev-list": _use(
         "n:gEFPi", _REVISIONS + " oneline pretty? format= no-commit-header abbrev-commit abbrev? date="
     ),
+    # Not --dirty: it refreshes the index and writes that, whatever GIT_OPTIONAL_LOCKS says.
     "describe": _use(
         "",
-        "dirty? broken? all tags contains abbrev? candidates= exact-match debug long match="
+        "broken? all tags contains abbrev? candidates= exact-match debug long match="
         " exclude= always first-parent",
     ),
     "shortlog": _use(
