@@ -50,10 +50,10 @@ class FakeHost:
         )
         return frame["response"]
 
-    async def until(self, wanted: Callable[[Any], bool]) -> Any:
+    async def until(self, wanted: Callable[[Any], bool], *, seconds: float = 20) -> Any:
         """The next frame that is wanted."""
         assert self.process.stdout is not None
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(seconds):
             while True:
                 line = await self.process.stdout.readline()
                 assert line, f"bridle ended; it had sent {self.frames}"
@@ -61,8 +61,8 @@ class FakeHost:
                 if wanted(self.frames[-1]):
                     return self.frames[-1]
 
-    async def result(self) -> Any:
-        return await self.until(lambda frame: frame["type"] == "result")
+    async def result(self, *, seconds: float = 20) -> Any:
+        return await self.until(lambda frame: frame["type"] == "result", seconds=seconds)
 
     async def asked(self, subtype: str = "can_use_tool") -> Any:
         return await self.until(
