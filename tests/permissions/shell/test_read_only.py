@@ -6,7 +6,6 @@ from tests.permissions.shell.readings import CWD, is_free, only, read
 
 HARMLESS = """
 ls -la --color=auto src
-ls --rec
 ls -- -x
 cat -n a b
 cat -
@@ -69,7 +68,6 @@ ps aux
 ps -ef
 ps -p 123 -o pid,cmd
 sort -k2,2n -t, -u a
-sort --rev a
 sort ./*.txt
 uniq -c
 uniq a
@@ -179,6 +177,9 @@ git describe --dirty
 git describe --always --dir
 git describe --dirty=-x
 ls --unknown
+ls --rec
+sort --rev a
+sed --in a
 ls $x
 ls $(pwd)
 cat "$x"

@@ -11,9 +11,7 @@ from bridle.permissions.shell.words import Word
 USES = {
     "mkdir": Use("pvm:", "parents verbose mode="),
     "touch": Use("acmd:t:fh", "no-create date= no-dereference time="),
-    "rm": Use(
-        "rRfiIvd", "recursive force verbose dir interactive? one-file-system", banned="no-preserve-root"
-    ),
+    "rm": Use("rRfiIvd", "recursive force verbose dir interactive? one-file-system"),
     "rmdir": Use("pv", "parents verbose ignore-fail-on-non-empty"),
     "mv": Use(
         "finuvTt:b",

@@ -42,7 +42,6 @@ _LOG = (
     )
 )
 _DIFF_SHORT = "pusU::zB::M::C::DRabwWS:G:I:l:X::c"
-_BANNED = "output ext-diff textconv show-signature no-index open-files-in-pager contents"
 _LISTS = (
     " column? no-column sort= contains? no-contains? merged? no-merged? points-at= format= color? no-color"
     " ignore-case omit-empty"
@@ -50,7 +49,7 @@ _LISTS = (
 
 
 def _use(short: str, long: str, *, most: int | None = None) -> Use:
-    return Use(short, long, "text", safe=False, banned=_BANNED, numbers=True, most=most)
+    return Use(short, long, "text", safe=False, numbers=True, most=most)
 
 
 SUBCOMMANDS = {
@@ -141,7 +140,6 @@ _CONFIG = Use(
     " show-scope name-only null type= bool int path default= includes no-includes all regexp",
     "text",
     safe=False,
-    banned="file blob add unset unset-all replace-all rename-section remove-section edit",
 )
 _TWO_WORDS = frozenset({"stash", "remote", "worktree"})
 _BEFORE = frozenset({"--no-pager", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs", "-P"})

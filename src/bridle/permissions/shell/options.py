@@ -43,8 +43,6 @@ class Use(Struct, frozen=True):
     do so together; `always` where none is needed."""
     limits: str = ""
     """Options that end its reading, so that a device without an end may be read."""
-    banned: str = ""
-    """Long options that do harm, so that no abbreviation is taken for one of them."""
 
 
 class Verdict(Struct, frozen=True):
@@ -176,21 +174,12 @@ def _check_value(use: Use, word: Word, option: str) -> None:
 
 def _long(use: Use, word: Word) -> tuple[str, Word | None, bool]:
     name, equals, given = word.value.partition("=")
-    kinds, banned = _long_kinds(use.long), use.banned.split()
-    kind = kinds.get(name[2:])
-    if kind is None:
-        name, kind = _abbreviated(name[2:], kinds, banned)
-    if equals and kind == "":
+    kind = _long_kinds(use.long).get(name[2:])
+    # Not abbreviated either: which option that means depends on all that the installed program has.
+    if kind is None or (equals and kind == ""):
         raise Refused(f"{word.value} is not on the list of harmless options")
     value = Word(word.raw, given) if equals else None
     return name, value, kind == "=" and not equals
-
-
-def _abbreviated(name: str, kinds: dict[str, str], banned: list[str]) -> tuple[str, str]:
-    found = [each for each in kinds if each.startswith(name)]
-    if len(name) < 3 or len(found) != 1 or any(each.startswith(name) for each in banned):
-        raise Refused(f"--{name} is not on the list of harmless options")
-    return f"--{found[0]}", kinds[found[0]]
 
 
 def _short(use: Use, word: Word, options: set[str]) -> tuple[str, Word | None, bool]:

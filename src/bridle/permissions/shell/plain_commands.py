@@ -19,7 +19,6 @@ _GREP = Use(
     numbers=True,
     files="-f --file --exclude-from",
     patterns="-e -f --regexp --file --version -V --help",
-    banned="dereference-recursive",
 )
 _RG = Use(
     "ivwxcl0nNHIoFPqSsuUaA:B:C:e:f:g:t:T:m:M:d:j:pr:hVE:.",
@@ -38,7 +37,6 @@ _RG = Use(
     here=True,
     files="-f --file --ignore-file",
     patterns="-e --regexp -f --file --files --type-list --version -V",
-    banned="pre pre-glob hostname-bin follow search-zip",
 )
 
 PLAIN = {
@@ -68,7 +66,7 @@ PLAIN = {
         "lines= bytes= quiet silent verbose zero-terminated follow? retry sleep-interval= pid= version help",
         numbers=True,
     ),
-    "wc": Use("clmLw", "bytes chars lines max-line-length words total= version help", banned="files0-from"),
+    "wc": Use("clmLw", "bytes chars lines max-line-length words total= version help"),
     "grep": _GREP,
     "egrep": _GREP,
     "fgrep": _GREP,
@@ -83,7 +81,6 @@ PLAIN = {
         "pattern",
         safe=False,
         here=True,
-        banned="exec exec-batch list-details follow format base-directory",
     ),
     "stat": Use("Lfc:t", "dereference file-system format= printf= terse cached= version help"),
     "file": Use(
@@ -91,7 +88,6 @@ PLAIN = {
         "brief mime mime-type mime-encoding no-dereference dereference keep-going no-pad raw print0"
         " version help",
         safe=False,
-        banned="compile magic-file files-from uncompress special-files preserve-date",
     ),
     "du": Use(
         "abB:cd:hHkmlsSt:x0P",
@@ -99,7 +95,6 @@ PLAIN = {
         " summarize threshold= one-file-system null no-dereference exclude= time? time-style="
         " inodes version help",
         here=True,
-        banned="files0-from exclude-from dereference",
     ),
     "df": Use(
         "aB:hHiklPt:Tx:",
@@ -115,7 +110,6 @@ PLAIN = {
         " filesfirst sort= timefmt= version help",
         safe=False,
         here=True,
-        banned="fromfile infofile output hintro houtro",
     ),
     "pwd": Use("LP", "logical physical version help", "none"),
     "basename": Use("as:z", "multiple suffix= zero version help", "text"),
@@ -138,7 +132,7 @@ PLAIN = {
     "groups": Use("", "version help", "text"),
     "users": Use("", "version help", "none"),
     "tty": Use("s", "silent quiet version help", "none"),
-    "hostname": Use("sI", "short all-ip-addresses version help", "none", safe=False, banned="file"),
+    "hostname": Use("sI", "short all-ip-addresses version help", "none", safe=False),
     "uname": Use(
         "asnrvmpio",
         "all kernel-name nodename kernel-release kernel-version machine processor hardware-platform"
@@ -168,7 +162,6 @@ PLAIN = {
         " human-numeric-sort numeric-sort random-sort reverse sort= version-sort check? key= merge stable"
         " field-separator= unique zero-terminated parallel= debug version help",
         safe=False,
-        banned="output compress-program temporary-directory files0-from random-source buffer-size batch-size",
     ),
     "uniq": Use(
         "cdDf:is:uw:z",
@@ -221,15 +214,14 @@ PLAIN = {
         " speed-large-files color? palette= line-format= horizon-lines= version help",
         safe=False,
         follows="always",
-        banned="paginate exclude-from from-file to-file ifdef",
     ),
     "cmp": Use("bi:ln:s", "print-bytes ignore-initial= verbose bytes= quiet silent version help"),
     **dict.fromkeys(
         ("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"),
-        Use("btz", "binary text tag zero version help", banned="check"),
+        Use("btz", "binary text tag zero version help"),
     ),
-    "cksum": Use("a:z", "algorithm= untagged zero base64 raw version help", banned="check"),
-    "shasum": Use("a:bt", "algorithm= binary text version help", safe=False, banned="check"),
+    "cksum": Use("a:z", "algorithm= untagged zero base64 raw version help"),
+    "shasum": Use("a:bt", "algorithm= binary text version help", safe=False),
     "sum": Use("rs", "sysv version help"),
     "od": Use(
         "A:j:N:S:t:vw::abcdfiloxs",

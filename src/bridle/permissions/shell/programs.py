@@ -38,7 +38,6 @@ _SED = Use(
     "pattern",
     patterns="-e --expression --version --help",
     safe=False,
-    banned="in-place file follow-symlinks",
 )
 _SED_FLAGS = frozenset({"-n", "-E", "-r", "-s", "-u", "-z", "-nE", "-nr"})
 _NEGATIVE = re.compile(r"-\d")
@@ -51,14 +50,12 @@ _JQ = Use(
     " join-output raw-input tab indent= arg= argjson= seq stream help version raw-output0 unbuffered",
     "pattern",
     safe=False,
-    banned="from-file slurpfile rawfile library-path args jsonargs argfile",
 )
 _DATE = Use(
     "uRI::d:r:",
     "utc universal rfc-email rfc-2822 iso-8601? rfc-3339= date= reference= debug version help",
     "text",
     safe=False,
-    banned="set file",
 )
 _PS_CLUSTER = re.compile(r"-[AaefFlLjHwdTN]+|-[AaefFlLjHwdTN]*o")
 _PS_BSD = re.compile(r"[auxwfljvhT]+|[ax]+o")
