@@ -54,6 +54,7 @@ class FakeTasks:
         self.tasks = {task.id: task for task in tasks}
         self.output = dict(output or {})
         self.stopped: list[str] = []
+        self.told: list[str] = []
 
     def find(self, task_id: str) -> Task | None:
         return self.tasks.get(task_id)
@@ -69,6 +70,12 @@ class FakeTasks:
 
     def read(self, task_id: str, limit: int) -> str:
         return self.output.get(task_id, "")[-limit:]
+
+    def tell(self, task_id: str) -> None:
+        self.told.append(task_id)
+
+    def is_told(self, task_id: str) -> bool:
+        return task_id in self.told
 
     async def wait(self, task_id: str, timeout: float) -> Task:
         return self.tasks[task_id]

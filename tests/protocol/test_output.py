@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.messages_server import MessagesServer, fault, step
+from tests.fakes.messages_server import MessagesServer, Step, fault, step
 from tests.fakes.processes import eventually, is_running, read_number
 from tests.fakes.program import Done, Program, lines, user
 
@@ -335,9 +335,14 @@ async def test_signal_settles_the_turn_and_kills_its_commands(
 
 
 async def test_background_job_reports_in_a_turn_of_its_own(tmp_path: Path):
+    def started(_: Any) -> Step:
+        # Not earlier: a job that ends while the turn has results to come is told in that turn.
+        (tmp_path / "project" / "go").touch()
+        return step("Started.")
+
     script = [
-        step(_bash("echo from the background", run_in_background=True)),
-        step("Started."),
+        step(_bash("until [ -e go ]; do sleep 0.02; done", run_in_background=True)),
+        started,
         step("It is done."),
     ]
     async with MessagesServer(script) as server:

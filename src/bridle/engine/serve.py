@@ -1,18 +1,17 @@
 """Runs prompts one after another, as long as they come."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bridle.engine.job_notes import REPORTING, end_note, is_note, one_note
 from bridle.engine.loop import record_prompt, run_turn
 from bridle.engine.runtime import Runtime
-from bridle.engine.wording import task_notification
 from bridle.sessions.session import Session
 from bridle.tools.toolbox import AliasedToolbox, JoinedToolbox
 from bridle.types.event import PromptMoved, PromptState, TaskEnded, TaskStarted
-from bridle.types.origin import JOB
 from bridle.types.task import Task
 from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
 Interpret = Callable[[Prompt], Awaitable[Prompt | Outcome]]
 """Makes of a prompt what is to be worked on, or settles it without a model."""
 
-_USUAL_RESULT = 32_000
-_MOST_RESULT = 160_000
-_REPORTING = ("local_agent", "local_workflow")
-"""Jobs that have a result for the model."""
 _RANKS = {"now": 0, "next": 1, "later": 2}
 
 
@@ -42,8 +37,15 @@ class Inbox:
         """Those that have joined the turn that runs."""
         self.may_join: Callable[[Prompt], bool] = lambda _: True
         """Whether a prompt may join a turn that runs; commands get one of their own."""
+        self.is_told: Callable[[Prompt], bool] = lambda _: False
+        """Whether the model knows already what a note about background work says."""
+        self.jobs: Callable[[], Sequence[Task]] = tuple
+        """The background work of the session."""
+        self._note: tuple[Prompt, list[Prompt]] | None = None
+        """The note that was offered last to a turn that runs, and those that it is made of."""
 
     def __len__(self) -> int:
+        self._drop_told()
         return len(self._waiting)
 
     def put(self, prompt: Prompt) -> None:
@@ -82,30 +84,49 @@ class Inbox:
         return [prompt.uuid for prompt in gone if prompt.uuid is not None]
 
     def peek(self) -> Prompt | None:
-        """The first prompt that may join a turn that runs."""
-        if self._holds or not self._waiting or self._waiting[0].priority == "later":
+        """The first prompt that may join a turn that runs; notes about background work join together."""
+        self._drop_told()
+        if self._holds or not self._waiting:
             return None
-        return self._waiting[0] if self.may_join(self._waiting[0]) else None
+        first = self._waiting[0]
+        if first.priority != "later" and not is_note(first) and self.may_join(first):
+            return first
+        notes = [prompt for prompt in self._waiting if is_note(prompt)]
+        if not notes:
+            return None
+        if self._note is None or self._note[1] != notes:
+            self._note = one_note(notes, self.jobs()), notes
+        return self._note[0]
 
     def take(self, prompt: Prompt) -> None:
         """A prompt has joined a turn."""
-        self._waiting.remove(prompt)
+        parts = [prompt]
+        if self._note is not None and prompt is self._note[0]:
+            parts, self._note = self._note[1], None
+        self._waiting = [each for each in self._waiting if not any(each is part for part in parts)]
         self.joined.append(prompt)
 
     async def stirred(self) -> None:
         """Return as soon as any prompt waits, also one that does not join."""
-        while not self._waiting:
+        while not len(self):
             self._changed.clear()
             await self._changed.wait()
 
     async def next(self) -> Prompt | None:
         """The next prompt, or None when the inbox is closed and empty."""
-        while self._holds or not self._waiting:
+        while self._holds or not len(self):
             if self._closed and not self._holds:
                 return None
             self._changed.clear()
             await self._changed.wait()
-        return self._waiting.pop(0)
+        if not is_note(self._waiting[0]):
+            return self._waiting.pop(0)
+        notes = [prompt for prompt in self._waiting if is_note(prompt)]
+        self._waiting = [prompt for prompt in self._waiting if not is_note(prompt)]
+        return one_note(notes, self.jobs())
+
+    def _drop_told(self) -> None:
+        self._waiting = [prompt for prompt in self._waiting if not (is_note(prompt) and self.is_told(prompt))]
 
 
 class Server:
@@ -134,6 +155,8 @@ class Server:
         self._ended = asyncio.Event()
         self.runtime = msgspec.structs.replace(runtime, arrivals=inbox, leave=inbox.close)
         """What turns work with; a change counts from the next turn on."""
+        inbox.jobs = self._jobs
+        inbox.is_told = lambda note: self.runtime.workspace.is_told(note.origin.who)
         self.last: Outcome | None = None
         self.interpret: Interpret | None = None
         """Asked what each prompt means before its turn, where slash commands are to be had."""
@@ -215,11 +238,11 @@ class Server:
             return
         self.runtime.channel.emit(TaskEnded(task))
         if task.backgrounded:
-            note = _notification(task, most=_most_result(self.runtime.env))
-            self._inbox.put(
-                Prompt(content=note, origin=JOB, meta=True, priority="later", query=not task.hushed)
-            )
+            self._inbox.put(end_note(task, self.runtime.env))
         self._ended.set()
+
+    def _jobs(self) -> tuple[Task, ...]:
+        return self.runtime.workspace.jobs()
 
     async def _serve_inbox(self) -> None:
         while (prompt := await self._inbox.next()) is not None:
@@ -252,7 +275,7 @@ class Server:
         jobs = self.runtime.workspace.jobs()
         if self.runtime.beside is not None and not len(self._inbox):
             self.runtime.beside.rest()
-        owed = any(task.kind in _REPORTING and task.status == "running" for task in jobs)
+        owed = any(task.kind in REPORTING and task.status == "running" for task in jobs)
         if not len(self._inbox) and not owed:
             self._on_rest()
 
@@ -278,39 +301,3 @@ class Server:
 def _is_awaited(task: Task) -> bool:
     """Whether a job will have something to say; what plugins watch lasts as long as the session."""
     return task.status == "running" and not (task.kind == "monitor" and not task.call_id)
-
-
-def _most_result(env: Mapping[str, str]) -> int:
-    """How much of an agent's report a note may hold."""
-    text = env.get("TASK_MAX_OUTPUT_LENGTH", "")
-    return min(int(text), _MOST_RESULT) if text.isdecimal() and int(text) else _USUAL_RESULT
-
-
-def _report(task: Task, status: str, most: int) -> str:
-    result = task.result if task.error is None else task.error
-    if result is not None and len(result) > most:
-        result = f"{result[:most]}\n(The rest is left out; all of it is in {task.output_file})"
-    return task_notification(
-        task_id=task.id,
-        call_id=task.call_id,
-        output_file=task.output_file,
-        status=status,
-        summary=f'{"Agent" if task.kind == "local_agent" else "Workflow"} "{task.description}" {status}',
-        result=result,
-    )
-
-
-def _notification(task: Task, *, most: int) -> str:
-    status = "stopped" if task.status == "killed" else task.status
-    if task.kind in _REPORTING:
-        return _report(task, status, most)
-    what = "Monitor" if task.kind == "monitor" else "Background command"
-    code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
-    return task_notification(
-        task_id=task.id,
-        call_id=task.call_id,
-        output_file=task.output_file,
-        status=status,
-        summary=f'{what} "{task.description}" {status}{code}',
-        result=task.error or task.result if task.kind == "monitor" else None,
-    )

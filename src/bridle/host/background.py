@@ -103,6 +103,14 @@ class BackgroundShells:
         """
         return self._list.read(task_id, limit)
 
+    def tell(self, task_id: str) -> None:
+        """The model knows of the end of a job, or has brought it about: it need not be told."""
+        self._list.tell(task_id)
+
+    def is_told(self, task_id: str) -> bool:
+        """Whether the model knows of the end of a job already."""
+        return self._list.is_told(task_id)
+
     async def wait(self, task_id: str, timeout: float) -> Task:
         """The job once it has ended, or as it stands when `timeout` seconds are over.
 

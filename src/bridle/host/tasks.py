@@ -61,6 +61,15 @@ class TaskList:
         """
         return tail(self._jobs[task_id].task.output_file, limit)
 
+    def tell(self, task_id: str) -> None:
+        """The model knows of the end of a job, or has brought it about: it need not be told."""
+        if (job := self._jobs.get(task_id)) is not None:
+            job.told = True
+
+    def is_told(self, task_id: str) -> bool:
+        """Whether the model knows of the end of a job already."""
+        return task_id in self._jobs and self._jobs[task_id].told
+
     async def wait(self, task_id: str, timeout: float) -> Task:
         """The job once it has ended, or as it stands when `timeout` seconds are over.
 
@@ -92,6 +101,7 @@ class _Job:
         self.task = task
         self.stop = stop
         self.ended = asyncio.Event()
+        self.told = False
 
 
 def tail(path: str, limit: int) -> str:

@@ -37,6 +37,8 @@ async def TOOL(input: TaskOutputInput, ctx: ToolContext) -> ToolOutput:
     if input.block is not False and task.status == "running":
         wait_ms = _WAIT_MS if input.timeout is None else min(max(input.timeout, 0), _MOST_WAIT_MS)
         task = await tasks.wait(task.id, wait_ms / 1000)
+    if task.status != "running":
+        tasks.tell(task.id)
     output = (task.result or task.error or tasks.read(task.id, _MOST_CHARS))[:_MOST_CHARS].rstrip()
     waited = "timeout" if input.block is not False else "not_ready"
     return ToolOutput(

@@ -72,6 +72,14 @@ class Tasks(Protocol):
         """The newest output of a job, at most `limit` characters."""
         ...
 
+    def tell(self, task_id: str) -> None:
+        """The model knows of the end of a job, or has brought it about: it need not be told."""
+        ...
+
+    def is_told(self, task_id: str) -> bool:
+        """Whether the model knows of the end of a job already."""
+        ...
+
     async def wait(self, task_id: str, timeout: float) -> Task:
         """The job once it has ended, or as it stands when `timeout` seconds are over."""
         ...

@@ -106,6 +106,10 @@ class Workspace:
         """Every background job so far."""
         return () if callable(self._tasks) else self._tasks.all()
 
+    def is_told(self, task_id: str) -> bool:
+        """Whether the model knows already that a background job has ended."""
+        return not callable(self._tasks) and self._tasks.is_told(task_id)
+
     def resolve(self, path: str) -> str:
         """An absolute, normalised spelling of a path that the model or the user wrote."""
         resolved = os.path.normpath(os.path.join(self.cwd, os.path.expanduser(path)))

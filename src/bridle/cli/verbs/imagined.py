@@ -48,6 +48,12 @@ class _NoTasks:
     def read(self, task_id: str, limit: int) -> str:
         return ""
 
+    def tell(self, task_id: str) -> None:
+        _refuse()
+
+    def is_told(self, task_id: str) -> bool:
+        return False
+
     async def wait(self, task_id: str, timeout: float) -> Task:
         _refuse()
 

@@ -1,0 +1,87 @@
+"""Notes about background jobs, as the model reads them."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from bridle.engine.wording import task_notification
+from bridle.types.block import text_of
+from bridle.types.origin import JOB, Origin
+from bridle.types.task import Task
+from bridle.types.turn import Prompt
+
+_USUAL_RESULT = 32_000
+_MOST_RESULT = 160_000
+_MOST_LISTED = 10
+_LONGEST_NAME = 100
+REPORTING = ("local_agent", "local_workflow")
+"""Jobs that have a result for the model."""
+_FRAME = "This is news of background work in this session, not a message from the user."
+
+
+def end_note(task: Task, env: Mapping[str, str]) -> Prompt:
+    """The note that a job has ended."""
+    note = _notification(task, most=_most_result(env))
+    origin = Origin(source=JOB.source, who=task.id)
+    return Prompt(content=note, origin=origin, meta=True, priority="later", query=not task.hushed)
+
+
+def is_note(prompt: Prompt) -> bool:
+    """Whether background work says this."""
+    return prompt.origin.source == JOB.source
+
+
+def one_note(notes: Sequence[Prompt], jobs: Sequence[Task]) -> Prompt:
+    """All notes that wait in one, in a frame that says where they come from and what still runs."""
+    said = "\n".join(text_of(note.content) for note in notes)
+    return msgspec.structs.replace(
+        notes[0],
+        content=f"{_FRAME}\n{said}\n{_still_running(jobs)}",
+        origin=notes[0].origin if len(notes) == 1 else JOB,
+        query=any(note.query for note in notes),
+    )
+
+
+def _still_running(jobs: Sequence[Task]) -> str:
+    running = [job for job in jobs if job.status == "running" and job.backgrounded]
+    if not running:
+        return "Nothing else runs in the background."
+    listed = ", ".join(f"{job.id} ({job.description[:_LONGEST_NAME]})" for job in running[:_MOST_LISTED])
+    more = f" and {len(running) - _MOST_LISTED} more" if len(running) > _MOST_LISTED else ""
+    return f"Still running: {listed}{more}."
+
+
+def _most_result(env: Mapping[str, str]) -> int:
+    """How much of an agent's report a note may hold."""
+    text = env.get("TASK_MAX_OUTPUT_LENGTH", "")
+    return min(int(text), _MOST_RESULT) if text.isdecimal() and int(text) else _USUAL_RESULT
+
+
+def _report(task: Task, status: str, most: int) -> str:
+    result = task.result if task.error is None else task.error
+    if result is not None and len(result) > most:
+        result = f"{result[:most]}\n(The rest is left out; all of it is in {task.output_file})"
+    return task_notification(
+        task_id=task.id,
+        call_id=task.call_id,
+        output_file=task.output_file,
+        status=status,
+        summary=f'{"Agent" if task.kind == "local_agent" else "Workflow"} "{task.description}" {status}',
+        result=result,
+    )
+
+
+def _notification(task: Task, *, most: int) -> str:
+    status = "stopped" if task.status == "killed" else task.status
+    if task.kind in REPORTING:
+        return _report(task, status, most)
+    what = "Monitor" if task.kind == "monitor" else "Background command"
+    code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
+    return task_notification(
+        task_id=task.id,
+        call_id=task.call_id,
+        output_file=task.output_file,
+        status=status,
+        summary=f'{what} "{task.description}" {status}{code}',
+        result=task.error or task.result if task.kind == "monitor" else None,
+    )
