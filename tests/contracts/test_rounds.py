@@ -1,5 +1,6 @@
 """In every dialect, calls and results stay paired and rounds stay apart, whatever ids a service gives."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from bridle.engine.runtime import Limits
 from bridle.types.model import Repaired
 from tests.fakes.dialects import CASES, Bench
-from tests.fakes.model_server import ModelServer, answer, call
+from tests.fakes.model_server import ModelServer, Received, Script, answer, call
 from tests.fakes.pairing import flaw_of
 from tests.fakes.replays import replay
 
@@ -119,3 +120,45 @@ async def test_a_test_run_that_fails_cancels_nothing(tmp_path: Path, name: str):
     assert done.outcome.text == "I see."
     assert done.failed() == ["c1", "c2", "d1", "d2"]
     assert (tmp_path / "made").exists() and not (tmp_path / "never").exists()
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_a_search_an_edit_and_a_test_run_take_one_request_each(tmp_path: Path, name: str):
+    source = tmp_path / "pool.py"
+    source.write_text("def take(pool):\n    return pool[1]\n", encoding="utf-8")
+    (tmp_path / "test_pool.py").write_text("from pool import take\nassert take([7]) == 7\n", encoding="utf-8")
+    script = [
+        answer(
+            call("Grep", "a1", pattern="def take", path=str(tmp_path), output_mode="content"),
+            call("Read", "a2", file_path=str(source)),
+        ),
+        answer(call("Edit", "a3", path=str(source), old_str="pool[1]", new_str="pool[0]")),
+        answer(call("Bash", "a4", cmd="python3 -B test_pool.py && echo passed")),
+        answer("Fixed."),
+    ]
+    done = await replay(name, tmp_path, script, allow=["Edit", "Bash(python3 *)", "Bash(echo *)"])
+    assert done.outcome.text == "Fixed." and done.requests == 4 and done.failed() == []
+    assert "pool[0]" in source.read_text(encoding="utf-8") and "passed" in str(done.results["a4"])
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_a_job_that_was_read_or_stopped_takes_no_turn_of_its_own(tmp_path: Path, name: str):
+
+    def look_at_both(request: Received) -> Script:
+        first, second = dict.fromkeys(re.findall(r"with ID: (\w+)", request.raw.decode()))
+        return answer(call("TaskOutput", "b5", task_id=first), call("TaskStop", "b6", task_id=second))
+
+    started = [
+        call("Bash", "b1", command="which no-such-program"),
+        call("Bash", "b2", command="echo done > out.txt", run_in_background=True),
+        call("Bash", "b3", command="sleep 600", run_in_background=True),
+    ]
+    script = [
+        answer(*started),
+        answer(call("Bash", "b4", command="until [ -s out.txt ]; do sleep 0.02; done; cat out.txt")),
+        look_at_both,
+        answer("All of it is done."),
+    ]
+    done = await replay(name, tmp_path, script, allow=["Bash"])
+    assert [outcome.text for outcome in done.outcomes] == ["All of it is done."]
+    assert done.requests == 4 and done.failed() == ["b1"]

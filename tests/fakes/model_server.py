@@ -53,6 +53,10 @@ class Script(NamedTuple):
     """Put after the frames."""
 
 
+Line = Script | Callable[[Received], Script]
+"""A response, or what makes it of the request."""
+
+
 class Api(Protocol):
     """The vendor's side of a dialect."""
 
@@ -105,7 +109,7 @@ def cut(text: str, size: int) -> list[str]:
 class ModelServer:
     """Keeps every request in the order of arrival."""
 
-    def __init__(self, api: Api, script: Iterable[Script] = ()) -> None:
+    def __init__(self, api: Api, script: Iterable[Line] = ()) -> None:
         self.api = api
         self._script = list(script)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -118,7 +122,7 @@ class ModelServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def script(self, *steps: Script) -> None:
+    def script(self, *steps: Line) -> None:
         self._script = list(steps)
 
     async def __aenter__(self) -> Self:
@@ -156,9 +160,10 @@ class ModelServer:
     async def _answer(
         self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        step = self.api.problem(request) or (
+        line = self.api.problem(request) or (
             self._script.pop(0) if self._script else refusal(400, "no line left")
         )
+        step = line if isinstance(line, Script) else line(request)
         kind, frames = self._payload(step, request)
         body = b"".join(frames)
         if step.close_after is not None or step.silent_after is not None:

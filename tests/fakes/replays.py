@@ -7,27 +7,30 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits
+from bridle.engine.serve import Inbox, Server
 from bridle.host.background import BackgroundShells
 from bridle.permissions.rules import parse
 from bridle.sessions.session import Session
 from bridle.tools.catalog import CATALOG
 from bridle.tools.toolbox import BuiltinToolbox
-from bridle.types.event import Noticed, ToolFinished
+from bridle.types.event import Noticed, ToolFinished, TurnFinished
 from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
+from bridle.types.task import Task
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.workspace import Workspace
 from tests.fakes.dialects import CASES, Bench
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
-from tests.fakes.model_server import ModelServer, Script
+from tests.fakes.model_server import Line, ModelServer
 
 
 class Replay(NamedTuple):
     """What came of a task."""
 
     outcome: Outcome
+    outcomes: list[Outcome]
+    """Of every turn."""
     session: Session
     results: dict[str, Any]
     """The results by the ids of their calls."""
@@ -42,7 +45,7 @@ class Replay(NamedTuple):
 async def replay(
     dialect: str,
     folder: Path,
-    script: Sequence[Script],
+    script: Sequence[Line],
     *,
     allow: Sequence[str] = (),
     limits: Limits | None = None,
@@ -52,7 +55,11 @@ async def replay(
     async with ModelServer(CASES[dialect].api()) as server:
         server.script(*script)
         bench = Bench(dialect, server)
-        shells = BackgroundShells(str(folder / "storage"), on_change=lambda _: None)
+
+        def note(task: Task) -> None:
+            serving.note_task(task)
+
+        shells = BackgroundShells(str(folder / "storage"), on_change=note)
         runtime = msgspec.structs.replace(
             make_runtime(folder, bench.provider, channel=channel, limits=limits),
             workspace=Workspace(str(folder), tasks=shells),
@@ -61,10 +68,15 @@ async def replay(
         session = make_session(mode="default")
         rules = tuple(parse(rule, Effect.ALLOW, "cliArg") for rule in allow)
         session.swap(model=CASES[dialect].model, rules=rules)
+        inbox = Inbox()
+        serving = Server(session, runtime, inbox)
+        inbox.put(Prompt(content="go", origin=TYPED))
+        inbox.close()
         async with asyncio.timeout(60):
-            outcome = await run_turn(session, Prompt(content="go", origin=TYPED), runtime)
+            await serving.serve(wait_for_tasks=30, say_waiting=print)
         await shells.close()
         await bench.made.close()
     results = {event.result["tool_use_id"]: event.result for event in channel.of(ToolFinished)}
     warnings = [event.text for event in channel.of(Noticed) if event.level == "warning"]
-    return Replay(outcome, session, results, len(server.requests), warnings)
+    outcomes = [event.outcome for event in channel.of(TurnFinished)]
+    return Replay(outcomes[-1], outcomes, session, results, len(server.requests), warnings)

@@ -5,10 +5,12 @@ from collections import deque
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from bridle.engine.call import Call, PutOff, Settled, failure
 from bridle.engine.results import ResultBudget, normalise
 from bridle.engine.turn import Turn
-from bridle.engine.wording import CALL_LOST, COMMAND_CANCELLED
+from bridle.engine.wording import CALL_LOST, CALL_STOPPED, COMMAND_CANCELLED
 from bridle.types.block import ToolResultBlock, ToolUseBlock, result_block, text_block
 from bridle.types.event import ToolFinished, ToolStarted
 from bridle.types.tool import ToolOutput
@@ -114,6 +116,8 @@ class CallQueue:
 
     def _pump(self) -> None:
         """Start what may start now, in the order of the answer: only the next call is looked at."""
+        if self._turn.stopped_by is not None and not self._turn.stopped_by_hook:
+            self.refuse(CALL_STOPPED)
         while self._waiting and not self._held and self._may_start(self._waiting[0]):
             job = self._waiting.popleft()
             self._announce(job)
@@ -148,10 +152,24 @@ class CallQueue:
         if isinstance(settled, PutOff):
             self._turn.deferred = settled.call
             return
-        self._settle(job, settled, seconds=clock() - began)
+        self._settle(job, self._weighed(job, settled), seconds=clock() - began)
         if job.command and settled.ran and settled.output.is_error:
             self._weigh_failure(job, settled.output)
         self._pump()
+
+    def _weighed(self, job: _Job, settled: Settled) -> Settled:
+        """What a call came to, with a word for the model when it keeps failing."""
+        from bridle.engine.parsing import changes_something
+
+        repetitions = self._turn.repetitions
+        if not settled.output.is_error:
+            if repetitions.any and changes_something(
+                self._turn.runtime.toolbox.find(job.call.name), job.call
+            ):
+                repetitions.forget()
+            return settled
+        output = repetitions.failed(job.call, settled.output, step=self._turn.steps)
+        return settled if output is settled.output else msgspec.structs.replace(settled, output=output)
 
     async def _is_alone(self) -> bool:
         await self._counted.wait()

@@ -1,7 +1,7 @@
 """One tool call through its six phases: schema, semantics, pre hook, permission, run, post hook."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import Any
@@ -197,8 +197,19 @@ def _find(call: Call, turn: Turn) -> Tool:
     workflows = turn.runtime.workflows
     if call.name == "Workflow" and workflows is not None and (refusal := workflows.refusal()) is not None:
         raise ToolError(refusal)
-    offered = ", ".join(turn.runtime.toolbox.names()) or "none"
-    raise ToolError(f"No such tool available: {call.name}. Tools here: {offered}.")
+    names = turn.runtime.toolbox.names()
+    near = _nearest(call.name, names)
+    meant = f" Did you mean {near}?" if near is not None else ""
+    raise ToolError(f"No such tool available: {call.name}.{meant} Tools here: {', '.join(names) or 'none'}.")
+
+
+def _nearest(name: str, names: Sequence[str]) -> str | None:
+    """The tool that a wrong name is most like."""
+    from difflib import get_close_matches  # Only wrong names need it.
+
+    lower = {each.lower(): each for each in names}
+    found = get_close_matches(name.lower().removesuffix("_file").removesuffix("tool"), lower, n=1)
+    return lower[found[0]] if found else None
 
 
 def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:

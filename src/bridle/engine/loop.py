@@ -143,6 +143,7 @@ async def _work(turn: Turn) -> Ending:
         if (ending := _ended_by_calls(turn) or (shape and shape.ending())) is not None:
             return ending
         if step.calls:
+            nudges = 0
             _raise_cap(turn, step)
             await take_arrivals(turn)
         elif step.broken or step.stop_reason == "max_tokens":
@@ -206,10 +207,14 @@ def _say_synthetic(turn: Turn, text: str) -> None:
 
 
 def _ended_by_calls(turn: Turn) -> Ending | None:
-    """The end that a call brought about: it was put off, or a hook or a person stopped the turn with it."""
+    """The end that a call brought about: it was put off, keeps failing, or the turn was stopped with it."""
     if turn.deferred is not None:
         return settle_deferral(turn)
-    return settle_stop(turn) if turn.stopped_by is not None else None
+    if turn.stopped_by is not None:
+        return settle_stop(turn)
+    if (loop := turn.repetitions.loop) is not None:
+        return Ending.failed("repeated_calls", "error_repeated_calls", str(loop))
+    return None
 
 
 async def _cut_short(turn: Turn, step: StepEnd) -> Ending:

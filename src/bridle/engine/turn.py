@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import UNSET, Struct
 
 from bridle.engine.call import Call
+from bridle.engine.repetition import Repetitions
 from bridle.engine.runtime import Runtime
 from bridle.sessions.session import Session
 from bridle.types.errors import OverBudget, ProviderError
@@ -69,6 +70,8 @@ class Turn:
         self.stopped_by_hook = False
         self.deferred: Call | None = None
         """The call that a hook put off to a later run."""
+        self.repetitions = Repetitions()
+        """Calls that keep failing."""
         self.began = runtime.clock()
         self.api_seconds = 0.0
         self.ttft_ms: int | None = None

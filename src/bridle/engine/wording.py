@@ -8,6 +8,7 @@ CALL_INTERRUPTED = "The user interrupted before this call had finished; it may h
 COMMAND_CANCELLED = (
     "Not run: a shell command before it in the same message failed. Call it again if it is needed."
 )
+CALL_STOPPED = "Not run: the user stopped the turn before this call began."
 CALL_OVER_BUDGET = "Not run: the spending limit of this session is reached."
 CALL_LOST = "This call has no result, because the turn ended early; it may have had part of its effect."
 REPAIRED = "The conversation was put in order before it was sent: {faults}."

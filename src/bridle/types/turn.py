@@ -14,6 +14,7 @@ TurnReason = Literal[
     "completed", "max_turns", "budget_exhausted", "aborted_streaming", "aborted_tools", "api_error",
     "prompt_too_long", "image_error", "model_error", "hook_stopped", "stop_hook_prevented", "blocking_limit",
     "structured_output_retry_exhausted", "turn_setup_failed", "tool_deferred", "command",
+    "repeated_calls",
 ]  # fmt: skip
 """`command`: a slash command did it all, and no model was asked."""
 
@@ -23,7 +24,9 @@ ResultSubtype = Literal[
     "error_max_turns",
     "error_max_budget_usd",
     "error_max_structured_output_retries",
+    "error_repeated_calls",
 ]
+"""`error_repeated_calls`: the model made the same failing call too often; only bridle has this one."""
 
 Priority = Literal["now", "next", "later"]
 """`now` goes before all that wait, `later` never joins a turn that runs already."""

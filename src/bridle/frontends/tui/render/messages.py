@@ -53,6 +53,7 @@ _JOBS: Mapping[TaskStatus, State] = {
 _ENDINGS: Mapping[str, str] = {
     "max_turns": "stopped at the limit of steps",
     "budget_exhausted": "stopped at the limit of cost",
+    "repeated_calls": "stopped: the model kept making the same failing call",
     "prompt_too_long": "the conversation is too long; /compact shortens it",
     "hook_stopped": "stopped by a hook",
     "stop_hook_prevented": "stopped by a hook",
