@@ -12,6 +12,7 @@ from bridle.host.files import write_checked
 from bridle.host.safe_open import (
     Diverted,
     Location,
+    as_approved,
     folder_of,
     locate,
     open_checked,
@@ -141,3 +142,44 @@ def test_a_directory_that_may_not_be_listed_is_passed_through():
         command = [sys.executable, "-c", _AS_SOMEBODY, folder]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.stdout, done.stderr) == ("b'x'\n", "")
+
+
+@pytest.mark.parametrize("part", ["top", "top/file"])
+def test_a_path_approved_as_free_of_links_is_refused_once_a_link_is_put_there(tmp_path: Path, part: str):
+    """S34"""
+    (tmp_path / "top").mkdir()
+    path = str(tmp_path / "top" / "file")
+    Path(path).write_text("mine")
+    assert read(open_checked(as_approved(path, {path: path}))) == b"mine"
+    os.rename(tmp_path / part, tmp_path / "moved")
+    (tmp_path / part).symlink_to(tmp_path / "moved")
+    with pytest.raises(Diverted):
+        open_checked(as_approved(path, {path: path}))
+
+
+def test_a_path_approved_to_lead_elsewhere_is_followed_again(tmp_path: Path):
+    """S34"""
+    path, target = tmp_path / "link", tmp_path / "a"
+    path.symlink_to(target)
+    approved = {str(path): str(target)}
+    assert as_approved(str(path), approved) == Location(str(path), str(target))
+    path.unlink()
+    path.symlink_to(tmp_path / "b")
+    with pytest.raises(Diverted):
+        as_approved(str(path), approved)
+    with pytest.raises(Diverted):
+        as_approved(str(tmp_path / "b"), approved)
+
+
+def test_what_is_there_is_seen_before_it_is_opened(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    seen: list[int] = []
+
+    def look(status: os.stat_result) -> None:
+        seen.append(status.st_mode)
+        raise PermissionError
+
+    before = open_descriptors()
+    with pytest.raises(PermissionError):
+        open_checked(locate(str(tmp_path / "pipe"), {}), look=look)
+    assert stat.S_ISFIFO(seen[0]) and open_descriptors() == before

@@ -35,11 +35,15 @@ def nested_for(
     """
     if not scope.enabled:
         return Instructions(seen=already)
-    spellings = _spellings(path, scope.cwd)
+    named = os.path.normpath(os.path.join(scope.cwd, path))
     reading = Reading(scope, reason="nested_traversal", trigger=path, already=already)
-    for directory in _between(scope.cwd, spellings):
+    # Where links lead matters only to rules and to files that are named from elsewhere.
+    inside = is_inside(named, scope.cwd) and named != scope.cwd
+    for directory in _between(scope.cwd, (named,) if inside else _spellings(named)):
         _take_directory(reading, directory, scope)
-    for rule in (*waiting, *reading.result().waiting):
+    rules = (*waiting, *reading.result().waiting)
+    spellings = _spellings(named) if rules else ()
+    for rule in rules:
         if _covers(rule, spellings):
             reading.take_waiting(rule)
     return reading.result()
@@ -93,9 +97,8 @@ def _down_to(directory: str) -> list[str]:
     return chain[::-1]
 
 
-def _spellings(path: str, cwd: str) -> tuple[str, ...]:
+def _spellings(named: str) -> tuple[str, ...]:
     """The file as it was named and where links lead from there."""
-    named = os.path.normpath(os.path.join(cwd, path))
     return tuple(dict.fromkeys((named, os.path.realpath(named))))
 
 

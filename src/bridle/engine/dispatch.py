@@ -235,7 +235,7 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
         worktrees=_worktrees(tool, turn),
         messages=_messages(call, tool, turn),
         **_beside(call, tool, turn),
-        hides=hides(standing(turn)),
+        hides=hides(turn.rules, lambda: standing(turn)),
         delegate=delegate,
         use_skill=_use_skill(turn, delegate),
         objection=lambda task: hear_task(turn, task),

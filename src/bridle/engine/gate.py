@@ -202,7 +202,8 @@ def standing(turn: Turn) -> Standing:
         origins=workspace.origins,
         roots=workspace.roots,
         readable=(runtime.storage, *runtime.earlier, os.path.join(configuration, "plans")),
-        own=_own(turn),
+        own=_plan(turn),
+        memory=None if runtime.memory is None else os.path.abspath(runtime.memory),
         home=runtime.env.get("HOME") or os.path.expanduser("~"),
         config_home=configuration,
         confines=lambda command: sandbox is not None and runtime.sandbox_allows and sandbox.covers(command),
@@ -216,11 +217,10 @@ def standing(turn: Turn) -> Standing:
     )
 
 
-def _own(turn: Turn) -> tuple[str, ...]:
-    """What the model may always write: the notes it is asked to keep, and the plan while it makes one."""
-    kept = (os.path.realpath(turn.runtime.memory),) if turn.runtime.memory is not None else ()
+def _plan(turn: Turn) -> tuple[str, ...]:
+    """The plan, which the model may write while it makes one."""
     if turn.session.state.mode != "plan":
-        return kept
+        return ()
     folder, name = os.path.split(plan_file(turn.session, turn.runtime))
     # Only the folder is followed: a link in place of the plan itself would lead elsewhere.
-    return (*kept, os.path.join(os.path.realpath(folder), name))
+    return (os.path.join(os.path.realpath(folder), name),)

@@ -4,7 +4,7 @@ import errno
 import os
 import os.path
 import stat
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -44,14 +44,32 @@ def locate(path: str, approved: Mapping[str, str]) -> Location:
     return Location(path, target)
 
 
-def open_checked(location: Location, flags: int = os.O_RDONLY) -> int:
+def as_approved(path: str, approved: Mapping[str, str]) -> Location:
+    """Like `locate`, for a caller that only opens the place through this module.
+
+    A path that was approved as free of links is not followed again: opening it refuses a link made since.
+
+    Raises:
+        Diverted: the path was not approved, or leads elsewhere by now.
+        OSError: links lead round in a circle.
+    """
+    return Location(path, path) if approved.get(path) == path else locate(path, approved)
+
+
+def open_checked(
+    location: Location, flags: int = os.O_RDONLY, *, look: Callable[[os.stat_result], None] | None = None
+) -> int:
     """A descriptor of the file at the location; neither links nor pipes without a writer are waited for.
+
+    `look` sees what is there before it is opened, and may raise: opening a device can have effects.
 
     Raises:
         Diverted: a part of the way has become a link.
         OSError: there is no such file, or it cannot be opened.
     """
     with folder_of(location) as (folder, name):
+        if look is not None:
+            look(_status(folder, name, location.path))
         try:
             return os.open(name, flags | _FILE, dir_fd=folder)
         except OSError as error:
@@ -66,10 +84,7 @@ def status_checked(location: Location) -> os.stat_result:
         OSError: nothing is there, or it cannot be looked at.
     """
     with folder_of(location) as (folder, name):
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if stat.S_ISLNK(status.st_mode):
-        raise Diverted(location.path)
-    return status
+        return _status(folder, name, location.path)
 
 
 @contextmanager
@@ -122,6 +137,13 @@ def _enter(folder: int, name: str, *, create: bool, private: bool) -> int:
     except FileExistsError:
         pass  # Somebody was quicker; what they made is entered only if it is a directory.
     return os.open(name, _FOLDER, dir_fd=folder)
+
+
+def _status(folder: int, name: str, path: str) -> os.stat_result:
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        raise Diverted(path)
+    return status
 
 
 def _explained(error: OSError, folder: int, name: str, path: str) -> OSError:

@@ -6,17 +6,20 @@ from msgspec.structs import replace
 
 from bridle.permissions.matching import find_rule
 from bridle.permissions.prepare import Asked, Standing, prepare
-from bridle.types.permission import Access, Effect
+from bridle.types.permission import Access, Effect, Rule
 
 
-def hides(standing: Standing) -> Callable[[str], bool]:
-    """Whether a rule denies reading the file at an absolute path."""
+def hides(rules: tuple[Rule, ...], standing: Callable[[], Standing]) -> Callable[[str], bool]:
+    """Whether one of the rules denies reading the file at an absolute path.
+
+    `standing` tells where the session stands now; it is asked only if there is such a rule.
+    """
     rules = tuple(
-        rule for rule in standing.rules if rule.effect is Effect.DENY and rule.tool == "Read" and rule.content
+        rule for rule in rules if rule.effect is Effect.DENY and rule.tool == "Read" and rule.content
     )
     if not rules:
         return lambda _: False
-    narrowed = replace(standing, rules=rules)
+    narrowed = replace(standing(), rules=rules)
 
     def is_hidden(path: str) -> bool:
         asked = Asked(tool="Read", input={}, access=Access(reads=(path,)))

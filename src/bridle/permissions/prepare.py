@@ -64,6 +64,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     readable: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     """Files and folders that the model is asked to keep, each where it really is."""
+    memory: str | None = None
+    """The folder of notes that the model keeps, too; links on the way to it are followed."""
     home: str
     config_home: str
     confines: Callable[[str], bool] = lambda _: False
@@ -87,6 +89,8 @@ def prepare(asked: Asked, standing: Standing) -> Case:
     reading = _read(asked.subject, standing, followed) if asked.tool == _SHELL else None
     leaves_sandbox = asked.tool == _SHELL and asked.input.get("dangerouslyDisableSandbox") is True
     leaves_sandbox = leaves_sandbox and standing.may_leave_sandbox
+    kept = () if standing.memory is None else (followed.place(standing.memory).target,)
+    own = (*standing.own, *kept)
     case = Case(
         tool=asked.tool,
         input=asked.input,
@@ -100,8 +104,8 @@ def prepare(asked: Asked, standing: Standing) -> Case:
         cwd=standing.cwd,
         start=followed.spellings((standing.start, *standing.origins)),
         roots=followed.spellings((standing.start, *standing.roots)),
-        readable=followed.spellings((*standing.readable, *standing.own)),
-        own=standing.own,
+        readable=followed.spellings((*standing.readable, *own)),
+        own=own,
         home=standing.home,
         config_home=standing.config_home,
         hook=asked.hook,

@@ -51,7 +51,7 @@ def _access(input: ReadInput, workspace: Workspace) -> Access:
 
 
 def _check(input: ReadInput, ctx: ToolContext) -> None:
-    text_files.refuse_special(text_files.locate(ctx, input.file_path).path)
+    text_files.refuse_special(text_files.meant_path(ctx, input.file_path))
     if input.pages:
         from bridle.tools import pdfs
 
@@ -69,7 +69,7 @@ def _check(input: ReadInput, ctx: ToolContext) -> None:
 )
 async def read(input: ReadInput, ctx: ToolContext) -> ToolOutput:
     """Show a text file, image, PDF or notebook."""
-    location = text_files.locate(ctx, input.file_path)
+    location = text_files.locate_to_open(ctx, input.file_path)
     before = ctx.workspace.files.find(location.path)
     shown = await asyncio.to_thread(_show, location, input, ctx, before)
     ctx.workspace.files.note(location.path, shown.state)

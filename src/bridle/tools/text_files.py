@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import BinaryIO, Literal
 
@@ -133,11 +134,10 @@ def open_regular(location: Location) -> BinaryIO:
         ToolError: it is no regular file, cannot be opened, or is not what was approved.
     """
     path = location.path
-    # Opening a device can have effects, so it is looked at first.
-    if find_status(location) is None:
-        raise FileNotFoundError(path)
+    refuse_special(path)
+    refuse_special(location.target)
     try:
-        descriptor = safe_open.open_checked(location)
+        descriptor = safe_open.open_checked(location, look=lambda status: _require_regular(status, path))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(path) from error
     except OSError as error:
@@ -192,16 +192,30 @@ def locate(ctx: ToolContext, path: str) -> Location:
     Raises:
         ToolError: no file can have this name, or the path does not lead where it did when it was approved.
     """
+    return _located(meant_path(ctx, path), ctx, safe_open.locate)
+
+
+def locate_to_open(ctx: ToolContext, path: str) -> Location:
+    """Like `locate`, for a file that is only opened: what has become a link since is refused then.
+
+    Raises:
+        ToolError: no file can have this name, or the path does not lead where it did when it was approved.
+    """
+    return _located(meant_path(ctx, path), ctx, safe_open.as_approved)
+
+
+def meant_path(ctx: ToolContext, path: str) -> str:
+    """The absolute path that was meant.
+
+    Raises:
+        ToolError: no file can have this name.
+    """
     try:
         if b"\0" in os.fsencode(path):
             raise ToolError("A path cannot contain a NUL character.")
     except UnicodeEncodeError as error:
         raise ToolError("This path contains characters that no file name can have.") from error
-    meant = ctx.workspace.resolve(path)
-    try:
-        return safe_open.locate(meant, ctx.approved)
-    except OSError as error:
-        raise failure("use", meant, error) from error
+    return ctx.workspace.resolve(path)
 
 
 def missing(path: str, workspace: Workspace) -> ToolError:
@@ -220,6 +234,13 @@ def binary(path: str) -> ToolError:
 
 def failure(action: str, path: str, error: OSError) -> ToolError:
     return ToolError(f"Could not {action} {path}: {error.strerror or error}.")
+
+
+def _located(meant: str, ctx: ToolContext, find: Callable[[str, Mapping[str, str]], Location]) -> Location:
+    try:
+        return find(meant, ctx.approved)
+    except OSError as error:
+        raise failure("use", meant, error) from error
 
 
 def _decode_marked(data: bytes, path: str, encoding: Encoding, bom: bytes) -> tuple[str, Encoding, bytes]:

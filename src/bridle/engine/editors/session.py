@@ -129,7 +129,7 @@ class SessionEditors:
         from bridle.engine.gate import standing
         from bridle.permissions.hidden import hides
 
-        if hides(standing(turn))(selection.path):
+        if hides(turn.rules, lambda: standing(turn))(selection.path):
             return prompt
         self._told[turn.session] = heard
         told = text_block(reminder(selection, editor.name))
