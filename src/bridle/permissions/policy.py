@@ -311,8 +311,10 @@ CHECKS = (
 
 
 def _first_opinion(case: Case) -> Decision:
-    opinions = (check(case) for check in CHECKS)
-    return next((opinion for opinion in opinions if opinion is not None), Ask("no rule covers this call"))
+    for check in CHECKS:
+        if (opinion := check(case)) is not None:
+            return opinion
+    return Ask("no rule covers this call")
 
 
 def _spared(what: str) -> Deny:

@@ -112,7 +112,8 @@ def _wary(part: Part, known: Known, making: str | None) -> Part:
 def _doubt(place: str, known: Known) -> str | None:
     found = discover(place)
     if known.trusted and len(found) == 1 and not found[0].bare and found[0].guarded:
-        own = (each for start in (known.start, *known.origins) for each in discover(start)[-1:])
+        starts = (known.start, *known.origins)
+        own = (each for start in starts for each in (found if start == place else discover(start))[-1:])
         if any(each.common == found[0].common and not each.bare for each in own):
             return None
     for repository in found:

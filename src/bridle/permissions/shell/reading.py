@@ -67,7 +67,7 @@ def read_command(command: str, *, cwd: str, home: str) -> Reading:
         fault = fault or TOO_MANY
         # Nothing is allowed any more; what is left to do is to look for what is denied.
         simples = list({each.text: each for each in simples}.values())
-    parts = [_judge(each, found.scene, found.line) for each in simples]
+    parts = _judged(simples, found)
     if fault:
         parts = [replace(part, harmless=False, file_command=False) for part in parts]
         parts += pieces(command)
@@ -234,6 +234,19 @@ def _searched(text: str, home: str, places: Places) -> list[Simple]:
     return flat(parse(text), text, home=home, places=places)
 
 
+def _judged(simples: list[Simple], found: _Found) -> list[Part]:
+    """The parts of a line; a command that stands in it several times comes to the same each time."""
+    judged: dict[str, tuple[Simple, Part]] = {}
+    parts: list[Part] = []
+    for simple in simples:
+        same, part = judged.get(simple.text, (None, None))
+        if part is None or same != simple:
+            part = _judge(simple, found.scene, found.line)
+            judged[simple.text] = simple, part
+        parts.append(part)
+    return parts
+
+
 def _judge(simple: Simple, scene: Scene, line: Line) -> Part:
     """Judge a simple command, and look for all that it would run, for rules that deny or ask."""
     return _seen(simple, judge(simple, scene), scene, line)
@@ -262,7 +275,7 @@ def _inner(text: str, simple: Simple, scene: Scene, line: Line) -> list[Part]:
     if line.depth >= _DEEPEST_SCRIPT or not line.budget.take_text():
         return [Part(text=text, unseen="it runs text that runs text, and so on"), *pieces(text)]
     found = _walk(text, simple.places, scene.start, scene.home, around=line)
-    parts = [_judge(each, found.scene, found.line) for each in found.simples]
+    parts = _judged(found.simples, found)
     if not found.fault:
         return parts
     return [*parts, *pieces(text), Part(text=text, unseen="it runs text that cannot be read")]

@@ -313,7 +313,7 @@ class _Scan:
             splits,
             self.inert,
             not splits and self._certain_start(value, skeleton),
-            tuple(self.names),
+            tuple(dict.fromkeys(self.names)),
             skeleton.startswith(_EXPANDED) and self._is_stream(start),
             self._pieces(start, value, skeleton) if self.expanded else (),
         )
