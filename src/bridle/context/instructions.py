@@ -106,7 +106,12 @@ def _between(cwd: str, spellings: tuple[str, ...]) -> list[str]:
     """The directories below `cwd` on the way to a file, from the top."""
     for path in spellings:
         if is_inside(path, cwd) and path != cwd:
-            return [each for each in _down_to(os.path.dirname(path)) if len(each) > len(cwd)]
+            found: list[str] = []
+            folder = os.path.dirname(path)
+            while len(folder) > len(cwd):
+                found.append(folder)
+                folder = os.path.dirname(folder)
+            return found[::-1]
     return []
 
 

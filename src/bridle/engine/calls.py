@@ -61,7 +61,8 @@ class CallQueue:
 
     def expect(self, name: str) -> None:
         """Load what a call needs while the model still writes its input."""
-        import_module("bridle.engine.dispatch")
+        if not self._jobs:
+            import_module("bridle.engine.dispatch")
         tool = self._turn.runtime.toolbox.find(name)
         if tool is not None and tool.name == _STARTS_AGENTS and self._turn.runtime.agents is not None:
             import_module("bridle.engine.agents.start")

@@ -87,6 +87,8 @@ class SessionSkills:
         self._only: frozenset[str] | None = None
         self._touched: set[str] = set()
         """Skills for certain files that have been touched."""
+        self._sorted: tuple[Mapping[str, Skill] | None, list[Skill]] = (None, [])
+        """All skills, and those among them that are for certain files."""
         self._callable: tuple[Mapping[str, Skill], list[Skill]] | None = None
         """What the model may call of the skills that there were: asked at every step."""
         self._told: set[str] | None = None
@@ -143,14 +145,17 @@ class SessionSkills:
 
     def touch(self, paths: Sequence[str]) -> None:
         """Files were touched: skills of their folders, and skills meant for such files, count from now on."""
-        from bridle.context.globs import matches
-
         cwd = self.basis.cwd
         for path in paths:
             self.catalog.enter(nested_roots("skills", path, cwd))
-        waiting = [
-            skill for skill in self.catalog.all().values() if skill.name not in self._touched and skill.paths
-        ]
+        known = self.catalog.all()
+        if known is not self._sorted[0]:
+            self._sorted = known, [skill for skill in known.values() if skill.paths]
+        waiting = [skill for skill in self._sorted[1] if skill.name not in self._touched]
+        if not waiting:
+            return
+        from bridle.context.globs import matches
+
         for skill in waiting:
             below = [os.path.relpath(path, cwd) for path in paths if path.startswith(f"{cwd.rstrip('/')}/")]
             if any(matches(pattern, path) for pattern in skill.paths for path in below):

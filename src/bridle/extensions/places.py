@@ -3,6 +3,7 @@
 import os
 import os.path
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -94,7 +95,12 @@ def nested_roots(kind: Kind, path: str, cwd: str) -> tuple[Root, ...]:
     """The folders of a kind between `cwd` and a file below it, the outermost first."""
     if not path.startswith(cwd.rstrip("/") + "/"):
         return ()
-    below = os.path.dirname(path)[len(cwd.rstrip("/")) + 1 :]
+    return _roots_between(kind, os.path.dirname(path), cwd)
+
+
+@lru_cache(maxsize=256)
+def _roots_between(kind: Kind, last: str, cwd: str) -> tuple[Root, ...]:
+    below = last[len(cwd.rstrip("/")) + 1 :]
     found: list[Root] = []
     folder = cwd
     for name in below.split("/") if below else ():

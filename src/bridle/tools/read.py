@@ -8,6 +8,7 @@ from typing import Annotated, BinaryIO
 
 from msgspec import Meta, Struct
 
+from bridle.host.local_disks import is_small_and_local
 from bridle.host.safe_open import Location
 from bridle.tools import notebook_views, notebooks, text_files
 from bridle.tools.text_pages import Page, cut_page
@@ -20,6 +21,7 @@ _DEFAULT_LINES = 2000
 _DEFAULT_TOKENS = 25_000
 _CHARS_PER_TOKEN = 4
 _SMALL_FILE = 256 * 1024
+_READ_AT_ONCE = 64 * 1024
 _CHUNK = 1024 * 1024
 _MOST_SCANNED = 1024**3
 
@@ -71,12 +73,32 @@ async def read(input: ReadInput, ctx: ToolContext) -> ToolOutput:
     """Show a text file, image, PDF or notebook."""
     location = text_files.locate_to_open(ctx, input.file_path)
     before = ctx.workspace.files.find(location.path)
-    shown = await asyncio.to_thread(_show, location, input, ctx, before)
+    shown = _show_at_once(location, input, ctx, before)
+    if shown is None:
+        shown = await asyncio.to_thread(_show, location, input, ctx, before)
     ctx.workspace.files.note(location.path, shown.state)
     return shown.output
 
 
 TOOL = read
+
+
+def _show_at_once(
+    location: Location, input: ReadInput, ctx: ToolContext, before: FileState | None
+) -> _Shown | None:
+    """A small text file of a local disk, read sooner than a thread has begun; None for all others."""
+    if input.pages or location.path.endswith(".ipynb"):
+        return None
+    if not is_small_and_local(location.target, most_bytes=_READ_AT_ONCE):
+        return None
+    try:
+        with text_files.open_regular(location) as file:
+            status, data = os.fstat(file.fileno()), file.read(_READ_AT_ONCE + 1)
+    except OSError:
+        return None
+    if len(data) > _READ_AT_ONCE or text_files.kind_of(data) != "text":
+        return None
+    return _show_text(location.path, data, input, ctx, before=before, mtime_ns=status.st_mtime_ns)
 
 
 def _show(location: Location, input: ReadInput, ctx: ToolContext, before: FileState | None) -> _Shown:
@@ -114,11 +136,17 @@ def _show_open(
         page, more = _large_page(path, head, file, input, ctx)
         state = FileState(content="", mtime_ns=status.st_mtime_ns, partial=True)
         return _Shown(output=_output(path, page, input, more=more), state=state)
-    raw, _, _ = text_files.decode(head, path)
+    return _show_text(path, head, input, ctx, before=before, mtime_ns=status.st_mtime_ns)
+
+
+def _show_text(
+    path: str, data: bytes, input: ReadInput, ctx: ToolContext, *, before: FileState | None, mtime_ns: int
+) -> _Shown:
+    raw, _, _ = text_files.decode(data, path)
     text = raw.replace("\r\n", "\n")
     page = _cut(iter((text,)), input, ctx)
-    seen = _seen_so_far(text, page, before, status.st_mtime_ns)
-    state = FileState(content=seen, mtime_ns=status.st_mtime_ns, partial=len(seen) < len(text))
+    seen = _seen_so_far(text, page, before, mtime_ns)
+    state = FileState(content=seen, mtime_ns=mtime_ns, partial=len(seen) < len(text))
     return _Shown(output=_output(path, page, input, more=False), state=state)
 
 
@@ -174,8 +202,9 @@ def _seen_so_far(text: str, page: Page, before: FileState | None, mtime_ns: int)
     if before is not None and before.mtime_ns == mtime_ns and text.startswith(before.content):
         seen = before.content
     lines = text.split("\n")
-    begin = sum(len(line) + 1 for line in lines[: page.start - 1])
-    end = begin + sum(len(line) + 1 for line in lines[page.start - 1 :][: page.whole_lines])
+    before_page, shown = lines[: page.start - 1], lines[page.start - 1 :][: page.whole_lines]
+    begin = sum(map(len, before_page)) + len(before_page)
+    end = begin + sum(map(len, shown)) + len(shown)
     return text[: max(len(seen), end)] if begin <= len(seen) else seen
 
 

@@ -103,6 +103,8 @@ class _Cutter:
         """Take lines until the page is done; returns what was not looked at."""
         pieces = text.split("\n", self._limit - len(self._lines))
         last = pieces.pop()
+        if "\r" not in text and self._take_all(pieces):
+            pieces = []
         for index, piece in enumerate(pieces):
             line = self._open + piece[: LONGEST_LINE + 1]
             self._add(line, self._open_length + len(piece), ended=True)
@@ -115,6 +117,23 @@ class _Cutter:
         self._open += last[: max(0, LONGEST_LINE + 1 - len(self._open))]
         self._open_length += len(last)
         return ""
+
+    def _take_all(self, lines: list[str]) -> bool:
+        """Take lines that are all short and have room together, as in most files; whether they are."""
+        if self._open_length or not lines or max(map(len, lines)) > LONGEST_LINE:
+            return False
+        first = self._start + len(self._lines)
+        numbers = sum(map(len, map(str, range(first, first + len(lines)))))
+        cost = sum(map(len, lines)) + numbers + 2 * len(lines)
+        if cost > self._room:
+            return False
+        self._room -= cost
+        if self._whole == len(self._lines):
+            self._whole += len(lines)
+        self._lines += lines
+        self._newlines += len(lines)
+        self._page_ended = True
+        return True
 
     def _add(self, line: str, length: int, *, ended: bool) -> None:
         if ended and length <= LONGEST_LINE + 1 and line.endswith("\r"):

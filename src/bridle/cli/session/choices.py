@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from bridle.cli.args import Args
@@ -77,12 +78,17 @@ def choose_tools(
         base=base,
         removed=removed,
         with_person=is_attended(args),
-        absent=lambda: (
-            (_NOTHING if languages() else _LSP)
-            | (_NOTHING if advised() else OPT_IN)
-            | (_NOTHING if workflows() else _WORKFLOW)
+        absent=lambda: _absent(
+            languages=bool(languages()), advised=bool(advised()), workflows=bool(workflows())
         ),
     )
+
+
+@lru_cache(maxsize=8)
+def _absent(*, languages: bool, advised: bool, workflows: bool) -> frozenset[str]:
+    """The tools whose means are not there; asked for at each call."""
+    found = _NOTHING if languages else _LSP
+    return found | (_NOTHING if advised else OPT_IN) | (_NOTHING if workflows else _WORKFLOW)
 
 
 def choose_deferral(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) -> Deferral:
