@@ -43,6 +43,24 @@ def test_a_command_to_be_asked_about_is_asked_about_however_it_is_run(command: s
     assert decision.needs_person
 
 
+@pytest.mark.parametrize(("program", "subcommand"), [("docker", "run"), ("git", "push"), ("npm", "publish")])
+def test_no_number_of_unknown_options_hides_a_subcommand(program: str, subcommand: str):
+    """S2, S14"""
+    weighed = rules(deny=DENIED, allow=("Bash", f"Bash({program}:*)"))
+    for before, behind in ((1, 0), (12, 12), (40, 40), (700, 0), (0, 700), (350, 350)):
+        command = f"{program} {'--zz x ' * before}{subcommand} {'--yy z ' * behind}end"
+        kinds = Deny if len(command) < 1_000 else Deny | Ask
+        assert isinstance(bash(command, weighed, "bypassPermissions"), kinds), (before, behind)
+
+
+def test_no_number_of_searches_hides_a_command():
+    """S2, S14"""
+    for number in (1, 20, 600):
+        command = "find . -exec " * number + "curl x \\;"
+        assert not isinstance(bash(command, rules(deny=DENIED, allow=("Bash",))), Allow), number
+    assert isinstance(bash("env find a \\; find . -exec curl x \\;", rules(deny=DENIED)), Deny)
+
+
 @pytest.mark.parametrize("command", lines("unseen.txt"))
 def test_what_cannot_be_seen_through_asks_where_a_rule_denies_by_command(command: str):
     """S2, S11, S14"""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridle.permissions.links import follow
+from bridle.permissions.links import Followed, follow
 from bridle.permissions.policy import decide
 from bridle.permissions.prepare import Asked, approvals, prepare
 from bridle.types.permission import Access, Allow, Ask, Decision, Deny, Place
@@ -28,6 +28,31 @@ def test_every_hop_of_a_chain_is_kept(tmp_path: Path):
     assert follow(f"{tmp_path}/one/file") == Place(
         f"{tmp_path}/one/file", (f"{tmp_path}/two/file", f"{tmp_path}/end/file")
     )
+
+
+@given(order=st.permutations(range(14)))
+@settings(max_examples=40, deadline=None)
+def test_paths_that_are_followed_together_lead_where_each_leads_alone(
+    order: list[int], tmp_path_factory: pytest.TempPathFactory
+):
+    """S31"""
+    top = tmp_path_factory.mktemp("tree")
+    (top / "real" / "deep").mkdir(parents=True)
+    (top / "real" / "file").write_text("")
+    (top / "link").symlink_to("real")
+    (top / "real" / "up").symlink_to("..")
+    (top / "real" / "deep" / "out").symlink_to("/usr")
+    (top / "dangling").symlink_to("nowhere")
+    (top / "loop").symlink_to("loop")
+    named = (
+        "", "real", "real/file", "real/file/below", "link", "link/file", "link/up/link/deep",
+        "real/deep/out/bin", "dangling", "dangling/x", "loop/x", "real/../link/./file", "missing/x/y",
+        "real/up/real",
+    )  # fmt: skip
+    followed = Followed()
+    for index in order:
+        path = f"{top}/{named[index]}".rstrip("/")
+        assert followed.place(path) == follow(path)
 
 
 def test_dangling_and_looping_links_come_to_an_end(tmp_path: Path):

@@ -7,9 +7,9 @@ from bridle.permissions.shell.parser import read_script
 from bridle.types.permission import Ask, Deny
 from tests.permissions.cases import bash, rules
 from tests.permissions.counted import calls
+from tests.permissions.shapes import LONGEST, SHAPES
 from tests.permissions.shell.test_reading_properties import LONG
 
-LONGEST = 10_000
 MOST_CALLS = 350_000
 """About 50 ms on a slow machine."""
 RULES = rules(
@@ -45,6 +45,11 @@ def _long(shape: str) -> str:
 @pytest.mark.parametrize("shape", [*LONG, *REPEATED])
 def test_decision_about_the_longest_command_is_bounded_work(shape: str):
     assert calls(lambda: bash(_long(shape)[:LONGEST], RULES)) < MOST_CALLS
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_shape_of_a_long_command_is_too_much(shape: str):
+    assert calls(lambda: bash(SHAPES[shape], RULES)) < MOST_CALLS
 
 
 @pytest.mark.parametrize("shape", FILLED_IN)

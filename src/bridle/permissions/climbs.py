@@ -51,6 +51,8 @@ def _places(parts: tuple[Part, ...], cwd: str) -> tuple[str, ...]:
     places = {cwd: None}
     for part in parts:
         for form in part.allow_forms:
+            if not form.lstrip("'\"\\").startswith(("c", "p")):
+                continue
             if len(places) < _MOST_PLACES and (found := _MOVES.match(_QUOTING.sub("", form))):
                 places |= {os.path.join(place, found[1]): None for place in places}
     return tuple(places)

@@ -26,9 +26,7 @@ class Repository(Struct, frozen=True):
     @property
     def guarded(self) -> bool:
         """Whether its files are protected by their place."""
-        return all(
-            ".git" in os.path.realpath(path).casefold().split("/") for path in (self.git_dir, self.common)
-        )
+        return all(map(_in_git, {self.git_dir, self.common}))
 
 
 def discover(folder: str) -> list[Repository]:
@@ -86,6 +84,13 @@ def first_line(path: str) -> str:
     finally:
         os.close(descriptor)
     return os.fsdecode(data.partition(b"\n")[0]).rstrip("\r")
+
+
+def _in_git(path: str) -> bool:
+    """Whether a folder is a `.git`, or lies in one, where it really is."""
+    if os.path.basename(path).casefold() == ".git" and not os.path.islink(path):
+        return True
+    return ".git" in os.path.realpath(path).casefold().split("/")
 
 
 def _at(directory: str) -> list[Repository]:

@@ -54,16 +54,19 @@ def find_path_rule(case: Case, path: str, *, writes: bool) -> Rule | None:
 def covers_part(rule: Rule, case: Case, part: Part) -> bool:
     """Whether a rule covers one simple command."""
     if rule.tool in ("Read", "Edit") and rule.content is not None:
+        if rule.effect is Effect.ALLOW:
+            return False
         touched = part.writes if rule.tool == "Edit" else (*part.reads, *part.writes, *part.mentions)
-        return rule.effect is not Effect.ALLOW and paths.covers_any(rule, case, touched)
+        return bool(touched) and paths.covers_any(rule, case, touched)
     if not names(rule, SHELL):
         return False
     if rule.content is None:
         return True
     if rule.effect is Effect.ALLOW:
         usable = not part.blocks_prefix or texts.is_exact(rule.content)
-        return usable and any(texts.covers(rule.content, form) for form in part.allow_forms)
-    return any(texts.covers(rule.content, form) for form in (part.text, *part.deny_forms))
+        return usable and texts.covers_any(rule.content, part.allow_forms)
+    forms = part.deny_forms if part.deny_forms[:1] == (part.text,) else (part.text, *part.deny_forms)
+    return texts.covers_any(rule.content, forms)
 
 
 def shell_rules(case: Case) -> tuple[Rule, ...]:

@@ -1,6 +1,6 @@
 """Weighs a shell command: every simple command in it must be fine by itself."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from bridle.types.shell import Part
 _WORDS: dict[type[Decision], Literal["allow", "ask", "deny"]] = {Allow: "allow", Ask: "ask", Deny: "deny"}
 
 
+REFUSING = (Effect.DENY, Effect.ASK)
 _SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "diff"})
 
 
@@ -34,9 +35,11 @@ def tell(weighed: Iterable[Weighed], decision: Decision) -> tuple[PartDecision, 
     return tuple(told)
 
 
-def weigh(case: Case) -> tuple[Weighed, ...]:
-    """An opinion about each part of the command, in the order in which they stand."""
-    return tuple(Weighed(part, weigh_part(case, part)) for part in parts_of(case))
+def weigh(case: Case, effects: Sequence[Effect] = REFUSING) -> tuple[Weighed, ...]:
+    """An opinion about each part of the command, in the order in which they stand.
+
+    `effects` are those that a rule which covers a part may still have: others are known to cover none."""
+    return tuple(Weighed(part, weigh_part(case, part, effects)) for part in parts_of(case))
 
 
 def parts_of(case: Case) -> tuple[Part, ...]:
@@ -46,9 +49,9 @@ def parts_of(case: Case) -> tuple[Part, ...]:
     return case.reading.parts
 
 
-def weigh_part(case: Case, part: Part) -> Decision:
+def weigh_part(case: Case, part: Part, effects: Sequence[Effect] = REFUSING) -> Decision:
     """Whether one simple command may run, by the rules for it and for the files it touches."""
-    for effect in (Effect.DENY, Effect.ASK):
+    for effect in effects:
         if (rule := find_part_rule(case, part, effect)) is not None:
             return denied(rule) if effect is Effect.DENY else asked(rule)
     if part.critical is not None:

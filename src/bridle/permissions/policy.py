@@ -2,6 +2,7 @@
 
 import os.path
 import re
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
@@ -54,7 +55,9 @@ def decide(case: Case) -> Decision:
     try:
         decision = _first_opinion(case)
         if case.tool == SHELL and not decision.parts:
-            decision = msgspec.structs.replace(decision, parts=parts.tell(parts.weigh(case), decision))
+            # The rules that deny come first, so that whatever else was decided, none of them covers a part.
+            weighed = parts.weigh(case, parts.REFUSING if isinstance(decision, Deny) else (Effect.ASK,))
+            decision = msgspec.structs.replace(decision, parts=parts.tell(weighed, decision))
         if not isinstance(decision, Ask):
             return decision
         if case.mode == "dontAsk":
@@ -241,7 +244,7 @@ def allow_rule(case: Case) -> Decision | None:
     return None if rule is None else parts.allowed(rule)
 
 
-def command(case: Case) -> Decision | None:
+def command(case: Case, effects: Sequence[Effect] = parts.REFUSING) -> Decision | None:
     """A command may run when each of its parts may."""
     if case.tool != SHELL:
         return None
@@ -251,7 +254,7 @@ def command(case: Case) -> Decision | None:
             "workingDir",
             blocked_path=folder,
         )
-    weighed = parts.weigh(case)
+    weighed = parts.weigh(case, effects)
     doubtful = next((each for each in weighed if not isinstance(each.opinion, Allow)), None)
     if doubtful is not None:
         decision = _doubt(case, doubtful)
@@ -312,7 +315,9 @@ CHECKS = (
 
 def _first_opinion(case: Case) -> Decision:
     for check in CHECKS:
-        if (opinion := check(case)) is not None:
+        # Where the others have been asked before, no rule that denies or asks covers any part.
+        opinion = command(case, ()) if check is command else check(case)
+        if opinion is not None:
             return opinion
     return Ask("no rule covers this call")
 

@@ -11,6 +11,7 @@ from bridle.permissions.climbs import as_walked
 from bridle.permissions.globs import with_matches
 from bridle.permissions.kept_back import with_files_kept_back, with_tree_paths
 from bridle.permissions.links import Followed
+from bridle.permissions.paths import is_inside
 from bridle.permissions.removed import with_critical_removals
 from bridle.permissions.repositories import Known, with_known_repositories
 from bridle.permissions.system_programs import with_system_programs
@@ -89,8 +90,13 @@ def prepare(asked: Asked, standing: Standing) -> Case:
     reading = _read(asked.subject, standing, followed) if asked.tool == _SHELL else None
     leaves_sandbox = asked.tool == _SHELL and asked.input.get("dangerouslyDisableSandbox") is True
     leaves_sandbox = leaves_sandbox and standing.may_leave_sandbox
-    kept = () if standing.memory is None else (followed.place(standing.memory).target,)
-    own = (*standing.own, *kept)
+    roots = followed.spellings((standing.start, *standing.roots))
+    own: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    if not _only_reads_in(roots, asked, followed):
+        kept = () if standing.memory is None else (followed.place(standing.memory).target,)
+        own = (*standing.own, *kept)
+        readable = followed.spellings((*standing.readable, *own))
     case = Case(
         tool=asked.tool,
         input=asked.input,
@@ -103,8 +109,8 @@ def prepare(asked: Asked, standing: Standing) -> Case:
         mode=standing.mode,
         cwd=standing.cwd,
         start=followed.spellings((standing.start, *standing.origins)),
-        roots=followed.spellings((standing.start, *standing.roots)),
-        readable=followed.spellings((*standing.readable, *own)),
+        roots=roots,
+        readable=readable,
         own=own,
         home=standing.home,
         config_home=standing.config_home,
@@ -116,6 +122,14 @@ def prepare(asked: Asked, standing: Standing) -> Case:
         checkout=standing.checkout,
     )
     return with_files_kept_back(case)
+
+
+def _only_reads_in(roots: tuple[str, ...], asked: Asked, followed: Followed) -> bool:
+    """Whether a call reads files in these folders and does nothing else: no other folder matters to it."""
+    files = asked.access.reads
+    if asked.tool == _SHELL or not asked.read_only or not files or asked.access.writes:
+        return False
+    return all(is_inside(followed.place(path).target, roots) for path in files)
 
 
 def _as_shell(asked: Asked, standing: Standing) -> tuple[Asked, Standing]:

@@ -144,15 +144,14 @@ def _flaws(rule: Rule) -> Iterator[str]:
     content = rule.content
     if content is None:
         return
-    text = _shown(write(rule))
     if (instead := _UNMATCHED.get(rule.tool)) is not None:
-        yield f"{text} never matches; write {instead}({content[:_SHOWN]}) for files."
+        yield f"{_shown(write(rule))} never matches; write {instead}({content[:_SHOWN]}) for files."
     if rule.effect is Effect.ALLOW and rule.tool.startswith("mcp__"):
-        yield f"{text} never matches; an allow rule for a server's tool has no parentheses."
+        yield f"{_shown(write(rule))} never matches; an allow rule for a server's tool has no parentheses."
     if rule.effect is not Effect.ALLOW and (field := re.match(_PRIMARY_FIELD, content)):
-        yield f"{text} never matches; leave out {field[0]} and write what it should match."
+        yield f"{_shown(write(rule))} never matches; leave out {field[0]} and write what it should match."
     if rule.effect is Effect.ALLOW and rule.tool == "WebFetch" and not content.startswith("domain:"):
-        yield f"{text} never matches; write WebFetch(domain:host)."
+        yield f"{_shown(write(rule))} never matches; write WebFetch(domain:host)."
 
 
 def _closes(rest: str) -> bool:

@@ -56,7 +56,8 @@ def _for_command(case: Case) -> Iterator[PermissionUpdate]:
     rules: list[RuleValue] = []
     touched: list[str] = list(case.reading.leaves if case.reading is not None else ())
     edits = False
-    for weighed in parts.weigh(case):
+    # Of what a rule denies or asks about, only a person decides: here no rule does.
+    for weighed in parts.weigh(case, ()):
         if isinstance(weighed.opinion, Allow):
             continue
         part = weighed.part

@@ -1,6 +1,7 @@
 """Which texts a pattern with stars covers."""
 
 import re
+from collections.abc import Iterable
 from fnmatch import translate
 from functools import lru_cache
 
@@ -16,9 +17,19 @@ def covers(pattern: str, text: str) -> bool:
 
     At the end ` *` and `:*` mean the same: nothing more, or a blank and more. Runs of blanks count as one.
     """
-    stem, compiled = _compiled(pattern)
-    given = one_blank(text)
-    return given.startswith(stem) and compiled.match(given) is not None
+    return covers_any(pattern, (text,))
+
+
+def covers_any(pattern: str, texts: Iterable[str]) -> bool:
+    """Whether a pattern matches one of the texts."""
+    word, stem, compiled = _compiled(pattern)
+    for text in texts:
+        if not text.lstrip(" \t").startswith(word):
+            continue
+        given = one_blank(text)
+        if given.startswith(stem) and compiled.match(given) is not None:
+            return True
+    return False
 
 
 def may_cover(pattern: str, form: str) -> bool:
@@ -57,11 +68,12 @@ def one_blank(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> tuple[str, re.Pattern[str]]:
-    """What a text must begin with, which is quick to see, and the whole pattern."""
+def _compiled(pattern: str) -> tuple[str, str, re.Pattern[str]]:
+    """The word and the text that it must begin with, which is quick to see, and the whole pattern."""
     wanted = one_blank(pattern)
     begins = re.split(r"[*\\]", wanted.removesuffix(":*").removesuffix(" *"), maxsplit=1)[0]
+    word = begins.partition(" ")[0]
     if not wanted.endswith((":*", " *")):
-        return begins, re.compile(translate(only_stars(wanted)))
+        return word, begins, re.compile(translate(only_stars(wanted)))
     stem = only_stars(wanted[:-2])
-    return begins, re.compile(f"{translate(stem)}|{translate(stem + ' *')}")
+    return word, begins, re.compile(f"{translate(stem)}|{translate(stem + ' *')}")

@@ -1,7 +1,7 @@
 """Every command that a command may run: behind wrappers, in options, after subcommands, in text."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -64,7 +64,11 @@ class _Search:
         self.found = Behind([], [], [])
         self.seen: dict[int, bool] = {}
         """Where a command may begin, and whether that is certain."""
-        self.ends: dict[int, int] = {}
+        self.finder = len(args)
+        """The first program that runs commands for what it finds."""
+        self.runs: list[int] = []
+        """Where those begin; the list beside it says where each ends."""
+        self.ends: list[int] = []
         self.waiting: list[tuple[int, bool]] = [(0, True)]
         values = [arg.value for arg in args]
         self.dashes = [index for index, value in enumerate(values) if value == "--"]
@@ -106,9 +110,8 @@ class _Search:
         runner = RUNNERS.get(name) or _relative(name)
         if runner is not None and not self._only_looks(name, start):
             self._run(runner, start, start + 1, certain=certain)
-        for path, each in SUBCOMMANDS.get(name, {}).items():
-            for index in _behind_path(self.args, start, path.split(), VALUED.get(name, frozenset())):
-                self._run(each, start, index, certain=certain)
+        for each, index in self._subcommands(name, start) if name in SUBCOMMANDS else ():
+            self._run(each, start, index, certain=certain)
         if name in _FINDERS:
             self._found(start)
         if runs_code(name):
@@ -116,6 +119,25 @@ class _Search:
             code = read_code(name, values, self.redirections)
             if code is not None:
                 self._code(code, start, certain=certain)
+
+    def _subcommands(self, name: str, start: int) -> Iterator[tuple[Runner, int]]:
+        """The subcommands that run something, each with where the words behind it begin."""
+        args, valued = self.args, VALUED.get(name, frozenset())
+        first = operand_starts(args, (start + 1,), valued)
+        any_word = any(args[index].open for index in first)
+        words = {args[index].value for index in first}
+        for path, each in SUBCOMMANDS[name].items():
+            head, _, further = path.partition(" ")
+            if head and head not in words and not any_word:
+                continue
+            reached = {i + 1 for i in first if args[i].value == head or args[i].open} if head else {start + 1}
+            for word in further.split():
+                reached = {
+                    index + 1
+                    for index in operand_starts(args, reached, valued)
+                    if args[index].value == word or args[index].open
+                }
+            yield from ((each, index) for index in reached)
 
     def _run(self, runner: Runner, start: int, first: int, *, certain: bool) -> None:
         """Follow the options of a program that runs another command."""
@@ -156,7 +178,8 @@ class _Search:
 
     def _joined(self, index: int, end: int) -> None:
         """Read the words as one text; where nothing special stands in them, there is no need to."""
-        if not any(index <= place < end for place in self.special):
+        place = bisect_left(self.special, index)
+        if place == len(self.special) or self.special[place] >= end:
             return
         if len(self.found.texts) > _MOST_JOINED:
             self._unseen("it has too many commands behind one another")
@@ -228,15 +251,28 @@ class _Search:
         self.found.hints += assigned_texts(name, text)
 
     def _found(self, start: int) -> None:
-        """What `find` runs for each match."""
+        """What `find` runs for each match; one behind another brings nothing new."""
+        if start >= self.finder:
+            return
+        if not self.runs:
+            self._find_runs()
+        first, last = bisect_right(self.runs, start + 1), bisect_right(self.runs, self.finder + 1)
+        self.finder = start
+        for begin in reversed(self.runs[first:last]):
+            self._begin(begin, certain=True)
+
+    def _find_runs(self) -> None:
+        """Note where commands behind `-exec` and the like begin and end."""
         closing = len(self.args)
-        for index in range(len(self.args) - 1, start, -1):
+        for index in range(len(self.args) - 1, 0, -1):
             value = self.args[index].value
             if value in (";", "+"):
                 closing = index
             elif value in _FIND_RUNS:
-                self.ends[index + 1] = closing
-                self._begin(index + 1, certain=True)
+                self.runs.append(index + 1)
+                self.ends.append(closing)
+        self.runs.reverse()
+        self.ends.reverse()
 
     def _code(self, code: Code, start: int, *, certain: bool) -> None:
         self.found.texts += code.texts
@@ -261,8 +297,10 @@ class _Search:
         self.waiting.append((start, certain))
 
     def _end(self, start: int) -> int:
-        ends = (end for begin, end in self.ends.items() if begin <= start < end)
-        return min(ends, default=len(self.args))
+        place = bisect_right(self.runs, start) - 1
+        if place < 0 or self.runs[place] <= self.finder + 1 or self.ends[place] <= start:
+            return len(self.args)
+        return self.ends[place]
 
     def _unseen(self, reason: str) -> None:
         self.found.unseen = self.found.unseen or reason
@@ -324,19 +362,6 @@ def _fed(args: Args) -> Args:
 def _opened(arg: Arg, mark: re.Pattern[str]) -> Arg:
     value = mark.sub(HOLE, arg.value)
     return arg if value == arg.value else Arg(arg.raw, value, open=True)
-
-
-def _behind_path(args: Args, start: int, path: list[str], valued: frozenset[str]) -> Iterator[int]:
-    """Where the words behind a subcommand begin, options before and between its words left out."""
-    reached = {start + 1}
-    for word in path:
-        reached = {
-            index + 1
-            for begin in reached
-            for index in operand_starts(args, begin, valued)
-            if args[index].value == word or args[index].open
-        }
-    yield from reached
 
 
 def _attached(runner: Runner, value: str, following: str | None) -> list[str] | None:

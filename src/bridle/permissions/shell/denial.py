@@ -18,17 +18,19 @@ from bridle.permissions.shell.removals import REMOVERS, Ground, critical, remove
 from bridle.permissions.shell.simple import Loop, Redirection, Simple
 from bridle.permissions.shell.subcommands import VALUED, operand_starts
 from bridle.permissions.shell.words import Word
-from bridle.types.shell import Part
 
 UNKNOWN = "\0"
 """Stands in an open form for words that cannot be told."""
 FOLDS_CASE = sys.platform in ("darwin", "win32")
 """Whether a program is found by its name in any letter case."""
-_BLANKS = re.compile(r"[ \t]+")
+_BLANKS = re.compile(r"\t[ \t]*| [ \t]+")
+"""Runs of blanks that are more than a single one."""
 _SHELL_SYNTAX = re.compile(r"""[;|&<>()`$\n'"\\{}*?\[~#!=]""")
 _LIKE_COMMAND = re.compile(r"[\s@!]*[\w./~$\"'\\{(`\[<>*?|&;:-]")
 _NAMES_ONLY = frozenset({"SHELL", "RUSTC", "PS0", "PS1", "PS4", "BASH_ALIASES", "BASH_CMDS", "PERL5DB"})
 """Variables that hold more than a command line, or none: nothing is said of what cannot be read in them."""
+_OPEN = re.compile(f"[{HOLE}{FULL}]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=", re.ASCII)
 _TWICE = (">&", "<&")
 _FILLED_IN = re.compile(r"[$`]")
 _PROMPT = re.compile(r"\$\{(\w+|[@*])(?:\[[^]]*\])?@P\}")
@@ -36,8 +38,11 @@ _MOST_TEXTS = 20
 _MOST_FORMS = 400
 _MOST_LEVELS = 3
 _MOST_BRANCHES = 6
+_LEAST_STARTS = 12
+_MOST_LETTERS = 100_000
+"""What all spellings of one command may come to; of a long one fewer are made."""
 
-ReadText = Callable[[str, Simple, Held], Sequence[Part]]
+ReadText = Callable[[str, Simple, Held], "Sequence[Denial]"]
 """Reads a command line that is run from another one."""
 
 
@@ -52,13 +57,18 @@ class Line(Struct, frozen=True):
     evaluable: Mapping[str, bool] = {}
     """What its values run where they are evaluated, and whether that is certain."""
 
+    @property
+    def holds_nothing(self) -> bool:
+        """Whether its variables hold nothing that shows."""
+        return not self.held.values and self.held.positional == () and not self.evaluable
+
 
 class Denial(Struct):
     """What rules that deny or ask see of a command."""
 
-    forms: dict[str, None]
-    open_forms: dict[str, None]
-    removes: dict[str, None]
+    forms: dict[str, None] = field(default_factory=dict)
+    open_forms: dict[str, None] = field(default_factory=dict)
+    removes: dict[str, None] = field(default_factory=dict)
     unseen: str | None = None
     critical: str | None = None
     runs_text: bool = False
@@ -86,15 +96,15 @@ class Denial(Struct):
         self.note(behind, ground, sure=sure)
         return True
 
-    def add(self, parts: Sequence[Part], *, sure: bool) -> None:
-        """Take up the parts of a command line that is run as text."""
-        for part in parts:
-            self.forms |= dict.fromkeys(part.deny_forms)
-            self.open_forms |= dict.fromkeys(part.open_forms)
-            self.removes |= dict.fromkeys(part.removes)
-            self.critical = self.critical or part.critical
-            if sure and part.unseen:
-                self.hide(part.unseen)
+    def add(self, denials: "Sequence[Denial]", *, sure: bool) -> None:
+        """Take up what was found in a command line that is run as text."""
+        for each in denials:
+            self.forms |= each.forms
+            self.open_forms |= each.open_forms
+            self.removes |= each.removes
+            self.critical = self.critical or each.critical
+            if sure and each.unseen:
+                self.hide(each.unseen)
 
     def hide(self, reason: str) -> None:
         """Note why not everything can be seen, unless there is a reason already."""
@@ -111,19 +121,25 @@ def read_line(
     around: Line | None,
 ) -> Line:
     """What the commands of a line may find set; `around` is the line that runs it as text."""
+    line = below(around, simples)
+    computes = any(map(evaluates, simples))
+    values = dict(around.evaluable) if around else {}
+    if not computes and not loops and all(map(_sets_nothing, simples)):
+        return replace(line, evaluable=values | evaluable(simples, loops, Held()))
+    outer = around.held if around else None
+    held = held_values(simples, loops, functions, home=home, here=here, outer=outer)
+    return replace(line, held=held, evaluable=values | evaluable(simples, loops, held))
+
+
+def below(around: Line | None, simples: Sequence[Simple]) -> Line:
+    """A line whose variables hold nothing, with the aliases that it defines or finds."""
     aliases = dict(around.aliases) if around else {}
     for simple in simples:
         if simple.words and simple.words[0].value == "alias":
             settings = (word.value.partition("=") for word in simple.words[1:])
             aliases |= {name: body for name, _, body in settings if body}
     depth, budget = (0, Budget()) if around is None else (around.depth + 1, around.budget)
-    computes = any(map(evaluates, simples))
-    values = dict(around.evaluable) if around else {}
-    if not computes and not loops and all(map(_sets_nothing, simples)):
-        return Line(Held(), aliases, depth, budget, values | evaluable(simples, loops, Held()))
-    outer = around.held if around else None
-    held = held_values(simples, loops, functions, home=home, here=here, outer=outer)
-    return Line(held, aliases, depth, budget, values | evaluable(simples, loops, held))
+    return Line(Held(), aliases, depth, budget)
 
 
 def _sets_nothing(simple: Simple) -> bool:
@@ -135,7 +151,9 @@ def _sets_nothing(simple: Simple) -> bool:
 
 def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText) -> Denial:
     """Everything that rules that deny or ask may match in a simple command."""
-    denial = Denial({_squeezed(simple.text): None}, {}, {})
+    denial = Denial({_squeezed(simple.text): None})
+    if not simple.redirections and not line.evaluable and _is_plain(simple, line):
+        return _spelled(simple, denial)
     texts: dict[str, bool] = {}
     for each in simple.assignments:
         value = each.value.value if each.plain else each.raw.partition("=")[2]
@@ -147,9 +165,7 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
     if texts or (line.evaluable and evaluates(simple)):
         texts |= line.evaluable if evaluates(simple) else {}
     elif _is_plain(simple, line):
-        args = tuple(Arg(word.raw, word.value) for word in simple.words)
-        denial.forms |= dict.fromkeys(map(_squeezed, _forms(args, denial.open_forms)))
-        return denial
+        return _spelled(simple, denial)
     redirections = tuple(_fed(simple.redirections, line.held))
     for args, sure in alternatives(simple.words, line.held, line.budget).items() if simple.words else ():
         behind = look_behind(args, redirections)
@@ -187,6 +203,15 @@ def _is_plain(simple: Simple, line: Line) -> bool:
     return simple.words[0].value not in line.aliases and _runs_nothing(simple.words[0].value)
 
 
+def _spelled(simple: Simple, denial: Denial) -> Denial:
+    """The same with every spelling of a plain command; its text is the only one of most."""
+    values = [word.value for word in simple.words]
+    if simple.text != " ".join(values) or any(_names(values[0])) or values != [e.raw for e in simple.words]:
+        args = tuple(Arg(word.raw, word.value) for word in simple.words)
+        denial.forms |= dict.fromkeys(map(_squeezed, _forms(args, denial.open_forms)))
+    return denial
+
+
 @lru_cache(maxsize=4096)
 def _runs_nothing(program: str) -> bool:
     name = program.rpartition("/")[2]
@@ -197,8 +222,11 @@ def _runs_nothing(program: str) -> bool:
 
 def salvaged(words: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """The forms of a command of which no more is known than its words, as written and without quotes."""
-    denial = Denial({}, {}, {})
-    denial.note(look_behind(tuple(Arg(raw, value) for raw, value in words), ()), None)
+    denial = Denial()
+    args = tuple(Arg(raw, value) for raw, value in words)
+    if len(args) == 1 and _runs_nothing(args[0].value) and not _ASSIGNMENT.match(args[0].raw):
+        return tuple(dict.fromkeys(_squeezed(form) for form in _forms(args, denial.open_forms) if form))
+    denial.note(look_behind(args, ()), None)
     return tuple(denial.forms)
 
 
@@ -217,12 +245,13 @@ def _likely(texts: Mapping[str, bool], denial: Denial) -> list[tuple[str, bool]]
 def _forms(args: Args, open_forms: dict[str, None]) -> Iterator[str]:
     """The spellings of one command that a rule may name."""
     raws = [arg.raw for arg in args]
-    values = [arg.raw if HOLE in arg.value or FULL in arg.value else arg.value for arg in args]
-    yield " ".join(raws)
-    yield " ".join(values)
+    values = [arg.value for arg in args]
+    if _OPEN.search(" ".join(values)):
+        values = [arg.raw if _OPEN.search(arg.value) else arg.value for arg in args]
+    spellings = (raws,) if raws == values else (raws, values)
+    yield from map(" ".join, spellings)
     for name in _names(values[0]):
-        yield " ".join([name, *raws[1:]])
-        yield " ".join([name, *values[1:]])
+        yield from (" ".join([name, *words[1:]]) for words in spellings)
     name = args[0].name
     if name and name.startswith("git-"):
         yield " ".join(["git", name[4:], *values[1:]])
@@ -244,15 +273,26 @@ def _names(value: str) -> Iterator[str]:
 def _without_options(name: str, args: Args, open_forms: dict[str, None]) -> Iterator[str]:
     """The same with the options before its subcommand, and between the words of that, left out."""
     valued = VALUED[name]
+    shown = [arg.raw if HOLE in arg.value else arg.value for arg in args]
     branches: list[tuple[tuple[str, ...], int]] = [((name,), 1)]
-    for _ in range(_MOST_LEVELS):
+    most = max(_LEAST_STARTS, _MOST_LETTERS // sum(map(len, shown)))
+    levels = _MOST_LEVELS
+    while levels > 0 and branches:
+        levels -= 1
         following: list[tuple[tuple[str, ...], int]] = []
         for words, begin in branches[:_MOST_BRANCHES]:
-            for index in operand_starts(args, begin, valued):
+            starts = operand_starts(args, (begin,), valued)
+            if len(starts) > most:
+                # It may be any subcommand; the first and the last places are looked at all the same.
+                open_forms[" ".join([*words, UNKNOWN])] = None
+                starts = sorted(starts)
+                starts = starts[: most // 2] + starts[-most // 2 :]
+                levels = 0
+            for index in starts:
                 if name in ("make", "gmake") and "=" in args[index].value:
                     following.append((words, index + 1))
                     continue
-                behind = [arg.raw if HOLE in arg.value else arg.value for arg in args[index:]]
+                behind = shown[index:]
                 if index > begin or words[-1] != args[begin - 1].value:
                     yield " ".join([*words, *behind])
                 word = UNKNOWN if args[index].open else args[index].value

@@ -24,6 +24,7 @@ _PATTERN = re.compile(r"""[*?\[\\'"$`]""")
 _QUOTES = re.compile(r"""['"\\]""")
 _OPERATORS = re.compile(r"[|&;<>\n]")
 _CLOSES = {"(": ")", "{": "}", "[": "]"}
+_BRACKETS = {opening: re.compile(f"[{re.escape(opening + closing)}]") for opening, closing in _CLOSES.items()}
 _MOST = 64
 _LONGEST = 500
 _LONGEST_VALUE = 1_000
@@ -99,10 +100,11 @@ def _end(text: str, found: re.Match[str]) -> int:
     if opening not in _CLOSES:
         return found.end()
     depth, at = 1, found.end()
-    while at < len(text) and depth:
-        depth += (text[at] == opening) - (text[at] == _CLOSES[opening])
-        at += 1
-    return at
+    for bracket in _BRACKETS[opening].finditer(text, at):
+        depth += 1 if bracket[0] == opening else -1
+        if not depth:
+            return bracket.end()
+    return len(text)
 
 
 def _parameter(text: str, look: Look) -> Iterator[str]:

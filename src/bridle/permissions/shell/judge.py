@@ -180,6 +180,10 @@ def _commanded(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str]
 
 def _filled_in(simple: Simple, words: tuple[Word, ...], scene: Scene, *, here: str | None) -> Verdict:
     """The verdict on a command for every value of its variables, each as if it had been written there."""
+    if not any(word.pieces for word in words):
+        verdict = judge_command(words, here=here, fed=simple.fed_by)
+        if not verdict.harmless or (len(verdict.reads) < 2 and len(verdict.tree_paths) < 2):
+            return verdict
     reads: dict[Word, None] = {}
     verdict = Verdict("its words may vanish")
     reads_here = follows = shows = False

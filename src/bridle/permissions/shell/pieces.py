@@ -19,7 +19,8 @@ from bridle.permissions.shell.words import (
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:(\[)|\+?=(\()?)", re.ASCII)
 _EXPANSIONS = frozenset({"$", "${", "$((", "$("})
-_BLANKS = re.compile(r"[ \t]+")
+_BLANKS = re.compile(r"\t[ \t]*| [ \t]+")
+"""Runs of blanks that are more than a single one."""
 _QUOTING = re.compile(r"""['"\\]""")
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from bridle.permissions.shell.agreement import disagreement
 from bridle.permissions.shell.commands import TOO_MANY
-from bridle.permissions.shell.denial import Line, look_through, read_line
+from bridle.permissions.shell.denial import Denial, Line, below, look_through, read_line
 from bridle.permissions.shell.flat import flat
 from bridle.permissions.shell.held import Held
 from bridle.permissions.shell.judge import judge
@@ -35,6 +35,8 @@ _MOST_OPENINGS = 200
 _MOST_OPERATORS = 1_000
 _MOST_REDIRECTIONS = 1_000
 _DEEPEST_SCRIPT = 3
+_FILLS_IN = re.compile(r"[$`(\\]")
+"""What may begin an expansion, also where it is written with codes of characters."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _HIDDEN = re.compile(
     "[\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f"
@@ -62,7 +64,7 @@ def read_command(command: str, *, cwd: str, home: str) -> Reading:
     start = os.path.normpath(cwd)
     found = _walk(command, frozenset({start}), start, home)
     fault = fault or found.fault
-    simples = found.simples
+    simples, doubtful = found.simples, fault is not None
     if len(simples) > _MOST_PARTS:
         fault = fault or TOO_MANY
         # Nothing is allowed any more; what is left to do is to look for what is denied.
@@ -70,7 +72,8 @@ def read_command(command: str, *, cwd: str, home: str) -> Reading:
     parts = _judged(simples, found)
     if fault:
         parts = [replace(part, harmless=False, file_command=False) for part in parts]
-        parts += pieces(command)
+        # What is only too much has been read to its end; in all else something may have been overlooked.
+        parts += pieces(command) if doubtful else ()
     return Reading(
         parts=tuple(parts),
         fault=fault,
@@ -200,8 +203,20 @@ def _walk(command: str, at: Places, start: str, home: str, *, around: Line | Non
         walk.run(At(at))
     fault = walk.fault or _disagreement(script.text) or _backquoted(walk)
     simples = [*walk.simples, *_searched(script.text, home, at)] if fault else walk.simples
+    visited = frozenset(walk.visited)
+    if fault is None and (around is None or around.holds_nothing) and _holds_nothing(walk):
+        return _Found(simples, fault, Scene(start, home), below(around, simples), visited)
     line = read_line(simples, walk.loops, walk.functions, home=home, here=start, around=around)
-    return _Found(simples, fault, _scene(walk, start, home), line, frozenset(walk.visited))
+    # Of text that another command runs only what may be denied in it counts, whatever its variables hold.
+    scene = _scene(walk, start, home) if around is None else Scene(start, home)
+    return _Found(simples, fault, scene, line, visited)
+
+
+def _holds_nothing(walk: Walk) -> bool:
+    """Whether a command line sets no variable, fills nothing in and defines nothing, as most do."""
+    if walk.variables or walk.loops or walk.functions or _FILLS_IN.search(walk.text):
+        return False
+    return all(each.kind == "command" for each in walk.simples)
 
 
 def _scene(walk: Walk, start: str, home: str) -> Scene:
@@ -253,12 +268,7 @@ def _judge(simple: Simple, scene: Scene, line: Line) -> Part:
 
 
 def _seen(simple: Simple, part: Part, scene: Scene, line: Line) -> Part:
-    ground = Ground(scene.start, scene.home, simple.places)
-
-    def read_text(text: str, simple: Simple, held: Held) -> list[Part]:
-        return _inner(text, simple, scene, replace(line, held=held))
-
-    found = look_through(simple, line, ground, read_text)
+    found = _looked_through(simple, scene, line)
     return replace(
         part,
         deny_forms=tuple(found.forms),
@@ -270,15 +280,36 @@ def _seen(simple: Simple, part: Part, scene: Scene, line: Line) -> Part:
     )
 
 
-def _inner(text: str, simple: Simple, scene: Scene, line: Line) -> list[Part]:
-    """The parts of a command line that another command runs."""
+def _looked_through(simple: Simple, scene: Scene, line: Line) -> Denial:
+    def read_text(text: str, simple: Simple, held: Held) -> list[Denial]:
+        return _inner(text, simple, scene, replace(line, held=held))
+
+    return look_through(simple, line, Ground(scene.start, scene.home, simple.places), read_text)
+
+
+def _inner(text: str, simple: Simple, scene: Scene, line: Line) -> list[Denial]:
+    """What may be denied in a command line that another command runs."""
     if line.depth >= _DEEPEST_SCRIPT or not line.budget.take_text():
-        return [Part(text=text, unseen="it runs text that runs text, and so on"), *pieces(text)]
+        return [Denial(unseen="it runs text that runs text, and so on"), *_salvaged(text)]
     found = _walk(text, simple.places, scene.start, scene.home, around=line)
-    parts = _judged(found.simples, found)
+    denials = [_looked_through(each, found.scene, found.line) for each in _distinct(found.simples)]
     if not found.fault:
-        return parts
-    return [*parts, *pieces(text), Part(text=text, unseen="it runs text that cannot be read")]
+        return denials
+    return [*denials, *_salvaged(text), Denial(unseen="it runs text that cannot be read")]
+
+
+def _distinct(simples: list[Simple]) -> Iterator[Simple]:
+    """The commands of a line, each once that stands there several times; what feeds them does not matter."""
+    seen: dict[str, tuple[object, ...]] = {}
+    for each in simples:
+        means = (each.words, each.assignments, each.redirections, each.evaluates, each.places, each.kind)
+        if seen.get(each.text) != means:
+            seen[each.text] = means
+            yield each
+
+
+def _salvaged(text: str) -> Iterator[Denial]:
+    return (Denial(dict.fromkeys(part.deny_forms)) for part in pieces(text))
 
 
 def _outside(found: _Found, start: str) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from bridle.permissions.shell.fillings import Arg
 from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.runners import PLAIN, TOOLCHAIN, Runner, by_option, runner
 
-_MOST_OPTIONS = 1_500
 _CONTAINER = runner(
     "-a --add-host --annotation -c --cap-add --cap-drop --cidfile --cpus --cpuset-cpus --device --dns"
     " -e --env"
@@ -278,11 +277,13 @@ VALUED: dict[str, frozenset[str]] = {
 """Programs with subcommands, and their options with a value that may stand before one."""
 
 
-def operand_starts(args: Sequence[Arg], begin: int, valued: frozenset[str]) -> list[int]:
-    """Where the first word that is no option may stand; an option that nobody knows is read both ways."""
+def operand_starts(args: Sequence[Arg], begins: Iterable[int], valued: frozenset[str]) -> list[int]:
+    """Where the first word that is no option may stand behind one of these places.
+
+    An option that nobody knows is read both ways."""
     found: dict[int, None] = {}
-    waiting, seen = [begin], set[int]()
-    while waiting and len(seen) < _MOST_OPTIONS:
+    waiting, seen = list(begins), set[int]()
+    while waiting:
         index = waiting.pop()
         if index >= len(args) or index in seen:
             continue
