@@ -202,16 +202,27 @@ def parallel_reads(bench: Bench) -> None:
 
 def many_calls(bench: Bench) -> None:
     """One answer with thousands of calls: twice as many must not take four times as long."""
-    spent: dict[int, float] = {}
-    for number in (1_000, 4_000):
-        calls = [
-            call("Read", n, file_path=str(bench.file), offset=n % 30 + 1, limit=2) for n in range(number)
-        ]
-        answers = [answer(*calls), answer(text("done"), number=1)]
-        spent[number] = statistics.median(bench.bridle(answers).cpu for _ in range(3))
-        aim = 3.0 if number == 4_000 else None
-        bench.report(f"one answer with {number:,} calls, CPU", "s", spent[number], aim=aim)
-    bench.report("four times as many calls take", "x", spent[4_000] / spent[1_000], aim=4.5)
+    folder = bench.project / "many"
+    folder.mkdir()
+    for number in range(4_000):
+        (folder / f"file{number}.txt").write_text(f"file {number}\n" * 30)
+    for what in ("one file", "as many files"):
+        spent: dict[int, float] = {}
+        for number in (1_000, 2_000, 4_000):
+            calls = [
+                call("Read", n, file_path=str(bench.file), offset=n % 30 + 1, limit=2)
+                if what == "one file"
+                else call("Read", n, file_path=str(folder / f"file{n}.txt"))
+                for n in range(number)
+            ]
+            answers = [answer(*calls), answer(text("done"), number=1)]
+            runs = [bench.bridle(answers) for _ in range(3)]
+            spent[number] = statistics.median(run.cpu for run in runs)
+            aim = 3.0 if number == 4_000 else None
+            bench.report(f"{number:,} reads of {what}, wall", "s", min(run.wall for run in runs), aim=aim)
+            bench.report(f"{number:,} reads of {what}, CPU", "s", spent[number])
+        bench.report("four times as many calls take", "x", spent[4_000] / spent[1_000], aim=4.5)
+    shutil.rmtree(folder)
 
 
 def search(bench: Bench) -> None:
@@ -255,29 +266,14 @@ def resume(bench: Bench) -> None:
 
 def decisions(bench: Bench) -> None:
     """The permission gate from the text of a command to the decision, links of a real folder included."""
-    from bridle.permissions.policy import decide
-    from bridle.permissions.prepare import Asked, Standing, prepare
-    from tests.permissions.shell.test_corpus import ordinary
-    from tests.permissions.shell.test_reading_properties import LONG
-    from tests.permissions.test_speed import FILLED_IN, LONGEST, REPEATED
+    from bench.decisions import RULES, longest, spreads
 
-    here, home = str(bench.project), str(bench.project.parent)
-    standing = Standing(cwd=here, start=here, home=home, config_home=f"{home}/.claude")
-
-    def once(command: str) -> float:
-        began = time.process_time()
-        decide(prepare(Asked(tool="Bash", input={"command": command}, subject=command), standing))
-        return (time.process_time() - began) * 1000
-
-    def best(command: str) -> float:
-        return min(once(command) for _ in range(5))
-
-    everyday = sorted(best(each.command) for each in ordinary())
-    bench.report("decision, median of ordinary commands", "ms", statistics.median(everyday), aim=0.5)
-    bench.report("the same, 99th percentile", "ms", everyday[len(everyday) * 99 // 100], aim=2)
-    longest = [*LONG.values(), *FILLED_IN.values(), *(f"cat {each * LONGEST}" for each in REPEATED.values())]
-    slowest = max(best(command[:LONGEST]) for command in longest)
-    bench.report("decision, worst of 10,000 characters", "ms", slowest, aim=50)
+    for rules, weighed in (("", ()), (", nine rules", RULES)):
+        for each in spreads(bench.project, weighed):
+            bench.report(f"decision{rules}, median of {each.corpus}", "ms", each.median, aim=0.5)
+            bench.report("the same, 99th percentile", "ms", each.p99, aim=2)
+        slowest, shape = max(longest(bench.project, weighed))
+        bench.report(f"10,000 characters{rules}: {shape}", "ms", slowest, aim=50)
 
 
 def hooks(bench: Bench) -> None:
