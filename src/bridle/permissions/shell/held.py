@@ -199,7 +199,11 @@ def _settings(
 ) -> Iterator[tuple[str, Parts]]:
     """Every name and what it is set to; a zero in front marks what is appended."""
     for loop in loops:
-        for word in loop.words or ():
+        words = {word.raw: word for word in loop.words or ()}
+        if len(words) > _MOST_VALUES:
+            yield loop.name, (BEYOND,)
+            continue
+        for word in words.values():
             yield loop.name, parts_of(word)
             yield from (
                 (loop.name, (text,)) for text in expand_braces(word.value, literal=word.doubt is None)
