@@ -64,7 +64,7 @@ def spreads(project: Path, weighed: Sequence[Rule] = ()) -> Iterator[Spread]:
     """The figures for each corpus."""
     standing = _standing(project, weighed)
     for corpus, commands in _corpora().items():
-        took = sorted(_best(command, standing) for command in commands)
+        took = sorted(_best(commands, standing))
         yield Spread(corpus, statistics.median(took), took[len(took) * 99 // 100])
 
 
@@ -72,8 +72,8 @@ def longest(project: Path, weighed: Sequence[Rule] = ()) -> Iterator[tuple[float
     """What a command of the greatest length takes in each shape."""
     standing = _standing(project, weighed)
     repeated = {shape: f"cat {each * LONGEST}" for shape, each in REPEATED.items()}
-    for shape, command in (*LONG.items(), *FILLED_IN.items(), *repeated.items(), *SHAPES.items()):
-        yield _best(command[:LONGEST], standing), shape
+    shapes = {**LONG, **FILLED_IN, **repeated, **SHAPES}
+    yield from zip(_best([each[:LONGEST] for each in shapes.values()], standing), shapes, strict=True)
 
 
 def _corpora() -> dict[str, list[str]]:
@@ -103,8 +103,10 @@ def _standing(project: Path, weighed: Sequence[Rule]) -> Standing:
     )
 
 
-def _best(command: str, standing: Standing) -> float:
-    return min(_once(command, standing) for _ in range(_ROUNDS))
+def _best(commands: Sequence[str], standing: Standing) -> list[float]:
+    """The least that each takes; all of them come between two of the same, as in a session."""
+    rounds = [[_once(command, standing) for command in commands] for _ in range(_ROUNDS)]
+    return [min(took) for took in zip(*rounds, strict=True)]
 
 
 def _once(command: str, standing: Standing) -> float:
