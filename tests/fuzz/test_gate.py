@@ -12,6 +12,8 @@ from fuzz.runner import Runner, can_run
 
 SECONDS = 20
 """For each campaign: a minute in all. `make fuzz` looks for as long as it is told to."""
+SEED = 9941
+"""The same walk each time: a test that fails now and then is worth little. `make fuzz` takes new ways."""
 needs_sandbox = pytest.mark.skipif(not can_run(), reason="needs bubblewrap and git")
 
 
@@ -23,14 +25,14 @@ def playground() -> Iterator[Playground]:
 
 
 @needs_sandbox
-@pytest.mark.parametrize("campaign", ["read", "edit"])
+@pytest.mark.parametrize("campaign", CAMPAIGNS)
 def test_nothing_that_is_allowed_touches_a_canary(campaign: str, playground: Playground):
     until = time.monotonic() + SECONDS
     with Runner(playground, campaign) as runner:
         tally = run_campaign(
             campaign,
             playground,
-            seed=int(time.time()),
+            seed=SEED,
             until=lambda _: time.monotonic() >= until,
             runner=runner,
         )

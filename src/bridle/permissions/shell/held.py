@@ -35,6 +35,7 @@ _PLAIN_DEFAULT = re.compile(r"[\w./ :,@%+-]*")
 _REFERENCE = re.compile(r"[-+][A-Za-z]*[nluc][A-Za-z]*")
 """Options that make a variable another name of one, or change the letters of what it is given."""
 _FORMAT = re.compile(r"%[-+ #0-9.]*[a-zA-Z]")
+_ODD_TEXT = re.compile(r"[\\%]")
 _TAME = re.compile(r"[a-z][\w./-]*(?: +[\w./$:-]+)*")
 """A command line of plain words."""
 _BY_BASH = re.compile(r"_|REPLY|OPTARG|MAPFILE|COPROC|DIRSTACK|OLDPWD|BASH\w*")
@@ -260,7 +261,7 @@ def _printed(given: Sequence[Word]) -> tuple[list[str], list[Parts]]:
         names.append(attached or (words.pop(0).value if words else ""))
     texts = [parts_of(word) for word in words]
     plain = len(words) == 1 or (len(words) == 2 and words[0].value in ("%s", "%s\\n"))
-    if words and (not plain or any("\\" in word.value or "%" in word.value for word in words[-1:])):
+    if words and (not plain or any(word.splits or _ODD_TEXT.search(word.value) for word in words[-1:])):
         texts.append((HOLE,))
         values = iter([word.value for word in words[1:]])
         texts.append((_FORMAT.sub(lambda _: next(values, ""), words[0].value),))
