@@ -144,7 +144,7 @@ def test_git_advice_and_attribution_can_be_turned_off():
 
     assert "# Git" not in without
     assert "# Attribution" not in without
-    assert "only when asked" in without
+    assert "Unless asked" in without
 
 
 @pytest.mark.parametrize(

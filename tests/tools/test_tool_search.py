@@ -124,11 +124,28 @@ async def test_search_tool_loads_what_it_finds(tmp_path: Path):
     output = await search.run(search.input(query="select:mcp__a__one"), make_context(tmp_path))
     assert output.data == {
         "matches": ["mcp__a__one"],
+        "loaded": ["mcp__a__one"],
         "query": "select:mcp__a__one",
         "total_deferred_tools": 2,
     }
     assert _told(box)[-1] == "mcp__a__one"
     assert found_before([None, output.data]) == ["mcp__a__one"]
+
+
+async def test_words_list_tools_and_load_none(tmp_path: Path):
+    box = _box(_tool("mcp__a__one"), _tool("mcp__a__two"))
+    search, before = box.find(SEARCH), _told(box)
+    assert search is not None
+    output = await search.run(search.input(query="one two"), make_context(tmp_path))
+    assert output.data is not None
+    assert set(output.data["matches"]) == {"mcp__a__one", "mcp__a__two"}
+    assert output.data["loaded"] == [] and _told(box) == before
+    assert '"select:mcp__a__' in str(output.content)
+    assert found_before([output.data]) == []
+
+
+def test_what_an_older_search_found_was_loaded():
+    assert found_before([{"matches": ["a"], "query": "a", "total_deferred_tools": 3}]) == ["a"]
 
 
 async def test_hidden_tool_runs_when_called_and_its_error_says_how_to_see_it(tmp_path: Path):

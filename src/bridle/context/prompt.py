@@ -1,5 +1,7 @@
 """The system prompt: a part that is the same for every session, and a part about this one."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from bridle.context.environment import Environment, describe_environment
@@ -9,15 +11,20 @@ from bridle.context.sections import (
     GIT,
     IDENTITY,
     MINIMAL,
+    PRINTED,
     TONE,
     TOOL_ADVICE,
     TOOLS,
     TRUTH,
+    WATCHED,
     WITH_PERSON,
     WITHOUT_PERSON,
     WORK,
 )
 from bridle.types.block import TextBlock, text_block
+
+Place = Literal["terminal", "print", "host"]
+"""Where answers are read: as they come at a terminal, the last message alone, or by a host program."""
 
 
 class Attribution(Struct, frozen=True):
@@ -34,7 +41,8 @@ class PromptInputs(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     """Names of the tools that are offered."""
     person: bool = False
-    """Whether somebody is there to answer a question."""
+    """Whether anyone is there to answer a question."""
+    place: Place = "host"
     custom: str | tuple[str | TextBlock, ...] | None = None
     """Takes the place of the whole default prompt; empty means no prompt."""
     append: str = ""
@@ -78,10 +86,20 @@ def _stable_part(inputs: PromptInputs) -> str:
         _tool_section(inputs.tools),
         CARE,
         GIT if inputs.git_advice and "Bash" in inputs.tools else "",
-        TONE,
+        _tone(inputs.place),
         WITH_PERSON if inputs.person else WITHOUT_PERSON,
     )
     return "\n\n".join(section for section in sections if section)
+
+
+def _tone(place: Place) -> str:
+    match place:
+        case "terminal":
+            return f"{TONE}\n{WATCHED}"
+        case "print":
+            return f"{TONE}\n{PRINTED}"
+        case "host":
+            return TONE
 
 
 def _tool_section(offered: tuple[str, ...]) -> str:
@@ -116,7 +134,7 @@ def _attribution_section(inputs: PromptInputs) -> str:
         return ""
     lines: list[str] = []
     if commit := inputs.attribution.commit.strip():
-        lines.append(f"Commit messages that you write end with a blank line and then:\n{commit}")
+        lines.append(f"End commit messages with a blank line and:\n{commit}")
     if pull_request := inputs.attribution.pull_request.strip():
-        lines.append(f"Pull request texts that you write end with:\n{pull_request}")
+        lines.append(f"End pull request texts with:\n{pull_request}")
     return "\n".join(("# Attribution", *lines)) if lines else ""

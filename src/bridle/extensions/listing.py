@@ -7,8 +7,7 @@ from bridle.extensions.skills import Skill
 
 _HEADING = """\
 # Skills
-Instructions for particular kinds of work. When one fits the task, call Skill with its name before you \
-begin; when the user types /name, the text of that skill is already in the conversation."""
+Load the one that fits the task with the Skill tool before you begin."""
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_NAME = 100
 

@@ -6,28 +6,28 @@ from msgspec import Meta, Struct
 
 from bridle.types.delegation import AgentCompleted, AgentLaunched, Delegation
 from bridle.types.errors import ToolError
-from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
 
 
 class AgentInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    description: Annotated[str, Meta(description="The task in three to five words.")]
-    prompt: Annotated[str, Meta(description="The whole task: the agent knows nothing else of it.")]
-    subagent_type: Annotated[str | None, Meta(description="The type of the agent.")] = None
+    description: Annotated[str, Meta(description="The task in 3 to 5 words.")]
+    prompt: Annotated[str, Meta(description="The whole task.")]
+    subagent_type: Annotated[str | None, Meta(description="A listed type; general-purpose by default.")] = (
+        None
+    )
     model: Annotated[
         Literal["sonnet", "opus", "haiku", "fable"] | None,
-        Meta(description="Another model than the agent's own."),
+        Meta(description="Instead of the agent's own model."),
     ] = None
-    run_in_background: Annotated[
-        bool | None, Meta(description="false waits for the report; otherwise a note brings it later.")
-    ] = None
-    name: Annotated[str | None, Meta(description="A name by which to stop it or talk to it.")] = None
+    run_in_background: Annotated[bool | None, Meta(description="false waits for the report.")] = None
+    name: Annotated[str | None, Meta(description="To stop it or send it messages by.")] = None
     isolation: Annotated[
         Literal["worktree", "remote"] | None,
-        Meta(description="worktree: the agent changes a copy of the repository on a branch of its own."),
+        Meta(description="worktree: a copy of the repository on its own branch."),
     ] = None
-    effort: Annotated[str | int | None, Meta(description="How hard to think: low, medium, high …")] = None
-    team_name: Annotated[str | None, Meta(description="Not used.")] = None
-    mode: Annotated[str | None, Meta(description="Not used.")] = None
+    effort: Annotated[str | int | None, Meta(description="low, medium, high …")] = None
+    team_name: Annotated[str | None, UNLISTED] = None
+    mode: Annotated[str | None, UNLISTED] = None
 
 
 def _check(input: AgentInput, ctx: ToolContext) -> None:

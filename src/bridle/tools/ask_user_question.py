@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
 from bridle.types.question import Answer, ChoiceQuestion, Chosen, Permitted, Refused, Supplied
-from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
 
 _MOST_ANSWER = 10_000
 
@@ -31,9 +31,9 @@ class AskUserQuestionInput(Struct, frozen=True, forbid_unknown_fields=True):
         list[ChoiceInput],
         Meta(min_length=1, max_length=4, description="What to ask, all at once."),
     ]
-    answers: Annotated[dict[str, str] | None, Meta(description="Leave out; the user fills it in.")] = None
-    annotations: Annotated[dict[str, Any] | None, Meta(description="Leave out; the user fills it in.")] = None
-    metadata: Annotated[dict[str, Any] | None, Meta(description="Leave out.")] = None
+    answers: Annotated[dict[str, str] | None, UNLISTED] = None
+    annotations: Annotated[dict[str, Any] | None, UNLISTED] = None
+    metadata: Annotated[dict[str, Any] | None, UNLISTED] = None
 
 
 def _check(input: AskUserQuestionInput, ctx: ToolContext) -> None:

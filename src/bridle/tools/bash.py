@@ -32,18 +32,14 @@ _FIRST_FREE_DESCRIPTOR = 60
 
 
 class BashInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    command: Annotated[str, Meta(description="The command to run.")]
-    timeout: Annotated[
-        int | None, Meta(description="Time limit in milliseconds: 120000 unless given, at most 600000.")
-    ] = None
-    description: Annotated[
-        str | None, Meta(description="What the command does, in five to ten words, for the person watching.")
-    ] = None
-    run_in_background: Annotated[
-        bool | None, Meta(description="Return at once and let the command go on beside the conversation.")
-    ] = None
+    command: str
+    timeout: Annotated[int | None, Meta(description="Milliseconds.")] = None
+    description: Annotated[str | None, Meta(description="What it does, in 5 to 10 words, for the user.")] = (
+        None
+    )
+    run_in_background: Annotated[bool | None, Meta(description="Return at once and let it run.")] = None
     dangerouslyDisableSandbox: Annotated[
-        bool | None, Meta(description="Run outside the sandbox; the user is asked first.")
+        bool | None, Meta(description="Run outside the sandbox; asks the user.")
     ] = None
 
 

@@ -91,10 +91,7 @@ class DeferringToolbox:
         if not fresh:
             return None
         known.update(fresh)
-        return (
-            f"These tools are there too. {SEARCH} loads the ones that you need; until then only their names "
-            f"are known:\n{listing(fresh)}"
-        )
+        return f"# More tools\nLoad them with {SEARCH} before you call them:\n{listing(fresh)}"
 
     def again(self) -> str | None:
         """What a conversation that has lost its beginning must hear once more."""

@@ -17,6 +17,7 @@ from bridle.types.tool import Tool
 
 _FOLDER = os.path.dirname(__file__)
 PATH = os.path.join(_FOLDER, "definitions.json")
+_LEFT_OUT = (("default", None), ("additionalProperties", False), ("required", []))
 
 
 def load() -> dict[str, ToolDefinition]:
@@ -58,7 +59,10 @@ def _file_name(listing: Listing) -> str:
 
 
 def _plain(schema: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Models read a schema better without `$ref`, titles and null alternatives."""
+    """Models read a schema better without `$ref`, titles, null alternatives and what others fill in.
+
+    That no other parameters are taken goes without saying: the model hears of each that it sends.
+    """
     if "$ref" in schema:
         return _plain(parts[schema["$ref"].rpartition("/")[2]], parts)
     if "anyOf" in schema:
@@ -70,10 +74,11 @@ def _plain(schema: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any
     plain: dict[str, Any] = {"type": "string"} if "enum" in schema and "type" not in schema else {}
     for key, value in schema.items():
         if key == "properties":
-            plain[key] = {name: _plain(child, parts) for name, child in value.items()}
+            listed = {name: _plain(child, parts) for name, child in value.items()}
+            plain[key] = {name: child for name, child in listed.items() if not child.pop("unlisted", False)}
         elif key == "items":
             plain[key] = _plain(value, parts)
-        elif key == "title" or (key == "default" and value is None):
+        elif (key, value) in _LEFT_OUT or key == "title":
             continue
         else:
             plain[key] = value

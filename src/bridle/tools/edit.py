@@ -20,9 +20,9 @@ _LONGEST_MARK = 3
 
 
 class EditInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    file_path: Annotated[str, Meta(description="The file to change; an absolute path is safest.")]
-    old_string: Annotated[str, Meta(description="The exact text to replace; empty to create a new file.")]
-    new_string: Annotated[str, Meta(description="The text to put in its place; must differ from old_string.")]
+    file_path: Annotated[str, Meta(description="Absolute path.")]
+    old_string: Annotated[str, Meta(description="Exact text to replace.")]
+    new_string: Annotated[str, Meta(description="Its replacement.")]
     replace_all: Annotated[bool, Meta(description="Replace every occurrence.")] | None = None
 
 

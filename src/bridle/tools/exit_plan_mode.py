@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
-from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
 
 _LARGEST = 200_000
 _SHOWN = 40_000
@@ -22,8 +22,8 @@ class ExitPlanModeInput(Struct, frozen=True, forbid_unknown_fields=True):
         list[AllowedPrompt] | None,
         Meta(description="What the plan will have to run, to be approved with it."),
     ] = None
-    plan: Annotated[str | None, Meta(description="Leave out; it is read from the plan file.")] = None
-    planFilePath: Annotated[str | None, Meta(description="Leave out.")] = None
+    plan: Annotated[str | None, UNLISTED] = None
+    planFilePath: Annotated[str | None, UNLISTED] = None
 
 
 def _check(input: ExitPlanModeInput, ctx: ToolContext) -> None:

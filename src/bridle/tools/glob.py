@@ -21,10 +21,8 @@ _TIMEOUT = 20.0
 
 
 class GlobInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    pattern: Annotated[str, Meta(description="The glob to match, such as **/*.py or src/*.{ts,tsx}.")]
-    path: Annotated[
-        str | None, Meta(description="The directory to search; the current one unless given.")
-    ] = None
+    pattern: Annotated[str, Meta(description="Such as **/*.py or src/*.{ts,tsx}.")]
+    path: Annotated[str | None, Meta(description="Directory; the current one by default.")] = None
 
 
 def _place(input: GlobInput, workspace: Workspace) -> tuple[str, str]:

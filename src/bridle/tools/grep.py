@@ -13,7 +13,7 @@ from bridle.tools.file_search import held_file, newest_first, require_existing, 
 from bridle.tools.grep_matches import FileMatches, read_contents, read_counts, read_names
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
-from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
 from bridle.types.workspace import Workspace
 
 _PAGE = 250
@@ -25,41 +25,25 @@ Mode = Literal["content", "files_with_matches", "count"]
 
 
 class GrepInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    pattern: Annotated[str, Meta(description="The regular expression to search for.")]
-    path: Annotated[
-        str | None, Meta(description="The file or directory to search; the current directory unless given.")
-    ] = None
-    glob: Annotated[str | None, Meta(description="Only files whose path matches, such as *.{ts,tsx}.")] = None
-    type: Annotated[str | None, Meta(description="Only files of a type that ripgrep knows, such as py.")] = (
-        None
-    )
-    output_mode: Annotated[
-        Mode | None, Meta(description="What to return; files_with_matches unless given.")
-    ] = None
+    pattern: Annotated[str, Meta(description="Regular expression.")]
+    path: Annotated[str | None, Meta(description="File or directory; the current one by default.")] = None
+    glob: Annotated[str | None, Meta(description="Only matching paths, such as *.{ts,tsx}.")] = None
+    type: Annotated[str | None, Meta(description="ripgrep file type, such as py.")] = None
+    output_mode: Mode | None = None
     ignore_case: Annotated[bool | None, Meta(description="Ignore case.")] = field(default=None, name="-i")
-    only_matching: Annotated[
-        bool | None, Meta(description="Show only what matched, not the whole line (content mode).")
-    ] = field(default=None, name="-o")
-    line_numbers: Annotated[
-        bool | None, Meta(description="Show line numbers, true unless given (content mode).")
-    ] = field(default=None, name="-n")
-    after: Annotated[int | None, Meta(description="Lines to show after each match.")] = field(
-        default=None, name="-A"
+    only_matching: Annotated[bool | None, Meta(description="Only the match (content).")] = field(
+        default=None, name="-o"
     )
-    before: Annotated[int | None, Meta(description="Lines to show before each match.")] = field(
-        default=None, name="-B"
+    line_numbers: Annotated[bool | None, Meta(description="Line numbers, default true (content).")] = field(
+        default=None, name="-n"
     )
-    around: Annotated[int | None, Meta(description="Lines to show on both sides of each match.")] = field(
-        default=None, name="-C"
-    )
-    context: Annotated[int | None, Meta(description="The same as -C.")] = None
-    head_limit: Annotated[
-        int | None, Meta(description="How many lines or entries to return: 250 unless given, 0 for all.")
-    ] = None
-    offset: Annotated[int | None, Meta(description="How many lines or entries to skip first.")] = None
-    multiline: Annotated[
-        bool | None, Meta(description="Let the pattern cross lines, and the dot match a line break.")
-    ] = None
+    after: Annotated[int | None, Meta(description="Lines after each match.")] = field(default=None, name="-A")
+    before: Annotated[int | None, Meta(description="Lines before.")] = field(default=None, name="-B")
+    around: Annotated[int | None, Meta(description="Lines on both sides.")] = field(default=None, name="-C")
+    context: Annotated[int | None, UNLISTED] = None
+    head_limit: Annotated[int | None, Meta(description="Results to return: default 250, 0 for all.")] = None
+    offset: Annotated[int | None, Meta(description="Results to skip.")] = None
+    multiline: Annotated[bool | None, Meta(description="Let the pattern cross lines.")] = None
 
 
 def _access(input: GrepInput, workspace: Workspace) -> Access:

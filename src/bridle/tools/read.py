@@ -27,18 +27,10 @@ _MOST_SCANNED = 1024**3
 
 
 class ReadInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    file_path: Annotated[str, Meta(description="The file to read; an absolute path is safest.")]
-    offset: (
-        Annotated[
-            int, Meta(ge=0, description="First line to show, counted from 1 (for notebooks: first cell).")
-        ]
-        | None
-    ) = None
-    limit: Annotated[int, Meta(ge=1, description="How many lines (or cells) to show.")] | None = None
-    pages: (
-        Annotated[str, Meta(description='PDF only: the pages to show, such as "3" or "1-5"; at most 20.')]
-        | None
-    ) = None
+    file_path: Annotated[str, Meta(description="Absolute path.")]
+    offset: Annotated[int, Meta(ge=0, description="First line (or cell), from 1.")] | None = None
+    limit: Annotated[int, Meta(ge=1, description="Lines (or cells) to show.")] | None = None
+    pages: Annotated[str, Meta(description='PDF: such as "3" or "1-5", at most 20.')] | None = None
 
 
 class _Shown(Struct, frozen=True, kw_only=True):

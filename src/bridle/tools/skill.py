@@ -10,12 +10,8 @@ from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
 class SkillInput(Struct, frozen=True, forbid_unknown_fields=True):
-    skill: Annotated[
-        str, Meta(min_length=1, description="The name as it is listed, such as verify or plugin:name.")
-    ]
-    args: Annotated[
-        str | None, Meta(description="Arguments, as the user would type them after the name.")
-    ] = None
+    skill: Annotated[str, Meta(min_length=1, description="Its name as listed.")]
+    args: Annotated[str | None, Meta(description="What a user would type after the name.")] = None
 
 
 def _name(input: SkillInput) -> str:

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
 from bridle.types.task import Task, Tasks
-from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
 
 _WAIT_MS = 30_000
 _MOST_WAIT_MS = 600_000
@@ -15,12 +15,12 @@ _MOST_CHARS = 30_000
 
 class TaskOutputInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     task_id: Annotated[str | None, Meta(description="The task's ID.")] = None
-    block: Annotated[bool | None, Meta(description="Wait for the task to end; true unless given.")] = None
+    block: Annotated[bool | None, Meta(description="Wait for the end; default true.")] = None
     timeout: Annotated[
         int | None, Meta(description="The longest wait in milliseconds: 30000 unless given, at most 600000.")
     ] = None
-    bash_id: Annotated[str | None, Meta(description="Old name of task_id.")] = None
-    shell_id: Annotated[str | None, Meta(description="Old name of task_id.")] = None
+    bash_id: Annotated[str | None, UNLISTED] = None
+    shell_id: Annotated[str | None, UNLISTED] = None
 
 
 @tool(

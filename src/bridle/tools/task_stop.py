@@ -6,12 +6,12 @@ from msgspec import Meta, Struct
 
 from bridle.tools.task_output import find_task
 from bridle.types.errors import ToolError
-from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
 
 
 class TaskStopInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     task_id: Annotated[str | None, Meta(description="The task's ID.")] = None
-    shell_id: Annotated[str | None, Meta(description="Old name of task_id.")] = None
+    shell_id: Annotated[str | None, UNLISTED] = None
 
 
 @tool(

@@ -15,15 +15,13 @@ class TaskUpdateInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     status: Annotated[
         Literal["pending", "in_progress", "completed", "deleted"] | None, Meta(description="Its new status.")
     ] = None
-    subject: Annotated[str | None, Meta(description="Another subject.")] = None
-    description: Annotated[str | None, Meta(description="Another description.")] = None
-    activeForm: Annotated[str | None, Meta(description="Another form for while it is done.")] = None
-    owner: Annotated[str | None, Meta(description="Who does it; empty for nobody.")] = None
+    subject: Annotated[str | None, Meta(description="New subject.")] = None
+    description: Annotated[str | None, Meta(description="New description.")] = None
+    activeForm: Annotated[str | None, Meta(description="New present form.")] = None
+    owner: Annotated[str | None, Meta(description="Who does it; empty for none.")] = None
     addBlocks: Annotated[list[str] | None, Meta(description="Tasks that must wait for this one.")] = None
     addBlockedBy: Annotated[list[str] | None, Meta(description="Tasks that this one must wait for.")] = None
-    metadata: Annotated[
-        dict[str, Any] | None, Meta(description="Merged into what is kept; null takes a key away.")
-    ] = None
+    metadata: Annotated[dict[str, Any] | None, Meta(description="Merged; null removes a key.")] = None
 
 
 @tool("TaskUpdate", TaskUpdateInput, subject=lambda input: input.taskId, read_only=True)

@@ -17,14 +17,11 @@ _MOST_LISTED = 6_000
 """Characters of names that one reminder may have."""
 _SUMMARY = 160
 _DESCRIPTION = (
-    "Look for tools that are known by name only, and load them: from the next step on they can be called "
-    "like any other.\n\n"
-    "Queries:\n"
-    '- "select:NotebookEdit,mcp__files__read" loads exactly these tools\n'
-    '- "send message" looks for tools by words of their names and descriptions, best first\n'
-    '- "+github issue" wants github in the name and ranks by the rest\n\n'
-    "Search when the task needs something that none of your loaded tools does, before you say that it cannot "
-    "be done. What was loaded stays loaded."
+    "Find and load tools that are known by name only.\n\n"
+    '- "select:NotebookEdit,mcp__files__read" loads these tools; call them from the next step on\n'
+    '- "send message" lists tools that fit these words, best first; "+github issue" wants github in the '
+    "name\n\n"
+    "Search before you say that something cannot be done."
 )
 
 
@@ -32,7 +29,7 @@ class SearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[
         str, Meta(description='Words, or "select:" and the exact names with commas between them.')
     ]
-    max_results: Annotated[int, Meta(description="How many tools to load at most.", ge=1)] = _USUAL_RESULTS
+    max_results: Annotated[int, Meta(description="How many tools to list.", ge=1)] = _USUAL_RESULTS
 
 
 DEFINITION: ToolDefinition = {
@@ -48,7 +45,7 @@ DEFINITION: ToolDefinition = {
             "max_results": {
                 "type": "integer",
                 "minimum": 1,
-                "description": "How many tools to load at most.",
+                "description": "How many tools to list.",
                 "default": _USUAL_RESULTS,
             },
         },
@@ -78,15 +75,17 @@ def search_tool(
         del ctx
         hidden = findable()
         found = find(input.query, hidden, limit=min(input.max_results, _MOST_RESULTS))
-        load(each.name for each in found)
+        loaded = [each.name for each in found] if _selects(input.query, found) else []
+        load(loaded)
         late = waiting()
         data: dict[str, Any] = {
             "matches": [each.name for each in found],
+            "loaded": loaded,
             "query": input.query,
             "total_deferred_tools": len(hidden),
             **({"pending_mcp_servers": list(late)} if late and not found else {}),
         }
-        return ToolOutput(content=_told(input.query, found, len(hidden), late), data=data)
+        return ToolOutput(content=_told(input.query, found, loaded, len(hidden), late), data=data)
 
     return structs.replace(run, definition=DEFINITION)
 
@@ -164,10 +163,25 @@ def _has_word(text: str, word: str) -> bool:
     return word in text and re.search(rf"\b{re.escape(word)}\b", text) is not None
 
 
-def _told(query: str, found: Sequence[Findable], total: int, late: tuple[str, ...]) -> str:
+def _selects(query: str, found: Sequence[Findable]) -> bool:
+    """Whether a query names its tools; words only list what fits, because each loaded tool costs."""
+    return query.strip().lower().startswith("select:") or [each.name.lower() for each in found] == [
+        query.strip().lower()
+    ]
+
+
+def _told(
+    query: str, found: Sequence[Findable], loaded: Sequence[str], total: int, late: tuple[str, ...]
+) -> str:
     if found:
         lines = [f"- {each.name}: {_first(each.description)}".rstrip(": ") for each in found]
-        return "Loaded; call them like any other tool:\n" + "\n".join(lines)
+        names = ",".join(each.name for each in found[:2])
+        head = (
+            "Loaded; call them like any other tool:"
+            if loaded
+            else f'Not loaded yet; load what you need, as in "select:{names}":'
+        )
+        return "\n".join((head, *lines))
     text = f"No tool fits {query[:200]!r}; {total} were searched."
     if late:
         text += f" Still being connected, so try again later: {', '.join(late)[:500]}."
@@ -204,8 +218,9 @@ def found_before(results: Iterable[Any]) -> list[str]:
     names: dict[str, None] = {}
     for result in results:
         match result:
-            case {"matches": list() as matches, "total_deferred_tools": int()}:
-                names.update({name: None for name in matches if isinstance(name, str)})
+            case {"matches": list() as found, "total_deferred_tools": int()}:
+                loaded: list[Any] = result.get("loaded", found)
+                names.update({name: None for name in loaded if isinstance(name, str)})
             case _:
                 pass
     return list(names)

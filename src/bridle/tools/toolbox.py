@@ -46,9 +46,15 @@ class BuiltinToolbox:
     """Built-in tools in the order of their names; each is imported when it is first asked for."""
 
     def __init__(
-        self, listings: Collection[Listing], *, absent: Callable[[], frozenset[str]] = frozenset
+        self,
+        listings: Collection[Listing],
+        *,
+        absent: Callable[[], frozenset[str]] = frozenset,
+        rare: Collection[str] = (),
     ) -> None:
         self._every = sorted(listings, key=lambda each: each.name)
+        self._rare = frozenset(rare)
+        """Names of tools that are rarely used in this session, besides those that always are."""
         self._absent = absent
         """Names of tools that there is no use for at the moment."""
         self._left_out: frozenset[str] | None = None
@@ -64,7 +70,9 @@ class BuiltinToolbox:
     def deferred(self) -> tuple[str, ...]:
         """The tools that are rarely used."""
         self._look()
-        return tuple(name for name, listing in self._listings.items() if listing.deferred)
+        return tuple(
+            name for name, listing in self._listings.items() if listing.deferred or name in self._rare
+        )
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
         self._look()
@@ -134,10 +142,12 @@ def choose(
     removed: Collection[str] = (),
     with_person: bool = False,
     absent: Callable[[], frozenset[str]] = lambda: OPT_IN,
+    rare: Collection[str] = (),
 ) -> BuiltinToolbox:
     """The tools named in `base` (all when None) less those `removed`, `*` being every one.
 
-    Those that are `absent` come and go with what they need.
+    Those that are `absent` come and go with what they need; `rare` ones are told by name alone where that is
+    possible.
     """
     chosen = [
         listing
@@ -146,7 +156,7 @@ def choose(
         and (with_person or not listing.needs_person)
         and not {"*", listing.name, *listing.aliases} & set(removed)
     ]
-    return BuiltinToolbox(chosen, absent=absent)
+    return BuiltinToolbox(chosen, absent=absent, rare=rare)
 
 
 def _is_foreign(url: str) -> bool:

@@ -17,8 +17,8 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 
 class WriteInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    file_path: Annotated[str, Meta(description="The file to write; an absolute path is safest.")]
-    content: Annotated[str, Meta(description="All that the file shall hold.")]
+    file_path: Annotated[str, Meta(description="Absolute path.")]
+    content: Annotated[str, Meta(description="Full content.")]
 
 
 class _Written(Struct, frozen=True, kw_only=True):

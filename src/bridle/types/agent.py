@@ -38,6 +38,8 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     reminder: str | None = None
     """Said again at every turn."""
     auto_compact_window: int | None = None
+    listed: bool = True
+    """Whether the model hears of it without being told: not of agents that commands of the user start."""
 
     @property
     def prompt(self) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from bridle.types.block import AssistantMessage, ResultContent
 from bridle.types.model import ToolDefinition
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from bridle.types.workspace import Visit
 
 Input = TypeVar("Input", bound=Struct)
+
+UNLISTED = Meta(extra_json_schema={"unlisted": True})
+"""Marks a parameter that is accepted and not told to the model: an old name, or one that others fill in."""
 
 
 Delegate = Callable[["Delegation"], Awaitable["AgentReport"]]

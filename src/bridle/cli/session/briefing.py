@@ -44,6 +44,7 @@ async def brief(
         environment=gather_environment(setup.cwd, model=setup.model, env=env, extra_roots=roots),
         tools=tools,
         person=choices.is_attended(args),
+        place=choices.choose_place(args),
         custom=custom,
         append=_text_or_file(args, "append-system-prompt") or "",
         minimal=choices.is_bare(args, env) or switches.minimal_prompt,

@@ -7,6 +7,7 @@ from typing import Any
 
 from bridle.cli.args import Args
 from bridle.config.load import Config
+from bridle.context.prompt import Place
 from bridle.engine.runtime import Limits
 from bridle.permissions.rules import split_rules
 from bridle.tools.toolbox import OPT_IN, SEARCH, BuiltinToolbox, Deferral, choose
@@ -78,6 +79,8 @@ def choose_tools(
         base=base,
         removed=removed,
         with_person=is_attended(args),
+        # Nobody follows a list of tasks where only the last message is read.
+        rare=_TASK_TOOLS if choose_place(args) == "print" else (),
         absent=lambda: _absent(
             languages=bool(languages()), advised=bool(advised()), workflows=bool(workflows())
         ),
@@ -108,6 +111,13 @@ def is_attended(args: Args) -> bool:
     if args.on("interactive"):
         return True
     return args.has("permission-prompt-tool") and args.text("permission-prompts") != "none"
+
+
+def choose_place(args: Args) -> Place:
+    """Where the answers of the session are read."""
+    if args.on("interactive"):
+        return "terminal"
+    return "host" if args.text("output-format") == "stream-json" else "print"
 
 
 def choose_roots(args: Args, config: Config, cwd: str, *, trusted: bool) -> tuple[str, ...]:

@@ -83,12 +83,13 @@ _VERIFICATION_REMINDER = (
 BUILTIN: tuple[AgentDefinition, ...] = (
     AgentDefinition(
         name=GENERAL,
-        description="Carries out any task of several steps: research, searching code, making changes.",
+        description="Any task of several steps: research, searching code, making changes.",
         text=_GENERAL,
     ),
     AgentDefinition(
         name="statusline-setup",
         description="Sets up the status line of the terminal.",
+        listed=False,
         text=_STATUS_LINE,
         tools=("Read", "Edit", "Write", "Bash"),
         model="sonnet",
@@ -97,8 +98,8 @@ BUILTIN: tuple[AgentDefinition, ...] = (
     AgentDefinition(
         name="Explore",
         description=(
-            "Searches and reads a code base, quickly and without changing anything. Say how thorough to be: "
-            "quick, medium or very thorough."
+            "Searches and reads code quickly, changes nothing. Say how thorough: quick, medium or "
+            "very thorough."
         ),
         text=_EXPLORE,
         disallowed_tools=_NEVER_CHANGES,
@@ -115,7 +116,7 @@ BUILTIN: tuple[AgentDefinition, ...] = (
     ),
     AgentDefinition(
         name="claude-code-guide",
-        description="Answers questions about bridle itself: features, settings, hooks, MCP, the SDKs.",
+        description="Answers questions about bridle: features, settings, hooks, MCP, SDKs.",
         text=_GUIDE,
         tools=("Glob", "Grep", "Read", "WebFetch", "WebSearch"),
         model="haiku",
@@ -123,8 +124,8 @@ BUILTIN: tuple[AgentDefinition, ...] = (
     ),
     AgentDefinition(
         name="verification",
-        description="Tries to break finished work by running it, before it is called done. Give it the task, "
-        "the files that changed and the approach.",
+        description="Tries to break finished work by running it. Give it the task, the changed files and the "
+        "approach.",
         text=_VERIFICATION,
         disallowed_tools=_NEVER_CHANGES,
         model="inherit",

@@ -95,9 +95,9 @@ class Agents:
 
     def listing(self, without: Collection[str] = ()) -> str | None:
         """What the model is told of whom it can hand work to, `without` those that rules keep away."""
-        chosen = (each for each in self.definitions() if each.name not in without)
+        chosen = (each for each in self.definitions() if each.listed and each.name not in without)
         lines = [f"- {each.name}: {_short(each.description)}" for each in chosen]
-        return "# Agents for the Agent tool\n" + "\n".join(lines) if lines else None
+        return "# Agent types\n" + "\n".join(lines) if lines else None
 
     def take_from_host(self, agents: Mapping[str, Any]) -> tuple[str, ...]:
         """Know the agents that a host brings; a sentence about each that cannot be used."""

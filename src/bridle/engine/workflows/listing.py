@@ -16,12 +16,12 @@ def listing(files: Mapping[str, WorkflowFile], guideline: str | None) -> str | N
         return None
     lines = [f"- {name}: {_about(file)}" for name, file in list(files.items())[:_MOST_LISTED]]
     size = size_line(guideline)
-    return "\n".join(("# Saved workflows for the Workflow tool", *lines, *((size,) if size else ())))
+    return "\n".join(("# Saved workflows (Workflow tool)", *lines, *((size,) if size else ())))
 
 
 def size_line(guideline: str | None) -> str | None:
     """How many agents the user thinks right, as advice."""
-    most = _SIZES.get(guideline or "medium")
+    most = _SIZES.get(guideline or "")
     return (
         None
         if most is None

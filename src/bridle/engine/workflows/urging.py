@@ -17,7 +17,7 @@ def says_ultracode(text: str) -> bool:
 
 def reminder(guideline: str | None) -> str:
     """What to tell the model with a prompt that ultracode holds for."""
-    size = size_line(guideline)
+    size = size_line(guideline or "medium")
     return (
         "<system-reminder>\nThe user wants this done thoroughly, with a workflow. Unless it is a small "
         "thing, look around first, then write one with the Workflow tool: several agents on independent "
