@@ -56,6 +56,22 @@ async def test_the_one_place_is_replaced_and_reported(tmp_path: Path):
     assert str(output.content).endswith("\n1\tone\n2\t2\n3\t2.5\n4\tthree")
 
 
+async def test_of_a_long_insertion_only_the_edges_are_shown(tmp_path: Path):
+    context, path = await opened(tmp_path, "".join(f"line {number}\n" for number in range(1, 11)))
+    block = "".join(f"new {number}\n" for number in range(1, 31))
+    output = await edit(context, path, "line 5\n", f"line 5\n{block}")
+    shown = str(output.content).splitlines()
+    assert "6\tnew 1" in shown and "35\tnew 30" in shown and "38\tline 8" in shown
+    assert "… 28 lines as given …" in shown
+    assert not any("new 15" in line for line in shown)
+
+
+async def test_a_new_file_is_not_repeated(tmp_path: Path):
+    path = tmp_path / "new.txt"
+    output = await edit(make_context(tmp_path), path, "", "all of it\n")
+    assert output.content == f"Created {path}."
+
+
 async def test_several_matches_are_an_error_unless_all_are_meant(tmp_path: Path):
     ctx, path = await opened(tmp_path, "x = x + x\n")
 

@@ -143,9 +143,9 @@ async def test_types_narrow_the_search_where_ripgrep_is_there(tmp_path: Path):
 async def test_a_file_or_a_directory_may_be_searched(tmp_path: Path, env: dict[str, str]):
     plant(tmp_path, src__a_dot_py="foo\n", b_dot_py="foo\n")
     assert await text(tmp_path, env, pattern="foo", path="src") == "Found 1 file\nsrc/a.py"
-    assert (
-        await text(tmp_path, env, pattern="foo", path="src/a.py", output_mode="content") == "src/a.py:1:foo"
-    )
+    alone = await grep(tmp_path, env, pattern="foo", path="src/a.py", output_mode="content")
+    assert str(alone.content).removesuffix(NOTE) == "1:foo"
+    assert alone.data is not None and alone.data["filenames"] == ["src/a.py"]
     outside = await text(tmp_path / "src", env, pattern="foo", path=str(tmp_path / "b.py"))
     assert outside == f"Found 1 file\n{tmp_path}/b.py"
 

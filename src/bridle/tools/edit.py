@@ -151,12 +151,14 @@ def _read(location: Location, workspace: Workspace) -> TextFile:
 
 def _report(input: EditInput, path: str, plan: _Plan) -> ToolOutput:
     before = plan.before.text if plan.before else ""
-    shown = patches.snippet(plan.after.text, start=plan.after.start, length=plan.after.length)
-    sentence = f"Changed {path}" if plan.before else f"Created {path}"
-    if plan.foreign:
-        sentence += ", which someone else had changed since it was read; their changes are kept"
+    if plan.before is None:
+        sentence = f"Created {path}."
+    else:
+        shown = patches.snippet(plan.after.text, start=plan.after.start, length=plan.after.length)
+        kept = ", which someone else had changed since it was read; their changes are kept"
+        sentence = f"Changed {path}{kept if plan.foreign else ''}. It now reads:\n{shown}"
     return ToolOutput(
-        content=f"{sentence}. It now reads:\n{shown}",
+        content=sentence,
         data={
             "filePath": path,
             "oldString": plan.old,

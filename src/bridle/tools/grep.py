@@ -102,7 +102,7 @@ async def _search(
             page = _name_page(await asyncio.to_thread(newest_first, folder, names), input, name)
         case "content":
             files = [file for file in read_contents(found.stdout) if is_open(file.path)]
-            page = _content_page(files, input, name)
+            page = _content_page(files, input, name, alone=named is not None)
         case "count":
             counts = {path: count for path, count in read_counts(found.stdout).items() if is_open(path)}
             page = _count_page(counts, input, name)
@@ -163,14 +163,18 @@ def _name_page(paths: list[str], input: GrepInput, name: Callable[[str], str]) -
     return _Page(text, cut.note("files"), {"filenames": names, "numFiles": len(names), **cut.data()})
 
 
-def _content_page(files: list[FileMatches], input: GrepInput, name: Callable[[str], str]) -> _Page:
+def _content_page(
+    files: list[FileMatches], input: GrepInput, name: Callable[[str], str], *, alone: bool
+) -> _Page:
+    """Lines of every file; of one that was asked for `alone` the model knows the name."""
     separated = bool(_context_options(input)) and not input.only_matching
     lines: list[tuple[str, str]] = []
     for file in files:
         if lines and separated:
             lines.append(("", "--"))
         shown_as = name(file.path)
-        lines += [(shown_as, line) for line in file.shown(shown_as, numbered=input.line_numbers is not False)]
+        told = file.shown(None if alone else shown_as, numbered=input.line_numbers is not False)
+        lines += [(shown_as, line) for line in told]
     cut = _Cut.of(input, len(lines))
     taken = cut.take(lines)
     names = list(dict.fromkeys(file for file, _ in taken if file))

@@ -14,8 +14,8 @@ class FileMatches(Struct):
     lines: list[str]
     """`12:text` for a match, `12-text` for a line beside one, `--` between places."""
 
-    def shown(self, name: str, *, numbered: bool) -> list[str]:
-        """The lines with the name of the file before them."""
+    def shown(self, name: str | None, *, numbered: bool) -> list[str]:
+        """The lines with the name of the file before them; None where it goes without saying."""
         return [_named(name, line, numbered=numbered) for line in self.lines]
 
 
@@ -57,13 +57,14 @@ def read_contents(output: bytes) -> list[FileMatches]:
     return [files[path] for path in sorted(files)]
 
 
-def _named(name: str, line: str, *, numbered: bool) -> str:
+def _named(name: str | None, line: str, *, numbered: bool) -> str:
     if line == "--":
         return line
     digits = len(line) - len(line.lstrip("0123456789"))
     if not digits:
-        return f"{name}: {line}"
-    return f"{name}{line[digits]}{line if numbered else line[digits + 1 :]}"
+        return line if name is None else f"{name}: {line}"
+    text = line if numbered else line[digits + 1 :]
+    return text if name is None else f"{name}{line[digits]}{text}"
 
 
 def _path(name: bytes) -> str:

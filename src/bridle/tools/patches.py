@@ -5,7 +5,8 @@ from typing import TypedDict
 
 _CONTEXT = 3
 _MOST_COMPARED = 4000
-_MOST_SNIPPET_LINES = 40
+_LONG = 10
+_EDGE = 2
 _LONGEST_SNIPPET_LINE = 400
 _NO_NEWLINE = "\\ No newline at end of file"
 MOST_KEPT_CHARS = 1024 * 1024
@@ -40,7 +41,10 @@ def structured_patch(old: str, new: str) -> list[Hunk]:
 
 
 def snippet(text: str, *, start: int, length: int) -> str:
-    """Numbered lines around a place in a text, given in characters."""
+    """Numbered lines around a place in a text, given in characters; of a long place only its edges.
+
+    The model that wrote it knows what stands there: how it joins what was there before is what there is to see.
+    """
     first = text.count("\n", 0, start)
     last = first + text.count("\n", start, start + length)
     lines = text.split("\n", last + _CONTEXT + 1)[: last + _CONTEXT + 1]
@@ -51,10 +55,9 @@ def snippet(text: str, *, start: int, length: int) -> str:
         f"{number}\t{line[:_LONGEST_SNIPPET_LINE]}{'…' if len(line) > _LONGEST_SNIPPET_LINE else ''}"
         for number, line in enumerate(lines[begin:], begin + 1)
     ]
-    if len(shown) > _MOST_SNIPPET_LINES:
-        half = _MOST_SNIPPET_LINES // 2
-        left_out = len(shown) - 2 * half
-        shown = [*shown[:half], f"… {left_out} lines …", *shown[-half:]]
+    if last - first + 1 > _LONG:
+        upper, lower = first - begin + _EDGE, last - begin + 1 - _EDGE
+        shown = [*shown[:upper], f"… {lower - upper} lines as given …", *shown[lower:]]
     return "\n".join(shown)
 
 
