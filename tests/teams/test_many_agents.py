@@ -178,16 +178,8 @@ async def test_agents_that_share_one_checkout_commit_one_after_the_other(tmp_pat
     assert {f"work {number}" for number in range(count)} <= set(subjects)
 
 
-async def test_an_interrupt_stops_all_agents_within_200_ms(tmp_path: Path):
-    rounds: list[float] = []
-    # What else the machine does can only make a round longer, so one that is quick enough settles it.
-    while len(rounds) < 3 and min(rounds, default=1.0) >= 0.2:
-        rounds.append(await _interrupt(tmp_path / str(len(rounds)), 30))
-    assert min(rounds) < 0.2
-
-
-async def _interrupt(folder: Path, count: int) -> float:
-    """How long it takes until none of so many agents, each with a command that runs, is at work."""
+async def test_an_interrupt_stops_all_agents_and_their_commands(tmp_path: Path):
+    count, folder = 30, tmp_path
     project = repository(folder / "project")
     marks = folder / "marks"
     marks.mkdir()
@@ -197,10 +189,6 @@ async def _interrupt(folder: Path, count: int) -> float:
     ) as made:
         await made.prompt()
         await eventually(lambda: len(os.listdir(marks)) == count, seconds=30)
-        loop = asyncio.get_running_loop()
-        began = loop.time()
         made.agents.interrupt()
         await eventually(lambda: not made.agents.staff.running)
-        took = loop.time() - began
     assert {task.status for task in made.ended} == {"killed"}
-    return took
