@@ -43,7 +43,7 @@ def structured_patch(old: str, new: str) -> list[Hunk]:
 def snippet(text: str, *, start: int, length: int) -> str:
     """Numbered lines around a place in a text, given in characters; of a long place only its edges.
 
-    The model that wrote it knows what stands there: how it joins what was there before is what there is to see.
+    The model that wrote it knows what stands there; it needs to see how that joins what was there before.
     """
     first = text.count("\n", 0, start)
     last = first + text.count("\n", start, start + length)
