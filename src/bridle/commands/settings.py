@@ -26,7 +26,7 @@ async def config(arguments: str, context: CommandContext) -> CommandResult:
     scopes: list[Scope] = [_SCOPES[word] for word in words if word in _SCOPES]
     rest = [word for word in words if word not in _SCOPES]
     if len(rest) == 1 and "=" not in rest[0]:
-        return Says(render(explain(context.settings.config(), rest[0])))
+        return Says("\n".join(render(explain(context.settings.config(), rest[0]))))
     changes = [_change(word) for word in rest]
     lines: list[str] = []
     scope: Scope = scopes[0] if scopes else "user"

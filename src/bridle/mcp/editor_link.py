@@ -92,7 +92,7 @@ class EditorLink:
         Raises:
             McpError: the editor is gone, refused, or did not answer in time.
         """
-        named = ServerTool(full_name=tool, name=tool, description="", schema={})
+        named = ServerTool(full_name=tool, name=tool, description="", schema_json=b"{}")
         try:
             async with asyncio.timeout(seconds):
                 result = await self._connection.call(named, arguments)

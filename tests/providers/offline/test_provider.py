@@ -19,6 +19,7 @@ from bridle.types.model import (
     ModelEvent,
     Noted,
     PieceArrived,
+    Repaired,
     Restarted,
     Started,
     TextArrived,
@@ -198,7 +199,9 @@ async def completed(history: History) -> Any:
 
 def wires(events: list[ModelEvent]) -> list[bytes]:
     return [
-        event.wire for event in events if not isinstance(event, Waiting | Restarted | FellBack | LimitTold)
+        event.wire
+        for event in events
+        if not isinstance(event, Waiting | Restarted | FellBack | LimitTold | Repaired)
     ]
 
 
