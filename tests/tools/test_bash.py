@@ -72,6 +72,7 @@ async def test_output_and_errors_come_back_in_order_without_trailing_blank_lines
             "isImage": False,
             "noOutputExpected": False,
         },
+        exit_code=0,
     )
 
 

@@ -27,8 +27,8 @@ def end_note(task: Task, env: Mapping[str, str]) -> Prompt:
 
 
 def is_note(prompt: Prompt) -> bool:
-    """Whether background work says this."""
-    return prompt.origin.source == JOB.source
+    """Whether this is news of background work, written here; what a host calls so stays as it is."""
+    return prompt.meta and prompt.origin.source == JOB.source
 
 
 def one_note(notes: Sequence[Prompt], jobs: Sequence[Task]) -> Prompt:
