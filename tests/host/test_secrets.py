@@ -70,6 +70,28 @@ def test_variables_are_known_by_their_names_and_values():
         assert known.hide(word) == word
 
 
+def test_signatures_of_many_requests_push_no_key_out(secrets: Secrets):
+    for number in range(1_000):
+        secrets.learn_headers(
+            [("Authorization", f"Signature={number:064x}"), ("X-Key", "another-key-of-mine")]
+        )
+    told = secrets.hide(f"{KEY} another-key-of-mine Signature={999:064x}")
+    assert told == f"{HIDDEN} {HIDDEN} {HIDDEN}"
+
+
+@pytest.mark.parametrize("cut", range(0, 26, 5))
+def test_what_is_left_of_a_cut_secret_is_hidden_whole(secrets: Secrets, cut: int):
+    assert secrets.hide(f"({KEY[cut:]})") == f"({HIDDEN})"
+    assert secrets.hide(f"({KEY[: len(KEY) - cut]})") == f"({HIDDEN})"
+
+
+def test_a_secret_with_a_percent_sign_is_found_as_it_is_and_encoded():
+    known = Secrets()
+    known.learn("p%41ssword-ünd-more")
+    assert known.hide("a p%41ssword-ünd-more b") == f"a {HIDDEN} b"
+    assert known.hide(f"a {quote('p%41ssword-ünd-more')} b") == f"a {HIDDEN} b"
+
+
 def test_many_secrets_and_long_texts_are_no_trouble():
     known = Secrets()
     known.learn(*(f"secret-number-{number:05d}-of-many" for number in range(1_000)))

@@ -1,11 +1,13 @@
 """Keeps the secrets that this process uses out of what it tells: errors, logs, transcripts."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
 
 _SHORTEST = 8
 """Shorter values are no secrets worth the name, and words that texts are full of."""
-_MOST = 500
+_MOST = 50
 _HEADERS = re.compile(r"auth|key|token|secret|cookie|signature|credential|passw", re.IGNORECASE)
 _VARIABLES = re.compile(
     r"(?:^|_)(?:KEY|KEYS|TOKEN|TOKENS|SECRET|SECRETS|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|BEARER|HEADERS?)(?:_|$)"
@@ -13,30 +15,34 @@ _VARIABLES = re.compile(
 _PLAIN = re.compile(r"(?:true|false|[0-9]+|/[\w./~-]*|https?://[^@\s]*)", re.IGNORECASE)
 """Values of such variables that are none themselves: switches, numbers, paths and addresses."""
 HIDDEN = "[hidden]"
+_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_URL_SAFE = str.maketrans("-_", "+/")
+_ENDS = re.compile(r"[A-Za-z0-9+/=]{0,2}")
 
 
 class Secrets:
     """Values that must not be told, as they are or in the forms that servers repeat them in."""
 
     def __init__(self) -> None:
-        self._known: dict[str, None] = {}
-        self._pattern: re.Pattern[str] | None = None
+        self._known: dict[str, _Forms] = {}
+        self._passing: dict[str, _Forms] = {}
+        """Those of single requests, such as signatures: each has a new one, so only the latest are kept."""
 
     def learn(self, *values: str) -> None:
         """From now on these are hidden; words before a blank, such as `Bearer`, are not part of them."""
-        for value in values:
-            secret = value.strip().rpartition(" ")[2]
-            if len(secret) >= _SHORTEST and secret not in self._known and not _PLAIN.fullmatch(secret):
-                self._known[secret] = None
-                self._pattern = None
-                if len(self._known) > _MOST:
-                    self._known.pop(next(iter(self._known)))
+        for secret in map(_secret_in, values):
+            if secret and secret not in self._known:
+                self._known[secret] = _forms_of(secret)
 
     def learn_headers(self, headers: Iterable[tuple[str, str]]) -> None:
         """Learn what a request shows of the user to a service."""
         for name, value in headers:
-            if _HEADERS.search(name):
-                self.learn(value)
+            if not _HEADERS.search(name) or not (secret := _secret_in(value)) or secret in self._known:
+                continue
+            # What is used again and again stays: it is the one used last each time.
+            self._passing[secret] = self._passing.pop(secret, None) or _forms_of(secret)
+            if len(self._passing) > _MOST:
+                self._passing.pop(next(iter(self._passing)))
 
     def learn_environment(self, env: Mapping[str, str]) -> None:
         """Learn the variables that hold secrets by their names."""
@@ -46,52 +52,105 @@ class Secrets:
 
     def hide(self, text: str) -> str:
         """The text without secrets; the few letters by which a service names a key stay."""
-        if not self._known or len(text) < _SHORTEST:
+        if len(text) < _SHORTEST or not (self._known or self._passing):
             return text
-        if self._pattern is None:
-            ordered = sorted(self._known, key=len, reverse=True)
-            forms = (form for make in (_whole, _encoded, _cut) for secret in ordered for form in make(secret))
-            self._pattern = re.compile("|".join(forms))
-        return self._pattern.sub(HIDDEN, text)
+        found = _places(text, (*self._known.values(), *self._passing.values()))
+        if not found:
+            return text
+        parts: list[str] = []
+        at = 0
+        for start, end in sorted(found):
+            if start > at or not parts:
+                parts += text[at:start], HIDDEN
+            at = max(at, end)
+        return "".join((*parts, text[at:]))
+
+
+class _Forms(Struct, frozen=True):
+    """What to look for: any text with the secret, or with at least half of it, has one of these."""
+
+    secret: str
+    head: str
+    tail: str
+    encoded: tuple[str, ...]
+    """Pieces of it in Base64, wherever it begins there."""
 
 
 SECRETS = Secrets()
 """The secrets of this process."""
 
 
-def _whole(secret: str) -> list[str]:
-    """A secret as it is, or with any of its letters percent-encoded."""
-    return ["".join(map(_letter, secret))]
+def _secret_in(value: str) -> str:
+    secret = value.strip().rpartition(" ")[2]
+    return "" if len(secret) < _SHORTEST or _PLAIN.fullmatch(secret) else secret
 
 
-def _cut(secret: str) -> list[str]:
-    """The same with an end cut off, as long as half of it is left."""
-    letters = [_letter(each) for each in secret]
-    least = max(_SHORTEST, len(secret) // 2)
-    head, tail = "".join(letters[:least]), "".join(letters[-least:])
-    rest = ""
-    for letter in reversed(letters[least:]):
-        rest = f"(?:{letter}{rest})?"
-    return [head + rest, tail]
-
-
-def _letter(letter: str) -> str:
-    encoded = "".join(f"%{byte:02x}" for byte in letter.encode())
-    either = "".join(f"[{each}{each.upper()}]" if each.isalpha() else each for each in encoded)
-    return f"(?:{re.escape(letter)}|{either})"
-
-
-def _encoded(secret: str) -> list[str]:
-    """A secret inside Base64, wherever it begins there."""
+def _forms_of(secret: str) -> _Forms:
     from base64 import b64encode
 
-    data = secret.encode()
-    found: list[str] = []
+    data = secret.encode("utf-8", "surrogateescape")
+    encoded: list[str] = []
     for shift in range(3):
         # What stands before decides how the letters fall; those at the ends depend on it and are left out.
         text = b64encode(b"\0" * shift + data).decode().rstrip("=")
         inner = text[(shift * 8 + 5) // 6 : -1] if shift else text[:-1]
         if len(inner) >= _SHORTEST:
-            pattern = "".join("[+-]" if each == "+" else "[/_]" if each == "/" else each for each in inner)
-            found.append(pattern + "[A-Za-z0-9+/_=-]{0,2}")
+            encoded.append(inner)
+    least = max(_SHORTEST, len(secret) // 2)
+    return _Forms(secret, secret[:least], secret[-least:], tuple(encoded))
+
+
+def _places(text: str, known: Iterable[_Forms]) -> list[tuple[int, int]]:
+    """Where anything of secrets stands in a text."""
+    decoded, starts = _decoded(text) if "%" in text else ("", [])
+    spelled = text.translate(_URL_SAFE)
+    found: list[tuple[int, int]] = []
+    for forms in known:
+        found += _occurrences(forms, text)
+        if decoded:
+            found += ((starts[start], starts[end]) for start, end in _occurrences(forms, decoded))
+        for inner in forms.encoded:
+            for start in _finds(spelled, inner):
+                rest = _ENDS.match(spelled, start + len(inner))
+                found.append((start, start + len(inner) if rest is None else rest.end()))
     return found
+
+
+def _occurrences(forms: _Forms, text: str) -> Iterator[tuple[int, int]]:
+    """A secret, or what is left of it when an end was cut off."""
+    secret = forms.secret
+    for start in _finds(text, forms.head):
+        length = len(forms.head)
+        while length < len(secret) and text[start + length : start + length + 1] == secret[length]:
+            length += 1
+        yield start, start + length
+    for start in _finds(text, forms.tail):
+        more, left = 0, len(secret) - len(forms.tail)
+        while more < left and start > more and text[start - more - 1] == secret[left - more - 1]:
+            more += 1
+        yield start - more, start + len(forms.tail)
+
+
+def _finds(text: str, piece: str) -> Iterator[int]:
+    at = text.find(piece)
+    while at >= 0:
+        yield at
+        at = text.find(piece, at + len(piece))
+
+
+def _decoded(text: str) -> tuple[str, list[int]]:
+    """The text with percent signs resolved, and where each of its letters begins in the original."""
+    letters: list[str] = []
+    starts: list[int] = []
+    at = 0
+    for run in _PERCENT.finditer(text):
+        letters.append(text[at : run.start()])
+        starts += range(at, run.start())
+        at = run.start()
+        for letter in bytes.fromhex(run[0].replace("%", "")).decode("utf-8", "surrogateescape"):
+            letters.append(letter)
+            starts.append(at)
+            at += 3 * len(letter.encode("utf-8", "surrogateescape"))
+    letters.append(text[at:])
+    starts += range(at, len(text) + 1)
+    return "".join(letters), starts
