@@ -44,7 +44,7 @@ class Skill(Struct, frozen=True, kw_only=True, array_like=True):
 
     @property
     def shared(self) -> bool:
-        """Whether it came with the folder of a project, in a plugin or by itself."""
+        """Whether it came with the folder of a project, in a plugin or as a file of its own."""
         return self.source == "project" or (self.root is not None and self.root.shared)
 
     def read(self) -> str:

@@ -79,7 +79,7 @@ class Session:
         self._asked = ""
         """The newest prompt of this process."""
         self._ids: Counter[str] | None = None
-        """The ids of answers and calls that are taken, once somebody asks for a free one."""
+        """The ids of answers and calls that are taken, once a free one is needed."""
 
     @property
     def history(self) -> History:

@@ -178,7 +178,7 @@ class Supervisor:
             if group != os.getpgrp():
                 os.killpg(group, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
-            pass  # It has ended, and what it left behind goes on without this.
+            pass  # It has ended; what it left behind is not part of it.
         request.answer(errno.EACCES)
 
     def _is_own_output(self, request: Request, name: str) -> bool:
