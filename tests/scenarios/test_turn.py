@@ -224,7 +224,7 @@ async def test_cut_answer_is_continued_with_more_room(tmp_path: Path):
     assert [asked.request.max_tokens for asked in requests(runtime)] == [32_000, 64_000]
     assert [message["role"] for message in requests(runtime)[1].messages] == ["user", "assistant", "user"]
     assert [event.synthetic for event in channel.of(UserSaid)] == [True]
-    assert (outcome.text, outcome.num_turns) == (" sentence.", 2)
+    assert (outcome.text, outcome.num_turns) == ("half a sentence.", 2)
 
 
 async def test_cut_answers_are_continued_three_times_at_most(tmp_path: Path):
@@ -304,7 +304,7 @@ async def test_broken_stream_is_continued_from_what_is_whole(tmp_path: Path):
         {"type": "text", "text": "First part."},
         {"type": "text", "text": "and a half"},
     ]
-    assert (outcome.text, outcome.is_error) == ("The rest.", False)
+    assert (outcome.text, outcome.is_error) == ("First part.and a halfThe rest.", False)
 
 
 async def test_broken_stream_with_a_whole_call_runs_it_once(tmp_path: Path):

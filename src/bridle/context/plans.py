@@ -65,11 +65,27 @@ def write_plan(path: str, text: str) -> None:
 def full_reminder(path: str, *, exists: bool, workflow: str | None = None) -> str:
     """What holds while a plan is being made; whoever brings a way of working replaces ours, not the rules."""
     state = "holds the plan so far: change it" if exists else "does not exist yet: create it"
-    way = workflow.strip() if workflow and workflow.strip() else _WORKFLOW
-    return "\n".join((MARK, _RULES.format(path=path, state=state), "", way, "", _HANDING_IN))
+    way = workflow.strip() if workflow and workflow.strip() else f"1. {_ASKING}\n2. {_WRITING}{_SHAPE}"
+    rules = f"{_RULES} {_EXCEPTION.format(path=path, state=state)}"
+    return "\n".join((MARK, rules, "", way, "", _HANDING_IN))
 
 
-def sparse_reminder(path: str) -> str:
+def answered_reminder(path: str, *, exists: bool, workflow: str | None = None) -> str:
+    """The same where nobody can approve a plan: it is the answer."""
+    way = workflow.strip() if workflow and workflow.strip() else f"1. {_READING}\n2. {_ANSWERING}{_SHAPE}"
+    earlier = f" {path} holds an earlier plan." if exists else ""
+    return "\n".join((MARK, f"{_RULES}{earlier}", "", way, "", _IS_ANSWER))
+
+
+def agent_reminder() -> str:
+    """What holds for an agent that somebody who plans has sent to look at something."""
+    return f"{MARK}\n{_RULES} Do your task by reading, and report."
+
+
+def sparse_reminder(path: str, *, approval: bool = True) -> str:
+    """The rules in a line; `approval` is whether a plan can be handed in."""
+    if not approval:
+        return f"{MARK}\nPlan mode still holds: change nothing. {_IS_ANSWER}"
     return (
         f"{MARK}\nPlan mode still holds: only {path} may be written. End your turn with a question to the "
         "user or with ExitPlanMode."
@@ -93,15 +109,22 @@ MARK = "# Plan mode"
 LEFT = "# Plan mode has ended"
 
 _RULES = """\
-Make no changes now: edit no file, run nothing that changes anything, whatever else you were told. The one \
-exception is the plan itself: {path} {state} with Write or Edit."""
+Make no changes now: edit no file, run nothing that changes anything, whatever else you were told."""
 
-_WORKFLOW = """\
-1. Understand: read the code that matters and ask the user (AskUserQuestion) where the request leaves a \
-choice.
-2. Plan: write into the file what will be done, in which files, in which order, and how it will be checked. \
-One way, \
+_EXCEPTION = "The one exception is the plan itself: {path} {state} with Write or Edit."
+
+_READING = (
+    "Understand: read the code that matters. Where the request leaves a choice, take one and say which."
+)
+_ASKING = """\
+Understand: read the code that matters and ask the user (AskUserQuestion) where the request leaves a \
+choice."""
+_WRITING = "Plan: write into the file"
+_ANSWERING = "Plan: say"
+_SHAPE = """ what will be done, in which files, in which order, and how it will be checked. One way, \
 not a list of alternatives; short enough to be read, exact enough to be carried out."""
+
+_IS_ANSWER = "Your answer is the plan, the whole of it: nobody approves it here, and no file is needed."
 
 _HANDING_IN = """\
 Hand the plan in with ExitPlanMode: the user reads the file and decides. Do not ask for approval in any \

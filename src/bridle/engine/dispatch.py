@@ -23,6 +23,7 @@ from bridle.engine.gate import Passage, TurnedAway, ask_again, pass_gate, read_c
 from bridle.engine.parsing import prepare_call
 from bridle.engine.turn import Turn
 from bridle.engine.views import keeper, view_of
+from bridle.engine.wording import ABSENT, NO_LIST
 from bridle.permissions.hidden import hides
 from bridle.permissions.prepare import approvals, only_reads
 from bridle.types.checkpoint import Changes
@@ -198,9 +199,18 @@ def _find(call: Call, turn: Turn) -> Tool:
     if call.name == "Workflow" and workflows is not None and (refusal := workflows.refusal()) is not None:
         raise ToolError(refusal)
     names = turn.runtime.toolbox.names()
+    if (reason := _for_nobody(call.name, names)) is not None:
+        raise ToolError(f"There is no {call.name} in this session: {reason}")
     near = _nearest(call.name, names)
     meant = f" Did you mean {near}?" if near is not None else ""
     raise ToolError(f"No such tool available: {call.name}.{meant} Tools here: {', '.join(names) or 'none'}.")
+
+
+def _for_nobody(name: str, names: Sequence[str]) -> str | None:
+    """Why a tool that needs somebody is not there, and what to do instead."""
+    reason = ABSENT.get(name)
+    # Who has another kind of list may have meant that one.
+    return None if reason is NO_LIST and {"TaskCreate", "TodoWrite"} & {*names} else reason
 
 
 def _nearest(name: str, names: Sequence[str]) -> str | None:

@@ -25,7 +25,7 @@ from bridle.sessions.session import Session
 from bridle.types.block import text_block, text_of
 from bridle.types.entry import UserEntry
 from bridle.types.errors import ProviderError
-from bridle.types.event import Noticed, TurnStarted, UserSaid
+from bridle.types.event import Answered, Noticed, TurnStarted, UserSaid
 from bridle.types.hook_outcome import HookOutcome
 from bridle.types.turn import Outcome, Prompt
 
@@ -136,20 +136,22 @@ def _is_briefed(session: Session) -> bool:
 async def _work(turn: Turn) -> Ending:
     """Step until there is nothing left to do or a limit says stop."""
     resumes = nudges = refusals = stop_blocks = 0
+    begun = ""
     shape = turn.runtime.shape
     while (objection := first_objection(turn) or await make_room(turn)) is None:
         _tell_news(turn)
         step = await _step(turn)
         if (ending := _ended_by_calls(turn) or (shape and shape.ending())) is not None:
             return ending
+        text = begun + step.text
         if step.calls:
-            nudges = 0
+            nudges, begun = 0, ""
             _raise_cap(turn, step)
             await take_arrivals(turn)
         elif step.broken or step.stop_reason == "max_tokens":
             if resumes == _MOST_RESUMES:
-                return await _cut_short(turn, step)
-            resumes += 1
+                return await _cut_short(turn, step, text)
+            resumes, begun = resumes + 1, text
             _raise_cap(turn, step)
             _say_synthetic(turn, RESUME_BROKEN if step.broken else RESUME_CUT)
         elif step.stop_reason == "refusal" and not refusals:
@@ -164,12 +166,12 @@ async def _work(turn: Turn) -> Ending:
             nudges += 1
             _say_synthetic(turn, NUDGE_EMPTY)
         elif (more := token_nudge(turn)) is not None:
-            _say_synthetic(turn, more)
-        elif isinstance(said := await hear_stop(turn, step.text, stop_blocks), str):
+            begun = _continue(turn, text, more)
+        elif isinstance(said := await hear_stop(turn, text, stop_blocks), str):
             stop_blocks += 1
-            _say_synthetic(turn, said)
+            begun = _continue(turn, text, said)
         else:
-            return said or Ending("completed", text=step.text)
+            return said or Ending("completed", text=text)
     return objection
 
 
@@ -197,6 +199,18 @@ def _raise_cap(turn: Turn, step: StepEnd) -> None:
         turn.max_tokens = max(facts.max_tokens, min(facts.max_output, _ESCALATED_TOKENS))
 
 
+def _continue(turn: Turn, answer: str, reason: str) -> str:
+    """Let the model work on although it has answered; what there is of its next answer: nothing."""
+    _tell_answer(turn, answer)
+    _say_synthetic(turn, reason)
+    return ""
+
+
+def _tell_answer(turn: Turn, answer: str) -> None:
+    if answer.strip():
+        turn.runtime.channel.emit(Answered(answer))
+
+
 def _say_synthetic(turn: Turn, text: str) -> None:
     """Say something in the user's name that the user did not write."""
     entry = turn.session.say_user([text_block(text)], meta=True)
@@ -217,7 +231,8 @@ def _ended_by_calls(turn: Turn) -> Ending | None:
     return None
 
 
-async def _cut_short(turn: Turn, step: StepEnd) -> Ending:
+async def _cut_short(turn: Turn, step: StepEnd, so_far: str) -> Ending:
+    _tell_answer(turn, so_far)
     what = "The connection kept breaking" if step.broken else "The answer kept hitting the output limit"
     text = f"{what} after {_MOST_RESUMES} attempts to go on. Send another prompt to continue."
     await hear_fault(turn, "unknown" if step.broken else "max_output_tokens", text)

@@ -88,7 +88,10 @@ def remind_of_plan(turn: Turn) -> None:
         if told == "plan":
             session.say_user([reminder(plans.left_reminder(path, exists=os.path.exists(path)))], meta=True)
         return
-    text = plans.sparse_reminder(path) if told == "plan" else _rules(turn)
+    if told == "plan" and session.agent_id is None:
+        text = plans.sparse_reminder(path, approval=_can_hand_in(turn))
+    else:
+        text = _rules(turn)
     session.say_user([reminder(text)], meta=True)
 
 
@@ -184,10 +187,16 @@ def _prompts(given: Any) -> list[Mapping[str, str]]:
 
 
 def _rules(turn: Turn) -> str:
+    if turn.session.agent_id is not None and not _can_hand_in(turn):
+        return plans.agent_reminder()
     path = plan_file(turn.session, turn.runtime)
-    return plans.full_reminder(
-        path, exists=os.path.exists(path), workflow=turn.runtime.offer.plan_mode_instructions
-    )
+    words = plans.full_reminder if _can_hand_in(turn) else plans.answered_reminder
+    return words(path, exists=os.path.exists(path), workflow=turn.runtime.offer.plan_mode_instructions)
+
+
+def _can_hand_in(turn: Turn) -> bool:
+    """Whether anyone is there who can approve a plan."""
+    return turn.runtime.toolbox.find(EXIT) is not None
 
 
 def _last_told(session: Session) -> Literal["plan", "left"] | None:

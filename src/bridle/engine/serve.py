@@ -23,6 +23,8 @@ Interpret = Callable[[Prompt], Awaitable[Prompt | Outcome]]
 """Makes of a prompt what is to be worked on, or settles it without a model."""
 
 _RANKS = {"now": 0, "next": 1, "later": 2}
+_MOST_NAMED = 5
+_LONGEST_NAME = 100
 
 
 class Inbox:
@@ -172,7 +174,7 @@ class Server:
             left = deadline - clock()
             if left <= 0:
                 return
-            say_waiting(f"waiting for {len(running)} background job(s): {running[0].description}")
+            say_waiting(f"waiting for {_named(running)}")
             self._ended.clear()
             try:
                 async with asyncio.timeout(left):
@@ -296,6 +298,13 @@ class Server:
     def _tell(self, uuid: str | None, state: PromptState) -> None:
         if uuid is not None:
             self.runtime.channel.emit(PromptMoved(uuid, state))
+
+
+def _named(jobs: Sequence[Task]) -> str:
+    """All jobs by what they are called, so that a reader knows what takes so long."""
+    names = [" ".join(job.description.split())[:_LONGEST_NAME] for job in jobs[:_MOST_NAMED]]
+    more = f" and {len(jobs) - _MOST_NAMED} more" if len(jobs) > _MOST_NAMED else ""
+    return f"{len(jobs)} background {'job' if len(jobs) == 1 else 'jobs'}: {', '.join(names)}{more}"
 
 
 def _is_awaited(task: Task) -> bool:

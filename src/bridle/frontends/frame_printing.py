@@ -2,7 +2,7 @@
 
 from bridle.host.streams import Output
 from bridle.protocol.frames import Frame, Framer, encode
-from bridle.types.event import Event
+from bridle.types.event import Event, TurnFinished
 from bridle.types.turn import Outcome
 
 
@@ -14,16 +14,20 @@ class JsonPresenter:
         self._framer = framer
         self._everything = everything
         self._frames: list[Frame] = []
+        self._result: Frame | None = None
 
     def take(self, event: Event) -> None:
         if self._everything:
             self._frames.extend(self._framer.frames(event))
+        elif isinstance(event, TurnFinished):
+            self._result = self._framer.result(event.outcome)
 
     def finish(self, outcome: Outcome | None) -> None:
+        del outcome
         if self._everything:
             self._output.write(encode(self._frames))
-        elif outcome is not None:
-            self._output.write(encode(self._framer.result(outcome)))
+        elif self._result is not None:
+            self._output.write(encode(self._result))
 
 
 class LinePresenter:

@@ -1,12 +1,15 @@
 """Tells a person what a run does while it does it, in plain lines."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+import msgspec
 
 from bridle.host.secrets import SECRETS
 from bridle.host.streams import Output
 from bridle.types.block import text_of
 from bridle.types.event import (
+    Answered,
     AssistantSaid,
     Event,
     FromAgent,
@@ -14,43 +17,55 @@ from bridle.types.event import (
     Noticed,
     RetryScheduled,
     TaskEnded,
-    TextDelta,
+    TaskStarted,
     ToolFinished,
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    Withdrawn,
 )
 from bridle.types.hook_outcome import HookStarted
-from bridle.types.text import printable
+from bridle.types.task import Task
+from bridle.types.text import encodable_value, printable
 from bridle.types.turn import Outcome
 
 _RESULT_LINES = 6
 _LINE_LENGTH = 160
+_VALUE_LENGTH = 60
+_CALL_LENGTH = 300
 _TELLING = ("command", "file_path", "notebook_path", "pattern", "url", "query", "task_id", "path")
+"""The arguments that say what a call is about: the first of them is shown without its name."""
+_IDS = ("task_id", "taskId", "to", "resume", "shell_id", "bash_id", "agentId")
 
 
 class Narrator:
-    """Writes the answer as it streams, and a line or a few for every call and its result."""
+    """Writes what the model says between its calls, and a line or a few for every call and its result.
+
+    The answer itself is left to standard output.
+    """
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._in_text = False
+        self._said: list[tuple[str, str]] = []
+        """Text of which it is not known yet whether it is the answer: as written, and as people see it."""
+        self._names: dict[str, str] = {}
+        """What jobs, agents and tasks are called, by their ids."""
+        self._calls: dict[str, str] = {}
+        """Calls without a result, by their ids."""
+        self._newest = ""
+        """The call that the last line names."""
 
     def take(self, event: Event) -> None:
         match event:
             case TurnStarted():
                 self._line(f"[{event.model}, {event.mode} mode, {event.cwd}]")
-            case TextDelta():
-                self._in_text = True
-                self._output.write(printable(event.text, keep="\n\t").encode(errors="replace"))
-            case AssistantSaid(fault=fault) if fault is not None:
-                self._line(f"! {text_of(event.message['content'])}")
-            case AssistantSaid(display=str() as shown):
-                self._line(shown)
-            case AssistantSaid():
-                self._end_text()
+            case AssistantSaid(fault=None):
+                self._hear(event)
+            case Answered() | Withdrawn():
+                self._said.clear()
             case ToolStarted():
-                self._line(f"* {event.tool}({_telling(event.input)})")
+                self._tell_said()
+                self._call(event)
             case ToolFinished():
                 self._result(event)
             case RetryScheduled():
@@ -58,49 +73,97 @@ class Narrator:
                 attempt = f"{event.attempt} of {event.max_retries}"
                 self._line(f"! {event.error}{status}: trying again in {event.delay:.1f} s ({attempt})")
             case ModelSwitched():
-                self._line(f"! {event.fallback} goes on for {event.original}: {event.reason}")
-            case FromAgent(event=ToolStarted() as started):
-                self._line(f"  {event.agent_type}: {started.tool}({_telling(started.input)})")
-            case TaskEnded():
-                what = "background job" if event.task.backgrounded else "agent"
-                self._line(f"* {what} {event.task.id} {event.task.status}")
+                self._line(f"! {event.fallback} continues for {event.original}: {event.reason}")
+            case FromAgent():
+                self._of_agent(event)
+            case TaskStarted(task=task):
+                self._names[task.id] = task.description
+            case TaskEnded(task=task):
+                self._names[task.id] = task.description
+                self._line(f"* {_ended(task)}")
             case Noticed():
                 self._line(f"! {event.text}")
             case HookStarted(status_message=str() as message):
                 self._line(f"* {message}")
             case TurnFinished():
-                self._summary(event.outcome)
+                self._finish_turn(event.outcome)
             case _:
                 pass
 
     def finish(self, outcome: Outcome | None) -> None:
         """The summary has said it."""
 
-    def _result(self, event: ToolFinished) -> None:
-        lines = text_of(event.result["content"]).rstrip().splitlines() or ["(no text)"]
-        for line in lines[:_RESULT_LINES]:
-            self._line(f"  | {line[:_LINE_LENGTH]}")
-        if len(lines) > _RESULT_LINES:
-            self._line(f"  | … {len(lines) - _RESULT_LINES} more lines")
+    def _hear(self, event: AssistantSaid) -> None:
+        for block in event.message["content"]:
+            if block["type"] == "text":
+                self._said.append((block["text"], event.display or block["text"]))
 
-    def _summary(self, outcome: Outcome) -> None:
+    def _call(self, event: ToolStarted) -> None:
+        self._newest = event.call_id
+        self._calls[event.call_id] = f"{event.tool}({self._telling(event.input)})"
+        self._line(f"* {self._calls[event.call_id]}")
+
+    def _of_agent(self, event: FromAgent) -> None:
+        name = event.description or event.agent_type
+        if isinstance(started := event.event, ToolStarted):
+            self._line(f"  {name}: {started.tool}({self._telling(started.input)})")
+
+    def _result(self, event: ToolFinished) -> None:
+        match event.data:
+            case {"task": {"id": str() as id, "subject": str() as subject}}:
+                self._names[id] = subject
+            case _:
+                pass
+        call = self._calls.pop(event.result["tool_use_id"], event.tool)
+        if self._newest != event.result["tool_use_id"]:
+            self._line(f"  {call}:")
+        self._newest = ""
+        lines = text_of(event.result["content"]).rstrip().splitlines() or ["(no text)"]
+        if len(lines) > _RESULT_LINES:
+            self._line(f"  | … {len(lines) - _RESULT_LINES} lines before")
+        for line in lines[-_RESULT_LINES:]:
+            self._line(f"  | {line[:_LINE_LENGTH]}")
+
+    def _finish_turn(self, outcome: Outcome) -> None:
+        answer = outcome.text if outcome.subtype == "success" else ""
+        while self._said and answer and answer.endswith(self._said[-1][0]):
+            answer = answer.removesuffix(self._said.pop()[0])
+        self._tell_said()
         tokens = outcome.usage.context + outcome.usage.output
         cost = f", ${outcome.total_cost_usd:.4f}" if outcome.total_cost_usd else ""
         self._line(f"[{outcome.reason} after {outcome.duration_ms / 1000:.1f} s, {tokens:,} tokens{cost}]")
 
+    def _tell_said(self) -> None:
+        for _, shown in self._said:
+            self._line(shown.rstrip("\n"))
+        self._said.clear()
+
     def _line(self, text: str) -> None:
-        self._end_text()
         self._output.write(printable(f"{SECRETS.hide(text)}\n", keep="\n\t").encode(errors="replace"))
 
-    def _end_text(self) -> None:
-        if self._in_text:
-            self._in_text = False
-            self._output.write(b"\n")
+    def _telling(self, input: Mapping[str, Any]) -> str:
+        """What a call is given, the most telling argument first."""
+        return _shortened(", ".join(self._arguments(input)), _CALL_LENGTH)
+
+    def _arguments(self, input: Mapping[str, Any]) -> Iterator[str]:
+        first = next((name for name in _TELLING if isinstance(input.get(name), str)), None)
+        if first is not None:
+            yield _shortened(self._value(first, input[first]), _LINE_LENGTH)
+        for name, value in input.items():
+            if name != first:
+                yield f"{name}: {_shortened(self._value(name, value), _VALUE_LENGTH)}"
+
+    def _value(self, name: str, value: Any) -> str:
+        if not isinstance(value, str):
+            return msgspec.json.encode(encodable_value(value)).decode()
+        return " ".join((self._names.get(value, value) if name in _IDS else value).split())
 
 
-def _telling(input: Mapping[str, Any]) -> str:
-    """The one argument that tells a reader what a call is about."""
-    for name in _TELLING:
-        if isinstance(value := input.get(name), str):
-            return " ".join(value.split())[:_LINE_LENGTH]
-    return ", ".join(input)
+def _ended(task: Task) -> str:
+    what = "background job" if task.backgrounded else "agent"
+    code = f" with exit code {task.exit_code}" if task.exit_code else ""
+    return f'{what} "{" ".join(task.description.split())}" {task.status}{code}'
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from bridle.host.streams import Output
-from bridle.types.event import Event, TurnFinished
+from bridle.types.event import Answered, Event, TurnFinished
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.turn import Outcome
 
@@ -44,15 +44,27 @@ class PrintChannel:
 
 
 class TextPresenter:
-    """Prints the final answer and nothing else."""
+    """Prints the answer of every turn that has one, as soon as it is whole, and nothing else."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
+        self._has_printed = False
 
     def take(self, event: Event) -> None:
-        """Only the end is shown."""
+        match event:
+            case Answered(text=text):
+                self._print(text)
+            case TurnFinished(outcome=outcome):
+                text = outcome.text if outcome.subtype == "success" else "\n".join(outcome.errors)
+                if text.strip():
+                    self._print(text)
+            case _:
+                pass  # Only answers are shown.
 
     def finish(self, outcome: Outcome | None) -> None:
-        if outcome is not None:
-            text = outcome.text if outcome.subtype == "success" else "\n".join(outcome.errors)
-            self._output.write(f"{text}\n".encode(errors="replace"))
+        if outcome is not None and not self._has_printed:
+            self._print("")
+
+    def _print(self, text: str) -> None:
+        self._has_printed = True
+        self._output.write(f"{text}\n".encode(errors="replace"))

@@ -14,6 +14,7 @@ from bridle.protocol.speech import assistant_frame, command_frame, prompt_frame,
 from bridle.protocol.task_lines import TaskLines, progress
 from bridle.types.block import text_of
 from bridle.types.event import (
+    Answered,
     AssistantSaid,
     CommandSaid,
     CompactionFinished,
@@ -129,8 +130,8 @@ class Framer:
                 yield from self._said(event)
             case UserSaid():
                 yield user_frame(event, self._facts.session_id)
-            case ToolStarted() | Signalled():
-                # The call stands in the answer already, and sequences are meant for a terminal.
+            case ToolStarted() | Signalled() | Answered():
+                # Answers hold the call and the text already, and sequences are meant for a terminal.
                 self._note(event)
             case ToolProgressed():
                 yield from self._progress(event)
@@ -235,7 +236,7 @@ class Framer:
         self._facts = msgspec.structs.replace(self._facts, session_id=event.session_id)
         return frame
 
-    def _note(self, event: ToolStarted | Signalled) -> None:
+    def _note(self, event: ToolStarted | Signalled | Answered) -> None:
         if isinstance(event, ToolStarted):
             self._heartbeats.begin(event.call_id, event.tool)
 

@@ -272,6 +272,12 @@ class Signalled(Struct, frozen=True, tag="signalled"):
     sequence: str
 
 
+class Answered(Struct, frozen=True, tag="answered"):
+    """An answer that was meant as the last is whole, but the turn continues: a hook or a goal wants more."""
+
+    text: str
+
+
 class TurnFinished(Struct, frozen=True, tag="turn_finished"):
     outcome: Outcome
 
@@ -310,5 +316,6 @@ Event = (
     | HookStarted
     | HookProgressed
     | HookRun
+    | Answered
     | TurnFinished
 )

@@ -22,6 +22,10 @@ _WORKFLOW = frozenset({"Workflow"})
 _LSP = frozenset(("LSP",))
 _CRON_TOOLS = {"CronCreate", "CronDelete", "CronList", "ScheduleWakeup"}
 _TASK_TOOLS = {"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"}
+_TEAMS = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_CODE_COORDINATOR_MODE")
+"""Members of a team share a list of tasks."""
+_FOR_A_WATCHER = {*_TASK_TOOLS, "TodoWrite", "ScheduleWakeup", "SendUserFile"}
+"""Tools for somebody who follows the work or is there later: of no use where only the answer is printed."""
 
 
 def is_bare(args: Args, env: Mapping[str, str]) -> bool:
@@ -75,16 +79,27 @@ def choose_tools(
     if base is None:
         # One list of things to do is enough; who names the other one gets it.
         removed |= {"TodoWrite"} if env.get("CLAUDE_CODE_ENABLE_TASKS") not in ("0", "false") else _TASK_TOOLS
+        removed |= _without_use(args, env, rules)
     return choose(
         base=base,
         removed=removed,
         with_person=is_attended(args),
-        # Nobody follows a list of tasks where only the last message is read.
+        # Nobody follows a list of tasks where only answers are read.
         rare=_TASK_TOOLS if choose_place(args) == "print" else (),
         absent=lambda: _absent(
             languages=bool(languages()), advised=bool(advised()), workflows=bool(workflows())
         ),
     )
+
+
+def _without_use(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) -> set[str]:
+    """The tools that nobody has asked for where only answers are printed."""
+    if choose_place(args) != "print" or args.text("input-format") == "stream-json":
+        return set()
+    asked = {rule.tool for rule in rules if rule.effect is Effect.ALLOW}
+    if env.get("CLAUDE_CODE_ENABLE_TASKS") or any(is_on(env, name) for name in _TEAMS):
+        asked |= {*_TASK_TOOLS, "TodoWrite"}
+    return _FOR_A_WATCHER - asked
 
 
 @lru_cache(maxsize=8)

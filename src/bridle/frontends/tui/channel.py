@@ -17,6 +17,7 @@ from bridle.frontends.tui.workflow_rows import WorkflowRows
 from bridle.host.secrets import SECRETS
 from bridle.types.block import UserBlock, text_of
 from bridle.types.event import (
+    Answered,
     AssistantSaid,
     CommandSaid,
     CompactionFinished,
@@ -150,7 +151,15 @@ class TerminalChannel:
                 live.think(text)
             case ToolProgressed(call_id=call_id, text=text):
                 live.progress(call_id, text)
-            case Streamed() | StepStarted() | HookProgressed() | UserSaid() | ModeChanged() | LimitChanged():
+            case (
+                Streamed()
+                | StepStarted()
+                | HookProgressed()
+                | UserSaid()
+                | ModeChanged()
+                | LimitChanged()
+                | Answered()
+            ):
                 pass  # Told by other events, or no news for people.
             case TurnStarted() | PromptFolded():
                 self._show_prompt(event)
