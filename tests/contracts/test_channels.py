@@ -16,6 +16,7 @@ from bridle.protocol.frames import Framer
 from bridle.protocol.opening import Facts
 from bridle.types.block import AssistantMessage, result_block, text_block
 from bridle.types.event import (
+    Answered,
     ApiFault,
     AssistantSaid,
     CommandSaid,
@@ -101,6 +102,7 @@ EVENTS: tuple[Event, ...] = (
     ),
     Withdrawn(("u",)),
     UserSaid(uuid="u", timestamp=_TIME, content="go on"),
+    AssistantSaid(uuid="u", timestamp=_TIME, message=_MESSAGE),
     ToolStarted(call_id="c", tool="Bash", input={"command": "ls"}),
     ToolProgressed(call_id="c", tool="Bash", text="…", seconds=9.0),
     ToolFinished(
@@ -134,6 +136,7 @@ EVENTS: tuple[Event, ...] = (
     ),
     TaskEnded(msgspec.structs.replace(_TASK, status="completed")),
     Noticed("mind the gap", "warning"),
+    Answered("so far"),
     TurnFinished(_OUTCOME),
 )
 
@@ -182,8 +185,8 @@ async def test_questions_that_nobody_can_answer_are_refused(name: str):
         assert isinstance(answer, Refused) and not answer.by_person
 
 
-async def test_text_is_the_answer_alone():
-    assert await _shown("text") == "the end\n"
+async def test_text_is_the_answers_alone():
+    assert await _shown("text") == "so far\nthe end\n"
 
 
 async def test_json_is_the_result_alone():

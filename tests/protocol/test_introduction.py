@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bridle.protocol.heartbeat import Heartbeats
 from tests.fakes.host import FakeHost
 from tests.fakes.messages_server import MessagesServer, step
@@ -44,15 +46,21 @@ async def test_a_name_that_stands_for_another_tool_reaches_it(tmp_path: Path):
     assert sent["is_error"] and "Look" in str(sent["content"]), "a name is followed once"
 
 
-async def test_the_host_says_how_plans_are_made_and_the_rules_stay(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("flags", "end"),
+    [(_ASKS, "ExitPlanMode"), ((), "Your answer is the plan")],
+)
+async def test_the_host_says_how_plans_are_made_and_the_rules_stay(
+    tmp_path: Path, flags: tuple[str, ...], end: str
+):
     async with MessagesServer([step("ok")]) as server:
-        async with FakeHost(Program(tmp_path, server.url), "--permission-mode", "plan") as host:
+        async with FakeHost(Program(tmp_path, server.url), "--permission-mode", "plan", *flags) as host:
             await host.request("initialize", planModeInstructions="Interview the gardener.")
             host.prompt("go")
             await host.result()
         told = json.dumps(server.requests[0].body["messages"])
     assert "Interview the gardener." in told and "Understand: read the code" not in told
-    assert "Make no changes now" in told and "ExitPlanMode" in told
+    assert "Make no changes now" in told and end in told
 
 
 async def test_plugins_of_the_introduction_are_there_when_it_was_waited_for(tmp_path: Path):

@@ -232,7 +232,7 @@ async def test_broken_agents_on_the_command_line_are_refused_in_one_line(tmp_pat
 async def test_todo_write_comes_back_by_a_variable(tmp_path: Path):
     async with MessagesServer([step("ok"), step("ok")]) as server:
         program = Program(tmp_path, server.url)
-        await program.run("-p", "go")
+        await program.run("-p", "go", CLAUDE_CODE_ENABLE_TASKS="1")
         await program.run("-p", "go", CLAUDE_CODE_ENABLE_TASKS="0")
     with_tasks, with_todos = ({tool["name"] for tool in each.body["tools"]} for each in server.requests)
     tasks = {"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"}

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from bridle.host.streams import Output
-from bridle.types.event import Answered, Event, TurnFinished
+from bridle.types.event import Answered, Event, TurnFinished, TurnStarted
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.turn import Outcome
 
@@ -49,22 +49,34 @@ class TextPresenter:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._has_printed = False
+        self._held = ""
+        """What a command said, until it is known whether it has only begun what brings the answer."""
 
     def take(self, event: Event) -> None:
         match event:
+            case TurnStarted(meta=meta):
+                self._release(drop=meta)
             case Answered(text=text):
                 self._print(text)
+            case TurnFinished(outcome=outcome) if outcome.reason == "command":
+                self._release()
+                self._held = outcome.text
             case TurnFinished(outcome=outcome):
-                text = outcome.text if outcome.subtype == "success" else "\n".join(outcome.errors)
-                if text.strip():
-                    self._print(text)
+                self._print(outcome.text if outcome.subtype == "success" else "\n".join(outcome.errors))
             case _:
                 pass  # Only answers are shown.
 
     def finish(self, outcome: Outcome | None) -> None:
+        self._release()
         if outcome is not None and not self._has_printed:
-            self._print("")
+            self._output.write(b"\n")
+
+    def _release(self, *, drop: bool = False) -> None:
+        text, self._held = self._held, ""
+        if not drop:
+            self._print(text)
 
     def _print(self, text: str) -> None:
-        self._has_printed = True
-        self._output.write(f"{text}\n".encode(errors="replace"))
+        if text.strip():
+            self._has_printed = True
+            self._output.write(f"{text}\n".encode(errors="replace"))
