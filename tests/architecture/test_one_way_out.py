@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from tests.architecture.modules import modules, nodes
+from tests.tables import table
 
 _THE_WAY = "host/stdio.py"
 _STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
@@ -33,7 +34,7 @@ def test_every_exception_is_still_one(name: str):
     assert list(_ways_out(nodes(name)))
 
 
-@pytest.mark.parametrize(
+@table(
     "code",
     [
         "print('x')", "sys.stdout.write('x')", "sys.stderr.buffer.write(b'x')", "from sys import stdout",

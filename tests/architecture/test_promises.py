@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from tests.tables import table
 
 _ROOT = Path(__file__).parents[2]
 _ROW = re.compile(r"^\| ([SR]\d+) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
@@ -29,7 +29,7 @@ def test_page_is_a_threat_model_with_everything_that_one_needs():
         assert (_ROOT / "docs" / page).exists(), page
 
 
-@pytest.mark.parametrize("promise", _PROMISES)
+@table("promise", _PROMISES)
 def test_what_a_promise_names_is_there(promise: str):
     places, tests = (re.findall(r"`([^`]+)`", cell) for cell in _ROWS[promise])
     assert places and tests

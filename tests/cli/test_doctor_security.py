@@ -14,6 +14,7 @@ from bridle.permissions.breadth import broad
 from bridle.permissions.rules import parse
 from bridle.types.permission import Effect
 from tests.fakes.program import Program
+from tests.tables import table
 
 _GROUPS = [
     "Kernel", "Second wall", "Sandbox", "Programs", "Trust", "Rules", "Modes", "Environment", "Files",
@@ -161,7 +162,7 @@ async def test_unknown_word_is_a_usage_error(program: Program):
     assert done.code == 1 and "bridle doctor [security] [--json]" in done.err
 
 
-@pytest.mark.parametrize(
+@table(
     "rule",
     [
         "Bash", "Bash(*)", "Bash(python3:*)", "Bash(python3 *)", "Bash(python -c *)", "Bash(sudo *)",

@@ -13,6 +13,7 @@ from bridle.types.hook import EVENTS
 from tests.fakes.hook_server import HookServer
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Program
+from tests.tables import table
 
 
 def _program(tmp_path: Path, user: Any = None, project: Any = None, **env: str) -> Program:
@@ -274,7 +275,7 @@ async def test_test_asks_over_http_and_asks_a_model(tmp_path: Path):
     assert json.loads(server.received[0].body)["hook_event_name"] == "Stop"
 
 
-@pytest.mark.parametrize("event", sorted(EVENTS))
+@table("event", sorted(EVENTS))
 def test_there_is_a_sample_of_every_event(event: str):
     assert sample(event, tool=None, given={}, cwd="/project").name == event
 

@@ -17,6 +17,7 @@ from bridle.types.origin import Origin, Source
 from bridle.types.slash import begins_with_slash, read_slashed
 from bridle.types.turn import Prompt
 from tests.fakes.commanded import Commanded
+from tests.tables import table
 
 _OTHERS: list[Source] = [each for each in get_args(Source) if not Origin(source=each).is_own]
 _WIDENING = (
@@ -70,7 +71,7 @@ def test_what_widens_rights_or_opens_something_here_is_for_the_keyboard():
     assert {name for name, reach in reaches.items() if reach == "anyone"} == {"init", "security-review"}
 
 
-@pytest.mark.parametrize("source", get_args(Source))
+@table("source", get_args(Source))
 def test_every_command_asks_where_it_was_called(source: Source):
     origin = Origin(source=source)
     for command in Registry().all():

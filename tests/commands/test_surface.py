@@ -8,6 +8,7 @@ from bridle.commands.catalog import CATALOG
 from bridle.extensions.index import Index
 from bridle.extensions.places import BUNDLED
 from bridle.extensions.skills import SkillCatalog
+from tests.tables import table
 
 BUILT_IN = (
     "add-dir", "advisor", "agents", "auto-mode-setup", "autocompact", "background", "bg", "branch", "btw",
@@ -76,7 +77,7 @@ def test_command_that_needs_no_vendor_is_there(name: str, known: set[str]):
     assert name in known
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@table("name", REFUSED)
 def test_command_of_the_vendor_is_answered_and_not_offered(name: str):
     (listing,) = [each for each in CATALOG if name in (each.name, *each.aliases)]
     assert listing.hidden or name in ("login", "logout")

@@ -19,6 +19,7 @@ from bridle.types.mcp import (
     StdioServer,
     WebSocketServer,
 )
+from tests.tables import table
 
 
 class Place:
@@ -96,7 +97,7 @@ def test_every_kind_of_entry_is_read(raw: dict[str, Any], config: Any):
     assert read_entry("n", raw, {"TOKEN": "t0"}) == config
 
 
-@pytest.mark.parametrize(
+@table(
     ("raw", "why"),
     [
         ("text", "must be an object"),

@@ -5,6 +5,7 @@ import pytest
 from bridle.config.mcp_variables import credentials, given_variables
 from bridle.config.variables import may_hold_credential
 from bridle.providers.vendors import VENDORS
+from tests.tables import table
 
 _ENV = {"AWS_SECRET_ACCESS_KEY": "s", "ANTHROPIC_API_KEY": "k", "PLAIN": "p", "AWS_REGION": "r", "EMPTY": ""}
 
@@ -42,7 +43,7 @@ def test_keys_of_every_model_service_count_as_credentials():
     assert names and [name for name in sorted(names) if not may_hold_credential(name)] == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "credential"),
     [
         ("AWS_SESSION_TOKEN", True),

@@ -10,6 +10,7 @@ from bridle.config.reach import permitted
 from bridle.config.variables import never_from_project
 from bridle.providers.vendors import VENDORS
 from tests.config.folders import Folders
+from tests.tables import table
 
 _READ = re.compile(
     r'(?:env|environ)(?:\.get\(|\[)\s*"((?:ANTHROPIC|AWS|BRIDLE|CLAUDE|GOOGLE|MCP)_[A-Z0-9_]+)"'
@@ -44,8 +45,8 @@ REFUSED_IN_FOLDERS: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("source", ["projectSettings", "localSettings"])
-@pytest.mark.parametrize(("key", "value"), REFUSED_IN_FOLDERS)
+@table("source", ["projectSettings", "localSettings"])
+@table(("key", "value"), REFUSED_IN_FOLDERS)
 def test_a_folder_may_not_set_this_and_its_user_may(source: str, key: str, value: Any):
     """S41"""
     values = {**nested(key, value), "theme": "dark"}

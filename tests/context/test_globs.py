@@ -4,9 +4,10 @@ from hypothesis import strategies as st
 
 from bridle.context.globs import matches
 from tests.permissions.counted import calls
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("pattern", "path", "expected"),
     [
         ("*.md", "README.md", True),

@@ -4,9 +4,10 @@ from hypothesis import strategies as st
 
 from bridle.context.markdown import find_imports, split_rule, strip_comments
 from tests.permissions.counted import calls
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("See @docs/a.md and @b.md", ("docs/a.md", "b.md")),
@@ -54,7 +55,7 @@ def test_comments_that_begin_a_line_are_removed(text: str, expected: str):
     assert strip_comments(text) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("header", "globs"),
     [
         ('paths: "src/**/*.ts"', ("src/**/*.ts",)),

@@ -17,6 +17,7 @@ from bridle.context.tokens import measure, tokens_now, units_of, weigh, weigh_bl
 from bridle.types.block import result_block
 from bridle.types.history import History
 from bridle.types.usage import Usage
+from tests.tables import table
 
 _SAMPLES: list[Any] = json.loads(
     (Path(__file__).parents[1] / "fixtures" / "token_counts.json").read_text(encoding="utf-8")
@@ -31,8 +32,8 @@ def _sample(kind: str) -> Any:
     return next(sample for sample in _SAMPLES if sample["kind"] == kind)
 
 
-@pytest.mark.parametrize("tokenizer", [0, 1])
-@pytest.mark.parametrize("kind", _KINDS)
+@table("tokenizer", [0, 1])
+@table("kind", _KINDS)
 def test_after_the_first_answer_an_estimate_is_within_five_percent(kind: str, tokenizer: int):
     """A quarter of what was counted is added, of one kind, before the service counts again."""
     prompt, tools = _sample("instructions"), _sample("json")
@@ -55,15 +56,15 @@ def test_after_the_first_answer_an_estimate_is_within_five_percent(kind: str, to
     assert abs(tokens_now(history, measured, fixed=fixed) - truth) <= 0.05 * truth
 
 
-@pytest.mark.parametrize("kind", _KINDS)
+@table("kind", _KINDS)
 def test_a_text_on_its_own_is_estimated_to_a_third(kind: str):
     sample = _sample(kind)
     for counted in sample["counts"]:
         assert text_units(sample["text"]) / 4 == pytest.approx(counted, rel=0.33)
 
 
-@pytest.mark.parametrize("format", ["png", "jpeg", "gif", "webp"])
-@pytest.mark.parametrize("size", [(750, 100), (64, 48), (1_200, 900)])
+@table("format", ["png", "jpeg", "gif", "webp"])
+@table("size", [(750, 100), (64, 48), (1_200, 900)])
 def test_a_picture_takes_room_by_its_size(format: str, size: tuple[int, int]):
     file = io.BytesIO()
     Image.new("RGB", size, "red").save(file, format)

@@ -17,6 +17,7 @@ from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.model_server import answer, call
 from tests.fakes.program import Program
 from tests.fakes.replays import Replay, replay
+from tests.tables import table
 
 _TOOLS = BuiltinToolbox(CATALOG)
 _LOOPING = ("anthropic", "chat", "gemini")
@@ -122,7 +123,7 @@ async def test_the_program_says_why_it_stopped(tmp_path: Path):
     assert again.out == "Better.\n"
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "given", "meant"),
     [
         ("Edit", {"path": "a", "old_str": "x", "new_str": "y"},

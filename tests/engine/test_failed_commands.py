@@ -1,6 +1,7 @@
 import pytest
 
 from bridle.engine.failed_commands import is_answer
+from tests.tables import table
 
 _ANSWERS = """
 grep x f
@@ -53,12 +54,12 @@ echo "unclosed
 """
 
 
-@pytest.mark.parametrize("command", _ANSWERS.strip().splitlines())
+@table("command", _ANSWERS.strip().splitlines())
 def test_what_only_looks_answers_with_its_exit_code(command: str):
     assert is_answer(command, 1)
 
 
-@pytest.mark.parametrize("command", _FAILURES.strip().splitlines())
+@table("command", _FAILURES.strip().splitlines())
 def test_what_was_to_change_something_and_did_not_is_a_failure(command: str):
     assert not is_answer(command, 1)
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from bridle.extensions.literals import read_literal
 from bridle.types.errors import ConfigError
+from tests.tables import table
 
 HEAD = "export const meta = "
 
@@ -41,7 +42,7 @@ def test_space_and_comments_may_stand_everywhere(gap: str):
     assert read_literal(gap.join(parts)) == {"a": [1]}
 
 
-@pytest.mark.parametrize(
+@table(
     ("literal", "fault"),
     [
         ("{\n\n a: f(1) }", "line 3 calls a function"),

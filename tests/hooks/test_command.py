@@ -16,6 +16,7 @@ from bridle.types.hook_calls import PostToolUse
 from bridle.types.hook_surroundings import CwdChanged, FileChanged
 from tests.fakes.hook_scripts import BASH, ENV, call
 from tests.fakes.processes import eventually, is_running, read_number
+from tests.tables import table
 
 _START = SessionStart(source="startup")
 
@@ -345,7 +346,7 @@ async def test_no_descriptor_is_left_open(tmp_path: Path):
     reaper.close()
 
 
-@pytest.mark.parametrize(
+@table(
     ("script", "shell"),
     [
         ("true", "/bin/sh"),

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from bridle.hooks.endpoint import covers, is_allowed, read_endpoint
 from bridle.host.web_address import WebAddress
 from bridle.types.errors import ConfigError
+from tests.tables import table
 
 
 def test_an_address_is_taken_apart_in_a_form_that_can_be_compared():
@@ -52,7 +53,7 @@ def test_a_pattern_covers_what_it_spells_out(pattern: str, url: str):
     assert covers(pattern, read_endpoint(url))
 
 
-@pytest.mark.parametrize(
+@table(
     ("pattern", "url"),
     [
         ("https://*.example.com/*", "https://evil.com/x.example.com/"),

@@ -12,6 +12,7 @@ from bridle.hooks.runner import HookRunner, Surroundings
 from bridle.hooks.table import Listeners, from_host
 from bridle.types.hook import EVENTS, Setup
 from bridle.types.hook_outcome import HookOutcome, NoHooks
+from tests.tables import table
 
 _TOOL = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
 _CALL = {**_TOOL, "tool_use_id": "c1"}
@@ -85,7 +86,7 @@ def test_every_event_is_specified_here():
     assert len(EVENTS) == 33
 
 
-@pytest.mark.parametrize("name", _SPECIFIED)
+@table("name", _SPECIFIED)
 def test_event_has_its_fields_under_their_wire_names(name: str):
     required, optional, subject = _SPECIFIED[name]
     wire = {"hook_event_name": name, **required}

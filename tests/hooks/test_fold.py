@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from bridle.hooks.fold import fold
 from bridle.types.hook_outcome import NOTHING_SAID, Elicited, HookOutcome, HookRun
 from bridle.types.permission import Allow, Ask, Deny
+from tests.tables import table
 
 _ALLOW = HookOutcome(decision=Allow("a", "hook"))
 _ASK = HookOutcome(decision=Ask("k", "hook"))
@@ -23,7 +24,7 @@ def test_one_outcome_is_itself():
     assert fold([_DENY]) is _DENY
 
 
-@pytest.mark.parametrize("order", list(permutations([_ALLOW, _ASK, _DEFER, _DENY])))
+@table("order", list(permutations([_ALLOW, _ASK, _DEFER, _DENY])))
 def test_deny_beats_everything_in_any_order(order: tuple[HookOutcome, ...]):
     folded = fold(order)
     assert (folded.decision, folded.deferred) == (Deny("d", "hook"), None)

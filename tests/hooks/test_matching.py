@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.hooks.matching import read_matcher
+from tests.tables import table
 
 
 def _matches(matcher: str | None, subject: str | None, event: str = "PreToolUse") -> bool:
@@ -17,7 +18,7 @@ def test_no_matcher_matches_everything(matcher: str | None):
     assert _matches(matcher, None)
 
 
-@pytest.mark.parametrize(
+@table(
     "matcher, subject",
     [
         ("Bash", "Bash"),
@@ -88,7 +89,7 @@ def test_event_without_a_subject_calls_every_hook_that_can_be_read():
     assert not _matches("(", None, "Stop")
 
 
-@pytest.mark.parametrize(
+@table(
     "matcher",
     [
         "(",

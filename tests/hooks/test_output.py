@@ -25,6 +25,7 @@ from bridle.types.hook import EVENTS, HookEvent
 from bridle.types.hook_outcome import NOTHING_SAID, Elicited, HookOutcome
 from bridle.types.permission import Allow, Ask, Deny
 from tests.fakes.hook_scripts import BASH, call
+from tests.tables import table
 
 _COMMAND = CommandHook(command="x")
 _POST = hook.PostToolUse(tool="Bash", input={}, call_id="c", response={})
@@ -84,7 +85,7 @@ def test_every_event_is_tried_here():
     assert _EVENTS.keys() == EVENTS.keys()
 
 
-@pytest.mark.parametrize("name", _EVENTS)
+@table("name", _EVENTS)
 def test_text_reaches_the_model_only_where_it_should(name: str):
     said = _printed(_EVENTS[name], "hello")
     if name in ("SessionStart", "UserPromptSubmit", "UserPromptExpansion", "PostModelSwitch"):
@@ -115,7 +116,7 @@ _ON_EXIT_2: dict[str, HookOutcome] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", _EVENTS)
+@table("name", _EVENTS)
 def test_exit_code_2_does_what_the_event_says(name: str):
     said = _said(_EVENTS[name], Ran(exit_code=2, stdout="", stderr="why\n"))
     if name == "WorktreeCreate":
@@ -145,7 +146,7 @@ def test_exit_code_2_blocks_even_with_half_json_and_without_a_reason():
     assert len(said.problems) == 1
 
 
-@pytest.mark.parametrize("name", [name for name in _EVENTS if name != "WorktreeCreate"])
+@table("name", [name for name in _EVENTS if name != "WorktreeCreate"])
 def test_other_exit_codes_are_shown_and_stop_nothing(name: str):
     said = _said(_EVENTS[name], Ran(exit_code=1, stdout="", stderr="broken"))
     assert said == HookOutcome(problems=said.problems)
@@ -168,7 +169,7 @@ def test_problem_names_the_hook_and_its_file():
     assert len(said.problems[0]) == 1000
 
 
-@pytest.mark.parametrize(
+@table(
     "output",
     [
         '{"decision": "block"',

@@ -1,6 +1,5 @@
-import pytest
-
 from bridle.host.aws_signature import AwsCredentials, Scope, authorization
+from tests.tables import table
 
 CREDENTIALS = AwsCredentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 SCOPE = Scope("20150830T123600Z", "us-east-1", "service")
@@ -50,7 +49,7 @@ PUBLISHED: list[tuple[str, str, list[tuple[str, str]], bytes, str]] = [
 """From Amazon's published test suite; paths with dots or doubled slashes, which are never asked, left out."""
 
 
-@pytest.mark.parametrize(("method", "target", "headers", "body", "signature"), PUBLISHED)
+@table(("method", "target", "headers", "body", "signature"), PUBLISHED)
 def test_published_requests_get_their_published_signature(
     method: str, target: str, headers: list[tuple[str, str]], body: bytes, signature: str
 ):

@@ -16,6 +16,7 @@ from bridle.host.streams import Output
 from bridle.types.event import Noticed
 from bridle.types.visible import visible, visible_prose
 from tests.fakes.tty import ALL, RAW, SPITE, everything, harm, open_terminal
+from tests.tables import table
 
 _ORDINARY = (
     "plain text\n", "tabs\tand\nlines\n", "naïve café Straße", "日本語 한국어", "हिन्दी বাংলা", "مرحبا שלום",
@@ -23,13 +24,13 @@ _ORDINARY = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", _ORDINARY)
+@table("text", _ORDINARY)
 def test_ordinary_text_of_every_script_stays(text: str):
     assert visible(text) == text
     assert for_terminal(text.encode()) == text.encode()
 
 
-@pytest.mark.parametrize("kind", SPITE)
+@table("kind", SPITE)
 def test_nothing_of_the_corpus_is_left(kind: str):
     assert harm(visible(SPITE[kind]).encode()) == []
     assert harm(for_terminal(SPITE[kind].encode())) == []

@@ -6,6 +6,7 @@ from bridle.permissions.auto_rules import DEFAULTS, AutoRules
 from bridle.permissions.rules import parse
 from bridle.types.permission import Access, Allow, Ask, Case, Decision, Deny, Effect, Mode, Place, Rule
 from bridle.types.shell import Part, Reading
+from tests.tables import table
 
 _EVERY_COMMAND = AutoRules(classify_all_shell=True)
 
@@ -84,7 +85,7 @@ def test_some_doubts_are_for_people_only(doubt: Ask, expected: bool):
     assert needs_person(_case(), doubt) is expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "expected"),
     [
         ("/srv/.claude/settings.json", True),
@@ -97,7 +98,7 @@ def test_some_doubts_are_for_people_only(doubt: Ask, expected: bool):
         ("/home/me/confetti", False),
     ],
 )
-@pytest.mark.parametrize("tool", ["Write", "Bash"])
+@table("tool", ["Write", "Bash"])
 def test_what_steers_the_agent_is_never_changed_on_a_models_word(tool: str, path: str, expected: bool):
     """S33: the reviewer cannot approve a change of its own guard, not even through a link."""
     part = Part(text="tee", writes=(path,))
@@ -119,7 +120,7 @@ def test_verdict_is_read_bare_or_fenced(verdict: str):
         assert read is not None and (read.verdict, read.reason) == (verdict, "Because")
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "",

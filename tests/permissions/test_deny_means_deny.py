@@ -7,6 +7,7 @@ import pytest
 from bridle.types.permission import Allow, Ask, Deny
 from tests.permissions.cases import bash, rules
 from tests.permissions.shell.test_corpus import ordinary
+from tests.tables import table
 
 CORPUS = Path(__file__).parent / "corpus"
 DENIED = (
@@ -25,7 +26,7 @@ def lines(name: str) -> list[str]:
     return [line.replace("⏎", "\n") for line in text.splitlines() if line and not line.startswith("# ")]
 
 
-@pytest.mark.parametrize("command", lines("denied.txt"))
+@table("command", lines("denied.txt"))
 def test_a_denied_command_is_denied_however_it_is_run(command: str):
     """S2, S11, S13"""
     denied = rules(deny=DENIED)
@@ -34,7 +35,7 @@ def test_a_denied_command_is_denied_however_it_is_run(command: str):
     assert isinstance(bash(command, (*denied, *rules(allow=("Bash",)))), Deny)
 
 
-@pytest.mark.parametrize("command", lines("denied.txt"))
+@table("command", lines("denied.txt"))
 def test_a_command_to_be_asked_about_is_asked_about_however_it_is_run(command: str):
     """S2, S11, S13"""
     decision = bash(command, rules(ask=DENIED, allow=("Bash",)), "bypassPermissions")
@@ -61,7 +62,7 @@ def test_no_number_of_searches_hides_a_command():
     assert isinstance(bash("env find a \\; find . -exec curl x \\;", rules(deny=DENIED)), Deny)
 
 
-@pytest.mark.parametrize("command", lines("unseen.txt"))
+@table("command", lines("unseen.txt"))
 def test_what_cannot_be_seen_through_asks_where_a_rule_denies_by_command(command: str):
     """S2, S11, S14"""
     for weighed in (rules(deny=DENIED), rules(ask=DENIED), rules(deny=DENIED, allow=("Bash", "Bash(git:*)"))):
@@ -108,7 +109,7 @@ def test_ordinary_commands_do_not_begin_to_ask_under_common_denials():
     assert asking == []
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         'cd "$(git rev-parse --show-toplevel)" && make test',
@@ -170,7 +171,7 @@ def test_everyday_commands_are_seen_through(command: str):
     assert isinstance(bash(command, weighed, "bypassPermissions"), Allow), command
 
 
-@pytest.mark.parametrize("command", lines("everyday.txt"))
+@table("command", lines("everyday.txt"))
 def test_programs_that_run_others_are_no_riddle(command: str):
     """S20"""
     weighed = rules(deny=("Bash(rm:*)", "Bash(curl:*)", "Bash(git push:*)", "Bash(npm publish:*)"))
@@ -178,7 +179,7 @@ def test_programs_that_run_others_are_no_riddle(command: str):
     assert isinstance(bash(command, weighed, "bypassPermissions"), Allow), command
 
 
-@pytest.mark.parametrize(
+@table(
     ("content", "command", "is_denied"),
     [
         ("git push", "git -C . push", True),
@@ -205,8 +206,8 @@ def test_a_rule_says_what_it_says(content: str, command: str, is_denied: bool):
     assert isinstance(decision, Deny) == is_denied
 
 
-@pytest.mark.parametrize("count", [50, 150, 310, 450, 580, 1_000])
-@pytest.mark.parametrize(
+@table("count", [50, 150, 310, 450, 580, 1_000])
+@table(
     "command",
     [
         ("env ", "A=1 ", "curl x"),

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 
-import pytest
-
 from bridle.permissions.lint import lint
 from bridle.types.permission import Rule
 from tests.permissions.cases import rules
+from tests.tables import table
 
 TOOLS = ("Bash", "Read", "Edit", "WebFetch", "Skill")
 
 
-@pytest.mark.parametrize(
+@table(
     ("weighed", "found"),
     [
         (rules(allow=("Bash(ls:*)", "Read(src/**)", "mcp__s__t", "Skill(x *)")), []),

@@ -4,9 +4,10 @@ import pytest
 
 from bridle.types.permission import Allow, Ask, Deny
 from tests.permissions.cases import other, rules
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("rule", "host", "covered"),
     [
         ("WebFetch", "anything.org", True),

@@ -15,6 +15,7 @@ from tests.permissions.cases import bash, bash_case, rules
 from tests.permissions.shell.test_bash_agrees import BASH, NOTES, is_found
 from tests.permissions.shell.test_corpus import ordinary
 from tests.permissions.test_attacks import ATTACKS
+from tests.tables import table
 
 REAL = [*(each.command for each in ordinary()), *ATTACKS]
 FREE = [each.command for each in ordinary() if not each.rules]
@@ -65,12 +66,12 @@ def test_bytes_that_are_no_text_are_never_allowed_to_hide_something(data: bytes)
         assert command.isprintable() or "\n" in command or "\t" in command
 
 
-@pytest.mark.parametrize(
+@table(
     "opening",
     ["$(", "`", "(", "{ ", "<(", "${x:-", "$((", '"$(', "if ", "while ", "for i in a; do ", "case x in x) ",
      "f() { ", "cat <<E\n", "[[ ", "x=(", "! ", "time ", "bash -c '", "eval ", "env ", "timeout 5 ", "xargs "]
 )  # fmt: skip
-@pytest.mark.parametrize("depth", [10, 60, 400])
+@table("depth", [10, 60, 400])
 def test_deep_nesting_is_decided(opening: str, depth: int):
     assert not isinstance(decided(opening * depth + "evil"), Allow)
     decided(opening * depth + "ls")

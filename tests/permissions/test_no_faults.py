@@ -11,6 +11,7 @@ from bridle.permissions.prepare import Asked, prepare
 from bridle.types.permission import Access, Case
 from tests.permissions.cases import bash_case, rules, standing
 from tests.permissions.test_mutations import REAL, mutate
+from tests.tables import table
 
 RULES = rules(
     allow=("Bash(git *)", "Edit(src/**)", "Edit(//**)", "WebFetch(domain:a.example)"),
@@ -25,7 +26,7 @@ def _faults(case: Case) -> list[str]:
     return [reason for reason in said if "failed" in reason]
 
 
-@pytest.mark.parametrize("command", REAL)
+@table("command", REAL)
 def test_no_check_fails_on_a_real_command(command: str):
     assert _faults(bash_case(command, RULES)) == []
 
@@ -36,8 +37,8 @@ def test_no_check_fails_on_a_mutated_command(seed: int):
     assert _faults(bash_case(mutate(choose.choice(REAL), choose), RULES)) == []
 
 
-@pytest.mark.parametrize("path", ODD_PATHS)
-@pytest.mark.parametrize("tool", ["Read", "Edit", "Write", "Grep", "NotebookEdit"])
+@table("path", ODD_PATHS)
+@table("tool", ["Read", "Edit", "Write", "Grep", "NotebookEdit"])
 def test_no_check_fails_on_an_odd_path(tool: str, path: str):
     reads = tool in ("Read", "Grep")
     access = Access(reads=(path,)) if reads else Access(writes=(path,))

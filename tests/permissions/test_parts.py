@@ -10,6 +10,7 @@ from bridle.permissions.prepare import ReadCommand
 from bridle.types.permission import Allow, Ask, Decision, Deny, Mode, Rule
 from bridle.types.shell import Part, Reading
 from tests.permissions.cases import CWD, bash, rules
+from tests.tables import table
 
 
 def reader(*parts: Part, leaves: tuple[str, ...] = (), fault: str | None = None) -> ReadCommand:
@@ -25,7 +26,7 @@ def part(text: str, **facts: Any) -> Part:
     return msgspec.structs.replace(Part(text=text, allow_forms=(text,), deny_forms=(text,)), **facts)
 
 
-@pytest.mark.parametrize(
+@table(
     ("rule", "command", "covered"),
     [
         ("Bash", "anything at all", True),
@@ -70,7 +71,7 @@ def test_a_rule_covers_commands_part_by_part(rule: str, command: str, covered: b
     assert isinstance(bash(command, rules(allow=(rule,))), Allow if covered else Ask)
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "rm x",
@@ -99,7 +100,7 @@ def test_a_rule_covers_commands_part_by_part(rule: str, command: str, covered: b
         "ls " + "a" * 10_000 + "; rm x",
     ],
 )
-@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
+@table("mode", ["default", "acceptEdits", "bypassPermissions"])
 def test_a_denied_command_is_found_wherever_it_hides(command: str, mode: Mode):
     """S3, S11"""
     assert isinstance(bash(command, rules(allow=("Bash",), deny=("Bash(rm:*)",)), mode), Deny)
@@ -112,7 +113,7 @@ def test_a_denied_joint_is_found_in_the_whole_text():
     assert isinstance(bash("curl -s x | cat", weighed), Allow)
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "weighed", "mode", "expected"),
     [
         ("cat a", (), "default", Allow),
@@ -140,7 +141,7 @@ def test_reads_of_a_command_are_checked_like_reads(
     assert isinstance(bash(command, weighed, mode), expected)
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "allow", "mode", "expected"),
     [
         ("echo x > out", (), "default", Ask),
@@ -223,7 +224,7 @@ def test_a_critical_removal_is_approved_by_no_rule_and_no_mode(mode: Mode):
     assert isinstance(decision, Ask) and decision.needs_person and decision.suggestions == ()
 
 
-@pytest.mark.parametrize(
+@table(
     ("parts", "allow", "mode", "expected"),
     [
         ((part("touch a", file_command=True, writes=(f"{CWD}/a",)),), (), "default", Ask),

@@ -5,6 +5,7 @@ import pytest
 from bridle.permissions.rules import parse
 from bridle.types.permission import Allow, Ask, Decision, Deny, Effect
 from tests.permissions.cases import CWD, HOME, file_call, rules
+from tests.tables import table
 
 
 def test_inside_is_decided_by_components_and_for_every_spelling():
@@ -25,7 +26,7 @@ def test_names_that_decide_nothing_are_not_protected(name: str):
     assert isinstance(file_call("Edit", f"{CWD}/{name}", mode="acceptEdits"), Allow)
 
 
-@pytest.mark.parametrize(
+@table(
     "name",
     [
         ".git/config",
@@ -86,7 +87,7 @@ def test_names_that_only_resemble_protected_ones_are_free():
         assert isinstance(file_call("Write", f"{CWD}/{name}", mode="acceptEdits"), Allow)
 
 
-@pytest.mark.parametrize(
+@table(
     ("pattern", "path", "covered"),
     [
         ("//etc/**", "/etc/passwd", True),
@@ -169,7 +170,7 @@ def test_an_allow_needs_every_spelling_and_a_deny_any():
     assert isinstance(file_call("Read", link, target, weighed=rules(deny=("Read(docs/**)",))), Deny)
 
 
-@pytest.mark.parametrize(
+@table(
     ("effect", "rule", "tool", "expected"),
     [
         ("allow", "Edit(//out/**)", "Write", Allow),

@@ -10,6 +10,7 @@ from bridle.permissions.prepare import Asked, Standing, prepare
 from bridle.types.permission import MODES, Access, Allow, Ask, Case, Decision, Deny, Mode, RuleSource
 from bridle.types.shell import Reading
 from tests.permissions.cases import CWD, bash, bash_case, file_call, other, rules, standing
+from tests.tables import table
 
 SOURCES: tuple[RuleSource, ...] = (
     "userSettings", "projectSettings", "localSettings", "flagSettings",
@@ -17,9 +18,9 @@ SOURCES: tuple[RuleSource, ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("strong", SOURCES)
-@pytest.mark.parametrize("weak", SOURCES)
+@table("mode", MODES)
+@table("strong", SOURCES)
+@table("weak", SOURCES)
 def test_deny_beats_ask_beats_allow_in_every_mode_and_from_every_source(
     mode: Mode, strong: RuleSource, weak: RuleSource
 ):
@@ -38,7 +39,7 @@ def test_the_deciding_rule_is_named():
     assert (type(decision), decision.reason, decision.rule) == (Deny, "denied by rule Bash(rm:*)", rule)
 
 
-@pytest.mark.parametrize(
+@table(
     ("mode", "tool", "expected"),
     [
         ("default", "Read", Allow),
@@ -78,8 +79,8 @@ def test_plan_mode_asks_where_somebody_answers_and_no_rule_lifts_it():
     assert isinstance(bash("cat a > b", weighed, "plan"), Deny)
 
 
-@pytest.mark.parametrize("tool", ["TodoWrite", "AskUserQuestion", "TaskOutput", "TaskStop", "Agent"])
-@pytest.mark.parametrize("mode", MODES)
+@table("tool", ["TodoWrite", "AskUserQuestion", "TaskOutput", "TaskStop", "Agent"])
+@table("mode", MODES)
 def test_tools_without_effect_are_never_asked_about(tool: str, mode: Mode):
     assert isinstance(other(tool, mode=mode), Allow)
     assert isinstance(other(tool, mode=mode, weighed=rules(deny=(tool,))), Deny)

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from bridle.permissions.rules import Origin, from_value, parse, rules_from, split_rules, to_value, write
 from bridle.types.permission import Effect, Rule
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "tool", "content"),
     [
         ("Bash", "Bash", None),

@@ -9,6 +9,7 @@ from tests.permissions.cases import bash, rules
 from tests.permissions.counted import calls
 from tests.permissions.shapes import LONGEST, SHAPES
 from tests.permissions.shell.test_reading_properties import LONG
+from tests.tables import table
 
 MOST_CALLS = 350_000
 """About 50 ms on a slow machine."""
@@ -42,12 +43,12 @@ def _long(shape: str) -> str:
     return LONG[shape] if shape in LONG else f"cat {REPEATED[shape] * LONGEST}"
 
 
-@pytest.mark.parametrize("shape", [*LONG, *REPEATED])
+@table("shape", [*LONG, *REPEATED])
 def test_decision_about_the_longest_command_is_bounded_work(shape: str):
     assert calls(lambda: bash(_long(shape)[:LONGEST], RULES)) < MOST_CALLS
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@table("shape", SHAPES)
 def test_no_shape_of_a_long_command_is_too_much(shape: str):
     assert calls(lambda: bash(SHAPES[shape], RULES)) < MOST_CALLS
 
@@ -57,8 +58,8 @@ def test_values_of_variables_are_followed_with_bounded_work(shape: str):
     assert calls(lambda: bash(FILLED_IN[shape][:LONGEST], RULES)) < MOST_CALLS
 
 
-@pytest.mark.parametrize("length", [1_000, LONGEST])
-@pytest.mark.parametrize("shape", [*LONG, *REPEATED])
+@table("length", [1_000, LONGEST])
+@table("shape", [*LONG, *REPEATED])
 def test_the_work_of_reading_grows_with_the_text_and_no_faster(shape: str, length: int):
     assert calls(lambda: _script(_long(shape)[:length])) <= 8 * length
 

@@ -10,6 +10,7 @@ from bridle.permissions.prepare import Asked, prepare
 from bridle.permissions.updates import applied_to_case
 from bridle.types.permission import Access, Allow, Ask, Case, Mode
 from tests.permissions.cases import CWD, bash, bash_case, rules, standing
+from tests.tables import table
 
 ACCEPT = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 
@@ -36,7 +37,7 @@ def tool_case(tool: str, subject: str = "") -> Case:
     return prepare(Asked(tool=tool, input={}, subject=subject), standing())
 
 
-@pytest.mark.parametrize(
+@table(
     ("case", "expected"),
     [
         (bash_case("npm run build"), [allow(command("npm run build:*"))]),

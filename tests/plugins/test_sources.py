@@ -9,6 +9,7 @@ from bridle.extensions.plugins.repositories import addresses
 from bridle.extensions.plugins.sources import parse_source, read_source, written
 from bridle.extensions.plugins.versions import is_newer, newest, satisfies
 from bridle.types.errors import ConfigError, UsageError
+from tests.tables import table
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_command_sources_follow_the_rule_for_hooks():
             check_command_source(source, settings)
 
 
-@pytest.mark.parametrize(
+@table(
     ("version", "wanted", "fits"),
     [
         ("1.2.3", "^1.1", True),

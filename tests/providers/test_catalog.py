@@ -8,9 +8,10 @@ from bridle.providers.catalog import DIALECTS, MODELS, cost, find, listed, norma
 from bridle.types.errors import ConfigError
 from bridle.types.model import Thinking
 from bridle.types.usage import Usage
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "input", "output"),
     [
         ("claude-sonnet-4-5", 3, 15),
@@ -125,7 +126,7 @@ def test_every_alias_is_a_known_model(alias: str):
     assert find(name).priced
 
 
-@pytest.mark.parametrize(
+@table(
     ("alias", "env", "expected"),
     [
         ("sonnet", {"ANTHROPIC_DEFAULT_SONNET_MODEL": "s"}, "s"),

@@ -21,6 +21,7 @@ from tests.fakes.converse_server import ConverseApi
 from tests.fakes.gemini_server import GeminiApi
 from tests.fakes.model_server import Api, Said, call, text, thought
 from tests.fakes.openai_server import ChatApi, ResponsesApi
+from tests.tables import table
 
 VENDOR = Vendor(name="v", label="V", dialect="chat")
 SAID = Said(
@@ -68,8 +69,8 @@ def test_a_body_that_ends_after_any_byte_gives_whole_blocks_or_nothing(name: str
             assert len(found) == len(whole)
 
 
-@pytest.mark.parametrize("name", MADE)
-@pytest.mark.parametrize("size", [1, 2, 5, 17, 64])
+@table("name", MADE)
+@table("size", [1, 2, 5, 17, 64])
 def test_a_body_in_pieces_of_any_size_is_the_same(name: str, size: int):
     api, make = MADE[name]
     body = b"".join(api.frames(SAID))

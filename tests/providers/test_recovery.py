@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bridle.providers.recovery import Call, Recovery, find_calls
 from bridle.types.history import History
 from bridle.types.model import ModelRequest, ToolDefinition
+from tests.tables import table
 
 _READ: ToolDefinition = {
     "name": "Read",
@@ -27,7 +28,7 @@ def request(*said: Any) -> ModelRequest:
     return ModelRequest(model="m", history=History.of(*messages), tools=(_READ,), max_tokens=100)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         '{"name": "Read", "arguments": {"file_path": "a.txt"}}',
@@ -65,7 +66,7 @@ def test_text_becomes_the_type_that_the_schema_wants():
     assert find_calls(text, request()) == [Call("Read", {"file_path": "a.txt", "limit": 5})]
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         '{"name": "Bash", "arguments": {"command": "rm -rf /"}}',

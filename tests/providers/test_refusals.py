@@ -1,11 +1,10 @@
 import json
 from typing import Any
 
-import pytest
-
 from bridle.host.http.client import HttpFault
 from bridle.providers.refusals import refusal, reported, unreachable
 from bridle.providers.vendors import find
+from tests.tables import table
 
 
 def refused(vendor: str, status: int, body: Any, **headers: str) -> Any:
@@ -15,7 +14,7 @@ def refused(vendor: str, status: int, body: Any, **headers: str) -> Any:
     return refusal(status, headers, raw, model=f"{vendor}/m", vendor=row, base="http://h")
 
 
-@pytest.mark.parametrize(
+@table(
     ("vendor", "status", "body", "kind", "hint"),
     [
         ("openai", 429, {"error": {"message": "You exceeded your current quota", "type": "insufficient_quota",

@@ -13,6 +13,7 @@ from bridle.providers.user_command import CloudCommands
 from bridle.types.errors import ConfigError
 from bridle.types.history import History
 from bridle.types.model import ModelRequest
+from tests.tables import table
 
 HOSTILE = (
     "evil.test", "evil.test:8080/", "evil.test/", "evil.test#", "127.0.0.1:1/x?", "a@evil.test",
@@ -22,7 +23,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@table("text", HOSTILE)
 def test_a_region_is_letters_digits_and_hyphens(text: str):
     for env in ({"AWS_REGION": text}, {"AWS_DEFAULT_REGION": text}):
         calls: tuple[Callable[[], object], ...] = (
@@ -54,7 +55,7 @@ def test_real_regions_are_taken(region: str):
     assert vertex.base_url({"CLOUD_ML_REGION": region}).startswith("https://")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@table("text", HOSTILE)
 def test_resources_and_projects_name_no_host(text: str):
     foundry = vendors.find("foundry")
     assert foundry is not None

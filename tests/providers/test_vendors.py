@@ -13,6 +13,7 @@ from bridle.types.history import History
 from bridle.types.model import ModelRequest
 from tests.fakes.model_server import ModelServer, answer
 from tests.fakes.openai_server import ChatApi, ResponsesApi
+from tests.tables import table
 
 NAMED = (
     "openai azure openrouter groq mistral deepseek xai together fireworks cerebras vllm sglang llamacpp "
@@ -31,7 +32,7 @@ def test_every_vendor_has_one_row_and_speaks_a_dialect_that_exists():
     assert all(vendor.key_env or not vendor.key_needed or vendor.name == "vertex" for vendor in VENDORS)
 
 
-@pytest.mark.parametrize("vendor", [vendor.name for vendor in VENDORS if vendor.name != "custom"])
+@table("vendor", [vendor.name for vendor in VENDORS if vendor.name != "custom"])
 def test_every_vendor_can_be_asked(vendor: str):
     providers = Providers({}, {})
     assert providers.of(f"{vendor}/some-model") is providers.of(f"{vendor}/another")

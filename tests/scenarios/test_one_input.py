@@ -29,6 +29,7 @@ from bridle.types.tool import Tool, ToolContext, ToolOutput
 from bridle.types.workspace import Workspace
 from tests.fakes.engine import FakeChannel
 from tests.scenarios.test_permissions import INPUTS, Answering, Recorder, bash, run
+from tests.tables import table
 
 LOOSE: tuple[Any, ...] = (
     "true", "True", "TRUE", "1", 1, 1.0, True, "false", "False", "0", 0, 0.0, False, None, "null", " true ",
@@ -86,7 +87,7 @@ def watched(tool: Tool, ran: list[Any]) -> Tool:
     return msgspec.structs.replace(tool, run=effect, check=nothing_is_wrong)
 
 
-@pytest.mark.parametrize("name", [listing.name for listing in CATALOG])
+@table("name", [listing.name for listing in CATALOG])
 def test_what_is_read_reads_the_same_again(name: str):
     tool = TOOLS[name]
     assert tool is not None

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from bridle.engine.schedules.jitter import shifted
 from bridle.engine.schedules.times import describe, parse
+from tests.tables import table
 
 _NEW_YORK = ZoneInfo("America/New_York")
 _BERLIN = ZoneInfo("Europe/Berlin")
@@ -17,7 +18,7 @@ def _next(cron: str, after: str, zone: ZoneInfo = _BERLIN) -> str | None:
     return None if moment is None else f"{datetime.fromtimestamp(moment, zone):%Y-%m-%d %H:%M %Z}"
 
 
-@pytest.mark.parametrize(
+@table(
     ("cron", "after", "expected"),
     [
         ("* * * * *", "2026-01-05 10:00:30", "2026-01-05 10:01 CET"),
@@ -74,7 +75,7 @@ def test_what_comes_at_every_hour_goes_by_real_time_when_clocks_change():
         moment = following
 
 
-@pytest.mark.parametrize(
+@table(
     "cron",
     ["", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8",
      "5-1 * * * *", "*/0 * * * *", "a * * * *", "* * * * MON", "1,,2 * * * *", "-1 * * * *", "@daily"],

@@ -8,6 +8,7 @@ from bridle.tools.bash_reading import (
     meaning_of_one,
     simple_commands,
 )
+from tests.tables import table
 
 
 @given(st.text(alphabet="ab'\"$(){}<>|&;\\`# \n\t=!*", max_size=60))
@@ -23,7 +24,7 @@ def test_ordinary_commands_may_go_on(command: str):
     assert may_outlive_its_limit(command)
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "sleep 5",

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from bridle.host.web_address import WebAddress, is_public
 from bridle.tools.web_addresses import Proxy, find_proxy, read_url, same_site, subject
 from bridle.types.errors import ToolError
+from tests.tables import table
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_an_address_has_one_form(text: str, url: str):
     assert read_url(text).url == url
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "",
@@ -68,7 +69,7 @@ def test_arbitrary_text_is_an_address_or_refused(text: str):
     assert subject(text).startswith(("domain:", "input:"))
 
 
-@pytest.mark.parametrize(
+@table(
     "address",
     [
         "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.0.1", "169.254.169.254",

@@ -7,6 +7,7 @@ from wcwidth import iter_graphemes, wcswidth
 
 from bridle.frontends.tui import cells
 from bridle.frontends.tui.text import Line, Span, Style, line, text_of
+from tests.tables import table
 
 _RED = Style(color="error")
 _BOLD = Style(bold=True)
@@ -26,7 +27,7 @@ def test_fast_table_agrees_with_the_full_tables():
     assert wrong == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("plain", 5),

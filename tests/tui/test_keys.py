@@ -1,8 +1,8 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.frontends.tui.keys import Answer, Focus, Input, Key, KeyReader, Paste
+from tests.tables import table
 
 
 def _read(data: bytes) -> list[Input]:
@@ -10,7 +10,7 @@ def _read(data: bytes) -> list[Input]:
     return [*reader.feed(data), *reader.flush()]
 
 
-@pytest.mark.parametrize(
+@table(
     ("data", "name"),
     [
         (b"a", "a"),

@@ -1,13 +1,13 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.frontends.tui.ansi import from_ansi
 from bridle.frontends.tui.sanitize import clean, clean_line, expand_tabs, reveal
 from bridle.frontends.tui.text import Span, Style, text_of
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("hostile", "harmless"),
     [
         ("\x1b[2J\x1b[Hgone", "gone"),

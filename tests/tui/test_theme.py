@@ -7,9 +7,10 @@ from bridle.frontends.tui.paint import Brush
 from bridle.frontends.tui.palettes import NAMES, palette
 from bridle.frontends.tui.text import Line, Span, Style
 from bridle.frontends.tui.theme import Theme, detect_depth, detect_links, ground_of_environment, make_theme
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("env", "depth"),
     [
         ({"TERM": "xterm-256color"}, Depth.INDEXED),

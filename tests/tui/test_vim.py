@@ -1,10 +1,10 @@
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bridle.frontends.tui.editor import Editor
 from bridle.frontends.tui.keys import Key
 from bridle.frontends.tui.vim import Vim
+from tests.tables import table
 
 _ESCAPE = "\x1b"
 
@@ -34,7 +34,7 @@ def _state(vim: Vim) -> str:
     return f"{text[:at]}|{text[at:]}"
 
 
-@pytest.mark.parametrize(
+@table(
     ("before", "keys", "after"),
     [
         ("|one two three", "w", "one |two three"),

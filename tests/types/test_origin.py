@@ -5,10 +5,11 @@ from typing import Any, get_args
 import pytest
 
 from bridle.types.origin import Origin, Source
+from tests.tables import table
 
 
-@pytest.mark.parametrize("source", get_args(Source))
-@pytest.mark.parametrize("who", ["", "ann", "a1b2"])
+@table("source", get_args(Source))
+@table("who", ["", "ann", "a1b2"])
 def test_every_origin_comes_back_from_a_transcript(source: Source, who: str):
     origin = Origin(source=source, who=who)
     assert Origin.from_entry(origin.to_entry()) == origin
@@ -23,7 +24,7 @@ def test_a_stamp_and_the_senders_own_words_come_back():
         assert Origin.from_entry(origin.to_entry()) == origin
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "expected"),
     [
         ({"kind": "human"}, "typed"),

@@ -22,6 +22,7 @@ from tests.fakes.editor import FakeEditor, selected
 from tests.fakes.engine import make_runtime, make_session
 from tests.fakes.processes import eventually
 from tests.fakes.tool_context import FakeTasks
+from tests.tables import table
 
 
 class Beside:
@@ -253,7 +254,7 @@ def test_terminal_tells_which_of_several_editors_it_belongs_to(env: dict[str, st
     assert (None if chosen is None else chosen.name) == name
 
 
-@pytest.mark.parametrize(
+@table(
     ("env", "flag", "always", "chosen"),
     [
         ({}, False, False, None),

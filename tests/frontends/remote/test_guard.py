@@ -12,6 +12,7 @@ from bridle.frontends.remote.guard import (
     letter_token,
     new_token,
 )
+from tests.tables import table
 
 
 def test_keys_are_new_each_time_and_long_enough_not_to_be_guessed():
@@ -55,7 +56,7 @@ def test_names_of_this_machine_are_known_whatever_the_port_of_a_tunnel_is(host: 
     assert is_known_host(host, known_names("127.0.0.1", ""))
 
 
-@pytest.mark.parametrize(
+@table(
     "host",
     [
         "", "evil.example", "evil.example:8000", "127.0.0.1.evil.example:8000", "localhost.evil.example",

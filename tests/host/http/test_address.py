@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from bridle.host.http.address import Origin, proxy_for, split_url
 from bridle.types.errors import ConfigError
+from tests.tables import table
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_the_usual_port_is_left_out_of_the_host_header():
 HOST = Origin("https", "api.example.com", 443)
 
 
-@pytest.mark.parametrize(
+@table(
     ("exceptions", "skipped"),
     [
         ("", False),

@@ -15,6 +15,7 @@ from bridle.types.errors import ToolError
 from bridle.types.question import Answer, NetworkQuestion
 from bridle.types.sandbox import Denials, Pattern
 from tests.fakes.confined import FakePlace
+from tests.tables import table
 
 _READS = [
     "cat open/.env",
@@ -207,7 +208,7 @@ async def test_older_kernels_hold_denied_files_that_exist(any_place: FakePlace):
     assert (any_place.project / "open/plain").read_text() == "plain\n"
 
 
-@pytest.mark.parametrize(
+@table(
     ("pattern", "path", "matches"),
     [
         (("/w", ("**", ".env")), "/w/.env", True),

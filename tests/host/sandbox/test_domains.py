@@ -1,14 +1,14 @@
 import ipaddress
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.host.sandbox.domains import Verdict, literal_address, plain_host, read_rules
 from bridle.host.sandbox.policy import Network
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("rule", "host", "port", "verdict"),
     [
         ("example.org", "example.org", 443, "allow"),
@@ -52,7 +52,7 @@ def test_strict_rules_never_ask():
     assert read_rules(Network(mode="proxy", strict=True)).judge("example.org", 443) == "deny"
 
 
-@pytest.mark.parametrize(
+@table(
     ("allowed", "host", "address", "reached"),
     [
         ("*.example.org", "a.example.org", "93.184.216.34", True),

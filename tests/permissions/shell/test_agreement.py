@@ -9,6 +9,7 @@ from bridle.permissions.shell import read_command
 from bridle.permissions.shell.agreement import disagreement
 from bridle.permissions.shell.parser import read_script
 from bridle.permissions.shell.tree import parse
+from tests.tables import table
 
 JOINED = (
     "$x/$y/z", "a/$x/$y/b", "repos/$x/$y/pulls", "$x.$y.z", "$x-$y-z", "$x,$y,z", "$x@$y/z", "$x:$y:z",
@@ -49,7 +50,7 @@ def test_ordinary_commands_are_read_in_one_way(command: str):
     assert read_command(command, cwd="/srv/a", home="/home/me").fault is None
 
 
-@pytest.mark.parametrize("word", JOINED)
+@table("word", JOINED)
 def test_a_joined_word_is_one_word_for_bash(word: str):
     counted = subprocess.run(
         ["bash", "-c", f"x=1 y=2; set -- {word} b; echo $#"],
@@ -64,7 +65,7 @@ def test_a_joined_word_is_one_word_for_bash(word: str):
     assert len([each for each in words if not _is_inside(each[:2], words)]) == 2
 
 
-@pytest.mark.parametrize("word", [word for word in JOINED if not set(word) & set("\"'{(")])
+@table("word", [word for word in JOINED if not set(word) & set("\"'{(")])
 def test_a_word_that_is_read_differently_is_still_noticed(word: str):
     """The tree of one command never passes for the tokens of another of the same length."""
     blanks = [f"{word[:place]} {word[place + 1 :]}" for place in range(1, len(word) - 1)]

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.permissions.shell.readings import is_free, only, read
+from tests.tables import table
 
 
 @pytest.mark.parametrize(
@@ -16,7 +17,7 @@ def test_allow_rules_look_past_harmless_variables(name: str):
     assert is_free(f"{name}=x ls")
 
 
-@pytest.mark.parametrize(
+@table(
     "name",
     [
         "PATH",

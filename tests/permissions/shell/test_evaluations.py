@@ -5,6 +5,7 @@ import pytest
 from bridle.types.permission import Allow
 from tests.permissions.cases import bash, rules
 from tests.permissions.shell.readings import is_free
+from tests.tables import table
 
 RULES = rules(
     allow=(
@@ -48,12 +49,12 @@ FILLED_IN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", EVALUATED)
+@table("command", EVALUATED)
 def test_no_rule_with_a_star_covers_what_may_run_a_variable(command: str):
     assert not isinstance(bash(command, RULES), Allow)
 
 
-@pytest.mark.parametrize("command", EVALUATED)
+@table("command", EVALUATED)
 def test_it_is_never_free(command: str):
     assert not is_free(command)
     assert not isinstance(bash(command), Allow)
@@ -65,7 +66,7 @@ def test_a_rule_for_all_commands_or_for_this_very_one_covers_it(command: str):
     assert isinstance(bash(command, rules(allow=(f"Bash({command})",))), Allow)
 
 
-@pytest.mark.parametrize("command", FILLED_IN)
+@table("command", FILLED_IN)
 def test_what_only_puts_a_value_in_its_place_is_covered(command: str):
     """S20"""
     assert isinstance(bash(command, RULES), Allow)

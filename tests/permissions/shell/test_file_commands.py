@@ -3,9 +3,10 @@
 import pytest
 
 from tests.permissions.shell.readings import CWD, last, only
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "reads", "writes"),
     [
         ("mkdir -p a/b c", [], ["a/b", "c"]),
@@ -38,7 +39,7 @@ def test_it_is_a_file_command_that_touches(command: str, reads: list[str], write
     assert sorted(part.writes) == sorted(map(_absolute, writes))
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "rm $x",

@@ -5,6 +5,7 @@ import pytest
 from bridle.types.permission import Allow, Deny, Mode
 from tests.permissions.cases import bash, rules
 from tests.permissions.shell.readings import is_free
+from tests.tables import table
 
 CONTINUED = [
     'echo "$\\\n(touch pwned)"',
@@ -184,7 +185,7 @@ OPERANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", [*CONTINUED, *CONDITIONS, *ESCAPES, *DOCUMENTS, *OPERANDS])
+@table("command", [*CONTINUED, *CONDITIONS, *ESCAPES, *DOCUMENTS, *OPERANDS])
 def test_it_is_never_free(command: str):
     """S10, S15"""
     assert not is_free(command)
@@ -230,7 +231,7 @@ FREE = [
 ]
 
 
-@pytest.mark.parametrize("command", FREE)
+@table("command", FREE)
 def test_what_only_looks_odd_stays_free(command: str):
     """S20"""
     assert is_free(command)
@@ -281,8 +282,8 @@ INTO_PROTECTED = [
 ]
 
 
-@pytest.mark.parametrize("command", INTO_PROTECTED)
-@pytest.mark.parametrize("mode", ["acceptEdits", "default", "plan"])
+@table("command", INTO_PROTECTED)
+@table("mode", ["acceptEdits", "default", "plan"])
 def test_a_redirection_is_followed_to_where_its_command_runs(command: str, mode: Mode):
     """S16, S17, S33"""
     assert not isinstance(bash(command, mode=mode), Allow)

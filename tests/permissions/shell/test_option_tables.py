@@ -12,6 +12,7 @@ from bridle.permissions.shell import checked, file_commands, git_commands, plain
 from bridle.permissions.shell.options import Refused, Use, parse
 from bridle.permissions.shell.words import Word
 from tests.permissions.shell.readings import is_free
+from tests.tables import table
 
 ROWS: dict[str, Use] = {**plain_commands.PLAIN, **programs.USES, **file_commands.USES}
 TOLD = re.compile(
@@ -94,7 +95,7 @@ def test_no_other_option_of_the_program_is_taken_for_a_listed_one(name: str):
             parse(ROWS[name], (Word(option, option), Word("x", "x")))
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "column -L /etc/passwd",

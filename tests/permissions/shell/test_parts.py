@@ -3,6 +3,7 @@
 import pytest
 
 from tests.permissions.shell.readings import denies, is_free, read, texts
+from tests.tables import table
 
 NESTED = [
     "rm x",
@@ -104,12 +105,12 @@ NESTED = [
 ]
 
 
-@pytest.mark.parametrize("command", NESTED)
+@table("command", NESTED)
 def test_a_part_that_nothing_covers_is_found_in_every_form(command: str):
     assert not is_free(command)
 
 
-@pytest.mark.parametrize("command", NESTED)
+@table("command", NESTED)
 def test_a_denied_part_is_found_in_every_form(command: str):
     assert denies(command, "rm x")
 
@@ -136,7 +137,7 @@ SPELLINGS = [
 ]
 
 
-@pytest.mark.parametrize("command", SPELLINGS)
+@table("command", SPELLINGS)
 def test_a_deny_rule_sees_through_every_spelling(command: str):
     assert denies(command, "rm x")
 

@@ -3,9 +3,10 @@
 import pytest
 
 from tests.permissions.shell.readings import CWD, is_free, last, only, read
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "writes"),
     [
         ("ls > out", ["out"]),
@@ -93,7 +94,7 @@ def test_input_redirections_are_reads():
     assert only("cat <> x").reads == ("/srv/project/x",)
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "reads"),
     [
         ("cd a && cat x", ["a/x"]),
@@ -137,7 +138,7 @@ def test_later_paths_are_seen_from_where_cd_leads(command: str, reads: list[str]
     assert found == {path if path[0] == "/" else f"{CWD}/{path}" for path in reads}
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "cd $x && cat x",

@@ -1,12 +1,11 @@
 """The beginning of a command that a suggested rule would name."""
 
-import pytest
-
 from bridle.permissions.shell import rule_prefix
 from tests.permissions.shell.readings import last
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "prefix"),
     [
         ("git commit -m x", "git commit"),
@@ -37,7 +36,7 @@ def test_a_rule_would_begin_with(command: str, prefix: str):
     assert rule_prefix(last(command)) == prefix
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "python3 x.py",

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.permissions.shell.readings import CWD, is_free, only, read
+from tests.tables import table
 
 HARMLESS = """
 ls -la --color=auto src
@@ -167,7 +168,7 @@ exit 1
 """.strip().split("\n")
 
 
-@pytest.mark.parametrize("command", HARMLESS)
+@table("command", HARMLESS)
 def test_it_runs_unasked(command: str):
     assert is_free(command), [(part.text, part.why) for part in read(command).parts]
 
@@ -474,12 +475,12 @@ noglob ls
 """.strip("\n").split("\n")
 
 
-@pytest.mark.parametrize("command", DANGEROUS)
+@table("command", DANGEROUS)
 def test_it_asks(command: str):
     assert not is_free(command)
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "reads"),
     [
         ("cat a b/c", ["a", "b/c"]),

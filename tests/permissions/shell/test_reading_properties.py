@@ -11,6 +11,7 @@ from tests.permissions.counted import calls
 from tests.permissions.shell.readings import is_free, read
 from tests.permissions.shell.test_parts import NESTED
 from tests.permissions.shell.test_read_only import DANGEROUS, HARMLESS
+from tests.tables import table
 
 PIECES = [
     "ls", "rm x", "cat a", "git log", "a", " ", " ", ";", "&", "|", "&&", "||", "(", ")", "{ ", " }",
@@ -95,7 +96,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("shape", LONG)
+@table("shape", LONG)
 def test_the_longest_command_is_read_with_bounded_work(shape: str):
     assert calls(lambda: read(LONG[shape][:10_000])) < 200_000
 
@@ -106,7 +107,7 @@ def test_ordinary_commands_take_little_work():
     assert counts[len(counts) // 2] < 700
 
 
-@pytest.mark.parametrize("seed", range(30))
+@table("seed", range(30))
 def test_no_heap_of_signs_is_too_much(seed: int):
     choose = random.Random(seed)
 

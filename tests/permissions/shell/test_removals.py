@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.permissions.shell.readings import read
+from tests.tables import table
 
 CRITICAL = [
     "rm -rf /",
@@ -86,7 +87,7 @@ DISGUISED = [
 ]
 
 
-@pytest.mark.parametrize("command", DISGUISED)
+@table("command", DISGUISED)
 def test_nobody_may_approve_it_in_another_spelling(command: str):
     """S19: values of variables, forms of parameters, patterns, wrappers, what a process calls its folder."""
     assert any(part.critical for part in read(command).parts)
@@ -98,12 +99,12 @@ def test_patterns_that_are_not_followed_leave_the_command_unreadable(command: st
     assert read(command).fault
 
 
-@pytest.mark.parametrize("command", CRITICAL)
+@table("command", CRITICAL)
 def test_nobody_may_approve_it_beforehand(command: str):
     assert any(part.critical for part in read(command).parts)
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "rm x",

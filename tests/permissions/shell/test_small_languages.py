@@ -11,6 +11,7 @@ import pytest
 
 from bridle.permissions.shell import awk_programs, jq_filters
 from tests.permissions.shell.readings import is_free
+from tests.tables import table
 
 AWK_FREE = r"""
 {print $1}
@@ -177,22 +178,22 @@ def _listed(text: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("program", _listed(AWK_FREE))
+@table("program", _listed(AWK_FREE))
 def test_awk_that_only_prints_is_free(program: str):
     assert is_free(f"awk {shlex.quote(program)} a.txt")
 
 
-@pytest.mark.parametrize("program", _listed(AWK_REFUSED))
+@table("program", _listed(AWK_REFUSED))
 def test_awk_that_may_do_more_asks(program: str):
     assert not is_free(f"awk {shlex.quote(program)} a.txt")
 
 
-@pytest.mark.parametrize("program", _listed(JQ_FREE))
+@table("program", _listed(JQ_FREE))
 def test_jq_that_only_looks_is_free(program: str):
     assert is_free(f"jq --arg name x {shlex.quote(program)} a.json")
 
 
-@pytest.mark.parametrize("program", _listed(JQ_REFUSED))
+@table("program", _listed(JQ_REFUSED))
 def test_jq_that_may_look_elsewhere_asks(program: str):
     assert not is_free(f"jq -n {shlex.quote(program)}")
 
@@ -238,7 +239,7 @@ def test_no_filter_that_is_free_shows_the_environment(tmp_path: Path):
         assert b"canary-value" not in told.stdout + told.stderr, program
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "ps", "ps aux", "ps -ef", "ps ax", "ps auxww", "ps auxf", "ps -e -o pid,comm",
@@ -252,7 +253,7 @@ def test_everyday_form_of_ps_is_free(command: str):
     assert is_free(command)
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "ps e", "ps auxe", "ps -auxwwe", "ps auxwwe", "ps -aux e", "ps axe", "ps eww", "ps ewf",
@@ -266,7 +267,7 @@ def test_form_of_ps_that_may_show_environments_asks(command: str):
     assert not is_free(command)
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "printenv", "printenv HOME", "env", "export -p", "export", "declare -p", "declare",

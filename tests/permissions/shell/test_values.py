@@ -5,6 +5,7 @@ import pytest
 from bridle.types.permission import Allow
 from tests.permissions.cases import bash, rules
 from tests.permissions.shell.readings import CWD, is_free, last, read
+from tests.tables import table
 
 
 @pytest.mark.parametrize(
@@ -36,11 +37,11 @@ def test_every_value_counts_wherever_it_is_set():
     assert not is_free('f=a; (cat "$f"); for f in $(cat x); do :; done')
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     ['{} f=a; cat "$f"', 'f=a; {} cat "$f"', 'f=a; cat "$f"; {}', 'for f in a; do {} cat "$f"; done'],
 )
-@pytest.mark.parametrize(
+@table(
     "setter",
     ["eval x;", "source x;", "declare -n f=g;", "unset f;", "mapfile f;", "IFS=/;", "g() { :; };", "let f=1;",
      "printf -v f x;", "trap x DEBUG;", "alias cat=x;", "$x;", ": ${f:=x};", "f+=x;", "typeset f;", "f=(x);"],
@@ -52,7 +53,7 @@ def test_one_thing_that_cannot_be_followed_leaves_nothing_known(command: str, se
     assert not cat.harmless
 
 
-@pytest.mark.parametrize(
+@table(
     "before",
     ["(f=a);", "f=a |", "f=a &", "false && f=a;", "if ls; then f=a; fi;", "while ls; do f=a; done;",
      "f=a ls;", "if ls; then f=a; elif ls; then f=b; fi;",

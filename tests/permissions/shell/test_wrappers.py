@@ -3,6 +3,7 @@
 import pytest
 
 from tests.permissions.shell.readings import denies, is_free, last, only, read
+from tests.tables import table
 
 TRANSPARENT = [
     "timeout 5 {}",
@@ -29,7 +30,7 @@ TRANSPARENT = [
 ]
 
 
-@pytest.mark.parametrize("wrapper", TRANSPARENT)
+@table("wrapper", TRANSPARENT)
 def test_transparent_wrappers_are_looked_through_for_every_rule(wrapper: str):
     part = only(wrapper.format("npm test"))
 
@@ -89,7 +90,7 @@ OPAQUE = [
 ]
 
 
-@pytest.mark.parametrize("wrapper", OPAQUE)
+@table("wrapper", OPAQUE)
 def test_opaque_wrappers_are_looked_through_to_deny_only(wrapper: str):
     part = only(wrapper.format("npm test"))
 
@@ -99,7 +100,7 @@ def test_opaque_wrappers_are_looked_through_to_deny_only(wrapper: str):
     assert not part.harmless
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "form"),
     [
         ("xargs -n 1 rm x", "rm x"),
@@ -160,7 +161,7 @@ def test_a_program_of_the_system_may_be_named_with_its_folder():
     assert is_free("/usr/bin/git status")
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "sh -c ls",

@@ -7,6 +7,7 @@ import pytest
 from bridle.types.permission import Allow, Ask, Deny, Mode
 from tests.permissions.cases import CWD, bash, rules
 from tests.permissions.shell.readings import only
+from tests.tables import table
 
 WRITING = [
     "tee .git/hooks/pre-commit",
@@ -88,19 +89,19 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("command", WRITING)
+@table("command", WRITING)
 def test_a_rule_for_the_program_does_not_settle_protected_paths(command: str):
     allow = tuple(f"Bash({word} *)" for part in command.split("|") if (word := part.split()[0]))
     assert isinstance(bash(command, rules(allow=(*allow, "Bash(tee:*)", "Bash(rm:*)"))), Ask)
 
 
-@pytest.mark.parametrize("command", ORDINARY)
+@table("command", ORDINARY)
 def test_a_rule_for_the_program_settles_the_rest(command: str):
     name = command.split(maxsplit=1)[0]
     assert isinstance(bash(command, rules(allow=(f"Bash({name} *)",))), Allow)
 
 
-@pytest.mark.parametrize("command", WRITING[:-8])
+@table("command", WRITING[:-8])
 def test_bypassing_may_write_what_is_protected(command: str):
     assert isinstance(bash(command, mode="bypassPermissions"), Allow)
 
@@ -119,8 +120,8 @@ def test_redirections_are_told_from_operands():
     assert not only("tee $b").redirects_unclear
 
 
-@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
-@pytest.mark.parametrize(
+@table("mode", ["default", "bypassPermissions"])
+@table(
     "command",
     [
         "cat --odd .env",

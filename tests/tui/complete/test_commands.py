@@ -11,6 +11,7 @@ from bridle.frontends.tui.complete.commands import (
 )
 from bridle.frontends.tui.complete.trigger import Trigger, mode_of, trigger_at
 from bridle.types.command import Command, Says
+from tests.tables import table
 
 
 async def _run(arguments: str, context: object) -> Says:
@@ -64,7 +65,7 @@ def test_unknown_names_suggest_the_nearest(typed: str, meant: str | None):
     assert nearest_command(typed, _COMMANDS) == meant
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("/comp", Trigger(kind="command", query="comp", start=0)),

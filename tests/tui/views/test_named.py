@@ -22,6 +22,7 @@ from bridle.frontends.tui.views.theme import ChooseTheme
 from bridle.providers.scripted import says
 from bridle.types.command import Says, Shows
 from tests.fakes.commanded import Commanded
+from tests.tables import table
 from tests.tui.views.showing import SIZES, Showing
 
 _DONE: tuple[tuple[Any, tuple[str, ...]], ...] = (
@@ -76,7 +77,7 @@ async def test_a_name_without_a_view_opens_nothing(tmp_path: Path):
     assert await named_view(Shows(view="nothing"), Commanded(tmp_path).context, around) is None
 
 
-@pytest.mark.parametrize(("wanted", "lines"), _DONE)
+@table(("wanted", "lines"), _DONE)
 def test_what_a_view_asks_for_is_a_command(wanted: Any, lines: tuple[str, ...]):
     assert commands_for(wanted) == lines
 
