@@ -16,6 +16,7 @@ from bridle.permissions.matching import (
     settles_command,
     shell_rules,
 )
+from bridle.permissions.named import naming_rule
 from bridle.permissions.suggestions import suggest
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect
 
@@ -172,17 +173,27 @@ def unseen_command(case: Case) -> Decision | None:
     """Rules that deny or ask by command hold only for what can be seen: the rest is asked about."""
     if case.tool != SHELL:
         return None
-    doubtful = [part for part in parts.parts_of(case) if part.unseen or part.open_forms]
-    if not doubtful or not (rules := shell_rules(case)):
+    if not (rules := shell_rules(case)):
         return None
-    for part in doubtful:
-        if settles_command(case, part):
+    for part in parts.parts_of(case):
+        if not (part.unseen or part.open_forms) or settles_command(case, part):
             continue
         if part.unseen is not None:
             return Ask(f"{part.unseen}, and rule {rules[0]} may be about it", "rule", needs_person=True)
         if (rule := next((each for each in rules if may_cover(each, part)), None)) is not None:
             return Ask(f"it cannot be told whether rule {rule} is about it", "rule", needs_person=True)
     return None
+
+
+def named_command(case: Case) -> Decision | None:
+    """A denied name in the words of a program that may run them, for all that is known, is asked about."""
+    if case.tool != SHELL or case.reading is None or not (rules := shell_rules(case)):
+        return None
+    rule = naming_rule(rules, case.subject, case.reading)
+    if rule is None or all(settles_command(case, part) for part in case.reading.parts):
+        return None
+    reason = f"it names what rule {rule} is about, and it cannot be told whether that is run"
+    return Ask(reason, "rule", needs_person=True)
 
 
 def hook_question(case: Case) -> Decision | None:
@@ -295,6 +306,7 @@ CHECKS = (
     unreadable,
     ask_rule,
     unseen_command,
+    named_command,
     hook_question,
     leaving_the_sandbox,
     another_machine,

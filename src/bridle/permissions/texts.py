@@ -45,7 +45,7 @@ def may_cover(pattern: str, form: str) -> bool:
             if not _SUBCOMMAND.fullmatch(word):
                 return "*" in word
         elif "*" in word:
-            return True
+            return given[index].startswith(word.partition("*")[0])
         elif word != given[index]:
             return False
     return _UNKNOWN in given[: len(wanted)]

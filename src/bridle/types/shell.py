@@ -18,6 +18,8 @@ class Part(Struct, frozen=True, kw_only=True):
     """Texts of the same kind in which a zero character stands for a subcommand that cannot be told."""
     unseen: str | None = None
     """Why it cannot be told which programs it runs: asked about where a rule denies or asks by command."""
+    feeds: bool = False
+    """What it prints goes to another command, to a file, or into a word of one."""
     harmless: bool = False
     """Known to read only, with every option on its list of harmless ones; what its redirections write is in
     `writes` and judged on its own, and so is what it reads."""

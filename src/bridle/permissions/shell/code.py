@@ -72,6 +72,7 @@ _SED_EXPRESSION = re.compile(r"-[A-Za-z]*e|--e[a-z]*")
 _SED_RUNS_RESULT = re.compile(r"s([^\w\s\\])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1[gpIiMm0-9]*e", re.DOTALL)
 _RUN_TEXT = listed("timeit pdb code profile cProfile trace bdb asyncio runpy")
 """Modules of Python that run what they are given, or read."""
+_MODULE = re.compile(r"-[A-Za-z]*?m(.*)", re.DOTALL)
 _SOCAT_RUNS = re.compile(r"(?:exec|system|shell):([^,]*)", re.IGNORECASE)
 _APT_RUNS = re.compile(r"(?:invoke|dpkg|bin|solver|method)[\w:-]*=(.*)", re.IGNORECASE | re.DOTALL)
 _TAR_VALUES = "bCfFgHIKLNTVX"
@@ -323,7 +324,7 @@ def _interpreted(
 ) -> Code:
     programs, first, module = _programs(language, values)
     code = Code([], [], [] if module is None else [module])
-    if module is not None and values[module : module + 1] and values[module] in _RUN_TEXT:
+    if module is not None and values[module : module + 1] and _module_name(values[module]) in _RUN_TEXT:
         programs = [*programs, *values[module + 1 :], *_given(redirections)]
         if not programs:
             code.unseen = f"it cannot be told what {name} reads and runs"
@@ -358,8 +359,8 @@ def _programs(language: Language, values: Sequence[str]) -> tuple[list[str], str
         elif (attached := _attached(language, value)) is not None:
             programs.append(attached or following)
             index += 1 if attached else 2
-        elif value == "-m" and "-m" in language.skips:
-            return programs, None, index + 1
+        elif "-m" in language.skips and (found := _MODULE.fullmatch(value)):
+            return programs, None, index + (0 if found[1] else 1)
         elif language.operand and (found := _PROGRAM_FILE.fullmatch(value)):
             return programs, found[1] or following, None
         elif value in language.skips:
@@ -373,6 +374,12 @@ def _programs(language: Language, values: Sequence[str]) -> tuple[list[str], str
         else:
             return programs, value, None
     return programs, None, None
+
+
+def _module_name(value: str) -> str:
+    """The module that a word names, also where it is joined with its option."""
+    found = _MODULE.fullmatch(value)
+    return (found[1] if found else value).partition(".")[0]
 
 
 def _attached(language: Language, value: str) -> str | None:

@@ -61,6 +61,7 @@ def judge(simple: Simple, scene: Scene) -> Part:
     return Part(
         text=simple.text,
         allow_forms=allow_forms(simple),
+        feeds=simple.feeds or bool(paths.redirects) or paths.redirects_unclear,
         harmless=verdict.harmless,
         file_command=file_command,
         why=verdict.why,

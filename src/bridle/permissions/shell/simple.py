@@ -67,3 +67,5 @@ class Simple(Struct, frozen=True, kw_only=True):
     """Expansions in it that do more than put a value in their place."""
     fed_by: "tuple[Simple, ...]" = ()
     """The commands before it in its pipeline, where each of those is a simple one."""
+    feeds: bool = False
+    """What it prints goes to another command, to a file, or into a word."""

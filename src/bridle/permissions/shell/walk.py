@@ -60,6 +60,8 @@ class Walk:
         """Directories that it leads to."""
         self.backquoted: list[tuple[str, At]] = []
         """What stands between backquotes and where it runs; read afterwards, so depth does not add up."""
+        self.feeds = depth > 0
+        """Whether what is visited prints for another command, for a file or into a word."""
         self._starts = [each.start for each in script.inner]
 
     @property
@@ -141,13 +143,16 @@ class Walk:
         fed: tuple[Simple, ...] = ()
         # With `|&` errors are passed on, too.
         follows = "|&" not in self.text
-        for each in node.commands:
+        around = self.feeds
+        for index, each in enumerate(node.commands, 1):
             before = len(self.simples)
+            self.feeds = around or index < len(node.commands)
             outcome = self.visit(each, at)
             follows = follows and isinstance(each, Command) and len(self.simples) == before + 1
             if follows:
                 self.simples[-1] = replace(self.simples[-1], fed_by=fed)
                 fed = (*fed, self.simples[-1])
+        self.feeds = around
         if len(node.commands) > 1:
             return Outcome(at, at)
         return Outcome(outcome.ill, outcome.well) if node.negated else outcome
@@ -208,12 +213,16 @@ class Walk:
 
     def _function(self, node: Function, at: At) -> Outcome:
         self.functions.add(self.gathering.word(node.name).value)
+        around, self.feeds = self.feeds, True
         self.visit(node.body, _NOWHERE)
+        self.feeds = around
         return Outcome(at, at)
 
     def _redirected(self, node: Redirected, at: At) -> Outcome:
         """A compound command opens its files where it begins."""
+        around, self.feeds = self.feeds, True
         outcome = self.visit(node.body, at)
+        self.feeds = around
         self._redirections(node.redirects, at)
         return outcome
 
@@ -333,6 +342,7 @@ class Walk:
         """Visit the substitutions between two places, which run in shells of their own."""
         starts = self._starts
         index = bisect_left(starts, start) if starts else 0
+        around, self.feeds = self.feeds, True
         while index < len(starts) and starts[index] < end:
             each = self.script.inner[index]
             if each.body is not None:
@@ -343,6 +353,7 @@ class Walk:
                 content = self.text[each.start + 1 : each.end - 1]
                 self.backquoted.append((_BACKQUOTED.sub(r"\1", content), at))
             index = bisect_left(starts, each.end, index + 1)
+        self.feeds = around
 
     def _emit(
         self,
@@ -366,6 +377,7 @@ class Walk:
             kind=kind,
             operands=operands,
             evaluates=evaluates,
+            feeds=self.feeds,
         )
         if text:
             self.simples.append(simple)
