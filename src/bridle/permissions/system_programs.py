@@ -136,7 +136,8 @@ def _find(name: str, search: Search) -> tuple[str | None, bool]:
 def _runs(path: str) -> bool:
     """Whether a path is a program; not remembered, because a file that becomes one changes no folder."""
     try:
-        return stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK)
+        # Asked first, because of most folders on the way the answer is no, and that is no exception.
+        return os.access(path, os.X_OK) and stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):
         return False
 

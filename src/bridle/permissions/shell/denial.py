@@ -30,6 +30,7 @@ _LIKE_COMMAND = re.compile(r"[\s@!]*[\w./~$\"'\\{(`\[<>*?|&;:-]")
 _NAMES_ONLY = frozenset({"SHELL", "RUSTC", "PS0", "PS1", "PS4", "BASH_ALIASES", "BASH_CMDS", "PERL5DB"})
 """Variables that hold more than a command line, or none: nothing is said of what cannot be read in them."""
 _OPEN = re.compile(f"[{HOLE}{FULL}]")
+_QUOTING = re.compile(rf"\\*[{HOLE}{FULL}]|\\.|['\"]|[^\\'\"{HOLE}{FULL}]+|.", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=", re.ASCII)
 _TWICE = (">&", "<&")
 _FILLED_IN = re.compile(r"[$`]")
@@ -180,9 +181,27 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
     denial.runs_text = any(sure for text, sure in texts.items() if text not in line.evaluable)
     for text, sure in _likely(texts, denial):
         if not denial.note_plain(text, ground, sure=sure):
-            written = text.replace(HOLE, "${__}").replace(FULL, "${__}")
-            denial.add(read_text(written, simple, line.held), sure=sure)
+            denial.add(read_text(_with_variables(text), simple, line.held), sure=sure)
     return denial
+
+
+def _with_variables(text: str) -> str:
+    """A text with a variable for everything that was filled in before a shell read it, also inside quotes."""
+    if _OPEN.search(text) is None:
+        return text
+    quoted, double = False, False
+    written: list[str] = []
+    for piece in _QUOTING.findall(text):
+        if _OPEN.fullmatch(piece[-1]):
+            # What is filled in stands behind a backslash or in quotes that do not hold it.
+            written.append("'\"${__}\"'" if quoted else "${__}")
+            continue
+        if piece == "'" and not double:
+            quoted = not quoted
+        elif piece == '"' and not quoted:
+            double = not double
+        written.append(piece)
+    return "".join(written)
 
 
 def _fed(redirections: Sequence[Redirection], held: Held) -> Iterator[Redirection]:
