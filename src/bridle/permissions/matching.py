@@ -27,7 +27,11 @@ def find_rule(case: Case, effect: Effect) -> Rule | None:
 
     A command is allowed part by part, so an allow rule covers it here only when it covers the tool.
     """
-    return next((rule for rule in _with_effect(case, effect) if _covers(rule, case)), None)
+    rules = [rule for rule in case.rules if rule.effect is effect]
+    if not rules:
+        return None
+    forms = _refused_forms(case) if case.tool == SHELL and effect is not Effect.ALLOW else ()
+    return next((rule for rule in rules if _covers(rule, case, forms)), None)
 
 
 def find_part_rule(case: Case, part: Part, effect: Effect) -> Rule | None:
@@ -65,8 +69,7 @@ def covers_part(rule: Rule, case: Case, part: Part) -> bool:
     if rule.effect is Effect.ALLOW:
         usable = not part.blocks_prefix or texts.is_exact(rule.content)
         return usable and texts.covers_any(rule.content, part.allow_forms)
-    forms = part.deny_forms if part.deny_forms[:1] == (part.text,) else (part.text, *part.deny_forms)
-    return texts.covers_any(rule.content, forms)
+    return texts.covers_any(rule.content, _forms(part))
 
 
 def shell_rules(case: Case) -> tuple[Rule, ...]:
@@ -137,7 +140,18 @@ def _narrowness(rule: Rule) -> int:
     return 1 if texts.is_exact(rule.content) else 2
 
 
-def _covers(rule: Rule, case: Case) -> bool:
+def _refused_forms(case: Case) -> tuple[str, ...]:
+    """What rules that deny or ask may match in any part of a command."""
+    parts = case.reading.parts if case.reading is not None else ()
+    return _forms(parts[0]) if len(parts) == 1 else tuple(form for part in parts for form in _forms(part))
+
+
+def _forms(part: Part) -> tuple[str, ...]:
+    forms = part.deny_forms
+    return forms if forms and forms[0] == part.text else (part.text, *forms)
+
+
+def _covers(rule: Rule, case: Case, forms: tuple[str, ...]) -> bool:
     if rule.content is None:
         return names(rule, case.tool)
     if rule.tool in ("Read", "Edit") and case.tool != SHELL:
@@ -145,7 +159,7 @@ def _covers(rule: Rule, case: Case) -> bool:
     if rule.effect is not Effect.ALLOW and names(rule, case.tool) and _covers_field(rule.content, case.input):
         return True
     if case.tool == SHELL:
-        return rule.effect is not Effect.ALLOW and _covers_command(rule, case)
+        return rule.effect is not Effect.ALLOW and _covers_command(rule, case, forms)
     if not names(rule, case.tool) or case.tool in READERS | EDITORS:
         return False
     if case.tool == "WebFetch":
@@ -166,20 +180,24 @@ def _covers_files(rule: Rule, case: Case) -> bool:
     return bool(touched) and all(covered) if rule.effect is Effect.ALLOW else any(covered)
 
 
-def _covers_command(rule: Rule, case: Case) -> bool:
-    """Whether a deny or ask rule covers anything that the command would do."""
+def _covers_command(rule: Rule, case: Case, forms: tuple[str, ...]) -> bool:
+    """Whether a deny or ask rule covers anything that the command would do; `forms` are of all its parts."""
     reading = case.reading
     if reading is None:
         return names(rule, SHELL) and texts.covers(rule.content or "", case.subject)
-    if rule.tool in ("Cd", "Read"):
-        if paths.covers_any(rule, case, reading.leaves):
+    if rule.tool in ("Cd", "Read", "Edit"):
+        if rule.tool != "Edit" and paths.covers_any(rule, case, reading.leaves):
             return True
-    elif names(rule, SHELL) and _OPERATOR.search(rule.content or ""):
+        return any(covers_part(rule, case, part) for part in reading.parts)
+    if not names(rule, SHELL):
+        return False
+    content = rule.content or ""
+    if _OPERATOR.search(content):
         # Only the whole text can hold an operator; to refuse too much is the safe side.
-        stem = texts.one_blank(rule.content or "").removesuffix(":*")
+        stem = texts.one_blank(content).removesuffix(":*")
         if fnmatchcase(texts.one_blank(case.subject), f"*{texts.only_stars(stem)}*"):
             return True
-    return any(covers_part(rule, case, part) for part in reading.parts)
+    return texts.covers_any(content, forms)
 
 
 def _covers_field(content: str, input: Mapping[str, Any]) -> bool:

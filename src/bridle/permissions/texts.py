@@ -24,7 +24,7 @@ def covers_any(pattern: str, texts: Iterable[str]) -> bool:
     """Whether a pattern matches one of the texts."""
     word, stem, compiled = _compiled(pattern)
     for text in texts:
-        if not text.lstrip(" \t").startswith(word):
+        if not text.startswith(word) and not text.lstrip(" \t").startswith(word):
             continue
         given = one_blank(text)
         if given.startswith(stem) and compiled.match(given) is not None:

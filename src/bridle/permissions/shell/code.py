@@ -9,8 +9,8 @@ from msgspec import Struct
 from bridle.permissions.shell.expansions import FULL, HOLE
 from bridle.permissions.shell.languages import LANGUAGES, Language
 from bridle.permissions.shell.lists import listed
-from bridle.permissions.shell.makefiles import hides_what_runs, recipes
-from bridle.permissions.shell.sed_scripts import only_prints
+from bridle.permissions.shell.makefiles import hides_what_runs, is_computed, recipes
+from bridle.permissions.shell.sed_scripts import runs_nothing
 from bridle.permissions.shell.simple import Redirection
 
 _SHELLS = listed("sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash elvish nu oksh posh bash-static")
@@ -62,11 +62,8 @@ _ESCAPE = re.compile(
 _SSH_COMMAND = re.compile(
     r"(?:proxycommand|localcommand|knownhostscommand|remotecommand)[= ]\s*(.+)", re.IGNORECASE
 )
-_SED_RUNS = re.compile(
-    r"(?:^|[;{}\n])\s*(?:(?:[0-9$,~+]+|/(?:\\.|[^/\\\n])*/|\\(.)(?:\\.|(?!\1)[^\\\n])*\1)[IM]*[\s,]*){0,2}"
-    r"[\s!]*e([^\n]*)",
-    re.MULTILINE,
-)
+_SED_RUNS = re.compile(r"(?<![A-Za-z\\])(?=e([^\n]*))")
+"""Where a script that is not understood may have the command that runs others."""
 _SED_FILE = re.compile(r"(?:-[nErsuzi]*f|--f[a-z]*=?)(.*)", re.DOTALL)
 _SED_EXPRESSION = re.compile(r"-[A-Za-z]*e|--e[a-z]*")
 _SED_RUNS_RESULT = re.compile(r"s([^\w\s\\])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1[gpIiMm0-9]*e", re.DOTALL)
@@ -221,8 +218,11 @@ def _make(name: str, values: Sequence[str], redirections: Sequence[Redirection])
             following = values[index + 1] if index + 1 < len(values) else ""
             attached = text if value.startswith("--") else value[2:]
             code.texts += recipes(attached or following)
+            given.append(attached or following)
         if equals or evaluates:
             code.hints += re.split(r"[:;\t\n=]", value)
+    if any(map(is_computed, given)):
+        code.unseen = code.unseen or f"it cannot be told what the rules given to {name} run"
     return code
 
 
@@ -240,9 +240,9 @@ def _sed(name: str, values: Sequence[str], redirections: Sequence[Redirection]) 
     if _given(redirections):
         code.unseen = None
     for script in _sed_scripts(values, redirections):
-        if only_prints(script):
+        if runs_nothing(script):
             continue
-        lines = [found[2].strip() for found in _SED_RUNS.finditer(script)]
+        lines = [found[1].strip() for found in _SED_RUNS.finditer(script)]
         code.texts += filter(None, lines)
         if not all(lines) or _SED_RUNS_RESULT.search(script):
             code.unseen = "it cannot be told what the e of sed runs"

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from bridle.permissions.shell.expansions import FULL, HOLE
 
-_RUNS = re.compile(r"^\t(.+)|^[^\t\n#;]*:[^\n;]*;(.+)|!=(.+)|\$[({]shell\s+([^\n]+)[)}]", re.MULTILINE)
+_RUNS = re.compile(r"^\t(.+)|^(?!\t)[^\n#;]*:[^\n;]*;(.+)|!=(.+)|\$[({]shell\s+([^\n]+)[)}]", re.MULTILINE)
 _STREAM = re.compile(
     rf"(?:-[a-zA-Z]*f|--(?:file|makefile)=?) ?(?:-|/dev/\S*|/proc/\S*|[<>]\(.*|{HOLE})(?: .*)?", re.DOTALL
 )
+_COMPUTES = re.compile(r"(?<!\$)(?:\$\$)*\$(?!\$)|\\")
 _FILLS_IN = re.compile(r"\$\$|\$[({](shell)\s+|\$\([^()]*\)|\$\{[^{}]*\}|\$.?", re.DOTALL)
 
 
@@ -18,6 +19,11 @@ def hides_what_runs(values: Sequence[str], given: Sequence[str]) -> bool:
         return True
     streams = any(_STREAM.fullmatch(" ".join(values[at : at + 2])) for at in range(len(values)))
     return (streams and not given) or any(".SHELLFLAGS" in value for value in values)
+
+
+def is_computed(text: str) -> bool:
+    """Whether make fills something in or joins lines: only a shell that it starts sees what comes of it."""
+    return _COMPUTES.search(text) is not None
 
 
 def recipes(text: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Scripts of sed that only print."""
+"""Scripts of sed: those that only print, and those that run no command."""
 
 import re
 
@@ -9,10 +9,23 @@ _LABEL = re.compile(r"[ \t]*[\w.-]*", re.ASCII)
 _FLAGS = re.compile(r"[gpIi0-9]*")
 _END = re.compile(r"[ \t]*(?=[;}\n#]|$)")
 _ALONE = frozenset("pPdDnNhHgGxz=")
+_TEXT = re.compile(r"(?:[^\\\n]|\\(?:.|\n|$))*", re.DOTALL)
+"""What is added or put in: a line, and those behind it that a backslash joins."""
+_LINE = re.compile(r"[^\n]*")
+_WRITTEN = re.compile(r"[gpIiMm0-9]*w[^\n]*")
 
 
 def only_prints(script: str) -> bool:
     """Whether a script can do no more than print and stop: no file, no command, nothing unknown."""
+    return _is_known(script, files=False)
+
+
+def runs_nothing(script: str) -> bool:
+    """Whether a script starts no program, although it may read and write files."""
+    return _is_known(script, files=True)
+
+
+def _is_known(script: str, *, files: bool) -> bool:
     position, depth = 0, 0
     while True:
         position = _after(_BETWEEN, script, position)
@@ -31,15 +44,17 @@ def only_prints(script: str) -> bool:
         if script[after] == "{":
             depth, position = depth + 1, after + 1
             continue
-        end = _command(script, after)
+        end = _command(script, after, files=files)
         if end is None:
             return False
         position = end
 
 
-def _command(script: str, position: int) -> int | None:
-    """The end of one command that does no harm."""
+def _command(script: str, position: int, *, files: bool) -> int | None:
+    """The end of one command that does no harm; with `files`, of one that uses files, too."""
     letter, after = script[position], position + 1
+    if files and letter in "aicrRwWF":
+        return _after(_TEXT if letter in "aic" else _LINE, script, after)
     if letter in _ALONE:
         return _closed(script, after)
     if letter in "qQlL":
@@ -49,11 +64,11 @@ def _command(script: str, position: int) -> int | None:
     if letter in "btT:":
         return _closed(script, _after(_LABEL, script, after))
     if letter in "sy":
-        return _substitution(script, after, flags=letter == "s")
+        return _substitution(script, after, flags=letter == "s", files=files)
     return None
 
 
-def _substitution(script: str, position: int, *, flags: bool) -> int | None:
+def _substitution(script: str, position: int, *, flags: bool, files: bool) -> int | None:
     delimiter = script[position : position + 1]
     if not delimiter or delimiter in "\\\n" or delimiter.isalnum() or delimiter.isspace():
         return None
@@ -61,6 +76,8 @@ def _substitution(script: str, position: int, *, flags: bool) -> int | None:
     second = None if first is None else _delimited(script, first, delimiter, brackets=False)
     if second is None:
         return None
+    if flags and files and (found := _WRITTEN.match(script, second)):
+        return found.end()
     return _closed(script, _after(_FLAGS, script, second) if flags else second)
 
 
