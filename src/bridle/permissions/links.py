@@ -92,6 +92,7 @@ class Followed:
     def __init__(self) -> None:
         self._seen: Seen = {}
         self._places: dict[str, Place] = {}
+        self._spellings: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def place(self, path: str) -> Place:
         if (place := self._places.get(path)) is None:
@@ -102,15 +103,18 @@ class Followed:
         """Where each path leads."""
         return {path: self.place(path) for path in paths}
 
-    def spellings(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def spellings(self, paths: tuple[str, ...]) -> tuple[str, ...]:
         """How each path was written and where it leads, so that rules see both."""
+        if (known := self._spellings.get(paths)) is not None:
+            return known
         found: dict[str, None] = {}
         for path in paths:
             place = self.place(path)
             found[place.path] = None
             if place.hops:
                 found[place.hops[-1]] = None
-        return tuple(found)
+        self._spellings[paths] = tuple(found)
+        return self._spellings[paths]
 
 
 def _is_folder(path: str) -> bool:

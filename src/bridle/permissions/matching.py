@@ -1,25 +1,21 @@
 """Which rules cover a call, a part of a command, or a file."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
 from bridle.permissions import hosts, paths, texts
+from bridle.permissions.sorted_rules import OPERATOR, SHELL, names, sorted_rules
 from bridle.types.permission import Case, Effect, Rule
-from bridle.types.shell import Part
+from bridle.types.shell import Part, Reading
 
 READERS = frozenset({"Read", "Grep", "Glob", "LSP"})
 EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
-SHELL = "Bash"
 _PRIMARY = frozenset({"command", "file_path", "notebook_path", "path", "url"})
 _BOOLEANS = {
     **dict.fromkeys(("true", "1", "yes", "y", "on", "t"), "true"),
     **dict.fromkeys(("false", "0", "no", "n", "off", "f"), "false"),
 }
-_FIELDS = frozenset({"run_in_background", "timeout", "description", "dangerouslyDisableSandbox"})
-"""What a rule may name instead of a command."""
-_OPERATOR = re.compile(r"[;|&<>`(){}\n\r]|\$\(")
 
 
 def find_rule(case: Case, effect: Effect) -> Rule | None:
@@ -27,11 +23,14 @@ def find_rule(case: Case, effect: Effect) -> Rule | None:
 
     A command is allowed part by part, so an allow rule covers it here only when it covers the tool.
     """
-    rules = [rule for rule in case.rules if rule.effect is effect]
-    if not rules:
-        return None
-    forms = _refused_forms(case) if case.tool == SHELL and effect is not Effect.ALLOW else ()
-    return next((rule for rule in rules if _covers(rule, case, forms)), None)
+    known = sorted_rules(case.rules)
+    if effect is Effect.ALLOW:
+        return next((rule for rule in known.allow if _covers(rule, case, ())), None)
+    mine = known.deny if effect is Effect.DENY else known.ask
+    if not mine.rules or case.tool != SHELL or case.reading is None:
+        return next((rule for rule in mine.rules if _covers(rule, case, ())), None)
+    forms = _refused_forms(case.reading)
+    return next((rule for rule in mine.about(forms) if _covers(rule, case, forms)), None)
 
 
 def find_part_rule(case: Case, part: Part, effect: Effect) -> Rule | None:
@@ -74,14 +73,7 @@ def covers_part(rule: Rule, case: Case, part: Part) -> bool:
 
 def shell_rules(case: Case) -> tuple[Rule, ...]:
     """The rules that deny or ask by what a command says."""
-    return tuple(
-        rule
-        for rule in case.rules
-        if rule.effect is not Effect.ALLOW
-        and rule.content is not None
-        and names(rule, SHELL)
-        and (rule.content.endswith(":*") or rule.content.partition(":")[0] not in _FIELDS)
-    )
+    return sorted_rules(case.rules).by_command
 
 
 def may_cover(rule: Rule, part: Part) -> bool:
@@ -109,16 +101,6 @@ def is_whole_command(rule: Rule, case: Case) -> bool:
     )
 
 
-def names(rule: Rule, tool: str) -> bool:
-    """A server's name stands for all its tools; a star for the rest of a name."""
-    if rule.tool == tool:
-        return True
-    if "*" in rule.tool:
-        return fnmatchcase(tool, texts.only_stars(rule.tool))
-    server = rule.tool.removesuffix("__")
-    return server.startswith("mcp__") and "__" not in server[5:] and tool.startswith(f"{server}__")
-
-
 def denied_agents(rules: Iterable[Rule]) -> frozenset[str]:
     """The types of agents that rules keep from being started by name."""
     return frozenset(
@@ -130,8 +112,15 @@ def denied_agents(rules: Iterable[Rule]) -> frozenset[str]:
     )
 
 
-def _with_effect(case: Case, effect: Effect) -> Iterator[Rule]:
-    return (rule for rule in case.rules if rule.effect is effect)
+def _with_effect(case: Case, effect: Effect) -> tuple[Rule, ...]:
+    known = sorted_rules(case.rules)
+    match effect:
+        case Effect.ALLOW:
+            return known.allow
+        case Effect.ASK:
+            return known.ask.rules
+        case Effect.DENY:
+            return known.deny.rules
 
 
 def _narrowness(rule: Rule) -> int:
@@ -140,9 +129,9 @@ def _narrowness(rule: Rule) -> int:
     return 1 if texts.is_exact(rule.content) else 2
 
 
-def _refused_forms(case: Case) -> tuple[str, ...]:
+def _refused_forms(reading: Reading) -> tuple[str, ...]:
     """What rules that deny or ask may match in any part of a command."""
-    parts = case.reading.parts if case.reading is not None else ()
+    parts = reading.parts
     return _forms(parts[0]) if len(parts) == 1 else tuple(form for part in parts for form in _forms(part))
 
 
@@ -192,7 +181,7 @@ def _covers_command(rule: Rule, case: Case, forms: tuple[str, ...]) -> bool:
     if not names(rule, SHELL):
         return False
     content = rule.content or ""
-    if _OPERATOR.search(content):
+    if OPERATOR.search(content):
         # Only the whole text can hold an operator; to refuse too much is the safe side.
         stem = texts.one_blank(content).removesuffix(":*")
         if fnmatchcase(texts.one_blank(case.subject), f"*{texts.only_stars(stem)}*"):

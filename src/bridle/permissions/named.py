@@ -77,12 +77,9 @@ class _Names:
         stem = texts.one_blank(content).removesuffix(":*").removesuffix(" *")
         words = [word for word in stem.split(" ") if word.strip("*")]
         flags = re.IGNORECASE if FOLDS_CASE else 0
-        self._first = words[0].partition("*")[0].casefold() if words else ""
+        self.first = words[0].partition("*")[0].casefold() if words else "\0"
+        """What a text holds, in small letters, in which they stand."""
         self._words = [re.compile(_pattern(word), flags) for word in words]
-
-    def may_stand_in(self, folded: str) -> bool:
-        """Whether they may stand in a text in small letters, at a glance."""
-        return bool(self._words) and self._first in folded
 
     def stand_in(self, text: str) -> bool:
         """Whether the words stand in a text in their order, whatever is between them."""
@@ -99,14 +96,11 @@ def naming_rule(rules: Sequence[Rule], subject: str, reading: Reading) -> Rule |
     """The first of some rules, none of which covers the command, whose name stands where it may be run."""
     forms = (form for part in reading.parts for form in part.deny_forms[1:])
     glance = _QUOTES.sub("", _CONTINUED.sub("", " ".join([subject, *forms]))).casefold()
-    return next(
-        (
-            rule
-            for rule in rules
-            if (names := _names(rule.content or "")).may_stand_in(glance) and _stand(names, subject, reading)
-        ),
-        None,
-    )
+    for rule in rules:
+        names = _names(rule.content or "")
+        if names.first in glance and _stand(names, subject, reading):
+            return rule
+    return None
 
 
 def _stand(names: _Names, subject: str, reading: Reading) -> bool:

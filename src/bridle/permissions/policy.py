@@ -173,10 +173,11 @@ def unseen_command(case: Case) -> Decision | None:
     """Rules that deny or ask by command hold only for what can be seen: the rest is asked about."""
     if case.tool != SHELL:
         return None
-    if not (rules := shell_rules(case)):
+    doubtful = [part for part in parts.parts_of(case) if part.unseen or part.open_forms]
+    if not doubtful or not (rules := shell_rules(case)):
         return None
-    for part in parts.parts_of(case):
-        if not (part.unseen or part.open_forms) or settles_command(case, part):
+    for part in doubtful:
+        if settles_command(case, part):
             continue
         if part.unseen is not None:
             return Ask(f"{part.unseen}, and rule {rules[0]} may be about it", "rule", needs_person=True)

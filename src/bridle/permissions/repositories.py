@@ -99,7 +99,7 @@ def _planted_below(repository: Repository, depth: int) -> str | None:
 
 
 def _is_git(part: Part) -> bool:
-    return part.harmless and "git" in (os.path.basename(name) for name in part.programs)
+    return part.harmless and any(name.rpartition("/")[2] == "git" for name in part.programs)
 
 
 def _wary(part: Part, known: Known, making: str | None) -> Part:

@@ -86,7 +86,7 @@ def _files(part: Part) -> Iterator[str]:
     for name in part.programs:
         if name not in _BUILTINS:
             yield name
-            if (started := _STARTS.get(os.path.basename(name))) is not None:
+            if (started := _STARTS.get(name.rpartition("/")[2])) is not None:
                 yield started
 
 
@@ -126,11 +126,17 @@ def _searched_first(found: str | None, search: Search) -> Iterator[str]:
 
 def _find(name: str, search: Search) -> tuple[str | None, bool]:
     """The file that bash would start, and whether a relative folder of PATH has it."""
-    for entry in search.path:
-        path = os.path.join(search.cwd, entry, name)
+    for folder, relative in _folders(search.path, search.cwd):
+        path = folder + name
         if _runs(path):
-            return path, not os.path.isabs(entry)
+            return path, relative
     return None, False
+
+
+@lru_cache(maxsize=64)
+def _folders(path: tuple[str, ...], cwd: str) -> tuple[tuple[str, bool], ...]:
+    """The beginnings of the paths at which programs may be, each with whether it depends on the folder."""
+    return tuple((os.path.join(cwd, entry, ""), not os.path.isabs(entry)) for entry in path)
 
 
 def _runs(path: str) -> bool:

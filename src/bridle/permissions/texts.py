@@ -32,6 +32,11 @@ def covers_any(pattern: str, texts: Iterable[str]) -> bool:
     return False
 
 
+def beginning(pattern: str) -> str:
+    """What every text that a pattern matches begins with, up to the first blank or star."""
+    return _compiled(pattern)[0]
+
+
 def may_cover(pattern: str, form: str) -> bool:
     """Whether a pattern may match a form in which a zero character stands for a subcommand.
 

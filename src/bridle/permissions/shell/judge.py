@@ -175,7 +175,7 @@ def _commanded(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str]
         target = destination(words, scene.home)
         known = target is not None and (simple.places is not None or target.startswith("/"))
         return Verdict("it changes the directory" if known else "it cannot be told where it leads", known)
-    start = os.path.normpath(scene.start)
+    start = scene.start
     return _filled_in(simple, words, scene, here=start if simple.places == frozenset({start}) else None)
 
 
@@ -277,8 +277,7 @@ def _certain(path: str, places: Places, scene: Scene) -> list[str] | None:
         leading += 1
     if ".." in steps[leading:]:
         return None
-    start = frozenset({os.path.normpath(scene.start)})
-    if leading and (os.path.isabs(path) or places != start):
+    if leading and (os.path.isabs(path) or places != frozenset({scene.start})):
         return None
     return absolute(path, places)
 
@@ -395,10 +394,8 @@ def _unknown_name(words: tuple[Word, ...]) -> str | None:
 def _blocks_prefix(words: tuple[Word, ...]) -> bool:
     if not words:
         return False
-    name = os.path.basename(words[0].value)
-    values = {word.value for word in words[1:]}
-    if name == "find":
-        return not FIND_ACTS.isdisjoint(values)
-    if name in ("fd", "fdfind"):
-        return not _FD_ACTS.isdisjoint(values)
-    return name in OPAQUE
+    name = words[0].value.rpartition("/")[2]
+    acts = FIND_ACTS if name == "find" else _FD_ACTS if name in ("fd", "fdfind") else None
+    if acts is None:
+        return name in OPAQUE
+    return not acts.isdisjoint(word.value for word in words[1:])

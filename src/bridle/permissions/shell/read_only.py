@@ -85,5 +85,7 @@ def program(word: Word) -> str | None:
     """The name of a program that is found on the system's path; None for any other."""
     if not word.literal or not word.value:
         return None
+    if "/" not in word.value:
+        return word.value
     folder, name = os.path.split(word.value)
     return name if not folder or folder in _TRUSTED else None

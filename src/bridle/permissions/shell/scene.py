@@ -9,6 +9,7 @@ class Scene(Struct, frozen=True):
     """What is the same for every command of a command line."""
 
     start: str
+    """Absolute, as short as it can be written."""
     home: str
     functions: frozenset[str] = frozenset()
     variables: frozenset[str] = frozenset()
