@@ -120,8 +120,8 @@ async def _ask(asked: Passage, tool: Tool, turn: Turn, doubt: Ask) -> Passage:
             await grant(turn, answer.updates)
             return await _approved(asked, answer, tool, turn)
         case Refused(by_person=False):
-            denied = Deny(doubt.reason, doubt.reason_type, doubt.rule)
-            await _turn_away(call, tool, turn, denied, message=answer.message)
+            denied = Deny(doubt.reason, doubt.reason_type, doubt.rule, doubt.parts, doubt.suggestions)
+            await _turn_away(call, tool, turn, denied, nobody=answer.message)
         case Refused():
             turn.denials.append(Denial(tool.name, call.id, call.input))
             if answer.interrupt:
@@ -154,10 +154,10 @@ async def _approved(asked: Passage, answer: Permitted, tool: Tool, turn: Turn) -
     return msgspec.structs.replace(passage, approved=True)
 
 
-async def _turn_away(
-    call: Call, tool: Tool, turn: Turn, denied: Deny, *, message: str | None = None
-) -> NoReturn:
-    text = message or f"Permission to use {tool.name} was denied: {denied.reason}."
+async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, nobody: str = "") -> NoReturn:
+    from bridle.permissions.explaining import refusal, remedy
+
+    text = refusal(tool.name, denied, nobody=nobody)
     turn.denials.append(Denial(tool.name, call.id, call.input))
     turn.runtime.channel.emit(
         PermissionDenied(
@@ -167,6 +167,9 @@ async def _turn_away(
             message=text,
             reason=denied.reason,
             reason_type=denied.reason_type,
+            parts=denied.parts,
+            suggestions=denied.suggestions,
+            remedy=remedy(denied, asked=bool(nobody)),
         )
     )
     if denied.reason_type == "classifier" and await hear_denial(call, tool, turn, denied):

@@ -1,10 +1,6 @@
 """Tells a person what a run does while it does it, in plain lines."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-import msgspec
-
+from bridle.frontends.call_words import call_words
 from bridle.host.secrets import SECRETS
 from bridle.host.streams import Output
 from bridle.types.block import text_of
@@ -15,6 +11,7 @@ from bridle.types.event import (
     FromAgent,
     ModelSwitched,
     Noticed,
+    PermissionDenied,
     RetryScheduled,
     TaskEnded,
     TaskStarted,
@@ -26,16 +23,11 @@ from bridle.types.event import (
 )
 from bridle.types.hook_outcome import HookStarted
 from bridle.types.task import Task
-from bridle.types.text import encodable_value, printable
+from bridle.types.text import printable
 from bridle.types.turn import Outcome
 
 _RESULT_LINES = 6
 _LINE_LENGTH = 160
-_VALUE_LENGTH = 60
-_CALL_LENGTH = 300
-_TELLING = ("command", "file_path", "notebook_path", "pattern", "url", "query", "task_id", "path")
-"""The arguments that say what a call is about: the first of them is shown without its name."""
-_IDS = ("task_id", "taskId", "to", "resume", "shell_id", "bash_id", "agentId")
 
 
 class Narrator:
@@ -54,6 +46,8 @@ class Narrator:
         """Calls without a result, by their ids."""
         self._newest = ""
         """The call that the last line names."""
+        self._denied: set[str] = set()
+        """Calls of which it is told elsewhere why they did not run."""
 
     def take(self, event: Event) -> None:
         match event:
@@ -66,6 +60,8 @@ class Narrator:
             case ToolStarted():
                 self._tell_said()
                 self._call(event)
+            case PermissionDenied(call_id=call_id):
+                self._denied.add(call_id)
             case ToolFinished():
                 self._result(event)
             case RetryScheduled():
@@ -100,13 +96,13 @@ class Narrator:
 
     def _call(self, event: ToolStarted) -> None:
         self._newest = event.call_id
-        self._calls[event.call_id] = f"{event.tool}({self._telling(event.input)})"
+        self._calls[event.call_id] = call_words(event.tool, event.input, self._names)
         self._line(f"* {self._calls[event.call_id]}")
 
     def _of_agent(self, event: FromAgent) -> None:
         name = event.description or event.agent_type
         if isinstance(started := event.event, ToolStarted):
-            self._line(f"  {name}: {started.tool}({self._telling(started.input)})")
+            self._line(f"  {name}: {call_words(started.tool, started.input, self._names)}")
 
     def _result(self, event: ToolFinished) -> None:
         match event.data:
@@ -115,6 +111,8 @@ class Narrator:
             case _:
                 pass
         call = self._calls.pop(event.result["tool_use_id"], event.tool)
+        if event.result["tool_use_id"] in self._denied:
+            return
         if self._newest != event.result["tool_use_id"]:
             self._line(f"  {call}:")
         self._newest = ""
@@ -141,29 +139,8 @@ class Narrator:
     def _line(self, text: str) -> None:
         self._output.write(printable(f"{SECRETS.hide(text)}\n", keep="\n\t").encode(errors="replace"))
 
-    def _telling(self, input: Mapping[str, Any]) -> str:
-        """What a call is given, the most telling argument first."""
-        return _shortened(", ".join(self._arguments(input)), _CALL_LENGTH)
-
-    def _arguments(self, input: Mapping[str, Any]) -> Iterator[str]:
-        first = next((name for name in _TELLING if isinstance(input.get(name), str)), None)
-        if first is not None:
-            yield _shortened(self._value(first, input[first]), _LINE_LENGTH)
-        for name, value in input.items():
-            if name != first:
-                yield f"{name}: {_shortened(self._value(name, value), _VALUE_LENGTH)}"
-
-    def _value(self, name: str, value: Any) -> str:
-        if not isinstance(value, str):
-            return msgspec.json.encode(encodable_value(value)).decode()
-        return " ".join((self._names.get(value, value) if name in _IDS else value).split())
-
 
 def _ended(task: Task) -> str:
     what = "background job" if task.backgrounded else "agent"
     code = f" with exit code {task.exit_code}" if task.exit_code else ""
     return f'{what} "{" ".join(task.description.split())}" {task.status}{code}'
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"

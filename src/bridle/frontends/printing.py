@@ -3,12 +3,19 @@
 from typing import Protocol
 
 from bridle.host.streams import Output
-from bridle.types.event import Answered, Event, TurnFinished, TurnStarted
+from bridle.types.event import (
+    Answered,
+    Event,
+    FromAgent,
+    PermissionDenied,
+    TurnFinished,
+    TurnStarted,
+)
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.turn import Outcome
 
-NOBODY = "Nobody is there to approve this call. Go on without it, or say what you lack."
-"""What the model hears when a call would need somebody's approval."""
+NOBODY = "Nobody is there to approve it."
+"""What the model hears when a call would need somebody's approval, behind what it is about."""
 
 
 class Presenter(Protocol):
@@ -41,6 +48,31 @@ class PrintChannel:
     def finish(self) -> None:
         for presenter in self._presenters:
             presenter.finish(self.outcome)
+
+
+class DenialPresenter:
+    """Tells on standard error which calls were denied and what would allow them, each once."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._told: set[str] = set()
+
+    def take(self, event: Event) -> None:
+        match event:
+            case PermissionDenied():
+                self._tell(event)
+            case FromAgent(event=PermissionDenied() as denied):
+                self._tell(denied, agent=event.description or event.agent_type)
+            case _:
+                pass  # Nothing else is told here.
+
+    def finish(self, outcome: Outcome | None) -> None:
+        """Everything is out already."""
+
+    def _tell(self, event: PermissionDenied, *, agent: str = "") -> None:
+        from bridle.frontends.denial_lines import tell_denial  # Most runs deny nothing.
+
+        tell_denial(event, self._output, agent=agent, told=self._told)
 
 
 class TextPresenter:

@@ -63,7 +63,10 @@ def decide(case: Case) -> Decision:
             return decision
         if case.mode == "dontAsk":
             reason = f"{decision.reason}, and this session does not ask"
-            return Deny(reason, "mode", decision.rule, decision.parts)
+            usual = msgspec.structs.replace(case, mode="default")
+            return Deny(
+                reason, "mode", decision.rule, decision.parts, suggest(usual, decision, _first_opinion)
+            )
         return msgspec.structs.replace(decision, suggestions=suggest(case, decision, _first_opinion))
     except _FAULTS as error:
         reason = f"the call could not be weighed: {error}"

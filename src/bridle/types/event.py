@@ -8,7 +8,7 @@ from msgspec import Struct
 from bridle.types.block import AssistantMessage, ToolResultBlock, UserBlock
 from bridle.types.errors import ApiErrorKind
 from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
-from bridle.types.permission import ReasonType
+from bridle.types.permission import PartDecision, PermissionUpdate, ReasonType
 from bridle.types.task import Task
 from bridle.types.turn import Outcome
 
@@ -151,6 +151,12 @@ class PermissionDenied(Struct, frozen=True, kw_only=True, tag="permission_denied
     message: str
     reason: str
     reason_type: ReasonType
+    parts: tuple[PartDecision, ...] = ()
+    """What is thought of each part of a command."""
+    suggestions: tuple[PermissionUpdate, ...] = ()
+    """Changes that would allow it."""
+    remedy: str = ""
+    """The same as a sentence, or that nothing would."""
 
 
 class RetryScheduled(Struct, frozen=True, kw_only=True, tag="retry_scheduled"):

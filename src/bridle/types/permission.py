@@ -90,6 +90,8 @@ class Deny(Struct, frozen=True):
     reason_type: ReasonType = "other"
     rule: Rule | None = None
     parts: tuple[PartDecision, ...] = ()
+    suggestions: tuple["PermissionUpdate", ...] = ()
+    """Changes that would allow the call."""
 
 
 Decision = Allow | Ask | Deny

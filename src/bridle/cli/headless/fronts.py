@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bridle.cli.session.setup import Setup
 from bridle.engine.serve import Inbox, Server
-from bridle.frontends.printing import Presenter, PrintChannel, TextPresenter
+from bridle.frontends.printing import DenialPresenter, Presenter, PrintChannel, TextPresenter
 from bridle.host.files import make_folders
 from bridle.host.paths import config_home
 from bridle.host.secrets import SECRETS
@@ -78,6 +78,7 @@ class PrintFront:
         self._server: Server | None = None
         self.channel = PrintChannel(
             *debug_logs(setup, session),
+            DenialPresenter(self._stderr),
             *_narrators(setup, self._stderr),
             _presenter(setup, session, output, runtime=self._runtime),
         )

@@ -1,9 +1,10 @@
 """Writes what the model is told before the first prompt."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from bridle.cli.args import Args
-from bridle.cli.session import choices, model_choices
+from bridle.cli.session import choices, model_choices, permission_choices
 from bridle.cli.session.agenting import agent_prompt
 from bridle.cli.session.extending import Style
 from bridle.cli.session.setup import Setup
@@ -14,10 +15,14 @@ from bridle.context.prompt import Attribution, PromptInputs
 from bridle.context.scope import ALL_SOURCES, InstructionFile, Scope, open_scope
 from bridle.context.switches import read_switches
 from bridle.engine.hook_door import HookDoor
+from bridle.engine.permission_news import PermissionNews
 from bridle.host import git
 from bridle.sessions.session import Session
 from bridle.types.errors import UsageError
 from bridle.types.text import encodable
+
+if TYPE_CHECKING:
+    from bridle.cli.session.ground import Ground
 
 AGREED = True
 """What is kept of an import that the user agreed to; False of one that they did not."""
@@ -65,6 +70,19 @@ async def brief(
         on_load=lambda file, reason: _tell_of_instructions(hooks, file, reason),
         listings=listings,
         is_small=_small_windows(setup),
+    )
+
+
+def permission_news(ground: "Ground") -> PermissionNews:
+    """What tells the model under which permissions it works."""
+    setup = ground.setup
+    inside = ground.sandbox is not None and permission_choices.is_unasked_inside(setup.config)
+    return PermissionNews(
+        ground.session,
+        ground.workspace,
+        attended=choices.is_attended(setup.args),
+        sandboxed=inside,
+        silent=choices.is_bare(setup.args, setup.env),
     )
 
 

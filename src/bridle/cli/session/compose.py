@@ -11,7 +11,7 @@ from bridle.cli.session import choices, lasting, model_choices, permission_choic
 from bridle.cli.session.agenting import as_agent, make_agents
 from bridle.cli.session.answering import packages_of, session_provider, warm_up
 from bridle.cli.session.beside import beside_editor, editor_news, open_beside, open_editors, with_editor
-from bridle.cli.session.briefing import brief
+from bridle.cli.session.briefing import brief, permission_news
 from bridle.cli.session.conversation import checkpoints_of, recall_files, storage_of, transcript_of
 from bridle.cli.session.extending import Extensions, chosen_style, open_extensions
 from bridle.cli.session.ground import Ground
@@ -136,7 +136,7 @@ async def assemble(
     extensions = open_extensions(ground, offered=tools.names(), servers=servers)
     checkpoints = checkpoints_of(ground)
     agents, tools = _agents(ground, extensions, tools, sample)
-    toolbox = toolboxes.fitted(tools, ground.window)
+    toolbox, permissions = toolboxes.fitted(tools, ground.window), permission_news(ground)
 
     async def brief_at(place: Setup) -> SessionBriefing:
         return await brief(
@@ -150,6 +150,7 @@ async def assemble(
                 lasting.memory_listing(memory),
                 extensions.skill_listing,
                 lambda: None if workflows is None else workflows.listing(toolbox.names()),
+                permissions.opening,
             ),
             style=chosen_style(extensions, config.settings.output_style, warn=ground.warn),
         )
@@ -185,7 +186,9 @@ async def assemble(
         errands=errands,
         transcript=transcript_of(setup, session),
         servers=servers,
-        news=toolboxes.news(deferring, servers, extensions.skills, beside.news, *editor_news(editors)),
+        news=toolboxes.news(
+            deferring, servers, extensions.skills, beside.news, *editor_news(editors), permissions.news
+        ),
         restore=toolboxes.again(deferring),
         agents=agents,
         claims=claims_of(setup, session),
