@@ -76,9 +76,9 @@ async def test_denied_call_is_told_to_the_model_and_the_turn_goes_on(tmp_path: P
 
     outcome = await run_turn(make_session(mode="default"), _prompt(), runtime)
 
-    assert _results(channel) == [
-        {"type": "tool_result", "tool_use_id": "call-1", "content": "nobody is there", "is_error": True}
-    ]
+    (told,) = _results(channel)
+    assert (told["tool_use_id"], told["is_error"]) == ("call-1", True)
+    assert "nobody is there" in told["content"] and "the rule Work" in told["content"]
     assert outcome.denials == (Denial("Work", "call-1", {"name": "a"}),)
     assert [event.call_id for event in channel.of(PermissionDenied)] == ["call-1"]
     assert outcome.text == "I may not."
