@@ -54,7 +54,11 @@ async def test_way_to_the_first_request_imports_little(tmp_path: Path):
     assert not [name for name in loaded if name.startswith("bridle.tools.") and name not in _INDEX]
 
 
-_INDEX = ("bridle.tools.catalog", "bridle.tools.definitions", "bridle.tools.toolbox")
+_INDEX = (
+    "bridle.tools.catalog", "bridle.tools.deferred", "bridle.tools.deferring", "bridle.tools.definitions",
+    "bridle.tools.toolbox",
+)  # fmt: skip
+"""What lists tools and holds none."""
 
 _AT_THE_TERMINAL = """
 import os, signal, sys

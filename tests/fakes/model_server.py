@@ -85,7 +85,7 @@ def thought(said: str) -> dict[str, Any]:
     return {"type": "thinking", "thinking": said, "signature": "c2ln"}
 
 
-def call(name: str, id: str = "call_1", **input: Any) -> dict[str, Any]:
+def call(name: str, id: str = "call_1", /, **input: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": id, "name": name, "input": input}
 
 

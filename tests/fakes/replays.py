@@ -18,6 +18,7 @@ from bridle.types.event import Noticed, ToolFinished, TurnFinished
 from bridle.types.origin import TYPED
 from bridle.types.permission import Effect
 from bridle.types.task import Task
+from bridle.types.tool import Toolbox
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.workspace import Workspace
 from tests.fakes.dialects import CASES, Bench
@@ -36,6 +37,8 @@ class Replay(NamedTuple):
     """The results by the ids of their calls."""
     requests: int
     warnings: list[str]
+    bodies: list[bytes]
+    """The requests as they were sent."""
 
     def failed(self) -> list[str]:
         """The calls whose results are errors."""
@@ -49,6 +52,7 @@ async def replay(
     *,
     allow: Sequence[str] = (),
     limits: Limits | None = None,
+    toolbox: Toolbox | None = None,
 ) -> Replay:
     """Let the model of a dialect give these answers to one prompt; nobody is there to approve anything."""
     channel = FakeChannel()
@@ -63,7 +67,7 @@ async def replay(
         runtime = msgspec.structs.replace(
             make_runtime(folder, bench.provider, channel=channel, limits=limits),
             workspace=Workspace(str(folder), tasks=shells),
-            toolbox=BuiltinToolbox(CATALOG),
+            toolbox=toolbox or BuiltinToolbox(CATALOG),
         )
         session = make_session(mode="default")
         rules = tuple(parse(rule, Effect.ALLOW, "cliArg") for rule in allow)
@@ -79,4 +83,5 @@ async def replay(
     results = {event.result["tool_use_id"]: event.result for event in channel.of(ToolFinished)}
     warnings = [event.text for event in channel.of(Noticed) if event.level == "warning"]
     outcomes = [event.outcome for event in channel.of(TurnFinished)]
-    return Replay(outcomes[-1], outcomes, session, results, len(server.requests), warnings)
+    bodies = [request.raw for request in server.requests]
+    return Replay(outcomes[-1], outcomes, session, results, len(bodies), warnings, bodies)

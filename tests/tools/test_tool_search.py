@@ -4,10 +4,12 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
+from bridle.tools.deferred import Findable, found_before, listing
 from bridle.tools.deferring import DeferringToolbox
-from bridle.tools.tool_search import Findable, find, found_before, listing
-from bridle.tools.toolbox import SEARCH, Deferral, choose
+from bridle.tools.tool_search import find
+from bridle.tools.toolbox import Deferral, choose
 from bridle.types.errors import ToolError
+from bridle.types.on_demand import CALL, SEARCH, is_deferred
 from bridle.types.tool import Tool, ToolContext, ToolOutput
 from tests.fakes.tool_context import make_context
 
@@ -69,7 +71,7 @@ def test_deferral_follows_the_variable_and_the_service():
     assert when(ENABLE_TOOL_SEARCH="false") == "never"
     assert when(ENABLE_TOOL_SEARCH="auto") == "crowded"
     assert Deferral.of({"ENABLE_TOOL_SEARCH": "auto:25"}).percent == 25
-    assert when(ANTHROPIC_BASE_URL="https://gateway.example") == "crowded"
+    assert when(ANTHROPIC_BASE_URL="https://gateway.example") == "always"
     assert when(ANTHROPIC_BASE_URL="https://api.anthropic.com") == "always"
     assert when(ANTHROPIC_BASE_URL="https://gateway.example", ENABLE_TOOL_SEARCH="true") == "always"
 
@@ -90,6 +92,10 @@ def _tool(name: str, *, deferred: bool = True, size: int = 100) -> Tool:
     )
 
 
+def _context(folder: Path, box: DeferringToolbox) -> ToolContext:
+    return msgspec.structs.replace(make_context(folder), offered=box.names)
+
+
 class _Conversation:
     pass
 
@@ -106,37 +112,77 @@ def _box(*tools: Tool, when: Literal["always", "never", "crowded"] = "always") -
 
 
 def _told(box: DeferringToolbox) -> list[str]:
-    return [each["name"] for each in box.definitions()]
+    return [each["name"] for each in box.definitions() if not is_deferred(each)]
 
 
-def test_deferred_tools_are_told_by_name_until_they_are_loaded():
+def _loaded(box: DeferringToolbox) -> list[str]:
+    return [each["name"] for each in box.definitions() if is_deferred(each)]
+
+
+def test_loading_a_tool_leaves_the_list_of_tools_as_it_is():
     box = _box(_tool("mcp__a__one"), _tool("mcp__a__always", deferred=False))
-    assert _told(box) == ["Read", SEARCH, "mcp__a__always"]
-    box.load(["WebFetch", "mcp__a__one"])
-    assert _told(box) == ["Read", SEARCH, "mcp__a__always", "WebFetch", "mcp__a__one"]
+    listed = [CALL, "Read", SEARCH, "mcp__a__always"]
+    assert (_told(box), _loaded(box)) == (listed, [])
+    assert box.load("WebFetch") is not None and box.load("mcp__a__one") is not None
+    assert (_told(box), _loaded(box)) == (listed, ["WebFetch", "mcp__a__one"])
     assert set(box.names()) == {"Read", "WebFetch", SEARCH, "mcp__a__always", "mcp__a__one"}
+    assert box.load("mcp__a__none") is None
 
 
 async def test_search_tool_loads_what_it_finds(tmp_path: Path):
     box = _box(_tool("mcp__a__one"))
     search = box.find(SEARCH)
     assert search is not None
-    output = await search.run(search.input(query="select:mcp__a__one"), make_context(tmp_path))
+    output = await search.run(search.input(query="select:mcp__a__one"), _context(tmp_path, box))
     assert output.data == {
         "matches": ["mcp__a__one"],
         "loaded": ["mcp__a__one"],
         "query": "select:mcp__a__one",
         "total_deferred_tools": 2,
     }
-    assert _told(box)[-1] == "mcp__a__one"
+    assert _loaded(box) == ["mcp__a__one"]
     assert found_before([None, output.data]) == ["mcp__a__one"]
+    text, reference = output.content
+    assert reference == {"type": "tool_reference", "tool_name": "mcp__a__one"}
+    assert "d" * 100 in str(text) and 'Parameters: {"type":"object"}' in str(text) and CALL in str(text)
+
+
+async def test_what_was_loaded_can_be_loaded_once_more(tmp_path: Path):
+    """A conversation that was made shorter may have lost what an earlier search told."""
+    box = _box(_tool("mcp__a__one"))
+    search = box.find(SEARCH)
+    assert search is not None
+    for _ in range(2):
+        output = await search.run(search.input(query="select:mcp__a__one"), _context(tmp_path, box))
+        assert output.data is not None and output.data["loaded"] == ["mcp__a__one"]
+    assert "mcp__a__one" in (box.again() or "")
+
+
+async def test_no_more_is_loaded_at_once_than_one_result_can_show(tmp_path: Path):
+    names = [f"mcp__a__t{number}" for number in range(10)]
+    box = _box(*(_tool(name, size=9_000) for name in names))
+    search = box.find(SEARCH)
+    assert search is not None
+    output = await search.run(search.input(query="select:" + ",".join(names)), _context(tmp_path, box))
+    assert output.data is not None and output.data["loaded"] == names[:4] == _loaded(box)[:4]
+    assert len(_loaded(box)) <= 5 and "too much at once: mcp__a__t4," in str(output.content)
+
+
+async def test_search_finds_only_what_the_caller_has(tmp_path: Path):
+    box = _box(_tool("mcp__a__one"), _tool("mcp__a__two"))
+    search = box.find(SEARCH)
+    assert search is not None
+    context = msgspec.structs.replace(make_context(tmp_path), offered=lambda: ("Read", "mcp__a__two"))
+    output = await search.run(search.input(query="select:mcp__a__one,mcp__a__two"), context)
+    assert output.data is not None and output.data["loaded"] == ["mcp__a__two"]
+    assert output.data["total_deferred_tools"] == 1
 
 
 async def test_words_list_tools_and_load_none(tmp_path: Path):
     box = _box(_tool("mcp__a__one"), _tool("mcp__a__two"))
     search, before = box.find(SEARCH), _told(box)
     assert search is not None
-    output = await search.run(search.input(query="one two"), make_context(tmp_path))
+    output = await search.run(search.input(query="one two"), _context(tmp_path, box))
     assert output.data is not None
     assert set(output.data["matches"]) == {"mcp__a__one", "mcp__a__two"}
     assert output.data["loaded"] == [] and _told(box) == before
@@ -153,14 +199,14 @@ async def test_hidden_tool_runs_when_called_and_its_error_says_how_to_see_it(tmp
     hidden = box.find("mcp__a__one")
     assert hidden is not None
     with pytest.raises(ToolError, match="select:mcp__a__one"):
-        await hidden.run({}, make_context(tmp_path))
-    assert _told(box)[-1] == "mcp__a__one"
+        await hidden.run({}, _context(tmp_path, box))
+    assert _told(box) == [CALL, "Read", SEARCH] and _loaded(box) == []
 
 
 def test_few_tools_are_told_at_once_where_only_room_counts():
     box = _box(_tool("mcp__a__one"), when="crowded")
     assert _told(box) == ["Read", "WebFetch", "mcp__a__one"]
-    assert box.find(SEARCH) is None
+    assert box.find(SEARCH) is None and box.find(CALL) is None
 
 
 def test_too_many_tools_are_hidden_where_only_room_counts_and_what_was_told_stays():
@@ -183,7 +229,7 @@ def test_new_tools_come_behind_those_that_are_there():
 
 def test_each_conversation_hears_the_names_once():
     box, one, other = _box(_tool("mcp__a__one")), _Conversation(), _Conversation()
-    assert "mcp__a__one" in (box.news(one) or "")
-    assert box.news(one) is None
-    assert "mcp__a__one" in (box.news(other) or "")
+    assert "mcp__a__one" in (box.news(one, box) or "")
+    assert box.news(one, box) is None
+    assert "mcp__a__one" in (box.news(other, box) or "")
     assert "mcp__a__one" in (box.again() or "")

@@ -189,4 +189,6 @@ def _context(turn: Turn) -> ToolContext:
 
 
 def _block(block: ResultContent) -> UserBlock:
+    if block["type"] == "tool_reference":
+        return text_block(f"[{block['tool_name']}]")
     return block

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from bridle.types.block import SentMessage
 from bridle.types.model import ModelRequest
+from bridle.types.on_demand import is_deferred
 
 _MOST_SESSIONS = 200
 
@@ -34,7 +35,7 @@ class CacheWatch:
         sent = _Sent(
             request.model,
             request.system,
-            request.tools,
+            _listed(request.tools),
             (request.thinking, request.effort, request.betas, tuple(request.extra.items())),
             tuple(request.history.messages),
         )
@@ -47,6 +48,11 @@ class CacheWatch:
     def forget(self, session_id: str) -> None:
         """The conversation was changed on purpose: the next request begins a new prefix."""
         self._last.pop(session_id, None)
+
+
+def _listed(tools: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tools that requests begin with; what was loaded since stands elsewhere or nowhere."""
+    return tuple(tool for tool in tools if not is_deferred(tool)) if any(map(is_deferred, tools)) else tools
 
 
 def _difference(last: _Sent, sent: _Sent) -> str | None:

@@ -250,6 +250,7 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
         use_skill=_use_skill(turn, delegate),
         objection=lambda task: hear_task(turn, task),
         agent_id=turn.session.agent_id,
+        offered=runtime.toolbox.names,
     )
 
 

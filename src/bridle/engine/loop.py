@@ -178,7 +178,7 @@ async def _work(turn: Turn) -> Ending:
 def _tell_news(turn: Turn) -> None:
     """What has changed around the conversation stands before the step that it matters to."""
     news = turn.runtime.news
-    if news is not None and (text := news(turn.session)) is not None:
+    if news is not None and (text := news(turn.session, turn.runtime.toolbox)) is not None:
         turn.session.say_user([text_block(f"<system-reminder>\n{text}\n</system-reminder>")], meta=True)
 
 

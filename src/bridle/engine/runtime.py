@@ -221,7 +221,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     transcript: str | None = None
     """The file in which the whole conversation stands."""
     news: Callable[..., str | None] | None = None
-    """What a conversation (the session) should hear before its next step; None when there is nothing new."""
+    """What a conversation (the session) with certain tools should hear before its next step, if anything."""
     servers: "McpServers | None" = None
     """The MCP servers of the session, where there are any."""
     offer: HostOffer = HostOffer()

@@ -10,6 +10,7 @@ from bridle.engine.hearing import hear_batch, hear_display, hear_fallback, say_h
 from bridle.engine.request import asked_units, next_request, note_size
 from bridle.engine.turn import Turn
 from bridle.engine.unique_ids import UniqueIds
+from bridle.engine.unwrapping import Unwrapping
 from bridle.engine.wording import CALL_OVER_BUDGET, REPAIRED
 from bridle.types.block import AssistantBlock, AssistantMessage, ToolUseBlock, text_block
 from bridle.types.errors import ProviderError, StreamBroken
@@ -47,6 +48,8 @@ from bridle.types.usage import Usage
 _HEARD = frozenset((FellBack, BlockClosed))
 _NAMED = frozenset((Started, BlockOpened, BlockClosed, Completed))
 """Events with ids in them."""
+_OF_CALLS = frozenset((*_NAMED, PieceArrived, Restarted))
+"""Events that a call may consist of, or begin anew with."""
 
 
 class StepEnd(Struct, frozen=True, kw_only=True):
@@ -124,13 +127,14 @@ class Answer:
         clock = turn.runtime.clock
         turn.streaming = True
         turn.answer_whole.clear()
-        ids = UniqueIds(turn.session)
+        ids, unwrapping = UniqueIds(turn.session), Unwrapping(request)
         try:
             async for arrived in turn.runtime.provider.stream(request):
-                event = ids.renamed(arrived) if type(arrived) in _NAMED else arrived
-                if type(event) in _HEARD:
-                    await self._hear(event)
-                self._take(event)
+                named = ids.renamed(arrived) if type(arrived) in _NAMED else arrived
+                for event in unwrapping.events(named) if type(named) in _OF_CALLS else (named,):
+                    if type(event) in _HEARD:
+                        await self._hear(event)
+                    self._take(event)
         except asyncio.CancelledError:
             self.keep_partial_text(aborted=True)
             raise

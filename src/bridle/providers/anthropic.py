@@ -1,5 +1,6 @@
 """The dialect of the Anthropic Messages API, spoken over HTTP."""
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -13,6 +14,7 @@ from bridle.providers.anthropic_request import betas, cache_life, encode, encode
 from bridle.providers.anthropic_stream import Decoder, stream_of
 from bridle.providers.keys import Keys, custom_headers
 from bridle.providers.limits import limit_of
+from bridle.providers.on_demand import BETA, takes_references
 from bridle.providers.patience import SILENCE, limits_of
 from bridle.providers.sse import EventReader
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
@@ -22,6 +24,7 @@ from bridle.version import __version__
 __all__ = ["AnthropicProvider", "Decoder", "encode"]
 
 _HOME = "https://api.anthropic.com"
+_OWN_HOSTS = (".anthropic.com", ".claude.ai")
 _OWN_PREFIX = "anthropic/"
 _VERSION = "2023-06-01"
 _LARGEST_ERROR = 64 * 1024
@@ -31,6 +34,8 @@ _LARGEST_LISTING = 4 * 1024 * 1024
 _REST = 0.25
 """Seconds that the end of a response may lag behind the end of the answer in it."""
 _ON = ("1", "true")
+_REFERENCES = re.compile("(?i)tool.?reference|defer.?loading|advanced-tool-use|item type in content")
+"""What a service that knows no references to tools names when it refuses a request."""
 
 
 class AnthropicProvider:
@@ -51,6 +56,7 @@ class AnthropicProvider:
         self._names = names or {}
         """What the service calls models that have another name there."""
         self._base = (env.get("ANTHROPIC_BASE_URL", "").strip() or _HOME).rstrip("/")
+        self._knows_references = _is_home(self._base) or bool(env.get("ENABLE_TOOL_SEARCH", "").strip())
         self._client = client or HttpClient(env)
 
     async def warm_up(self, model: str) -> None:
@@ -59,12 +65,31 @@ class AnthropicProvider:
         if _credentials(self._env):
             await self._client.warm_up(self._base)
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        return self._referring(request) if self._refers(request) else self._exchange(request)
+
+    async def _referring(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """The exchange, and once more without references where the service does not know them after all."""
+        try:
+            async with aclosing(self._exchange(request)) as events:
+                async for event in events:
+                    yield event
+            return
+        except ProviderError as error:
+            if error.status is None or not _REFERENCES.search(str(error)):
+                raise
+        self._knows_references = False
+        async with aclosing(self._exchange(request)) as events:
+            async for event in events:
+                yield event
+
+    async def _exchange(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         body = encode(
             request,
             cache=cache_life(self._env, request.model),
             experimental=not self._is_plain,
             served=self._served(request),
+            references=self._refers(request),
         )
         completed: Completed | None = None
         response: Response | None = None
@@ -103,7 +128,7 @@ class AnthropicProvider:
         """
         limits = Limits(idle=SILENCE, total=SILENCE, body=_LARGEST_ERROR)
         try:
-            body = encode_for_counting(request)
+            body = encode_for_counting(request, references=self._refers(request))
             sent = await self._post("/v1/messages/count_tokens?beta=true", request, body)
             async with self._client.send(sent, limits) as response:
                 await self._check(response, request)
@@ -144,6 +169,10 @@ class AnthropicProvider:
     def _is_plain(self) -> bool:
         return self._env.get("CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS") in _ON
 
+    def _refers(self, request: ModelRequest) -> bool:
+        """Whether tools that were loaded are sent as references: at home, or where the user says so."""
+        return self._knows_references and not self._is_plain and takes_references(request)
+
     def _served(self, request: ModelRequest) -> dict[str, Any] | None:
         """The name without its vendor, where the vendor is at home; gateways may want it with."""
         if (name := self._names.get(request.model)) is not None:
@@ -181,6 +210,8 @@ class AnthropicProvider:
 
     def _betas(self, request: ModelRequest) -> list[str]:
         wanted = list(request.betas) if self._is_plain else betas(request)
+        if self._refers(request):
+            wanted.append(BETA)
         wanted += (name.strip() for name in self._env.get("ANTHROPIC_BETAS", "").split(","))
         if self._env.get("CLAUDE_CODE_ENABLE_FINE_GRAINED_TOOL_STREAMING") in _ON and request.tools:
             wanted.append("fine-grained-tool-streaming-2025-05-14")
@@ -261,6 +292,14 @@ def _credentials(env: Mapping[str, str]) -> dict[str, str]:
     if token := env.get("ANTHROPIC_AUTH_TOKEN", "").strip():
         headers["authorization"] = f"Bearer {token}"
     return headers | dict(custom_headers(env))
+
+
+def _is_home(base: str) -> bool:
+    """Whether an address is one of Anthropic's own."""
+    if base == _HOME:
+        return True
+    host = base.partition("://")[2].partition("/")[0].partition(":")[0].lower()
+    return f".{host}".endswith(_OWN_HOSTS)
 
 
 def _checked(base: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec.json import encode as to_json
 
 from bridle.providers import catalog
+from bridle.providers.on_demand import Wire, sent_tools
 from bridle.types.block import SentMessage, TextBlock
 from bridle.types.model import ModelRequest, Thinking
 
@@ -32,12 +33,14 @@ def encode(
     experimental: bool = True,
     served: Mapping[str, Any] | None = None,
     images: bool = True,
+    references: bool = False,
 ) -> bytes:
     """The body of `POST /v1/messages`; `messages` come last, so that earlier bytes stay as they were.
 
     `cache` is how long marked prefixes are kept, None for no marks; without `experimental` nothing is sent
     that needs a beta header. `served` is what stands in place of `model` and `stream` at services that have
-    their own names for models, or take both from the address. Without `images` notes take their place.
+    their own names for models, or take both from the address. Without `images` notes take their place. With
+    `references` results may refer to tools that are not among those that every request begins with.
     """
     mark = _mark(cache) if request.cache else None
     usual = {"model": request.model.removesuffix(_LONG), "stream": request.stream}
@@ -47,7 +50,7 @@ def encode(
     fields |= _thinking(request, experimental)
     if experimental and (output := _output(request)):
         fields["output_config"] = output
-    return _joined(fields | dict(request.extra), request, mark, images=images)
+    return _joined(fields | dict(request.extra), request, mark, images=images, references=references)
 
 
 def cache_life(env: Mapping[str, str], model: str, *, bedrock: bool = False) -> CacheLife | None:
@@ -61,11 +64,11 @@ def cache_life(env: Mapping[str, str], model: str, *, bedrock: bool = False) -> 
     return "1h" if long and env.get("FORCE_PROMPT_CACHING_5M") not in _ON else "5m"
 
 
-def encode_for_counting(request: ModelRequest) -> bytes:
+def encode_for_counting(request: ModelRequest, *, references: bool = False) -> bytes:
     """The body of `POST /v1/messages/count_tokens`."""
     fields: dict[str, Any] = {"model": request.model.removesuffix(_LONG)}
     fields |= _thinking(request, experimental=False)
-    return _joined(fields, request, None)
+    return _joined(fields, request, None, references=references)
 
 
 def betas(request: ModelRequest) -> list[str]:
@@ -85,33 +88,39 @@ def betas(request: ModelRequest) -> list[str]:
 
 
 def _joined(
-    fields: dict[str, Any], request: ModelRequest, mark: dict[str, str] | None, *, images: bool = True
+    fields: dict[str, Any],
+    request: ModelRequest,
+    mark: dict[str, str] | None,
+    *,
+    images: bool = True,
+    references: bool = False,
 ) -> bytes:
     if request.system:
         fields["system"] = _system(request.system, mark)
     if request.tools:
-        fields["tools"] = request.tools
-    messages = _messages(request, mark, images=images)
+        fields["tools"] = sent_tools(request.tools, references=references)
+    messages = _messages(request, mark, images=images, wire=Wire.of(request, references=references))
     return b"".join((to_json(fields)[:-1], b',"messages":[', b",".join(messages), b"]}"))
 
 
-def _messages(request: ModelRequest, mark: dict[str, str] | None, *, images: bool) -> list[bytes]:
+def _messages(request: ModelRequest, mark: dict[str, str] | None, *, images: bool, wire: Wire) -> list[bytes]:
     history = request.history
     if not history.messages:
         return []
     model = catalog.normal(request.model)
 
     def settled(message: SentMessage, origin: str | None) -> bytes:
-        return _message(message, origin, model=model, images=images)
+        return _message(wire.message(message), origin, model=model, images=images)
+
+    def marked(at: int) -> bytes:
+        message = wire.message(history.messages[at])
+        return _message(message, history.origins[at], model=model, images=images, mark=mark)
 
     # Thoughts are kept or left out by model, so each model has its own form of the history.
-    known = history.encoded(f"anthropic {model}" if images else f"anthropic blind {model}", settled)
-    last = _message(history.messages[-1], history.origins[-1], model=model, images=images, mark=mark)
-    encoded = [*known, last]
+    form = f"anthropic {model}" if images else f"anthropic blind {model}"
+    encoded = [*history.encoded(form + wire.form, settled), marked(-1)]
     if mark is not None and (at := _far_end(history.messages)) is not None:
-        encoded[at] = _message(
-            history.messages[at], history.origins[at], model=model, images=images, mark=mark
-        )
+        encoded[at] = marked(at)
     return encoded
 
 

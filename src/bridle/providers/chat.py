@@ -9,6 +9,7 @@ from bridle.providers import constrained, content
 from bridle.providers.chat_stream import Decoder
 from bridle.providers.exchange import Place, Reading, SseReading, admitted_by_key
 from bridle.providers.facts import Model
+from bridle.providers.on_demand import Wire
 from bridle.providers.recovery import Hold, Recovery
 from bridle.providers.vendors import Quirks
 from bridle.types.block import SentMessage
@@ -110,6 +111,7 @@ def _messages(request: ModelRequest, model: Model, quirks: Quirks, form: str) ->
         names = constrained.tool_names(request)
         text = "\n\n".join(part for part in (text, constrained.rule(request.tools)) if part)
         form = f"{form} schema"
+    wire = Wire.of(request)
     if text:
         spoken = [{"type": "text", "text": text, "cache_control": _MARK}] if marks else text
         start.append(to_json({"role": quirks.system_role, "content": spoken}))
@@ -117,11 +119,14 @@ def _messages(request: ModelRequest, model: Model, quirks: Quirks, form: str) ->
         return start
 
     def settled(message: SentMessage, origin: str | None) -> bytes:
-        message = message if names is None else constrained.plain(message, names)
-        return _message(message, origin, request, model, quirks)
+        return _message(spoken_as(message), origin, request, model, quirks)
 
-    known = history.encoded(form, settled)
-    latest = history.messages[-1] if names is None else constrained.plain(history.messages[-1], names)
+    def spoken_as(message: SentMessage) -> SentMessage:
+        message = wire.message(message)
+        return message if names is None else constrained.plain(message, names)
+
+    known = history.encoded(form + wire.form, settled)
+    latest = spoken_as(history.messages[-1])
     last = _message(latest, history.origins[-1], request, model, quirks, mark=marks)
     return [*start, *known, last]
 

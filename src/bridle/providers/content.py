@@ -13,6 +13,7 @@ from bridle.providers.facts import Model
 from bridle.types.block import TextBlock
 from bridle.types.history import History
 from bridle.types.model import ModelRequest, ToolDefinition
+from bridle.types.on_demand import is_deferred
 
 EMPTY = "(no content)"
 _ORDER = ("low", "medium", "high", "xhigh", "max")
@@ -71,9 +72,9 @@ def system_text(system: tuple[TextBlock, ...]) -> str:
 
 
 def functions(tools: tuple[ToolDefinition, ...]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Name, description and schema of each tool that is ours to run; others are a vendor's own."""
+    """Name, description and schema of each tool that is ours to run and listed; others are a vendor's own."""
     for tool in tools:
-        if "input_schema" in tool:
+        if "input_schema" in tool and not is_deferred(tool):
             yield tool["name"], tool.get("description", ""), tool["input_schema"]
 
 

@@ -9,6 +9,7 @@ from msgspec.json import encode as to_json
 
 from bridle.providers import constrained, content
 from bridle.providers.facts import Model
+from bridle.providers.on_demand import Wire
 from bridle.types.block import SentMessage
 from bridle.types.model import ModelRequest
 
@@ -60,15 +61,16 @@ def _messages(request: ModelRequest, model: Model, *, marks: bool, calls: bool) 
         return []
     # The service takes no calls in the history of a request without tools.
     names = None if calls else constrained.tool_names(request)
+    wire = Wire.of(request)
 
-    def settled(message: SentMessage, origin: str | None) -> bytes:
-        told = message if names is None else constrained.plain(message, names)
-        return to_json(_message(told, origin, request, model))
+    def told(message: SentMessage, origin: str | None) -> dict[str, Any]:
+        message = wire.message(message)
+        plain = message if names is None else constrained.plain(message, names)
+        return _message(plain, origin, request, model)
 
     form = f"converse {request.model}" if calls else f"converse plain {request.model}"
-    known = history.encoded(form, settled)
-    spoken = history.messages[-1] if names is None else constrained.plain(history.messages[-1], names)
-    last = _message(spoken, history.origins[-1], request, model)
+    known = history.encoded(form + wire.form, lambda message, origin: to_json(told(message, origin)))
+    last = told(history.messages[-1], history.origins[-1])
     if marks:
         last["content"].append(_CACHE_POINT)
     return [*known, to_json(last)]

@@ -9,12 +9,23 @@ from bridle.providers import content, url_parts
 from bridle.providers.exchange import Place, Reading, admitted_by_key
 from bridle.providers.facts import Model
 from bridle.providers.gemini_stream import Decoder, GeminiReading
+from bridle.providers.on_demand import Wire
 from bridle.providers.schema_subset import subset
 from bridle.types.block import SentMessage
 from bridle.types.model import ModelRequest, ToolDefinition
+from bridle.types.on_demand import CALL
 
 _UNSIGNED = "skip_thought_signature_validator"
 """Stands where Gemini 3 wants its signature of a call that another model made."""
+_CALL_PARAMETERS = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "description": "The tool."},
+        "input": {"type": "string", "description": "What the tool takes, as a JSON object."},
+    },
+    "required": ["name", "input"],
+}
+"""An object of which nothing is known cannot be declared, but its text can."""
 _BUDGETS = {"low": 2_048, "medium": 8_192, "high": 24_576, "xhigh": 24_576, "max": 24_576}
 
 
@@ -62,7 +73,7 @@ def encode(request: ModelRequest, model: Model, *, tools: bytes | None = None) -
 def _tools(tools: tuple[ToolDefinition, ...]) -> bytes:
     declared: list[dict[str, Any]] = []
     for name, description, schema in content.functions(tools):
-        parameters = subset(schema)
+        parameters = subset(schema) if name != CALL else _CALL_PARAMETERS
         # A function without parameters must not have an empty object of them.
         taken = {"parameters": parameters} if parameters.get("properties") else {}
         declared.append({"name": name, "description": description, **taken})
@@ -95,24 +106,30 @@ def _contents(request: ModelRequest, model: Model) -> list[bytes]:
     history = request.history
     if not history.messages:
         return []
-    calls = content.Calls(history)
+    calls, wire = content.Calls(history), Wire.of(request)
 
     def settled(message: SentMessage, origin: str | None) -> bytes:
-        return _message(message, origin, request, model, calls)
+        return _message(message, origin, request, model, calls=calls, wire=wire)
 
-    known = history.encoded(f"gemini {request.model}", settled)
-    last = _message(history.messages[-1], history.origins[-1], request, model, calls)
-    return [*known, last]
+    known = history.encoded(f"gemini {request.model}{wire.form}", settled)
+    return [*known, settled(history.messages[-1], history.origins[-1])]
 
 
 def _message(
-    message: SentMessage, origin: str | None, request: ModelRequest, model: Model, calls: content.Calls
+    message: SentMessage,
+    origin: str | None,
+    request: ModelRequest,
+    model: Model,
+    *,
+    calls: content.Calls,
+    wire: Wire,
 ) -> bytes:
+    message = wire.message(message)
     if message["role"] == "assistant":
         own = content.is_own(origin, request.model)
         parts = _answer(message["content"], own=own, signed=_signs(model.wire_name))
         return to_json({"role": "model", "parts": parts})
-    return to_json({"role": "user", "parts": _user(message["content"], model, calls)})
+    return to_json({"role": "user", "parts": _user(message["content"], model, calls, wire)})
 
 
 def _answer(blocks: Any, *, own: bool, signed: bool) -> list[dict[str, Any]]:
@@ -126,7 +143,7 @@ def _answer(blocks: Any, *, own: bool, signed: bool) -> list[dict[str, Any]]:
             case "text" if block["text"].strip():
                 parts.append({"text": block["text"], **signature})
             case "tool_use":
-                called = {"name": block["name"], "args": block["input"]}
+                called = {"name": block["name"], "args": _arguments(block)}
                 if data.get("id"):
                     called["id"] = data["id"]
                 parts.append({"functionCall": called, **signature})
@@ -138,24 +155,31 @@ def _answer(blocks: Any, *, own: bool, signed: bool) -> list[dict[str, Any]]:
     return parts or [{"text": content.EMPTY}]
 
 
-def _user(blocks: Any, model: Model, calls: content.Calls) -> list[dict[str, Any]]:
+def _arguments(block: Any) -> Any:
+    given = block["input"]
+    if block["name"] != CALL or not isinstance(given.get("input"), dict):
+        return given
+    return {**given, "input": to_json(given["input"]).decode()}
+
+
+def _user(blocks: Any, model: Model, calls: content.Calls, wire: Wire) -> list[dict[str, Any]]:
     able = {"images": model.images, "documents": model.documents}
     results = [] if isinstance(blocks, str) else [block for block in blocks if block["type"] == "tool_result"]
     parts: list[dict[str, Any]] = []
     files: list[content.Part] = []
     for block in results:
         held = content.parts_of(block.get("content") or "", **able)
-        parts.append({"functionResponse": _response(block, held, calls)})
+        parts.append({"functionResponse": _response(block, held, calls, wire)})
         files += [part for part in held if not isinstance(part, str)]
     parts += [_part(part) for part in [*files, *content.parts_of(blocks, **able)]]
     return parts or [{"text": content.EMPTY}]
 
 
-def _response(block: Any, held: list[content.Part], calls: content.Calls) -> dict[str, Any]:
+def _response(block: Any, held: list[content.Part], calls: content.Calls, wire: Wire) -> dict[str, Any]:
     call = calls.find(block["tool_use_id"]) or {}
     text = content.text_of_parts(held) or ("see the attached files" if held else content.EMPTY)
     answered: dict[str, Any] = {
-        "name": call.get("name", "unknown"),
+        "name": wire.name(call["name"]) if call else "unknown",
         "response": {"error" if block.get("is_error") else "output": text},
     }
     if identity := content.vendor_data(call, "gemini").get("id"):

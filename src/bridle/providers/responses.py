@@ -8,6 +8,7 @@ from bridle.host.http.client import Request
 from bridle.providers import content
 from bridle.providers.exchange import Place, Reading, SseReading, admitted_by_key
 from bridle.providers.facts import Model
+from bridle.providers.on_demand import Wire
 from bridle.providers.responses_stream import Decoder
 from bridle.providers.vendors import Quirks
 from bridle.types.block import SentMessage
@@ -71,12 +72,13 @@ def _items(request: ModelRequest, model: Model, quirks: Quirks, form: str) -> li
     if not history.messages:
         return []
 
-    def settled(message: SentMessage, origin: str | None) -> bytes:
-        return _message(message, origin, request, model, quirks)
+    wire = Wire.of(request)
 
-    known = history.encoded(form, settled)
-    last = _message(history.messages[-1], history.origins[-1], request, model, quirks)
-    return [*known, last]
+    def settled(message: SentMessage, origin: str | None) -> bytes:
+        return _message(wire.message(message), origin, request, model, quirks)
+
+    known = history.encoded(form + wire.form, settled)
+    return [*known, settled(history.messages[-1], history.origins[-1])]
 
 
 def _message(

@@ -3,23 +3,22 @@
 from collections.abc import Callable, Iterable, Sequence
 from weakref import WeakKeyDictionary
 
-from bridle.tools.tool_search import (
-    DEFINITION,
-    Findable,
-    hinted,
-    listing,
-    search_tool,
-    weight_of,
-)
-from bridle.tools.toolbox import SEARCH, BuiltinToolbox, Deferral
+from bridle.tools.deferred import CALL_DEFINITION, DEFINITION, Findable, listing, weight_of
+from bridle.tools.toolbox import BuiltinToolbox, Deferral
 from bridle.types.model import ToolDefinition
-from bridle.types.tool import Tool
+from bridle.types.on_demand import CALL, SEARCH
+from bridle.types.tool import Tool, Toolbox
 
 _CHARS_PER_TOKEN = 2.5
 
 
 class DeferringToolbox:
-    """Tools from the catalogue and from outside; what was told once stays, and new ones come last."""
+    """Tools from the catalogue and from outside; what was told once stays, and new ones come last.
+
+    Tools that were loaded are marked in the definitions: a dialect that knows references to tools sends
+    them beside its list, and all others leave them out, because the model calls them with `CallTool`. So no
+    request loses its cached beginning when a tool is loaded.
+    """
 
     def __init__(
         self,
@@ -35,15 +34,18 @@ class DeferringToolbox:
         self._others = others
         self._deferral = deferral
         self._window = window
-        self._told: dict[str, None] = dict.fromkeys(loaded)
-        """Names that are part of requests, in the order in which they came."""
+        self._told: dict[str, None] = {}
+        """Names from outside that every request lists, in the order in which they came."""
+        self._loaded: dict[str, None] = dict.fromkeys(loaded)
+        """Names that a search has loaded, in the order in which it did."""
         self._searched = False
         """Whether the search tool is part of requests; it stays once it was."""
         self._offer: Sequence[Tool] | None = None
         self._own_names: tuple[str, ...] = ()
         self._tools: dict[str, Tool] = {}
         self._definitions: tuple[ToolDefinition, ...] | None = None
-        self._search = search_tool(self._findable, self.load, waiting)
+        self._waiting = waiting
+        self._search: Tool | None = None
         self._announced: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 
     def names(self) -> tuple[str, ...]:
@@ -57,40 +59,50 @@ class DeferringToolbox:
             hidden = set(self._own.deferred()) if self._searched else set[str]()
             first = [each for each in self._own.definitions() if each["name"] not in hidden]
             if self._searched:
-                first = sorted((*first, DEFINITION), key=lambda each: each["name"])
-            late = {each["name"]: each for each in self._own.definitions() if each["name"] in hidden}
-            for name in self._told:
-                if (tool := self._tools.get(name)) is not None and (told := tool.told()) is not None:
-                    late[name] = told
-            self._definitions = (*first, *(late[name] for name in self._told if name in late))
+                first = sorted((*first, DEFINITION, CALL_DEFINITION), key=lambda each: each["name"])
+            told = (self.definition(name) for name in self._told)
+            loaded = (self.definition(name) for name in self._loaded if self._is_deferred(name))
+            self._definitions = (
+                *first,
+                *(each for each in told if each is not None),
+                *({**each, "defer_loading": True} for each in loaded if each is not None),
+            )
         return self._definitions
+
+    def definition(self, name: str) -> ToolDefinition | None:
+        """All that there is to tell about a tool, whether it is told or not."""
+        if (tool := self._tools.get(name)) is not None:
+            return tool.told()
+        return next((each for each in self._own.definitions() if each["name"] == name), None)
 
     def find(self, name: str) -> Tool | None:
         self._look()
-        if name == SEARCH and self._searched:
-            return self._search
+        if self._searched and name in (SEARCH, CALL):
+            return self._search_tool() if name == SEARCH else _call_tool()
         found = self._own.find(name) or self._tools.get(name)
-        if found is None or not self._is_hidden(found.name):
+        if found is None or found.name in self._loaded or not self._is_deferred(found.name):
             return found
-        self.load((found.name,))
+        from bridle.tools.tool_search import hinted
+
         return hinted(found)
 
-    def load(self, names: Iterable[str]) -> None:
-        """Make tools part of all later requests."""
-        for name in names:
-            if name not in self._told:
-                self._told[name] = None
-                self._definitions = None
+    def load(self, name: str) -> ToolDefinition | None:
+        """What a tool takes, for the model to call it from now on."""
+        if (definition := self.definition(name)) is not None and name not in self._loaded:
+            self._loaded[name] = None
+            self._definitions = None
+        return definition
 
-    def news(self, conversation: object) -> str | None:
-        """The names that this conversation has not heard of; None when it has heard of all."""
+    def news(self, conversation: object, offered: Toolbox) -> str | None:
+        """The names among those `offered` that this conversation has not heard of, if there are any."""
         self._look()
         known = self._announced.setdefault(conversation, set())
-        hidden = [each.name for each in self._findable()]
-        fresh = [name for name in hidden if name not in known]
-        if not fresh:
+        hidden = [each.name for each in self._findable() if each.name not in known]
+        known.update(hidden)
+        names = set(offered.names()) if hidden else set[str]()
+        fresh = [name for name in hidden if name in names]
+        if not fresh or SEARCH not in names:
             return None
-        known.update(fresh)
         return f"# More tools\nLoad them with {SEARCH} before you call them:\n{listing(fresh)}"
 
     def again(self) -> str | None:
@@ -98,6 +110,14 @@ class DeferringToolbox:
         self._look()
         hidden = [each.name for each in self._findable()]
         return f"Tools that {SEARCH} can load:\n{listing(hidden)}" if hidden else None
+
+    def _search_tool(self) -> Tool:
+        # Few answers search, so the way to the first request does without.
+        from bridle.tools.tool_search import search_tool
+
+        if self._search is None:
+            self._search = search_tool(self._findable, self.load, self._waiting)
+        return self._search
 
     def _look(self) -> None:
         """Take note of tools that came or went."""
@@ -123,23 +143,30 @@ class DeferringToolbox:
                 most = int(self._window() * self._deferral.percent / 100 * _CHARS_PER_TOKEN)
                 return bool(deferred) and weight_of((tool.told() for tool in deferred), most) > most
 
-    def _is_hidden(self, name: str) -> bool:
+    def _is_deferred(self, name: str) -> bool:
+        """Whether requests do not list this tool."""
         if not self._searched or name in self._told:
             return False
         tool = self._tools.get(name)
         return tool.deferred if tool is not None else name in self._own.deferred()
 
     def _findable(self) -> list[Findable]:
-        """Everything that is not told yet."""
+        """Everything that requests do not list, also what was loaded: a conversation may have lost it."""
         if not self._searched:
             return []
         texts = {each["name"]: each.get("description", "") for each in self._own.definitions()}
-        own = [Findable(name, texts[name]) for name in self._own.deferred() if name not in self._told]
+        own = [Findable(name, texts[name]) for name in self._own.deferred()]
         return own + [
             Findable(name, _description(tool), tool.search_hint)
             for name, tool in self._tools.items()
             if tool.deferred and name not in self._told
         ]
+
+
+def _call_tool() -> Tool:
+    from bridle.tools.tool_search import CALL_TOOL
+
+    return CALL_TOOL
 
 
 def _description(tool: Tool) -> str:

@@ -1,70 +1,50 @@
 """Tools that are told to the model by name alone, and the tool with which it looks for more about them."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta, Struct, structs
 
-from bridle.tools.toolbox import SEARCH
+from bridle.tools.deferred import CALL_DEFINITION, DEFINITION, USUAL_RESULTS, Findable
+from bridle.types.block import ResultContent, text_block
 from bridle.types.errors import ToolError
 from bridle.types.model import ToolDefinition
+from bridle.types.on_demand import CALL, SEARCH
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 
-_USUAL_RESULTS = 5
 _MOST_RESULTS = 50
-_MOST_LISTED = 6_000
-"""Characters of names that one reminder may have."""
 _SUMMARY = 160
-_DESCRIPTION = (
-    "Find and load tools that are known by name only.\n\n"
-    '- "select:NotebookEdit,mcp__files__read" loads these tools; call them from the next step on\n'
-    '- "send message" lists tools that fit these words, best first; "+github issue" wants github in the '
-    "name\n\n"
-    "Search before you say that something cannot be done."
-)
+_MOST_SHOWN = 40_000
+"""Characters of definitions that one result may have; what is beyond is not loaded."""
 
 
 class SearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[
         str, Meta(description='Words, or "select:" and the exact names with commas between them.')
     ]
-    max_results: Annotated[int, Meta(description="How many tools to list.", ge=1)] = _USUAL_RESULTS
+    max_results: Annotated[int, Meta(description="How many tools to list.", ge=1)] = USUAL_RESULTS
 
 
-DEFINITION: ToolDefinition = {
-    "name": SEARCH,
-    "description": _DESCRIPTION,
-    "input_schema": {
-        "type": "object",
-        "properties": {
-            "query": {
-                "type": "string",
-                "description": 'Words, or "select:" and the exact names with commas between them.',
-            },
-            "max_results": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "How many tools to list.",
-                "default": _USUAL_RESULTS,
-            },
-        },
-        "required": ["query"],
-    },
-}
-
-
-class Findable(Struct, frozen=True):
-    """A tool as searches see it."""
-
+class CallInput(Struct, frozen=True):
     name: str
-    description: str
-    hint: str = ""
+    input: dict[str, Any]
+
+
+@tool(CALL, CallInput)
+async def _call(input: CallInput, ctx: ToolContext) -> ToolOutput:
+    """Call a tool that was loaded; a call that can be read is made under the name of that tool instead."""
+    del ctx
+    raise ToolError(f"{CALL} cannot call {input.name}: call it by its name.")
+
+
+CALL_TOOL = structs.replace(_call, definition=CALL_DEFINITION)
 
 
 def search_tool(
     findable: Callable[[], Sequence[Findable]],
-    load: Callable[[Iterable[str]], None],
+    load: Callable[[str], ToolDefinition | None],
     waiting: Callable[[], tuple[str, ...]],
 ) -> Tool:
     """The tool that searches among what is hidden; `waiting` names servers that are still being connected."""
@@ -72,20 +52,21 @@ def search_tool(
     @tool(SEARCH, SearchInput, read_only=True)
     async def run(input: SearchInput, ctx: ToolContext) -> ToolOutput:
         """Find tools that are known by name only and load them."""
-        del ctx
-        hidden = findable()
+        names = set(ctx.offered())
+        hidden = [each for each in findable() if each.name in names]
         found = find(input.query, hidden, limit=min(input.max_results, _MOST_RESULTS))
-        loaded = [each.name for each in found] if _selects(input.query, found) else []
-        load(loaded)
+        shown = _shown(found, load) if _selects(input.query, found) else {}
         late = waiting()
         data: dict[str, Any] = {
             "matches": [each.name for each in found],
-            "loaded": loaded,
+            "loaded": list(shown),
             "query": input.query,
             "total_deferred_tools": len(hidden),
             **({"pending_mcp_servers": list(late)} if late and not found else {}),
         }
-        return ToolOutput(content=_told(input.query, found, loaded, len(hidden), late), data=data)
+        if shown:
+            return ToolOutput(content=_loaded(found, shown), data=data)
+        return ToolOutput(content=_told(input.query, found, len(hidden), late), data=data)
 
     return structs.replace(run, definition=DEFINITION)
 
@@ -118,22 +99,6 @@ def find(query: str, findable: Sequence[Findable], *, limit: int) -> list[Findab
     ]
     ranked = sorted(entry for entry in scored if entry[0] < 0)
     return [each for _, _, each in ranked[:limit]]
-
-
-def listing(names: Sequence[str]) -> str:
-    """Names in so few words that thousands of them fit: all, or how many each server has."""
-    text = "\n".join(names)
-    if len(text) <= _MOST_LISTED:
-        return text
-    counts: dict[str, int] = {}
-    for name in names:
-        source = name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else name
-        counts[source] = counts.get(source, 0) + 1
-    lines = [f"{source}: {count} tools" if count > 1 else source for source, count in counts.items()]
-    short = "\n".join(lines)
-    if len(short) > _MOST_LISTED:
-        short = short[:_MOST_LISTED].rpartition("\n")[0] + "\n…"
-    return f"{short}\n(too many to name; search for what you need)"
 
 
 def _score(each: Findable, terms: Sequence[str]) -> int:
@@ -170,18 +135,44 @@ def _selects(query: str, found: Sequence[Findable]) -> bool:
     ]
 
 
-def _told(
-    query: str, found: Sequence[Findable], loaded: Sequence[str], total: int, late: tuple[str, ...]
-) -> str:
+def _shown(
+    found: Sequence[Findable], load: Callable[[str], ToolDefinition | None]
+) -> dict[str, ToolDefinition]:
+    """The definitions of what is loaded, as many as one result can hold and at least one."""
+    shown: dict[str, ToolDefinition] = {}
+    room = _MOST_SHOWN
+    for each in found:
+        if (definition := load(each.name)) is None:
+            continue
+        room -= len(_described(definition))
+        if room < 0 and shown:
+            break
+        shown[each.name] = definition
+    return shown
+
+
+def _loaded(found: Sequence[Findable], shown: Mapping[str, ToolDefinition]) -> list[ResultContent]:
+    """What was loaded, for services that know references to tools and as text for all others."""
+    first = next(iter(shown))
+    head = f'Loaded. Call them with {CALL}, as in {{"name": "{first}", "input": {{…}}}}:'
+    texts = [head, *(_described(definition) for definition in shown.values())]
+    if left := [each.name for each in found if each.name not in shown]:
+        texts.append(f"Not loaded, because it would be too much at once: {', '.join(left)}.")
+    references: list[ResultContent] = [{"type": "tool_reference", "tool_name": name} for name in shown]
+    return [text_block("\n\n".join(texts)), *references]
+
+
+def _described(definition: ToolDefinition) -> str:
+    schema = msgspec.json.encode(definition.get("input_schema", {})).decode()
+    text = f"# {definition['name']}\n{definition.get('description', '').strip()}\nParameters: {schema}"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+def _told(query: str, found: Sequence[Findable], total: int, late: tuple[str, ...]) -> str:
     if found:
         lines = [f"- {each.name}: {_first(each.description)}".rstrip(": ") for each in found]
         names = ",".join(each.name for each in found[:2])
-        head = (
-            "Loaded; call them like any other tool:"
-            if loaded
-            else f'Not loaded yet; load what you need, as in "select:{names}":'
-        )
-        return "\n".join((head, *lines))
+        return "\n".join((f'Not loaded yet; load what you need, as in "select:{names}":', *lines))
     text = f"No tool fits {query[:200]!r}; {total} were searched."
     if late:
         text += f" Still being connected, so try again later: {', '.join(late)[:500]}."
@@ -211,28 +202,3 @@ def hinted(each: Tool) -> Tool:
 
 def _hint(name: str) -> str:
     return f' You have not seen what {name} takes: {SEARCH} with the query "select:{name}" shows it.'
-
-
-def found_before(results: Iterable[Any]) -> list[str]:
-    """The tools that an earlier part of the conversation has loaded, in that order."""
-    names: dict[str, None] = {}
-    for result in results:
-        match result:
-            case {"matches": list() as found, "total_deferred_tools": int()}:
-                loaded: list[Any] = result.get("loaded", found)
-                names.update({name: None for name in loaded if isinstance(name, str)})
-            case _:
-                pass
-    return list(names)
-
-
-def weight_of(definitions: Iterable[Mapping[str, Any] | None], most: int) -> int:
-    """How many characters definitions take, counted no further than `most`."""
-    import msgspec
-
-    total = 0
-    for definition in definitions:
-        total += 0 if definition is None else len(msgspec.json.encode(definition))
-        if total > most:
-            break
-    return total

@@ -10,14 +10,10 @@ from bridle.tools.catalog import CATALOG, Listing
 from bridle.types.model import ToolDefinition
 from bridle.types.tool import Tool, Toolbox
 
-SEARCH = "ToolSearch"
-"""The tool that finds those which are told by name alone."""
-
 OPT_IN = frozenset(listing.name for listing in CATALOG if listing.opt_in)
 """Tools that are not offered unless somebody wants them."""
 
 _USUAL_PERCENT = 10
-_OWN_HOSTS = (".anthropic.com", ".claude.ai")
 
 
 class Deferral(Struct, frozen=True, kw_only=True):
@@ -29,7 +25,7 @@ class Deferral(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> "Deferral":
-        """What ENABLE_TOOL_SEARCH says; a foreign service is told all tools while there is room."""
+        """What ENABLE_TOOL_SEARCH says; unset defers at every service."""
         given = env.get("ENABLE_TOOL_SEARCH", "").strip().lower()
         name, _, percent = given.partition(":")
         if name == "auto":
@@ -37,8 +33,6 @@ class Deferral(Struct, frozen=True, kw_only=True):
             return cls(when="crowded" if number else "always", percent=min(number, 100))
         if given in ("false", "0", "no", "off"):
             return cls(when="never")
-        if not given and _is_foreign(env.get("ANTHROPIC_BASE_URL", "")):
-            return cls(when="crowded")
         return cls(when="always")
 
 
@@ -157,8 +151,3 @@ def choose(
         and not {"*", listing.name, *listing.aliases} & set(removed)
     ]
     return BuiltinToolbox(chosen, absent=absent, rare=rare)
-
-
-def _is_foreign(url: str) -> bool:
-    host = url.partition("://")[2].partition("/")[0].partition(":")[0].lower()
-    return bool(url) and not f".{host}".endswith(_OWN_HOSTS)

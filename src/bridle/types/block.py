@@ -71,7 +71,14 @@ class DocumentBlock(TypedDict):
     cache_control: NotRequired[CacheControl]
 
 
-ResultContent = TextBlock | ImageBlock | DocumentBlock
+class ToolReferenceBlock(TypedDict):
+    """Stands for the definition of a tool, at services that know such references."""
+
+    type: Literal["tool_reference"]
+    tool_name: str
+
+
+ResultContent = TextBlock | ImageBlock | DocumentBlock | ToolReferenceBlock
 """What a tool result may hold."""
 
 

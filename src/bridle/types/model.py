@@ -17,6 +17,8 @@ class ToolDefinition(TypedDict):
     description: NotRequired[str]
     input_schema: NotRequired[dict[str, Any]]
     type: NotRequired[str]
+    defer_loading: NotRequired[bool]
+    """It was loaded in the course of the conversation, and the list of tools stays as it is without it."""
 
 
 class Thinking(Struct, frozen=True):

@@ -166,6 +166,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """Why hooks will not have an item of a task list like this."""
     agent_id: str | None = None
     """The agent that makes the call; None for the main thread."""
+    offered: Callable[[], Sequence[str]] = tuple
+    """The names of the tools that the thread has which makes the call."""
     messages: "Messages | None" = None
     """For the tools that write to other agents only; None where there are none."""
     advise: Callable[[str], Awaitable[AssistantMessage]] | None = None

@@ -23,7 +23,7 @@ _OPTIONS: Mapping[str, tuple[str, Kind]] = {
     "--debug": ("debug", "switch"),
     "--verbose": ("verbose", "switch"),
 }
-_HIDDEN = ("AskUserQuestion", "ToolSearch")
+_HIDDEN = ("AskUserQuestion", "CallTool", "ToolSearch")
 _LONGEST_SHOWN = 500
 
 

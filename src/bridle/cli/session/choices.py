@@ -10,8 +10,9 @@ from bridle.config.load import Config
 from bridle.context.prompt import Place
 from bridle.engine.runtime import Limits
 from bridle.permissions.rules import split_rules
-from bridle.tools.toolbox import OPT_IN, SEARCH, BuiltinToolbox, Deferral, choose
+from bridle.tools.toolbox import OPT_IN, BuiltinToolbox, Deferral, choose
 from bridle.types.errors import UsageError
+from bridle.types.on_demand import CALL, SEARCH
 from bridle.types.permission import Effect, Rule
 from bridle.types.variables import is_on, whole_number
 
@@ -114,7 +115,9 @@ def choose_deferral(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...])
     listed = args.many("tools")
     named = None if listed is None else [name for part in listed for name in split_rules(part)]
     removed = any(
-        rule.tool in ("*", SEARCH) for rule in rules if rule.effect is Effect.DENY and rule.content is None
+        rule.tool in ("*", SEARCH, CALL)
+        for rule in rules
+        if rule.effect is Effect.DENY and rule.content is None
     )
     if removed or is_bare(args, env) or (named is not None and not {"default", SEARCH} & set(named)):
         return Deferral(when="never")

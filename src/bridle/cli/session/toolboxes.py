@@ -63,8 +63,8 @@ def deferring(
     """The tools of the session where some come later; None where all are told at once from the start."""
     if others is None and (deferral.when != "always" or not own.deferred()):
         return None
+    from bridle.tools.deferred import found_before
     from bridle.tools.deferring import DeferringToolbox
-    from bridle.tools.tool_search import found_before
 
     results = [entry.get("toolUseResult") for entry in session.entries if entry["type"] == "user"]
     return DeferringToolbox(
@@ -152,19 +152,22 @@ def news(
     servers: ServerDoor | None,
     skills: SessionSkills | None,
     *more: Callable[[Session], str | None],
-) -> Callable[[Session], str | None] | None:
+) -> Callable[[Session, Toolbox], str | None] | None:
     """What the model should learn before a step: tools that are there, what servers say, skills that came."""
     sources: list[Callable[[Session], str | None]] = []
-    if deferring is not None:
-        sources.append(deferring.news)
     if servers is not None:
         sources.append(servers.news)
     if skills is not None:
         sources.append(skills.news)
     sources += more
-    if not sources:
+    if deferring is None and not sources:
         return None
-    return lambda session: "\n\n".join(filter(None, (source(session) for source in sources))) or None
+
+    def told(session: Session, offered: Toolbox) -> str | None:
+        tools = None if deferring is None else deferring.news(session, offered)
+        return "\n\n".join(filter(None, (tools, *(source(session) for source in sources)))) or None
+
+    return told
 
 
 def again(deferring: "DeferringToolbox | None") -> tuple[Callable[[], str | None], ...]:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from itertools import islice
 
 from msgspec import Struct
 
 from bridle.permissions.rules import parse, split_rules
 from bridle.types.agent import AgentDefinition
 from bridle.types.model import ToolDefinition
+from bridle.types.on_demand import CALL, SEARCH, is_deferred
 from bridle.types.permission import Effect
 from bridle.types.tool import Tool, Toolbox
 
@@ -23,6 +25,8 @@ _IN_BACKGROUND = frozenset({
 _IN_TEAMS = frozenset({"ListAgents", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"})
 _MEMORY_TOOLS = ("Write", "Edit", "Read")
 _STARTER = "Agent"
+_MOST_TOLD = 100
+"""Of the tools that an agent cannot search for, so many are told at most."""
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -82,16 +86,41 @@ class AgentToolbox:
     def __init__(self, toolbox: Toolbox, takes: Callable[[str], bool]) -> None:
         self._toolbox = toolbox
         self._takes = takes
+        self._known: tuple[tuple[ToolDefinition, ...], tuple[ToolDefinition, ...]] = ((), ())
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        return tuple(each for each in self._toolbox.definitions() if self._takes(each["name"]))
+        given = self._toolbox.definitions()
+        if given is not self._known[0]:
+            self._known = (given, self._chosen(given))
+        return self._known[1]
 
     def names(self) -> tuple[str, ...]:
         return tuple(filter(self._takes, self._toolbox.names()))
 
     def find(self, name: str) -> Tool | None:
         tool = self._toolbox.find(name)
-        return tool if tool is not None and self._takes(tool.name) else None
+        return tool if tool is not None and self._takes(_searching(tool.name)) else None
+
+    def _chosen(self, given: tuple[ToolDefinition, ...]) -> tuple[ToolDefinition, ...]:
+        """The definitions of its tools; one that cannot search for more is told all of them."""
+        taken = tuple(each for each in given if self._takes(_searching(each["name"])))
+        if self._takes(SEARCH) or all(each["name"] != SEARCH for each in given):
+            return taken
+        listed = {each["name"] for each in taken if not is_deferred(each)}
+        unlisted = (name for name in self.names() if name not in listed)
+        late = (each for name in unlisted if (each := self._definition(name)) is not None)
+        return (*(each for each in taken if not is_deferred(each)), *islice(late, _MOST_TOLD))
+
+    def _definition(self, name: str) -> ToolDefinition | None:
+        from bridle.tools import definitions
+
+        tool = self._toolbox.find(name)
+        return None if tool is None else tool.told() or definitions.load().get(tool.name)
+
+
+def _searching(tool: str) -> str:
+    """What is loaded by a search is called with a tool that comes along with the search."""
+    return SEARCH if tool == CALL else tool
 
 
 def _is_for_agents(tool: str, standing: Standing) -> bool:

@@ -1,0 +1,102 @@
+"""What is told of tools that the model can load: their names, and the tools that find and call them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bridle.types.model import ToolDefinition
+from bridle.types.on_demand import CALL, SEARCH
+
+USUAL_RESULTS = 5
+_MOST_LISTED = 6_000
+"""Characters of names that one reminder may have."""
+_DESCRIPTION = (
+    "Find and load tools that are known by name only.\n\n"
+    '- "select:NotebookEdit,mcp__files__read" loads these tools; call them from the next step on\n'
+    '- "send message" lists tools that fit these words, best first; "+github issue" wants github in the '
+    "name\n\n"
+    "Search before you say that something cannot be done."
+)
+
+DEFINITION: ToolDefinition = {
+    "name": SEARCH,
+    "description": _DESCRIPTION,
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string",
+                "description": 'Words, or "select:" and the exact names with commas between them.',
+            },
+            "max_results": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "How many tools to list.",
+                "default": USUAL_RESULTS,
+            },
+        },
+        "required": ["query"],
+    },
+}
+
+CALL_DEFINITION: ToolDefinition = {
+    "name": CALL,
+    "description": f"Call a tool that {SEARCH} has loaded and that is not in your list of tools.",
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "The tool."},
+            "input": {"type": "object", "description": "What the tool takes."},
+        },
+        "required": ["name", "input"],
+    },
+}
+
+
+class Findable(Struct, frozen=True):
+    """A tool as searches see it."""
+
+    name: str
+    description: str
+    hint: str = ""
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names in so few words that thousands of them fit: all, or how many each server has."""
+    text = "\n".join(names)
+    if len(text) <= _MOST_LISTED:
+        return text
+    counts: dict[str, int] = {}
+    for name in names:
+        source = name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else name
+        counts[source] = counts.get(source, 0) + 1
+    lines = [f"{source}: {count} tools" if count > 1 else source for source, count in counts.items()]
+    short = "\n".join(lines)
+    if len(short) > _MOST_LISTED:
+        short = short[:_MOST_LISTED].rpartition("\n")[0] + "\n…"
+    return f"{short}\n(too many to name; search for what you need)"
+
+
+def weight_of(definitions: Iterable[Mapping[str, Any] | None], most: int) -> int:
+    """How many characters definitions take, counted no further than `most`."""
+    total = 0
+    for definition in definitions:
+        total += 0 if definition is None else len(msgspec.json.encode(definition))
+        if total > most:
+            break
+    return total
+
+
+def found_before(results: Iterable[Any]) -> list[str]:
+    """The tools that an earlier part of the conversation has loaded, in that order."""
+    names: dict[str, None] = {}
+    for result in results:
+        match result:
+            case {"matches": list() as found, "total_deferred_tools": int()}:
+                loaded: list[Any] = result.get("loaded", found)
+                names.update({name: None for name in loaded if isinstance(name, str)})
+            case _:
+                pass
+    return list(names)
