@@ -24,7 +24,7 @@ async def test_a_run_is_recorded_once_and_replayed_without_its_model(tmp_path: P
         assert done.err == "recorded in c.jsonl\n"
     cassette = (first.project / "c.jsonl").read_text()
     assert "test-key" not in cassette and str(tmp_path) not in cassette
-    second = Program(tmp_path / "two", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+    second = Program(tmp_path / "two", "http://127.0.0.1:9")
     (second.project / "note.txt").write_text("swordfish\n")
     (second.project / "c.jsonl").write_text(cassette)
     again = await second.run("replay", "c.jsonl", "--", *flags)

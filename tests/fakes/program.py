@@ -28,6 +28,11 @@ class Done(NamedTuple):
         return result
 
 
+def _served(url: str) -> dict[str, str]:
+    """The service to ask, told all tools at once: tests of tools on demand leave the last variable empty."""
+    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "test-key", "ENABLE_TOOL_SEARCH": "auto"}
+
+
 class Program:
     """bridle in a folder of its own, with a home of its own."""
 
@@ -42,7 +47,7 @@ class Program:
             "HOME": str(self.home),
             "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),
             "NO_PROXY": "127.0.0.1",
-            **({"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "test-key"} if url else {}),
+            **(_served(url) if url else {}),
             **env,
         }
 

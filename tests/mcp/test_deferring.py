@@ -73,7 +73,7 @@ async def test_at_a_foreign_address_a_loaded_tool_is_called_by_another_and_no_li
         step("Done."),
     ]
     async with MessagesServer(script) as server, asyncio.timeout(60):
-        program = Program(tmp_path, server.url)
+        program = Program(tmp_path, server.url, ENABLE_TOOL_SEARCH="")
         done = await program.run(
             "-p", "go", "--output-format", "stream-json", "--verbose", "--include-partial-messages",
             "--mcp-config", _config(plain=PLAIN), "--allowedTools", "mcp__plain__echo",
@@ -104,7 +104,7 @@ async def test_at_a_foreign_address_a_loaded_tool_is_called_by_another_and_no_li
 async def test_a_call_of_a_loaded_tool_passes_rules_and_hooks_under_its_own_name(tmp_path: Path):
     calls = [_call("CallTool", f"toolu_{n}", name=f"mcp__plain__{n}", input={}) for n in ("echo", "reader")]
     async with MessagesServer([step(*calls), step("Done.")]) as server, asyncio.timeout(60):
-        program = Program(tmp_path, server.url)
+        program = Program(tmp_path, server.url, ENABLE_TOOL_SEARCH="")
         hook = {"type": "command", "command": "cat >> calls.jsonl; echo >> calls.jsonl"}
         settings = {"hooks": {"PreToolUse": [{"matcher": "mcp__plain__.*", "hooks": [hook]}]}}
         done = await program.run(
@@ -185,7 +185,7 @@ async def test_ten_thousand_tools_add_little_to_the_first_request(tmp_path: Path
 async def test_instructions_of_a_server_reach_the_model_once(tmp_path: Path):
     script = [step(_call("mcp__all__echo", text="x")), step("Done.")]
     async with MessagesServer(script) as server, asyncio.timeout(60):
-        await Program(tmp_path, server.url).run(
+        await Program(tmp_path, server.url, MCP_CONNECT_TIMEOUT_MS="30000").run(
             "-p", "go", "--mcp-config", _config(all=EVERYTHING), "--allowedTools", "mcp__all__echo"
         )
         first, second = (json.dumps(request.body["messages"]) for request in server.requests)

@@ -24,7 +24,9 @@ from tests.fakes.program import Program
 
 BRIDLE = os.path.join(os.path.dirname(sys.executable), "bridle")
 _OLD = __version__.startswith("0.1.")
-_PASSED_ON = ("HOME", "CLAUDE_CONFIG_DIR", "NO_PROXY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
+_PASSED_ON = (
+    "HOME", "CLAUDE_CONFIG_DIR", "NO_PROXY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "ENABLE_TOOL_SEARCH",
+)  # fmt: skip
 
 
 class World:

@@ -4,6 +4,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
+from bridle.providers.trimming import SlimToolbox
 from bridle.tools.deferred import Findable, found_before, listing
 from bridle.tools.deferring import DeferringToolbox
 from bridle.tools.tool_search import find
@@ -233,3 +234,10 @@ def test_each_conversation_hears_the_names_once():
     assert box.news(one, box) is None
     assert "mcp__a__one" in (box.news(other, box) or "")
     assert "mcp__a__one" in (box.again() or "")
+
+
+def test_model_with_a_small_window_is_told_tools_from_outside_at_once():
+    box = _box(_tool("mcp__a__one"), _tool("mcp__a__two", size=9_000))
+    slim = SlimToolbox(box, 8_192)
+    assert slim.names() == ("Read", "mcp__a__one", "mcp__a__two")
+    assert box.news(_Conversation(), slim) is None

@@ -213,7 +213,8 @@ async def test_the_word_ultracode_asks_for_a_workflow_and_hard_thinking_in_that_
         told, other, off = server.requests
     assert b"wants this done thoroughly" in told.raw and b"about 5 agents" in told.raw
     assert told.body["output_config"]["effort"] == "xhigh"
-    assert "Workflow" in [tool["name"] for tool in told.body["tools"]]
+    # The list of tools stays, so that a session keeps its cached beginning when the word comes late.
+    assert b"select:Workflow" in told.raw and told.body["tools"] == other.body["tools"]
     for request in (other, off):
         assert b"wants this done thoroughly" not in request.raw
         assert request.body["output_config"]["effort"] == "low"

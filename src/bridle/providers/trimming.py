@@ -1,6 +1,7 @@
 """Fewer and shorter tools for models whose window is small."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from msgspec.json import encode as to_json
@@ -16,6 +17,8 @@ _FIELD_DESCRIBED = 60
 _SHARE = 4
 """The tools that come from outside may take one part in so many of the window."""
 _BYTES_PER_TOKEN = 4
+_MOST_OUTSIDE = 200
+"""Tools from outside that are looked at."""
 
 
 def is_small(window: int) -> bool:
@@ -43,19 +46,30 @@ class SlimToolbox:
     def __init__(self, inner: Toolbox, window: int) -> None:
         self._inner = inner
         self._window = window
-        self._known: tuple[tuple[ToolDefinition, ...], tuple[ToolDefinition, ...]] = ((), ())
+        self._from: tuple[tuple[ToolDefinition, ...], tuple[str, ...]] = ((), ())
+        self._chosen: tuple[ToolDefinition, ...] = ()
 
     def names(self) -> tuple[str, ...]:
         return tuple(each["name"] for each in self.definitions())
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        given = self._inner.definitions()
-        if given != self._known[0]:
-            self._known = (given, trimmed(given, self._window))
-        return self._known[1]
+        given, names = self._inner.definitions(), self._inner.names()
+        if (given, names) != self._from:
+            self._from = (given, names)
+            self._chosen = trimmed((*given, *self._later(given, names)), self._window)
+        return self._chosen
 
     def find(self, name: str) -> Tool | None:
         return self._inner.find(name)
+
+    def _later(self, given: tuple[ToolDefinition, ...], names: tuple[str, ...]) -> Iterator[ToolDefinition]:
+        """Tools from outside that would be searched for, which such a model is not asked to do."""
+        listed = {each["name"] for each in given}
+        outside = (name for name in names if name.startswith("mcp__") and name not in listed)
+        for name in islice(outside, _MOST_OUTSIDE):
+            tool = self._inner.find(name)
+            if tool is not None and (definition := tool.told()) is not None:
+                yield definition
 
 
 def _short(definition: ToolDefinition) -> ToolDefinition:

@@ -126,9 +126,8 @@ class WorkflowDoor:
 
         if not self.ultracode and not says_ultracode(text):
             return prompt
-        # Looking a tool up that was told by name alone makes it part of all requests from here on.
-        turn.runtime.toolbox.find(TOOL)
-        told = text_block(reminder(self.wishes.guideline))
+        listed = any(each["name"] == TOOL for each in turn.runtime.toolbox.definitions())
+        told = text_block(reminder(self.wishes.guideline, listed=listed))
         return replace(prompt, beside=(*prompt.beside, told), effort=prompt.effort or EFFORT)
 
     def commands(self) -> tuple[Command, ...]:

@@ -3,6 +3,7 @@
 import re
 
 from bridle.engine.workflows.listing import size_line
+from bridle.types.on_demand import SEARCH
 
 EFFORT = "xhigh"
 """How hard the model thinks then."""
@@ -15,13 +16,14 @@ def says_ultracode(text: str) -> bool:
     return _WORD.search(text) is not None
 
 
-def reminder(guideline: str | None) -> str:
-    """What to tell the model with a prompt that ultracode holds for."""
+def reminder(guideline: str | None, *, listed: bool) -> str:
+    """What to tell the model with a prompt that ultracode holds for; it loads a tool that is not `listed`."""
     size = size_line(guideline or "medium")
+    load = "" if listed else f' Load the tool first: {SEARCH} with "select:Workflow".'
     return (
         "<system-reminder>\nThe user wants this done thoroughly, with a workflow. Unless it is a small "
         "thing, look around first, then write one with the Workflow tool: several agents on independent "
         "parts, others that check what they found, and a last step that puts it together. Several workflows "
         "one after the other are fine. Tell the user in a sentence what you start."
-        f"{f' {size}' if size else ''}\n</system-reminder>"
+        f"{load}{f' {size}' if size else ''}\n</system-reminder>"
     )
