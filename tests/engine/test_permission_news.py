@@ -11,8 +11,10 @@ from bridle.engine.loop import run_turn
 from bridle.engine.permission_news import MARK, PermissionNews
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import ScriptedProvider, says
+from bridle.sessions.session import Session
 from bridle.types.origin import TYPED
 from bridle.types.permission import Effect, Mode
+from bridle.types.tool import Toolbox
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 from tests.fakes.engine import make_runtime, make_session
@@ -113,7 +115,12 @@ async def test_a_change_in_the_middle_reaches_the_next_request(tmp_path: Path):
     session, workspace, news = _made(tmp_path, attended=True)
     news.opening()
     provider = ScriptedProvider([says("One."), says("Two.")])
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider), news=news.news, workspace=workspace)
+
+    def told(session: Session, toolbox: Toolbox) -> str | None:
+        del toolbox
+        return news.news(session)
+
+    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider), news=told, workspace=workspace)
     await run_turn(session, Prompt(content="first", origin=TYPED), runtime)
     session.swap(mode="acceptEdits")
     await run_turn(session, Prompt(content="second", origin=TYPED), runtime)
