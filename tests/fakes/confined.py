@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,7 @@ class FakePlace:
         return await self.run(self.person.python, "-I", "-S", "-c", script)
 
 
+@cache
 def persons() -> dict[str, Person | None]:
     """Who can be: the user of the tests always, nobody if we may become it and it has a Python."""
     found: dict[str, Person | None] = {"me": Person(os.getuid(), sys.executable), "nobody": None}

@@ -97,9 +97,14 @@ def _bundle(names: tuple[str, ...]) -> bytes:
 
 
 def _compiled(name: str) -> CodeType:
+    """The code of a module as the installation holds it: compiled already, except the first time."""
+    from importlib.machinery import SourceFileLoader
+
+    module = f"{_PACKAGE}.{name}"
     path = os.path.join(os.path.dirname(__file__), "inside", f"{name}.py")
-    with open(path, encoding="utf-8") as file:
-        return compile(file.read(), path, "exec", dont_inherit=True)
+    code = SourceFileLoader(module, path).get_code(module)
+    assert code is not None, path
+    return code
 
 
 def close_room(room: Room) -> None:
