@@ -268,7 +268,7 @@ async def test_resizing_in_the_middle_of_an_answer_leaves_a_whole_screen(tmp_pat
     async with bridle(tmp_path, [step(text, piece=30, write=200, pause=0.01)]) as terminal:
         await terminal.ready()
         await terminal.say("write")
-        await terminal.until_text("Paragraph 3 ")
+        await terminal.until(lambda screen: any("Paragraph 3 " in row for row in screen.everything))
         for columns in (60, 30, 100, 5, 80):
             terminal.resize(columns, 24 if columns != 5 else 3)
         await terminal.until_text("Paragraph 39")
