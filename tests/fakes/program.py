@@ -3,10 +3,11 @@
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tests.fakes.forked import start
 
 _DROPPED = ("ANTHROPIC_", "CLAUDE", "BASH_", "MCP_", "DISABLE_")
 
@@ -58,17 +59,8 @@ class Program:
         stdout: int = asyncio.subprocess.PIPE,
         env: Mapping[str, str] | None = None,
     ) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "bridle",
-            *argv,
-            cwd=self.project,
-            env={**self.env, **(env or {})},
-            stdin=stdin,
-            stdout=stdout,
-            stderr=asyncio.subprocess.PIPE,
-            limit=2**24,
+        return await start(
+            argv, cwd=self.project, env={**self.env, **(env or {})}, stdin=stdin, stdout=stdout
         )
 
     async def run(self, *argv: str, stdin: bytes | str = b"", **env: str) -> Done:

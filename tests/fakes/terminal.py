@@ -19,6 +19,7 @@ import pyte
 
 from bridle.frontends.tui.capabilities import Capabilities
 from bridle.frontends.tui.terminal import Mode
+from tests.fakes.forked import ForkedInTerminal, can_fork, fork_in_terminal
 
 _ROOT = Path(__file__).parents[2]
 _UNKNOWN = re.compile(
@@ -198,12 +199,9 @@ class PtyProgram:
         answers: Mapping[str, bytes] = ANSWERS,
     ) -> None:
         self._argv = argv
-        self._env = {
-            **os.environ,
-            "TERM": "xterm-256color",
-            "PYTHONPATH": f"{_ROOT}/src:{_ROOT}",
-            **(env or {}),
-        }
+        self._is_bridle = list(argv[:3]) == [sys.executable, "-m", "bridle"]
+        path = {} if self._is_bridle else {"PYTHONPATH": f"{_ROOT}/src:{_ROOT}"}
+        self._env = {**os.environ, "TERM": "xterm-256color", **path, **(env or {})}
         for name in ("TMUX", "NO_COLOR", "FORCE_COLOR", "COLORTERM", "TERM_PROGRAM", "VTE_VERSION"):
             if name not in (env or {}):
                 self._env.pop(name, None)
@@ -229,7 +227,16 @@ class PtyProgram:
         self._master, self.slave = os.openpty()
         self._set_size(*self._size)
         self.before: list[Any] = termios.tcgetattr(self.slave)
-        self.process = subprocess.Popen(
+        self.process = self._start()
+        os.set_blocking(self._master, False)
+        asyncio.get_running_loop().add_reader(self._master, self._read)
+        return self
+
+    def _start(self) -> "subprocess.Popen[bytes] | ForkedInTerminal":
+        if self._is_bridle and can_fork(self._env):
+            cwd = self._cwd or Path.cwd()
+            return fork_in_terminal(self._argv[3:], cwd=cwd, env=self._env, terminal=self.slave)
+        return subprocess.Popen(
             [sys.executable, "-SEc", _IN_THE_TERMINAL, *self._argv],
             stdin=self.slave,
             stdout=self.slave,
@@ -238,9 +245,6 @@ class PtyProgram:
             cwd=self._cwd,
             start_new_session=True,
         )
-        os.set_blocking(self._master, False)
-        asyncio.get_running_loop().add_reader(self._master, self._read)
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -248,6 +252,7 @@ class PtyProgram:
         asyncio.get_running_loop().remove_reader(self._master)
         asyncio.get_running_loop().remove_writer(self._master)
         with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         for fd in (self._master, self.slave):

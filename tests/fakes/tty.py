@@ -3,13 +3,13 @@
 import asyncio
 import os
 import pty
-import subprocess
-import sys
 import termios
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.fakes.forked import start
 
 SPITE: Mapping[str, str] = {
     "clear": "\x1b[2J\x1b[H",
@@ -82,10 +82,7 @@ async def show(
     ways = [open_terminal() if is_terminal else os.pipe() for is_terminal in (out, err)]
     (out_reads, out_writes), (err_reads, err_writes) = ways
     reading = [asyncio.create_task(asyncio.to_thread(everything, fd)) for fd in (out_reads, err_reads)]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bridle", *argv,
-        cwd=cwd, env=dict(env), stdin=subprocess.PIPE, stdout=out_writes, stderr=err_writes,
-    )  # fmt: skip
+    process = await start(argv, env=env, cwd=cwd, stdout=out_writes, stderr=err_writes)
     os.close(out_writes)
     os.close(err_writes)
     try:

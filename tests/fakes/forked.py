@@ -1,0 +1,250 @@
+"""Processes of bridle that are forked from one that has it imported already.
+
+They have an environment, a folder, streams, signals and an end of their own, as any process. What they do not
+have is the start of an interpreter and its imports, which cost more than most tests do.
+`tests/cli/test_forked.py` holds both ways against each other for every verb.
+"""
+
+import asyncio
+import atexit
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+from asyncio.streams import FlowControlMixin
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from io import FileIO
+from pathlib import Path
+from select import select
+from signal import SIGKILL, SIGTERM
+from threading import Lock
+
+_SERVER = Path(__file__).with_name("fork_server.py")
+_READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ", "MALLOC", "GLIBC")
+"""Variables that an interpreter reads only once: with others than ours a program needs one of its own."""
+_LONGEST_LINE = 2**24
+
+
+class Forked(Process):
+    """A run of the program, with what asyncio offers for processes."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.stdin = self.stdout = self.stderr = None
+        self._code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    @property
+    def returncode(self) -> int | None:
+        return self._code.result() if self._code.done() else None
+
+    async def wait(self) -> int:
+        return await asyncio.shield(self._code)
+
+    def send_signal(self, signal: int) -> None:
+        if self.returncode is None:
+            with suppress(ProcessLookupError):  # It has ended just now.
+                os.kill(self.pid, signal)
+
+    def terminate(self) -> None:
+        self.send_signal(SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(SIGKILL)
+
+    async def communicate(self, input: bytes | bytearray | memoryview | None = None) -> tuple[bytes, bytes]:
+        written, complained, _ = await asyncio.gather(
+            _everything(self.stdout), _everything(self.stderr), self._give(input or b"")
+        )
+        await self.wait()
+        return written, complained
+
+    async def _give(self, data: bytes | bytearray | memoryview) -> None:
+        if self.stdin is not None:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                self.stdin.write(data)
+                await self.stdin.drain()
+            self.stdin.close()
+
+
+async def start(
+    argv: Sequence[str | bytes],
+    *,
+    cwd: Path | str | bytes,
+    env: Mapping[str, str],
+    stdin: int = PIPE,
+    stdout: int = PIPE,
+    stderr: int = PIPE,
+) -> Process:
+    """Start `bridle` with these words: forked, or afresh in an environment that needs its own interpreter."""
+    way = fork if can_fork(env) else start_afresh
+    return await way(argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr)
+
+
+async def start_afresh(
+    argv: Sequence[str | bytes],
+    *,
+    cwd: Path | str | bytes,
+    env: Mapping[str, str],
+    stdin: int,
+    stdout: int,
+    stderr: int,
+) -> Process:
+    """Start `bridle` as users do."""
+    line = (sys.executable, "-m", "bridle", *argv)
+    return await asyncio.create_subprocess_exec(
+        *line, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, limit=_LONGEST_LINE
+    )
+
+
+async def fork(
+    argv: Sequence[str | bytes],
+    *,
+    cwd: Path | str | bytes,
+    env: Mapping[str, str],
+    stdin: int,
+    stdout: int,
+    stderr: int,
+) -> Process:
+    """Start `bridle` in a fork of a process that has imported it."""
+    (reads, gives), (takes, writes), (hears, complains) = _input(stdin), _output(stdout), _output(stderr)
+    reports = await _reader(_ask("print", argv, cwd=cwd, env=env, streams=(reads, writes, complains)))
+    process = Forked(_number(await reports.readexactly(4)))
+    process.stdin = None if gives is None else await _writer(gives)
+    process.stdout = None if takes is None else await _reader(takes)
+    process.stderr = None if hears is None else await _reader(hears)
+    _following.add(following := asyncio.create_task(_follow(reports, process)))
+    following.add_done_callback(_following.discard)
+    return process
+
+
+def fork_in_terminal(
+    argv: Sequence[str], *, cwd: Path | str, env: Mapping[str, str], terminal: int
+) -> "ForkedInTerminal":
+    """Start `bridle` at a terminal: in a session of its own, which the terminal controls."""
+    streams = tuple(os.dup(terminal) for _ in range(3))
+    return ForkedInTerminal(_ask("terminal", argv, cwd=cwd, env=env, streams=streams))
+
+
+class ForkedInTerminal:
+    """A run of the program, with what `subprocess` offers for processes."""
+
+    def __init__(self, report: int) -> None:
+        self.returncode: int | None = None
+        self._report = report
+        self._reading = Lock()
+        self.pid = _number(os.read(report, 4))
+
+    def poll(self) -> int | None:
+        return self.wait() if select([self._report], [], [], 0)[0] else None
+
+    def wait(self) -> int:
+        with self._reading:
+            if self.returncode is None:
+                self.returncode = _number(os.read(self._report, 4))
+                os.close(self._report)
+            return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(SIGKILL)
+
+
+def _ask(
+    kind: str,
+    argv: Sequence[str | bytes],
+    *,
+    cwd: Path | str | bytes,
+    env: Mapping[str, str],
+    streams: Sequence[int],
+) -> int:
+    """Have a run started with these streams, which are closed here; returns the pipe that tells of it."""
+    told, tells = os.pipe()
+    run = {"argv": [os.fsdecode(word) for word in argv], "cwd": os.fsdecode(cwd), "env": dict(env)}
+    text = json.dumps(run).encode()
+    requests = _requests(kind)
+    try:
+        socket.send_fds(requests, [struct.pack("i", len(text))], [*streams, tells])
+        requests.sendall(text)
+    finally:
+        for descriptor in (*streams, tells):
+            os.close(descriptor)
+    return told
+
+
+_following: set[asyncio.Task[None]] = set()
+
+
+async def _follow(reports: asyncio.StreamReader, process: Forked) -> None:
+    process._code.set_result(_number(await reports.read()))
+    if process.stdin is not None:
+        process.stdin.close()
+
+
+def _input(stdin: int) -> tuple[int, int | None]:
+    if stdin == PIPE:
+        return os.pipe()
+    return (os.open(os.devnull, os.O_RDONLY) if stdin == DEVNULL else os.dup(stdin)), None
+
+
+def _output(wanted: int) -> tuple[int | None, int]:
+    if wanted == PIPE:
+        return os.pipe()
+    return None, (os.open(os.devnull, os.O_WRONLY) if wanted == DEVNULL else os.dup(wanted))
+
+
+async def _reader(descriptor: int) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), FileIO(descriptor, "rb")
+    )
+    return reader
+
+
+async def _writer(descriptor: int) -> asyncio.StreamWriter:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(FlowControlMixin, FileIO(descriptor, "wb"))
+    return asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+async def _everything(reader: asyncio.StreamReader | None) -> bytes:
+    return b"" if reader is None else await reader.read()
+
+
+def _number(data: bytes) -> int:
+    assert data, "the server that forks programs has ended"
+    return struct.unpack("i", data)[0]
+
+
+def can_fork(env: Mapping[str, str]) -> bool:
+    """Whether a run in this environment may begin with an interpreter that was started in ours."""
+    return _read_at_start(env) == _read_at_start(os.environ)
+
+
+def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
+
+
+_servers: dict[str, socket.socket] = {}
+
+
+def _requests(kind: str) -> socket.socket:
+    """The way to a server of this process, which is started when it is first needed."""
+    if kind not in _servers:
+        _servers[kind], theirs = socket.socketpair()
+        line = [sys.executable, str(_SERVER), kind, str(theirs.fileno())]
+        process = subprocess.Popen(line, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL)
+        theirs.close()
+        atexit.register(_end, process, _servers[kind])
+    return _servers[kind]
+
+
+def _end(process: "subprocess.Popen[bytes]", requests: socket.socket) -> None:
+    requests.close()
+    process.wait()
