@@ -3,6 +3,7 @@
 import gc
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The machine may be busy, and a suite that fails now and then is worth little: the same examples every time.
@@ -12,6 +13,11 @@ settings.register_profile(
 # HYPOTHESIS_PROFILE=explore looks for new examples.
 settings.register_profile("explore", deadline=None, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes a minute is begun first: nobody waits for it at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pytest_collection_finish() -> None:

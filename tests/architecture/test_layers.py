@@ -1,6 +1,8 @@
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
 
 from tests.architecture.modules import modules
 
@@ -27,7 +29,7 @@ def test_imports_go_down_only():
 def test_no_module_imports_itself_through_others():
     names = {_name(module): module for module in modules()}
     graph = {
-        name: {other for other in _imports(module, for_types=False) if other in names}
+        name: {other for other in _imports(module).at_runtime if other in names}
         for name, module in names.items()
     }
     settled: set[str] = set()
@@ -47,7 +49,7 @@ def test_no_module_imports_itself_through_others():
 
 def _upward(module: str) -> Iterator[str]:
     own = module.partition("/")[0].removesuffix(".py")
-    for imported in _imports(module):
+    for imported in _imports(module).all:
         other = imported.split(".")[1]
         if other not in _LEVEL:
             yield f"{module}: {imported} belongs to no layer"
@@ -55,13 +57,23 @@ def _upward(module: str) -> Iterator[str]:
             yield f"{module} may not import {imported}"
 
 
-def _imports(module: str, *, for_types: bool = True) -> set[str]:
-    """Modules of bridle that a file imports anywhere, also late; those for the type checker if wanted."""
-    found: set[str] = set()
+class _Imports(NamedTuple):
+    """Modules of bridle that a file imports anywhere, also late."""
+
+    all: set[str]
+    at_runtime: set[str]
+    """Without those for the type checker."""
+
+
+@cache
+def _imports(module: str) -> _Imports:
     tree = ast.parse(modules()[module])
-    if not for_types:
-        tree = _RuntimeOnly().visit(tree)
-    for node in ast.walk(tree):
+    return _Imports(_named(module, tree, for_types=True), _named(module, tree, for_types=False))
+
+
+def _named(module: str, tree: ast.Module, *, for_types: bool) -> set[str]:
+    found: set[str] = set()
+    for node in _statements(tree, for_types=for_types):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module}: relative import"
             if node.module == "bridle":
@@ -74,12 +86,19 @@ def _imports(module: str, *, for_types: bool = True) -> set[str]:
     return found
 
 
-class _RuntimeOnly(ast.NodeTransformer):
-    """Drops what only the type checker reads."""
+def _statements(node: ast.AST, *, for_types: bool) -> Iterator[ast.stmt]:
+    """Every statement below a node; those that only the type checker reads if wanted."""
+    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for each in getattr(node, part, ()):
+            if not for_types and _is_for_types(each):
+                continue
+            if isinstance(each, ast.stmt):
+                yield each
+            yield from _statements(each, for_types=for_types)
 
-    def visit_If(self, node: ast.If) -> ast.AST | None:
-        is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        return None if is_for_types else self.generic_visit(node)
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def _name(module: str) -> str:

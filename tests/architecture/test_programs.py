@@ -61,6 +61,8 @@ def _lookups(module: str) -> Iterator[str]:
 
 
 def _unsafe_starts(module: str) -> Iterator[str]:
+    if "sys.executable" not in modules()[module]:
+        return
     for node in nodes(module):
         if not isinstance(node, ast.List | ast.Tuple):
             continue

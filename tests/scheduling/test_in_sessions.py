@@ -234,6 +234,7 @@ async def test_a_durable_prompt_comes_in_a_session_over_stdio(tmp_path: Path):
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.long
 async def test_a_wakeup_that_the_model_writes_widens_no_rights(tmp_path: Path):
     """S5, S41, S44: in the whole program by the clock of the machine, after the shortest time there is."""
     text = "/permissions allow Bash(touch *) user"

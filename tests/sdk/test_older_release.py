@@ -17,7 +17,8 @@ _HERE = Path(__file__).parent
     not os.path.isdir(os.path.join(_FOLDER, "claude_agent_sdk")),
     reason="BRIDLE_OLD_SDK does not name a folder with an older claude-agent-sdk",
 )
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
+@pytest.mark.long
 async def test_older_release_shows_the_same_behaviours():
     files = sorted(str(path) for path in _HERE.glob("test_*.py") if path.name not in NOT_UNDER_THE_OLDER)
     path = os.pathsep.join(part for part in (_FOLDER, os.environ.get("PYTHONPATH", "")) if part)
@@ -29,8 +30,8 @@ async def test_older_release_shows_the_same_behaviours():
         "-q",
         "-p",
         "no:cacheprovider",
-        "-n",
-        "2",
+        "-p",
+        "no:xdist",
         *files,
         cwd=_HERE.parent.parent,
         env={**kept, "PYTHONPATH": path, "BRIDLE_OLD_SDK": ""},

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bridle.host.jobs import records
 from tests.fakes.jobs import Background, background
 from tests.fakes.messages_server import step
 from tests.fakes.processes import eventually, is_running, read_number
@@ -281,11 +282,17 @@ async def test_a_terminal_killed_while_it_moves_leaves_the_conversation_to_one_o
             await terminal.ended()
         jobs = await bridle.agents("--all")
         for entry in jobs:
-            await bridle.until_state(entry["id"], "done")
+            await _until_settled(bridle, entry["id"])
             await bridle.run("stop", entry["id"])
         (path,) = bridle.program.transcripts()
         done = await bridle.run("-p", "--resume", path.stem, "once more")
         assert done.out == "Printed.\n"
+
+
+async def _until_settled(bridle: Background, job: str) -> None:
+    """Wait until a job is done, or is known to have been given up before anything held it."""
+    folder = bridle.home.folder(job)
+    await eventually(lambda: (records.settle(folder) or {}).get("state") in ("done", "failed"))
 
 
 async def test_a_copy_goes_on_in_the_background_while_the_original_stays(tmp_path: Path):
