@@ -53,7 +53,8 @@ async def test_a_conversation_that_fills_the_window_is_compacted_before_the_next
     assert (asked.system, asked.tools) == (script.requests[0].system, script.requests[0].tools)
     after = script.requests[2].messages
     assert "We read a file." in str(after[0]["content"])
-    assert "first words" not in _texts(script.requests[2])
+    assert "<user-message>first words</user-message>" in str(after[0]["content"])
+    assert after[1:] == script.requests[1].messages[1:3]
     assert [
         type(event) for event in channel.events if isinstance(event, CompactionStarted | CompactionFinished)
     ] == [
@@ -136,7 +137,7 @@ async def test_a_summary_that_cannot_be_used_leaves_the_conversation_untouched_a
     tmp_path: Path, answer: Any
 ):
     channel = FakeChannel()
-    runtime = make_runtime(tmp_path, ScriptedProvider([says("Hello."), answer]), channel=channel)
+    runtime = make_runtime(tmp_path, ScriptedProvider([says("Hello."), answer, answer]), channel=channel)
     session = make_session()
     await run_turn(session, _prompt(), runtime)
     before = msgspec.json.encode(session.history.messages)
@@ -150,7 +151,7 @@ async def test_a_summary_that_cannot_be_used_leaves_the_conversation_untouched_a
 
 async def test_failures_are_not_repeated_for_ever(tmp_path: Path):
     bad = says("<summary>")
-    script = ScriptedProvider([line for _ in range(4) for line in (says("Hm.", usage=FULL), bad)][:-1])
+    script = ScriptedProvider([line for _ in range(4) for line in (says("Hm.", usage=FULL), bad, bad)][:-2])
     channel = FakeChannel()
     runtime = make_runtime(tmp_path, script, channel=channel)
     session = make_session()
@@ -175,7 +176,7 @@ async def test_who_turns_it_off_is_told_when_the_window_is_full(tmp_path: Path):
 
 async def test_twenty_pins_stay_byte_equal_through_five_compactions(tmp_path: Path):
     pins = [f'Rule {number}: nie «ändern» \\ {number} <b> & "q"\tab' for number in range(20)]
-    script = ScriptedProvider([line for _ in range(5) for line in (says("Ok."), SUMMARY)])
+    script = ScriptedProvider([line for _ in range(5) for line in (says("Ok."), SUMMARY, SUMMARY)])
     runtime = make_runtime(tmp_path, script)
     session = make_session()
     for pin in pins:
@@ -225,4 +226,4 @@ async def test_a_window_that_is_only_assumed_is_left_to_the_service_when_the_use
 
     assert outcome.text == "Two."
     assert "first words" in _texts(script.requests[1])
-    assert "first words" not in _texts(script.requests[3])
+    assert "We read a file." in str(script.requests[3].messages[0]["content"])

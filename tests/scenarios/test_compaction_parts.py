@@ -177,7 +177,7 @@ async def test_hooks_hear_before_and_after_and_of_the_new_beginning(tmp_path: Pa
 async def test_constraints_in_prompts_are_kept_and_come_back_with_a_resume(tmp_path: Path):
     path = tmp_path / "11111111-1111-4111-8111-111111111111.jsonl"
     session = _recorded(path)
-    runtime = make_runtime(tmp_path, [says("Ok."), SUMMARY])
+    runtime = make_runtime(tmp_path, [says("Ok."), SUMMARY, SUMMARY])
     await run_turn(session, _prompt("Sort it. Never touch vendor/.  And be quick."), runtime)
     pin(session, "The port is 8081")
     gone = pin(session, "wrong").pins[-1].id

@@ -1,6 +1,7 @@
 """What a compaction gives back at once: the files, tasks and plans that the work stands on."""
 
-from collections.abc import Callable, Sequence
+import os.path
+from collections.abc import Callable, Mapping, Sequence
 
 from bridle.context.reminders import reminder
 from bridle.context.tokens import estimate
@@ -10,7 +11,10 @@ from bridle.types.workspace import Workspace
 
 _MOST_FILES = 5
 _TOKENS_PER_FILE = 5_000
+_TOKENS_PER_EDITED = 15_000
 _TOKENS_OF_FILES = 50_000
+_LINES_AROUND = 30
+_EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
 _MOST_TODOS = 50
 
 Source = Callable[[], str | None]
@@ -18,30 +22,112 @@ Source = Callable[[], str | None]
 
 
 def restored(
-    workspace: Workspace, kept: Sequence[ConversationEntry], sources: Sequence[Source] = ()
+    workspace: Workspace,
+    kept: Sequence[ConversationEntry],
+    sources: Sequence[Source] = (),
+    *,
+    edited: Mapping[str, Sequence[str]] = {},
+    tokens: int = _TOKENS_OF_FILES,
 ) -> list[TextBlock]:
-    """Reminders of what the model had before it, except what still stands in the part that was kept."""
-    texts = [_files(workspace, kept), _todos(workspace), _jobs(workspace), *(source() for source in sources)]
+    """Reminders of what the model had before it, except what still stands in the part that was kept.
+
+    `edited` are the files that were being changed, the newest first, each with what was written into it;
+    `tokens` is what all files together may take.
+    """
+    files = _files(workspace, kept, edited, min(tokens, _TOKENS_OF_FILES))
+    texts = [files, _todos(workspace), _jobs(workspace), *(source() for source in sources)]
     return [reminder(text) for text in texts if text]
 
 
-def _files(workspace: Workspace, kept: Sequence[ConversationEntry]) -> str | None:
+def edits_in(entries: Sequence[ConversationEntry]) -> dict[str, list[str]]:
+    """The files that calls in these entries changed, the newest first, with the texts that they put in."""
+    found: dict[str, list[str]] = {}
+    for entry in reversed(entries):
+        content = entry["message"]["content"] if entry["type"] == "assistant" else ()
+        for block in content:
+            if block["type"] != "tool_use" or block["name"] not in _EDITORS:
+                continue
+            path = block["input"].get("file_path") or block["input"].get("notebook_path")
+            if isinstance(path, str):
+                new = block["input"].get("new_string")
+                found.setdefault(os.path.normpath(path), []).extend([new] if isinstance(new, str) else [])
+    return found
+
+
+def _files(
+    workspace: Workspace,
+    kept: Sequence[ConversationEntry],
+    edited: Mapping[str, Sequence[str]],
+    left: int,
+) -> str | None:
     seen = {path for entry in kept if (path := _path_read(entry)) is not None}
+    known = dict(workspace.files.newest())
+    first = [(path, known[path]) for path in edited if path in known]
+    others = [(path, state) for path, state in known.items() if path not in edited]
     parts: list[str] = []
-    left = _TOKENS_OF_FILES
-    for path, state in workspace.files.newest():
-        tokens = estimate(state.content)
+    for path, state in (*first, *others):
         if len(parts) == _MOST_FILES:
             break
-        if path in seen or state.partial or tokens > min(left, _TOKENS_PER_FILE):
+        if path in seen:
             continue
-        left -= tokens
-        parts.append(f"## {path}\n{state.content}")
+        changes = edited.get(path, ())
+        most = min(left, _TOKENS_PER_EDITED if path in edited else _TOKENS_PER_FILE)
+        shown = _written(path, changes, most) if state.partial else _shown(path, state.content, changes, most)
+        if shown is not None:
+            left -= estimate(shown)
+            parts.append(shown)
     if not parts:
         return None
     return "# Files you had read\nAs they were then; read a file again where that matters.\n\n" + "\n\n".join(
         parts
     )
+
+
+def _shown(path: str, content: str, changes: Sequence[str], tokens: int) -> str | None:
+    """A file, or of one that is too long what stands around the newest changes; None if nothing fits."""
+    if estimate(content) <= tokens:
+        return f"## {path}\n{content}"
+    lines = content.splitlines()
+    near: set[int] = set()
+    shown: str | None = None
+    for change in changes:
+        near |= _lines_around(content, change, len(lines))
+        text = f"## {path} (of {len(lines)} lines, those around your changes)\n{_excerpt(lines, near)}"
+        if estimate(text) > tokens:
+            break
+        shown = text if near else None
+    return shown
+
+
+def _written(path: str, changes: Sequence[str], tokens: int) -> str | None:
+    """What was written into a file of which only a part is known, the newest first; None if nothing fits."""
+    told: list[str] = []
+    for change in changes:
+        if change.strip() and estimate("\n…\n".join([*told, change])) <= tokens:
+            told.append(change)
+    return f"## {path} (what you wrote into it last)\n" + "\n…\n".join(told) if told else None
+
+
+def _lines_around(content: str, change: str, count: int) -> set[int]:
+    """The lines that a change wrote, where they still stand, and some around them."""
+    at = content.find(change) if change.strip() else -1
+    if at < 0:
+        return set()
+    first = content.count("\n", 0, at)
+    last = first + change.count("\n")
+    return set(range(max(0, first - _LINES_AROUND), min(count, last + _LINES_AROUND + 1)))
+
+
+def _excerpt(lines: Sequence[str], near: set[int]) -> str:
+    """Some lines of a file with their numbers, and a mark where others are left out."""
+    told: list[str] = []
+    before = -1
+    for at in sorted(near):
+        if at != before + 1:
+            told.append("…")
+        told.append(f"{at + 1}\t{lines[at]}")
+        before = at
+    return "\n".join(told if before == len(lines) - 1 else [*told, "…"])
 
 
 def _todos(workspace: Workspace) -> str | None:

@@ -1,6 +1,7 @@
 """Asking a model for the essence of a conversation, and reading what it says."""
 
 import re
+from collections.abc import Sequence
 
 from bridle.types.block import AssistantMessage, text_of
 
@@ -11,25 +12,28 @@ _SUMMARY = re.compile(r"<summary>(.*)</summary>", re.DOTALL | re.IGNORECASE)
 _NOTES = re.compile(r"<analysis>.*?</analysis>", re.DOTALL | re.IGNORECASE)
 
 _REQUEST = """\
-Stop the work here and write down what is needed to go on without this conversation: it is about to be \
-replaced by your summary. Answer with text only and call no tool.
+Stop the work here and write down what is needed to continue without this conversation: it is about to be \
+replaced by your summary and by what the user wrote, word for word. Answer with text only and call no tool.
 
 Think first inside <analysis> tags: go through the conversation in order and note what was asked, done, \
 found and decided. Then write the summary inside <summary> tags, under these headings, leaving out none that \
 has content:
 
-1. What the user wants: every request, with its purpose and limits.
-2. What the user said: each message of the user that is not a tool result, in their own words or close to \
-them, corrections above all.
-3. Facts: technologies, conventions and decisions that matter from here on.
+1. Goal: what the user wants in the end, and why.
+2. Constraints: every rule that the user, a file or a tool has set for the work or for the answers (what not \
+to touch, language, form, length, names, versions, limits), each in the words in which it was set.
+3. Decisions: what was decided, by whom, and why; what was tried and given up.
 4. Files: each file read, changed or made, why it matters, and the code that must be remembered, verbatim.
-5. Errors: what failed, what mended it, what the user said about it.
-6. Open: what is asked for and not done yet.
+5. Errors: what failed, how it was fixed, what the user said about it.
+6. Open work: what is asked for and not done yet, in order; lists that are being kept, whole.
 7. Now: what was being worked on in the last messages, precisely, with file names and code.
 8. Next: the next step, if it follows from the last request; quote that request. Do not start anything new.
 
-Be exact about names, paths, commands and numbers. Leave out what nobody will need."""
+Be exact about names, paths, commands and numbers. Leave out what is no longer needed."""
 
+_AGAIN = """
+
+Your last answer could not be used: {flaw}. Write the whole summary again, inside <summary> tags."""
 _FOCUS = "\n\nThe user asks you to mind this in the summary:\n{}"
 
 _LONGEST_QUOTE = 500
@@ -39,13 +43,17 @@ Only the newer part is replaced; what stands before it stays. Summarise from thi
 {}"""
 
 _OPENING = """\
-This conversation goes on from an earlier one that no longer fitted the window. What matters of it:
+This conversation continues an earlier one that no longer fitted the window. What matters of it:
 
 {summary}"""
 _PART_OPENING = """\
 What was said next was taken out of the conversation. What matters of it:
 
 {summary}"""
+_SAID = """
+
+What the user wrote so far, word for word, oldest first:
+{words}"""
 _PINNED = """
 
 These words of the user hold as they stand:
@@ -55,7 +63,7 @@ _TRANSCRIPT = """
 Whatever is missing here stands in the whole transcript: {path}"""
 _CONTINUE = """
 
-Go on with the work where it stopped. Do not mention the summary and do not ask whether to continue."""
+Continue the work where it stopped. Do not mention the summary and do not ask whether to continue."""
 
 
 def summary_request(focus: str = "", *, since: str | None = None) -> str:
@@ -64,6 +72,30 @@ def summary_request(focus: str = "", *, since: str | None = None) -> str:
     if since is not None:
         text += _PART.format(since[:_LONGEST_QUOTE])
     return text + (_FOCUS.format(focus.strip()) if focus.strip() else "")
+
+
+def once_more(request: str, flaw: str) -> str:
+    """The same request for a model whose first summary was not good enough."""
+    return request + _AGAIN.format(flaw=flaw)
+
+
+def flaw_in(message: AssistantMessage, pins: tuple[str, ...] = ()) -> str | None:
+    """Why a summary should be tried once more, although it may do."""
+    try:
+        summary = read_summary(message)
+    except ValueError as flaw:
+        return str(flaw)
+    if _SUMMARY.search(text_of(message["content"])) is None:
+        return "the summary does not stand in <summary> tags"
+    left_out = next((pin for pin in pins if not _speaks_of(summary, pin)), None)
+    return None if left_out is None else f"it leaves out what the user has laid down: {left_out!r}"
+
+
+def _speaks_of(summary: str, pin: str) -> bool:
+    """Whether at least a third of the longer words of a pin are in the summary, in its words or nearly so."""
+    words = {word.casefold() for word in re.findall(r"\w{4,}", pin)}
+    told = summary.casefold()
+    return sum(word in told for word in words) * 3 >= len(words)
 
 
 def read_summary(message: AssistantMessage) -> str:
@@ -90,6 +122,7 @@ def read_summary(message: AssistantMessage) -> str:
 def opening_text(
     summary: str,
     *,
+    words: Sequence[str] = (),
     pins: tuple[str, ...] = (),
     transcript: str | None = None,
     in_turn: bool = False,
@@ -97,6 +130,8 @@ def opening_text(
 ) -> str:
     """What stands at the head of the new conversation; in the middle of a turn the work goes on at once."""
     text = (_PART_OPENING if partly else _OPENING).format(summary=summary)
+    if words:
+        text += _SAID.format(words="\n".join(f"<user-message>{each}</user-message>" for each in words))
     if pins:
         text += _PINNED.format(pins="\n".join(f"<pinned>{pin}</pinned>" for pin in pins))
     if transcript is not None:

@@ -8,15 +8,16 @@ from msgspec import Struct, to_builtins
 
 from bridle.context.plans import restored_plan
 from bridle.context.report import Dropped, dropped
-from bridle.context.restoration import restored
-from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_around, weight
-from bridle.context.summary import opening_text, read_summary, summary_request
+from bridle.context.restoration import edits_in, restored
+from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_around, rounds_of, weight
+from bridle.context.summary import flaw_in, once_more, opening_text, read_summary, summary_request
 from bridle.context.tokens import tokens_now
 from bridle.engine.guards import money_limit
 from bridle.engine.heeding import heed
 from bridle.engine.planning import plan_file, plan_rules
 from bridle.engine.request import fixed_units, request_for
 from bridle.engine.turn import Turn
+from bridle.engine.user_words import TOKENS, WORDS, carried, kept_words
 from bridle.sessions.conversation import fold, is_prompt
 from bridle.types.block import AssistantMessage, SentMessage, UserBlock, text_block, text_of
 from bridle.types.entry import ConversationEntry
@@ -33,6 +34,9 @@ _MOST_FAILURES = 3
 _MOST_TRIES = 3
 _KEPT_SHARE = 10
 """One part in so many of what may be used stays as it is when nobody asked for the compaction."""
+_UNITS_PER_TOKEN = 4
+_FILES_SHARE = 4
+"""One part in so many goes to files that are shown again."""
 _SUMMARY_TOKENS = 20_000
 _NOTES_TAIL_TOKENS = 40_000
 """More than this since the notes were written is not left to them."""
@@ -134,9 +138,17 @@ def _cut(turn: Turn, trigger: Trigger, keep_from: str | None, replace_from: str 
         return _Cut(count=len(entries))
     measured = turn.session.state.measured
     tokens = turn.runtime.window(turn.model).compact_at // _KEPT_SHARE
-    kept = newest_rounds(entries, units=round(tokens / measured.ratio) if measured else tokens * 4)
+    ratio = measured.ratio if measured else 0.25
+    kept = newest_rounds(entries, units=round(tokens / ratio)) or _newest_round(turn, ratio)
     # What stays is summarised as well when the engine compacts: the request is the cached one and a bit.
     return _Cut(tail=kept, count=len(entries))
+
+
+def _newest_round(turn: Turn, ratio: float) -> list[ConversationEntry]:
+    """The newest round, where there is room for it beside all else: it is what the work stands on."""
+    most = turn.runtime.window(turn.model).compact_at // 2
+    *before, newest = rounds_of(turn.session.entries)
+    return newest if before and weight(newest) * ratio <= most else []
 
 
 def _place(entries: Sequence[ConversationEntry], uuid: str) -> int:
@@ -182,12 +194,15 @@ async def _hear(turn: Turn, trigger: Trigger, focus: str) -> str:
 async def _summarise(turn: Turn, cut: _Cut, focus: str) -> _Summary:
     """The summary of what gives way; where even that is too long, of what is left of it."""
     entries = turn.session.entries[: cut.count]
-    ask: SentMessage = {"role": "user", "content": _request(turn, cut, focus)}
+    request = _request(turn, cut, focus)
     whole = cut.count == len(turn.session.entries)
     history = turn.session.history if whole else fold(entries)
+    pins = turn.session.state.ledger.texts
     for _ in range(_MOST_TRIES):
         try:
-            answer = await _ask(turn, history.extended(ask))
+            answer = await _ask(turn, history.extended(_asked(request)))
+            if (flaw := flaw_in(answer, pins)) is not None:
+                answer = await _better(turn, history.extended(_asked(once_more(request, flaw))), answer)
             return _Summary(read_summary(answer))
         except ValueError as flaw:
             raise CompactionFailed(f"{flaw}; nothing was changed.") from flaw
@@ -202,6 +217,26 @@ async def _summarise(turn: Turn, cut: _Cut, focus: str) -> _Summary:
     raise CompactionFailed(
         "it is too long even to be summarised; use /clear, or rewind to an earlier message."
     )
+
+
+async def _better(turn: Turn, history: History, poor: AssistantMessage) -> AssistantMessage:
+    """A second answer for a poor one, which stands where the second is of no use at all."""
+    try:
+        answer = await _ask(turn, history)
+    except (ProviderError, CompactionFailed):
+        return poor
+    return answer if _is_readable(answer) or not _is_readable(poor) else poor
+
+
+def _is_readable(answer: AssistantMessage) -> bool:
+    try:
+        return bool(read_summary(answer))
+    except ValueError:
+        return False
+
+
+def _asked(text: str) -> SentMessage:
+    return {"role": "user", "content": text}
 
 
 def _request(turn: Turn, cut: _Cut, focus: str) -> str:
@@ -240,11 +275,15 @@ def _replace(
     fixed, measured = fixed_units(turn), session.state.measured
     before = tokens_now(session.history, measured, fixed=fixed)
     tail = cut.tail if summary.tail is None else summary.tail
-    gone = dropped(
-        session.entries[len(cut.head) : len(session.entries) - len(tail)],
-        measured.ratio if measured else 0.25,
-    )
+    ratio = measured.ratio if measured else 0.25
+    leaving = session.entries[len(cut.head) : len(session.entries) - len(tail)]
+    gone = dropped(leaving, ratio)
+    earlier, edited = carried(session.entries), edits_in(session.entries)
+    # A step back takes the prompts behind it back, too.
+    said = () if cut.head else leaving
+    words = kept_words(earlier, said, units=_words_budget(turn) * _UNITS_PER_TOKEN)
     metadata: dict[str, Any] = {"trigger": trigger, "preTokens": before, "dropped": to_builtins(gone)}
+    metadata[WORDS] = words
     boundary = session.begin_anew(metadata)
     reminders: list[UserBlock] = [] if cut.head else [*runtime.briefing.anew()]
     if reminders:
@@ -253,6 +292,7 @@ def _replace(
         session.repeat(entry)
     text = opening_text(
         summary.text,
+        words=() if cut.head else words,
         pins=session.state.ledger.texts,
         transcript=runtime.transcript,
         in_turn=in_turn and not tail,
@@ -261,7 +301,10 @@ def _replace(
     said = session.say_user(text, summary=True)
     for entry in tail:
         session.repeat(entry)
-    again: list[UserBlock] = [*restored(runtime.workspace, [*cut.head, *tail], _sources(turn))]
+    most = runtime.window(turn.model).compact_at // _FILES_SHARE
+    again: list[UserBlock] = [
+        *restored(runtime.workspace, [*cut.head, *tail], _sources(turn), edited=edited, tokens=most)
+    ]
     if again:
         session.say_user(again, meta=True)
     after = tokens_now(session.history, measured, fixed=fixed)
@@ -283,6 +326,11 @@ def _replace(
         dropped=gone,
         summary=summary.text,
     )
+
+
+def _words_budget(turn: Turn) -> int:
+    """The tokens that words of the user may take: in a small window less."""
+    return min(TOKENS, turn.runtime.window(turn.model).compact_at // _KEPT_SHARE)
 
 
 def _sources(turn: Turn) -> tuple[Callable[[], str | None], ...]:
