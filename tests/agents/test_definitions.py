@@ -14,6 +14,8 @@ from bridle.engine.agents.memory import memory_folder, memory_prompt
 from bridle.engine.agents.reading import read_agents
 from bridle.engine.agents.tools import AgentToolbox, Standing, select
 from bridle.providers.scripted import calls, says
+from bridle.tools.deferring import DeferringToolbox
+from bridle.tools.toolbox import OPT_IN, Deferral, choose
 from bridle.types.agent import AgentDefinition, AgentSource
 from bridle.types.permission import Mode
 from tests.fakes.agents import echo, team
@@ -268,3 +270,56 @@ def test_the_listing_names_everybody_in_one_line_each():
     assert "statusline-setup" not in listing
     assert len(listing.splitlines()) == len([each for each in BUILTIN if each.listed]) + 2
     assert msgspec.json.encode(listing).isascii()
+
+
+_LOOKS = ["Bash", "CallTool", "Glob", "Grep", "Read", "ToolSearch"]
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize(
+    ("name", "told", "later"),
+    [
+        ("Explore", _LOOKS, {"WebFetch", "WebSearch"}),
+        ("Plan", _LOOKS, {"WebFetch", "WebSearch"}),
+        ("verification", sorted([*_LOOKS, "TaskStop"]), {"WebFetch", "WebSearch"}),
+        ("claude-code-guide", ["Glob", "Grep", "Read", "WebFetch", "WebSearch"], set[str]()),
+        ("statusline-setup", ["Bash", "Edit", "Read", "Write"], set[str]()),
+    ],
+)
+def test_a_built_in_agent_has_only_tools_that_it_can_use(
+    name: str, told: list[str], later: set[str], background: bool
+):
+    definition = next(each for each in BUILTIN if each.name == name)
+    toolbox = _offered(definition, background=background)
+    assert [each["name"] for each in toolbox.definitions()] == told
+    assert set(toolbox.names()) - set(told) == later
+    assert toolbox.find("Edit") is None or name == "statusline-setup"
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_no_agent_has_tools_whose_effect_only_the_main_thread_or_a_person_sees(background: bool):
+    names = set(_offered(BUILTIN[0], background=background).names())
+    assert not names & {
+        "AskUserQuestion", "CronCreate", "CronDelete", "CronList", "EndConversation", "EnterPlanMode",
+        "ExitPlanMode", "Monitor", "ScheduleWakeup", "TaskOutput", "Workflow",
+    }  # fmt: skip
+    assert {"Bash", "Edit", "Read", "Write", "NotebookEdit", "WebFetch"} <= names
+
+
+def _offered(definition: AgentDefinition, *, background: bool) -> AgentToolbox:
+    """What an agent has of all the tools that a terminal has, where rare ones are loaded on demand."""
+    own = choose(with_person=True, absent=lambda: OPT_IN | {"LSP", "TodoWrite"})
+    box = DeferringToolbox(own, tuple, deferral=Deferral(when="always"), window=lambda: 200_000)
+    return AgentToolbox(box, select(definition, Standing(background=background)).takes)
+
+
+def test_an_agent_that_cannot_search_is_told_all_its_tools():
+    own = choose(base=("Read", "WebFetch", "NotebookEdit"))
+    box = DeferringToolbox(own, tuple, deferral=Deferral(when="always"), window=lambda: 200_000)
+    some = AgentToolbox(box, select(_agent(tools=("Read", "WebFetch")), Standing()).takes)
+    assert [each["name"] for each in some.definitions()] == ["Read", "WebFetch"]
+    assert some.definitions()[1].get("input_schema") and some.find("CallTool") is None
+    searching = AgentToolbox(box, select(_agent(tools=("Read", "WebFetch", "ToolSearch")), Standing()).takes)
+    assert [each["name"] for each in searching.definitions()] == ["CallTool", "Read", "ToolSearch"]
+    box.load("WebFetch")
+    assert [each["name"] for each in some.definitions()] == ["Read", "WebFetch"]

@@ -84,7 +84,16 @@ class FakeBriefing:
         said, self._beside = (self._beside, None) if paths else (None, self._beside)
         return said
 
-    def for_agent(self, prompt: str, *, cwd: str, instructions: bool) -> "FakeBriefing":
+    def for_agent(
+        self,
+        prompt: str,
+        *,
+        cwd: str,
+        model: str,
+        instructions: bool,
+        listings: Sequence[Callable[[], str | None]] = (),
+    ) -> "FakeBriefing":
+        del model, listings
         return FakeBriefing([f"cwd {cwd}"] if instructions else (), system=prompt)
 
 

@@ -238,3 +238,34 @@ async def test_todo_write_comes_back_by_a_variable(tmp_path: Path):
     tasks = {"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"}
     assert tasks <= with_tasks and "TodoWrite" not in with_tasks
     assert not tasks & with_todos and "TodoWrite" in with_todos
+
+
+async def test_an_agent_is_told_its_own_model_and_only_tools_that_it_has(tmp_path: Path):
+    script = [
+        step(_use("Agent", description="Look", prompt="find it", subagent_type="Explore",
+                  run_in_background=False)),
+        step(_use("ToolSearch", "toolu_2", query="select:NotebookEdit,WebFetch")),
+        step("found"),
+        step(_use("Agent", "toolu_3", description="Work", prompt="do it", subagent_type="general-purpose",
+                  run_in_background=False)),
+        step("made"),
+        step("all done"),
+    ]  # fmt: skip
+    async with MessagesServer(script) as server:
+        program = Program(tmp_path, server.url, ENABLE_TOOL_SEARCH="")
+        done = await program.run(*_STREAM, "--model", "claude-sonnet-5-5", "go")
+        lead, explore, searched, _, general, _ = (request.body for request in server.requests)
+    assert (done.code, done.result["result"]) == (0, "all done")
+    assert "Model: claude-sonnet-5-5" in json.dumps(lead)
+    assert "haiku" in explore["model"] and f"Model: {explore['model']}" in json.dumps(explore)
+    assert "sonnet" not in json.dumps(explore)
+    names = [tool["name"] for tool in explore["tools"]]
+    assert names == ["Bash", "CallTool", "Glob", "Grep", "Read", "ToolSearch"]
+    told = json.dumps(explore["messages"])
+    assert "WebFetch" in told and "NotebookEdit" not in told and "Monitor" not in told and "skill" not in told
+    result = json.dumps(searched["messages"][-1])
+    assert "# WebFetch" in result and "NotebookEdit" not in result and searched["tools"] == explore["tools"]
+    assert "Skill" in [tool["name"] for tool in general["tools"]]
+    assert "code-review" in json.dumps(general["messages"])
+    assert f"Model: {general['model']}" in json.dumps(general)
+    assert len(json.dumps(explore)) < 9_000

@@ -77,18 +77,27 @@ class SessionBriefing:
         other._keep = keep
         return other
 
-    def for_agent(self, prompt: str, *, cwd: str, instructions: bool) -> "SessionBriefing":
-        """The same for an agent of the session, with its own system prompt."""
+    def for_agent(
+        self,
+        prompt: str,
+        *,
+        cwd: str,
+        model: str,
+        instructions: bool,
+        listings: Sequence[Callable[[], str | None]] = (),
+    ) -> "SessionBriefing":
+        """The same for an agent of the session, with its own system prompt and model."""
         other = SessionBriefing(
             msgspec.structs.replace(
                 self._inputs,
-                environment=msgspec.structs.replace(self._inputs.environment, cwd=cwd),
+                environment=msgspec.structs.replace(self._inputs.environment, cwd=cwd, model=model),
                 custom=prompt,
                 append="",
             ),
             scope=self._scope if instructions else None,
             git=self._git if instructions else None,
             on_load=self._on_load,
+            listings=listings,
             is_small=self._is_small,
         )
         if instructions:

@@ -155,6 +155,14 @@ class _Orders:
         del paths
         return None
 
-    def for_agent(self, prompt: str, *, cwd: str, instructions: bool) -> "_Orders":
-        del cwd, instructions
+    def for_agent(
+        self,
+        prompt: str,
+        *,
+        cwd: str,
+        model: str,
+        instructions: bool,
+        listings: Sequence[Callable[[], str | None]] = (),
+    ) -> "_Orders":
+        del cwd, model, instructions, listings
         return _Orders(prompt)

@@ -55,8 +55,19 @@ class Briefing(Protocol):
         """Instructions that belong to files just touched and have not been given yet."""
         ...
 
-    def for_agent(self, prompt: str, *, cwd: str, instructions: bool) -> "Briefing":
-        """The same for an agent of the session, with its own system prompt."""
+    def for_agent(
+        self,
+        prompt: str,
+        *,
+        cwd: str,
+        model: str,
+        instructions: bool,
+        listings: Sequence[Callable[[], str | None]] = (),
+    ) -> "Briefing":
+        """The same for an agent of the session, with its own system prompt and model.
+
+        `listings` are what it can choose from, told when its conversation begins.
+        """
         ...
 
 

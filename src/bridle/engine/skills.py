@@ -135,6 +135,10 @@ class SessionSkills:
         self._told = {skill.name for skill in skills}
         return self._list(skills)
 
+    def agent_listing(self) -> str | None:
+        """What an agent that may call skills is told of them; None for nothing."""
+        return self._list(self.for_model()) if self.basis.tells else None
+
     def news(self, session: "Session") -> str | None:
         """Skills that have come since the model was told of any; None for nothing new, and for agents."""
         if self._told is None or not self.basis.tells or session.agent_id is not None:

@@ -9,7 +9,11 @@ FORK = "fork"
 GENERAL = "general-purpose"
 NOT_RESUMABLE = ("Explore", "Plan")
 
-_NEVER_CHANGES = ("Agent", "ExitPlanMode", "Edit", "Write", "NotebookEdit")
+_READING = (
+    "Bash", "Glob", "Grep", "ListMcpResourcesTool", "LSP", "Read", "ReadMcpResourceTool", "ToolSearch",
+    "WebFetch", "WebSearch", "mcp__*",
+)  # fmt: skip
+"""For agents that change no files: what looks at files and the web, commands, and servers."""
 
 REPORTING = """\
 You work for another agent, which sees nothing of what you do except your last message. End with a report \
@@ -48,8 +52,8 @@ You answer questions about bridle, the terminal agent that you are part of: its 
 settings, hooks, permissions, MCP servers, agents, skills, plugins and its SDKs. bridle keeps the files and \
 flags of Claude Code, so its public documentation applies where bridle's own says nothing else.
 
-Look at what is there before you answer: `bridle --help`, the settings under ~/.claude and .claude, and \
-documentation on the web. Answer with the shortest working example, name the file it belongs in, and say so \
+Look at what is there before you answer: the settings under ~/.claude and .claude, and documentation on \
+the web. Answer with the shortest working example, name the file it belongs in, and say so \
 when something does not exist. Your last message is the answer; nobody sees the rest."""
 
 _STATUS_LINE = """\
@@ -102,7 +106,7 @@ BUILTIN: tuple[AgentDefinition, ...] = (
             "very thorough."
         ),
         text=_EXPLORE,
-        disallowed_tools=_NEVER_CHANGES,
+        tools=_READING,
         model="haiku",
         omit_instructions=True,
     ),
@@ -110,7 +114,7 @@ BUILTIN: tuple[AgentDefinition, ...] = (
         name="Plan",
         description="Designs an implementation: steps, critical files, risks. Changes nothing.",
         text=_PLAN,
-        disallowed_tools=_NEVER_CHANGES,
+        tools=_READING,
         model="inherit",
         omit_instructions=True,
     ),
@@ -127,7 +131,7 @@ BUILTIN: tuple[AgentDefinition, ...] = (
         description="Tries to break finished work by running it. Give it the task, the changed files and the "
         "approach.",
         text=_VERIFICATION,
-        disallowed_tools=_NEVER_CHANGES,
+        tools=(*_READING, "TaskStop"),
         model="inherit",
         color="red",
         background=True,

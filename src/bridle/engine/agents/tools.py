@@ -14,12 +14,13 @@ from bridle.types.permission import Effect
 from bridle.types.tool import Tool, Toolbox
 
 _FOR_NO_AGENT = frozenset({
-    "Advisor", "AskUserQuestion", "EndConversation", "EnterPlanMode", "ExitPlanMode", "ScheduleWakeup",
-    "TaskOutput", "WaitForMcpServers", "Workflow",
+    "Advisor", "AskUserQuestion", "CronCreate", "CronDelete", "CronList", "EndConversation", "EnterPlanMode",
+    "ExitPlanMode", "Monitor", "ScheduleWakeup", "TaskOutput", "WaitForMcpServers", "Workflow",
 })  # fmt: skip
+"""They ask somebody, or bring prompts and notes later, which only the main thread hears."""
 _IN_BACKGROUND = frozenset({
     "Read", "Grep", "Glob", "Bash", "PowerShell", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch",
-    "TodoWrite", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree", "Monitor", "TaskStop", "SendMessage",
+    "TodoWrite", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree", "TaskStop", "SendMessage",
     "Artifact",
 })  # fmt: skip
 _IN_TEAMS = frozenset({"ListAgents", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"})
