@@ -45,25 +45,6 @@ TOOL_ADVICE: tuple[tuple[frozenset[str], str], ...] = (
         frozenset({"Read", "Edit", "Bash"}),
         "Look into files with Read and change them with Edit, not with cat, sed or here-documents.",
     ),
-    (
-        frozenset({"Agent"}),
-        "Give open-ended searches and independent pieces of work to agents; do yourself what takes a few "
-        "calls.",
-    ),
-    (
-        frozenset({"TaskCreate", "TaskUpdate"}),
-        "For work of three or more steps keep a list with TaskCreate and TaskUpdate: one task in progress, "
-        "each completed when it is done and checked.",
-    ),
-    (
-        frozenset({"TodoWrite"}),
-        "For work of three or more steps keep a list with TodoWrite: one item in progress, each ticked off "
-        "when it is done and checked.",
-    ),
-    (
-        frozenset({"AskUserQuestion"}),
-        "Use AskUserQuestion for a choice that is really the user's, with concrete options.",
-    ),
 )
 """Advice and the tools that must all be offered for it to make sense."""
 

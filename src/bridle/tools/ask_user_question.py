@@ -14,22 +14,22 @@ _MOST_ANSWER = 10_000
 
 
 class Option(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    label: Annotated[str, Meta(min_length=1, description="What the user picks, one to five words.")]
+    label: Annotated[str, Meta(min_length=1, description="One to five words.")]
     description: Annotated[str, Meta(description="What picking it means.")]
-    preview: Annotated[str | None, Meta(description="Text to look at before picking, such as code.")] = None
+    preview: Annotated[str | None, Meta(description="Code or a sketch to look at before picking.")] = None
 
 
 class ChoiceInput(Struct, frozen=True, forbid_unknown_fields=True):
-    question: Annotated[str, Meta(min_length=1, description="A complete question.")]
-    header: Annotated[str, Meta(description="A label of at most 12 characters.")]
+    question: Annotated[str, Meta(min_length=1)]
+    header: Annotated[str, Meta(description="At most 12 characters.")]
     options: Annotated[list[Option], Meta(min_length=2, max_length=4)]
-    multiSelect: Annotated[bool, Meta(description="Whether several may be picked.")] = False
+    multiSelect: Annotated[bool, Meta(description="Several may be picked.")] = False
 
 
 class AskUserQuestionInput(Struct, frozen=True, forbid_unknown_fields=True):
     questions: Annotated[
         list[ChoiceInput],
-        Meta(min_length=1, max_length=4, description="What to ask, all at once."),
+        Meta(min_length=1, max_length=4),
     ]
     answers: Annotated[dict[str, str] | None, UNLISTED] = None
     annotations: Annotated[dict[str, Any] | None, UNLISTED] = None

@@ -14,13 +14,13 @@ _SHOWN = 40_000
 
 class AllowedPrompt(Struct, frozen=True):
     tool: Literal["Bash"]
-    prompt: Annotated[str, Meta(min_length=1, description="A kind of action, such as: run the tests.")]
+    prompt: Annotated[str, Meta(min_length=1, description="Such as: run the tests.")]
 
 
 class ExitPlanModeInput(Struct, frozen=True, forbid_unknown_fields=True):
     allowedPrompts: Annotated[
         list[AllowedPrompt] | None,
-        Meta(description="What the plan will have to run, to be approved with it."),
+        Meta(description="What will have to be run, as narrowly as the plan allows, to be approved with it."),
     ] = None
     plan: Annotated[str | None, UNLISTED] = None
     planFilePath: Annotated[str | None, UNLISTED] = None

@@ -7,16 +7,14 @@ from msgspec import Meta, Struct
 
 from bridle.tools.task_lists import add_item, folder_of, remove_item
 from bridle.types.errors import ToolError
-from bridle.types.tool import ListedTask, ToolContext, ToolOutput, tool
+from bridle.types.tool import UNLISTED, ListedTask, ToolContext, ToolOutput, tool
 
 
 class TaskCreateInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     subject: Annotated[str, Meta(min_length=1, description="What to do, such as: Run the tests.")]
     description: Annotated[str, Meta(description="What exactly, and when it is done.")]
-    activeForm: Annotated[
-        str | None, Meta(description="The same while it is being done, such as: Running the tests.")
-    ] = None
-    metadata: Annotated[dict[str, Any] | None, Meta(description="Anything else to keep with it.")] = None
+    activeForm: Annotated[str | None, Meta(description="Such as: Running the tests.")] = None
+    metadata: Annotated[dict[str, Any] | None, UNLISTED] = None
 
 
 @tool("TaskCreate", TaskCreateInput, subject=lambda input: input.subject, read_only=True)

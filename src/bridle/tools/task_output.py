@@ -16,9 +16,7 @@ _MOST_CHARS = 30_000
 class TaskOutputInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     task_id: Annotated[str | None, Meta(description="The task's ID.")] = None
     block: Annotated[bool | None, Meta(description="Wait for the end; default true.")] = None
-    timeout: Annotated[
-        int | None, Meta(description="The longest wait in milliseconds: 30000 unless given, at most 600000.")
-    ] = None
+    timeout: Annotated[int | None, Meta(description="30000 unless given, at most 600000.")] = None
     bash_id: Annotated[str | None, UNLISTED] = None
     shell_id: Annotated[str | None, UNLISTED] = None
 

@@ -7,21 +7,20 @@ from msgspec import Meta, Struct
 
 from bridle.tools.task_lists import Item, change_item, find_item, folder_of, link_items, remove_item
 from bridle.types.errors import ToolError
-from bridle.types.tool import ListedTask, ToolContext, ToolOutput, tool
+from bridle.types.tool import UNLISTED, ListedTask, ToolContext, ToolOutput, tool
 
 
 class TaskUpdateInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     taskId: Annotated[str, Meta(description="The task's number.")]
-    status: Annotated[
-        Literal["pending", "in_progress", "completed", "deleted"] | None, Meta(description="Its new status.")
-    ] = None
-    subject: Annotated[str | None, Meta(description="New subject.")] = None
-    description: Annotated[str | None, Meta(description="New description.")] = None
-    activeForm: Annotated[str | None, Meta(description="New present form.")] = None
+    status: Literal["pending", "in_progress", "completed", "deleted"] | None = None
+    subject: str | None = None
+    description: str | None = None
+    activeForm: str | None = None
     owner: Annotated[str | None, Meta(description="Who does it; empty for none.")] = None
     addBlocks: Annotated[list[str] | None, Meta(description="Tasks that must wait for this one.")] = None
     addBlockedBy: Annotated[list[str] | None, Meta(description="Tasks that this one must wait for.")] = None
-    metadata: Annotated[dict[str, Any] | None, Meta(description="Merged; null removes a key.")] = None
+    metadata: Annotated[dict[str, Any] | None, UNLISTED] = None
+    """Merged; null removes a key."""
 
 
 @tool("TaskUpdate", TaskUpdateInput, subject=lambda input: input.taskId, read_only=True)

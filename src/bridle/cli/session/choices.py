@@ -85,12 +85,19 @@ def choose_tools(
         base=base,
         removed=removed,
         with_person=is_attended(args),
-        # Nobody follows a list of tasks where only answers are read.
-        rare=_TASK_TOOLS if choose_place(args) == "print" else (),
+        rare=_rarely_used(args, env),
         absent=lambda: _absent(
             languages=bool(languages()), advised=bool(advised()), workflows=bool(workflows())
         ),
     )
+
+
+def _rarely_used(args: Args, env: Mapping[str, str]) -> set[str]:
+    """Tools of the list of tasks that are told by name alone."""
+    if choose_place(args) == "print":
+        return _TASK_TOOLS  # Nobody follows the list.
+    # The model knows the list that it keeps; members of a team must look what others have done.
+    return set() if any(is_on(env, name) for name in _TEAMS) else {"TaskGet", "TaskList"}
 
 
 def _without_use(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) -> set[str]:

@@ -30,5 +30,5 @@ def size_line(guideline: str | None) -> str | None:
 
 
 def _about(file: WorkflowFile) -> str:
-    text = f"{file.description} {file.when_to_use}".strip()
+    text = f"{file.description.strip().removesuffix('.')}. {file.when_to_use}"
     return one_line(" ".join(text.split()), _LONGEST_LINE)

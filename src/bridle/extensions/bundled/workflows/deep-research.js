@@ -1,7 +1,7 @@
 export const meta = {
   name: 'deep-research',
   description: 'Research a question on the web from several sides, check every claim, and report with sources',
-  whenToUse: 'When a question needs many sources weighed against each other. args: the question, or {question, depth}',
+  whenToUse: 'For questions with many sources to weigh. args: the question, or {question, depth}',
   phases: [
     { title: 'Plan', detail: 'split the question into angles' },
     { title: 'Search', detail: 'one agent for each angle' },
