@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bridle.permissions.globs import matches
-from bridle.permissions.shell.lists import listed
+from bridle.permissions.lists import listed
 from bridle.types.permission import Allow, Ask, Deny
 from tests.permissions.cases import bash, rules
 

@@ -2,8 +2,8 @@
 
 import re
 
+from bridle.permissions.lists import listed
 from bridle.permissions.prepare import read_command
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.parser import read_script
 from bridle.permissions.shell.syntax import Command, Node, Pipeline
 from bridle.types.shell import Part, Reading

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from bridle.permissions import texts
-from bridle.permissions.shell.denial import FOLDS_CASE
-from bridle.permissions.shell.lists import listed
+from bridle.permissions.lists import listed
+from bridle.permissions.texts import FOLDS_CASE
 from bridle.types.permission import Rule
 from bridle.types.shell import Part, Reading
 

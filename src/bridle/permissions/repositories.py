@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.permissions.git_layout import Repository, discover, found_at, tracked
-from bridle.permissions.shell.lists import listed
+from bridle.permissions.lists import listed
 from bridle.types.shell import Part, Reading
 
 _LARGEST = 64 * 1024

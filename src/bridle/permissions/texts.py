@@ -1,10 +1,13 @@
 """Which texts a pattern with stars covers."""
 
 import re
+import sys
 from collections.abc import Iterable
 from fnmatch import translate
 from functools import lru_cache
 
+FOLDS_CASE = sys.platform in ("darwin", "win32")
+"""Whether a program is found by its name in any letter case."""
 _BLANKS = re.compile(r"[ \t]+")
 _UNKNOWN = "\0"
 _SUBCOMMAND = re.compile(r"[A-Za-z][\w:.-]*", re.ASCII)

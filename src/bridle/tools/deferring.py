@@ -42,6 +42,7 @@ class DeferringToolbox:
         """Whether the search tool is part of requests; it stays once it was."""
         self._offer: Sequence[Tool] | None = None
         self._own_names: tuple[str, ...] = ()
+        self._own_deferred: frozenset[str] = frozenset()
         self._tools: dict[str, Tool] = {}
         self._definitions: tuple[ToolDefinition, ...] | None = None
         self._waiting = waiting
@@ -56,7 +57,7 @@ class DeferringToolbox:
     def definitions(self) -> tuple[ToolDefinition, ...]:
         self._look()
         if self._definitions is None:
-            hidden = set(self._own.deferred()) if self._searched else set[str]()
+            hidden = self._own_deferred if self._searched else frozenset[str]()
             first = [each for each in self._own.definitions() if each["name"] not in hidden]
             if self._searched:
                 first = sorted((*first, DEFINITION, CALL_DEFINITION), key=lambda each: each["name"])
@@ -125,7 +126,7 @@ class DeferringToolbox:
         if offer is self._offer and names == self._own_names:
             return
         self._offer, self._own_names, self._definitions = offer, names, None
-        own = set(names)
+        own, self._own_deferred = set(names), frozenset(self._own.deferred())
         self._tools = {tool.name: tool for tool in offer if tool.name not in own}
         self._searched = self._searched or self._is_crowded()
         for name, tool in self._tools.items():
@@ -148,7 +149,7 @@ class DeferringToolbox:
         if not self._searched or name in self._told:
             return False
         tool = self._tools.get(name)
-        return tool.deferred if tool is not None else name in self._own.deferred()
+        return tool.deferred if tool is not None else name in self._own_deferred
 
     def _findable(self) -> list[Findable]:
         """Everything that requests do not list, also what was loaded: a conversation may have lost it."""

@@ -54,19 +54,19 @@ class BuiltinToolbox:
         self._left_out: frozenset[str] | None = None
         self._listings: dict[str, Listing] = {}
         self._aliases: dict[str, Listing] = {}
+        self._names: tuple[str, ...] = ()
+        self._deferred: tuple[str, ...] = ()
         self._tools: dict[str, Tool] = {}
         self._definitions: tuple[ToolDefinition, ...] | None = None
 
     def names(self) -> tuple[str, ...]:
         self._look()
-        return tuple(self._listings)
+        return self._names
 
     def deferred(self) -> tuple[str, ...]:
         """The tools that are rarely used."""
         self._look()
-        return tuple(
-            name for name, listing in self._listings.items() if listing.deferred or name in self._rare
-        )
+        return self._deferred
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
         self._look()
@@ -91,6 +91,8 @@ class BuiltinToolbox:
         self._left_out, self._definitions = absent, None
         present = [listing for listing in self._every if listing.name not in absent]
         self._listings = {listing.name: listing for listing in present}
+        self._names = tuple(self._listings)
+        self._deferred = tuple(each.name for each in present if each.deferred or each.name in self._rare)
         self._aliases = {alias: listing for listing in present for alias in listing.aliases}
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from bridle.permissions.shell.lists import listed
+from bridle.permissions.lists import listed
 
 _FUNCTIONS = listed("""
     length substr index split sub gsub match sprintf tolower toupper sin cos atan2 exp log sqrt int rand

@@ -1,6 +1,6 @@
 """The versions of programs that the tables of harmless options were checked against, option by option."""
 
-from bridle.permissions.shell.lists import listed
+from bridle.permissions.lists import listed
 
 CHECKED = {
     "coreutils 9.1": listed("""

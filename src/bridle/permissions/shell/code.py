@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.expansions import FULL, HOLE
 from bridle.permissions.shell.languages import LANGUAGES, Language
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.makefiles import hides_what_runs, is_computed, recipes
 from bridle.permissions.shell.sed_scripts import runs_nothing
 from bridle.permissions.shell.simple import Redirection

@@ -3,8 +3,8 @@
 import re
 from abc import abstractmethod
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.lexer import WORD_ENDS, Fault, Lexer
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.syntax import Command, Condition, Node, Redirect, Span
 
 _MOST_COMMANDS = 50

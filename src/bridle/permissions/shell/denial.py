@@ -1,7 +1,6 @@
 """What rules that deny or ask see of a simple command: all that it may run, in every spelling."""
 
 import re
-import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -18,11 +17,10 @@ from bridle.permissions.shell.removals import REMOVERS, Ground, critical, remove
 from bridle.permissions.shell.simple import Loop, Redirection, Simple
 from bridle.permissions.shell.subcommands import VALUED, operand_starts
 from bridle.permissions.shell.words import Word
+from bridle.permissions.texts import FOLDS_CASE
 
 UNKNOWN = "\0"
 """Stands in an open form for words that cannot be told."""
-FOLDS_CASE = sys.platform in ("darwin", "win32")
-"""Whether a program is found by its name in any letter case."""
 _BLANKS = re.compile(r"\t[ \t]*| [ \t]+")
 """Runs of blanks that are more than a single one."""
 _SHELL_SYNTAX = re.compile(r"""[;|&<>()`$\n'"\\{}*?\[~#!=]""")

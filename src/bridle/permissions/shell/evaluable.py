@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.computing import COMPUTES
 from bridle.permissions.shell.evaluations import evaluated
 from bridle.permissions.shell.held import Held, may_be, unwrapped
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.simple import Loop, Simple
 from bridle.permissions.shell.words import Word
 

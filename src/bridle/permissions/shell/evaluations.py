@@ -6,7 +6,7 @@ builtins evaluate what they are given. Listed here is what does none of that; ev
 import re
 from collections.abc import Iterator, Sequence
 
-from bridle.permissions.shell.lists import listed
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.words import Word
 
 _NAME = r"(?:[A-Za-z_]\w*|\d+|[@*])"

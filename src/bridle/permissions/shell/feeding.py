@@ -4,8 +4,8 @@ import re
 
 from msgspec import Struct
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.git_commands import SUBCOMMANDS
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.options import Parsed, Refused, Use, parse
 from bridle.permissions.shell.plain_commands import PLAIN
 from bridle.permissions.shell.simple import Simple

@@ -9,9 +9,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.braces import expand_braces
 from bridle.permissions.shell.expansions import BEYOND, HOLE, Expansion, evaluate_parts, split_expansions
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.simple import Assignment, Loop, Redirection, Simple
 from bridle.permissions.shell.words import Word
 

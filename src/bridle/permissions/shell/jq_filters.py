@@ -2,7 +2,7 @@
 
 import re
 
-from bridle.permissions.shell.lists import listed
+from bridle.permissions.lists import listed
 
 _FUNCTIONS = listed("""
     abs acos add all any arrays ascii ascii_downcase ascii_upcase asin atan booleans bsearch builtins

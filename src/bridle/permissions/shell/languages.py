@@ -4,7 +4,7 @@ import re
 
 from msgspec import Struct
 
-from bridle.permissions.shell.lists import listed
+from bridle.permissions.lists import listed
 
 _ANY = r"system|popen|exec\w*|spawn\w*|fork\w*|eval|syscall"
 

@@ -3,8 +3,8 @@
 import os.path
 import re
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.file_commands import FILE_COMMANDS
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.plain_commands import PLAIN
 from bridle.permissions.shell.words import Word
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.awk_programs import only_prints as awk_only_prints
 from bridle.permissions.shell.jq_filters import only_looks
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.options import Refused, Use, Verdict, look, parse
 from bridle.permissions.shell.plain_commands import PLAIN
 from bridle.permissions.shell.sed_scripts import only_prints

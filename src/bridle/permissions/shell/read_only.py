@@ -2,9 +2,9 @@
 
 import os.path
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.feeding import fed_by
 from bridle.permissions.shell.git_commands import git
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.options import Use, Verdict, look
 from bridle.permissions.shell.plain_commands import PLAIN, VERSIONS
 from bridle.permissions.shell.programs import PROGRAMS, xargs_command

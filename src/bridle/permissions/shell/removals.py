@@ -7,11 +7,11 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.behind import Args
 from bridle.permissions.shell.braces import expand_braces
 from bridle.permissions.shell.expansions import BEYOND, FULL, HOLE
 from bridle.permissions.shell.fillings import Arg
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.simple import Places
 
 REMOVERS = listed("rm rmdir unlink shred srm grm rimraf trash trash-put del-cli")

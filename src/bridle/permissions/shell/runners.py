@@ -4,7 +4,7 @@ import re
 
 from msgspec import Struct
 
-from bridle.permissions.shell.lists import listed
+from bridle.permissions.lists import listed
 
 NEVER = 1_000
 """More words than a command is looked through for."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.fillings import Arg
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.runners import PLAIN, TOOLCHAIN, Runner, by_option, runner
 
 _CONTAINER = runner(

@@ -7,8 +7,8 @@ from itertools import product
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.arithmetic import begun_name, computed_names
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.outputs import Printed, printed
 from bridle.permissions.shell.simple import Loop, Simple
 from bridle.permissions.shell.variables import may_be_set, may_be_shown

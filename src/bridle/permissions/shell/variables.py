@@ -2,7 +2,7 @@
 
 import re
 
-from bridle.permissions.shell.lists import listed
+from bridle.permissions.lists import listed
 
 _HARMLESS = re.compile(
     r"NODE_ENV|CI|LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|COLUMNS|LINES|TERM"

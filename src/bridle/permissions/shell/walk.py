@@ -5,9 +5,9 @@ from bisect import bisect_left
 
 from msgspec.structs import replace
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.directories import Outcome, follow, join
 from bridle.permissions.shell.lexer import TOO_DEEP
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.pieces import Gathering, squeezed
 from bridle.permissions.shell.simple import Assignment, At, Kind, Loop, Redirection, Simple
 from bridle.permissions.shell.syntax import (

@@ -5,9 +5,9 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
+from bridle.permissions.lists import listed
 from bridle.permissions.protected import FILES, FOLDERS
 from bridle.permissions.shell.file_commands import Touched
-from bridle.permissions.shell.lists import listed
 from bridle.permissions.shell.words import Word
 
 _ALL = listed("""
