@@ -84,13 +84,7 @@ class AnthropicProvider:
                 yield event
 
     async def _exchange(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        body = encode(
-            request,
-            cache=cache_life(self._env, request.model),
-            experimental=not self._is_plain,
-            served=self._served(request),
-            references=self._refers(request),
-        )
+        body = self.encoded(request)
         completed: Completed | None = None
         response: Response | None = None
         try:
@@ -119,6 +113,16 @@ class AnthropicProvider:
         if completed is None:
             raise StreamBroken("The answer stopped before its end; try again.", retryable=True)
         yield completed
+
+    def encoded(self, request: ModelRequest) -> bytes:
+        """The body of a request as this service gets it."""
+        return encode(
+            request,
+            cache=cache_life(self._env, request.model),
+            experimental=not self._is_plain,
+            served=self._served(request),
+            references=self._refers(request),
+        )
 
     async def count_tokens(self, request: ModelRequest) -> int:
         """How many tokens the service counts in the prompt of `request`.

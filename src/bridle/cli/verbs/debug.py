@@ -1,4 +1,4 @@
-"""`bridle debug`: the inner parts of bridle, one line of JSON in, one out; nothing is executed."""
+"""`bridle debug`: the inner parts of bridle, to look at; nothing is executed."""
 
 import os
 import sys
@@ -23,9 +23,12 @@ from bridle.types.text import decode_json, encodable_value
 
 _HELP = """\
 Usage: bridle debug permissions --json
+       bridle debug prompt [--mode print|terminal|agent[:TYPE]] [--json] [-- FLAGS…]
 
-Reads one call per line and writes what the permission gate decides about it, one line each:
+permissions reads one call per line and writes what the permission gate decides about it, one line each:
 {"tool": "Bash", "input": {"command": "git push"}, "cwd": "/project", "rules": {"deny": ["Bash(git push *)"]}}
+
+prompt prints what the first request of a session costs, part by part; see bridle debug prompt --help.
 """
 _MOST_REDIRECTS = 10
 _WORDS: dict[type[Decision], str] = {Allow: "allow", Ask: "ask", Deny: "deny"}
@@ -58,6 +61,10 @@ def run_debug(argv: Sequence[str], env: Mapping[str, str]) -> int:
     match list(argv):
         case ["permissions", "--json"]:
             return _permissions(env)
+        case ["prompt", *rest]:
+            from bridle.cli.verbs.prompt_cost import run_prompt
+
+            return run_prompt(rest, env)
         case [] | ["help" | "--help" | "-h"]:
             return say(_HELP)
         case _:

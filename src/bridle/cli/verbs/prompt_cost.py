@@ -1,0 +1,246 @@
+"""`bridle debug prompt`: what the first request of a session costs, part by part."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bridle.cli.args import Args, parse
+from bridle.cli.say import say
+from bridle.cli.session.compose import Brought, assemble
+from bridle.cli.session.conversation import open_session
+from bridle.cli.session.prepare import set_up
+from bridle.context.briefing import SessionBriefing
+from bridle.engine.loop import run_turn
+from bridle.host.stdio import complain
+from bridle.providers.anthropic import AnthropicProvider
+from bridle.providers.scripted import ScriptedProvider, calls, says
+from bridle.types.errors import UsageError
+from bridle.types.event import Event
+from bridle.types.hook_outcome import NoHooks
+from bridle.types.model import ModelEvent, ModelRequest
+from bridle.types.origin import TYPED
+from bridle.types.question import Answer, Question, Refused
+from bridle.types.turn import Prompt
+
+HELP = """\
+Usage: bridle debug prompt [--mode print|terminal|agent[:TYPE]] [--json] [-- FLAGS…]
+
+Prints what the first request of a session in this folder costs, by part: sections of the system prompt,
+tools, reminders, memory files. Nothing is sent and nothing runs: no model, no hooks, no servers of your
+settings. FLAGS are those of a session, such as --model, --tools, --agents or --mcp-config. An agent is
+general-purpose unless TYPE names another.
+"""
+_MODES = ("print", "terminal", "agent")
+_ALONE = ("--no-session-persistence", "--strict-mcp-config")
+_NO_SERVERS = ("--mcp-config", '{"mcpServers":{}}')
+_PROMPT = "hello"
+_BYTES_PER_TOKEN = 4
+_NAME_WIDTH = 52
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """A part of a request."""
+
+    group: str
+    name: str
+    bytes: int
+    share: float
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """A request taken apart."""
+
+    mode: str
+    model: str
+    bytes: int
+    parts: tuple[Part, ...]
+
+
+def run_prompt(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Print the table and return the exit code.
+
+    Raises:
+        UsageError: the words are off.
+        ConfigError: the settings cannot be used.
+    """
+    mode, as_json, flags = _options(argv)
+    if mode is None:
+        return say(HELP)
+    cost = asyncio.run(first_request(mode, flags, env))
+    if as_json:
+        return say(f"{msgspec.json.format(msgspec.json.encode(cost), indent=2).decode()}\n")
+    return say(_table(cost))
+
+
+async def first_request(mode: str, flags: Sequence[str], env: Mapping[str, str]) -> Cost:
+    """What the first request of a session costs that is begun with these flags.
+
+    Raises:
+        UsageError: there is no such mode or agent.
+    """
+    kind, _, agent = mode.partition(":")
+    if kind not in _MODES or (agent and kind != "agent"):
+        raise UsageError(f"--mode: {mode!r} is none of print, terminal, agent and agent:TYPE")
+    servers = () if "--mcp-config" in flags else _NO_SERVERS
+    args = parse([*_ALONE, *servers, *flags])
+    if kind == "terminal":
+        args = Args({**args.values, "interactive": True}, args.words)
+    setup = set_up(args, env)
+    for problem in setup.problems:
+        complain(problem)
+    provider = _Capture(setup.env, _script(kind, agent))
+    session = open_session(setup, warn=complain)
+    brought = Brought(provider=provider, warn=complain)
+    parts = await assemble(setup, session, _Silence(), on_task=lambda _: None, greets=False, brought=brought)
+    try:
+        runtime = msgspec.structs.replace(parts.runtime, hooks=NoHooks(), errands=None)
+        await run_turn(session, Prompt(content=_PROMPT, origin=TYPED), runtime)
+        briefing = runtime.briefing
+    finally:
+        await parts.close()
+    wanted = 1 if kind == "agent" else 0
+    if len(provider.bodies) <= wanted:
+        raise UsageError(f"--mode: there is no agent {agent or 'general-purpose'!r} here")
+    if kind == "agent" and len(provider.bodies) < 3:
+        raise UsageError(f"--mode: there is no agent {agent!r} here; bridle agents lists those there are")
+    files = {file.path: file.text for file in briefing.files} if isinstance(briefing, SessionBriefing) else {}
+    return taken_apart(provider.bodies[wanted], mode=mode, files=files)
+
+
+def taken_apart(body: bytes, *, mode: str, files: Mapping[str, str]) -> Cost:
+    """The parts of a request of the Messages API, in the order in which they are sent."""
+    request: dict[str, Any] = msgspec.json.decode(body)
+    sizes = [*_system(request), *_tools(request), *_messages(request, files)]
+    sizes.append(
+        ("other", "model, limits, marks and brackets", len(body) - sum(size for _, _, size in sizes))
+    )
+    parts = tuple(
+        Part(group=group, name=name, bytes=size, share=round(size / len(body), 4))
+        for group, name, size in sizes
+    )
+    return Cost(mode=mode, model=str(request.get("model", "")), bytes=len(body), parts=parts)
+
+
+def _options(argv: Sequence[str]) -> tuple[str | None, bool, list[str]]:
+    mode, as_json, words = "print", False, list(argv)
+    while words:
+        match words.pop(0):
+            case "-h" | "--help" | "help":
+                return None, False, []
+            case "--json":
+                as_json = True
+            case "--mode" if words:
+                mode = words.pop(0)
+            case word if word.startswith("--mode="):
+                mode = word.removeprefix("--mode=")
+            case "--":
+                return mode, as_json, words
+            case word:
+                raise UsageError(
+                    f"bridle debug prompt does not know {word!r}: see bridle debug prompt --help"
+                )
+    return mode, as_json, []
+
+
+def _script(kind: str, agent: str) -> ScriptedProvider:
+    """Answers that lead to the request that is wanted."""
+    if kind != "agent":
+        return ScriptedProvider([says("Done.")])
+    begin = calls(
+        "Agent",
+        description="Look",
+        prompt=_PROMPT,
+        subagent_type=agent or "general-purpose",
+        run_in_background=False,
+    )
+    return ScriptedProvider([says(begin), says("Done."), says("Done.")])
+
+
+class _Capture:
+    """Writes every request as it would be sent, and answers from a script."""
+
+    def __init__(self, env: Mapping[str, str], script: ScriptedProvider) -> None:
+        self._wire = AnthropicProvider(env)
+        self._script = script
+        self.bodies: list[bytes] = []
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        self.bodies.append(self._wire.encoded(request))
+        return self._script.stream(request)
+
+    async def close(self) -> None:
+        await self._wire.close()
+
+
+class _Silence:
+    """Nobody looks, and nobody allows anything."""
+
+    def emit(self, event: Event) -> None:
+        """What happens is of no interest here."""
+
+    async def ask(self, question: Question) -> Answer:
+        del question
+        return Refused(message="Nothing runs here.", by_person=False)
+
+
+def _system(request: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+    for block in request.get("system", ()):
+        for section in _sections(block["text"]):
+            yield "system prompt", _title(section), _size(section)
+
+
+def _tools(request: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+    for tool in request.get("tools", ()):
+        yield "tools", tool["name"], len(msgspec.json.encode(tool))
+
+
+def _messages(request: Mapping[str, Any], files: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
+    for message in request.get("messages", ()):
+        content: Any = message["content"]
+        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            text = block.get("text", "")
+            if text == _PROMPT:
+                yield "prompt", "what the user typed", _size(text)
+                continue
+            held = {path: file for path, file in files.items() if file.strip() and file.strip() in text}
+            for path, file in held.items():
+                yield "memory files", path, _size(file.strip())
+                text = text.replace(file.strip(), "", 1)
+            yield "reminders", "around memory files" if held else _title(text), _size(text)
+
+
+def _sections(text: str) -> list[str]:
+    """The text cut before each heading of the first level."""
+    parts = text.split("\n# ")
+    return [part if index == 0 else f"# {part}" for index, part in enumerate(parts) if part.strip()]
+
+
+def _title(text: str) -> str:
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and not line.startswith("<system-reminder")), "")
+    return first.strip("# ")[:_NAME_WIDTH] or "(nothing)"
+
+
+def _size(text: str) -> int:
+    return len(msgspec.json.encode(text)) - 2
+
+
+def _table(cost: Cost) -> str:
+    tokens = cost.bytes // _BYTES_PER_TOKEN
+    lines = [f"First request ({cost.mode}, {cost.model}): {cost.bytes:,} bytes, about {tokens:,} tokens"]
+    for group in dict.fromkeys(part.group for part in cost.parts):
+        own = [part for part in cost.parts if part.group == group]
+        total = sum(part.bytes for part in own)
+        count = f" ({len(own)})" if len(own) > 1 else ""
+        lines.append(f"\n{_row(group.capitalize() + count, total, total / cost.bytes)}")
+        if group != "other" and len(own) > 1:
+            ordered = sorted(own, key=lambda part: -part.bytes)
+            lines += (_row(f"  {part.name}", part.bytes, part.share) for part in ordered)
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, size: int, share: float) -> str:
+    return f"{name[: _NAME_WIDTH + 2]:<{_NAME_WIDTH + 2}}{size:>9,}{share:>7.1%}"
