@@ -69,7 +69,7 @@ async def test_of_a_long_insertion_only_the_edges_are_shown(tmp_path: Path):
 async def test_a_new_file_is_not_repeated(tmp_path: Path):
     path = tmp_path / "new.txt"
     output = await edit(make_context(tmp_path), path, "", "all of it\n")
-    assert output.content == f"Created {path}."
+    assert output.content == "Created new.txt."
 
 
 async def test_several_matches_are_an_error_unless_all_are_meant(tmp_path: Path):

@@ -64,11 +64,16 @@ def _report(task: Task, status: str, most: int) -> str:
     return task_notification(
         task_id=task.id,
         call_id=task.call_id,
-        output_file=task.output_file,
+        output_file=_place(task),
         status=status,
         summary=f'{"Agent" if task.kind == "local_agent" else "Workflow"} "{task.description}" {status}',
         result=result,
     )
+
+
+def _place(task: Task) -> str | None:
+    """Where the output is; None where the call that started the job has told it."""
+    return None if task.call_id else task.output_file
 
 
 def _notification(task: Task, *, most: int) -> str:
@@ -80,7 +85,7 @@ def _notification(task: Task, *, most: int) -> str:
     return task_notification(
         task_id=task.id,
         call_id=task.call_id,
-        output_file=task.output_file,
+        output_file=_place(task),
         status=status,
         summary=f'{what} "{task.description}" {status}{code}',
         result=task.error or task.result if task.kind == "monitor" else None,

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from typing import IO
 
 from msgspec import Struct
 
@@ -27,12 +28,39 @@ def show(path: str, *, limit: int, failed: bool) -> Shown:
         return Shown(head.rstrip(), True)
     end = head if tail is None else tail
     if failed:
-        left_out = f"… {size:,} bytes in all; the full output is in {path} …"
-        return Shown(f"{head[: room // 2]}\n\n{left_out}\n\n{end.rstrip()[-room // 2 :]}", False)
+        return Shown(_failed(path, size, room), False)
     edge = min(_PREVIEW, room // 2)
     note = f"The output has {size:,} bytes. All of it is in {path}: read or search parts of it as needed."
     beginning, ending = f"Its beginning:\n{head[:edge]}\n…", f"Its end:\n…{end.rstrip()[-edge:]}"
     return Shown(f"<persisted-output>\n{note}\n\n{beginning}\n\n{ending}\n</persisted-output>", False)
+
+
+def _failed(path: str, size: int, room: int) -> str:
+    """The beginning, the lines between that look like errors, and the end, with what is left out."""
+    from bridle.tools.error_lines import find_errors  # Most commands do not fail at length.
+
+    part = room // 10
+    with open(path, "rb") as file:
+        first, last = _edges(file, size, 3 * part, 4 * part)
+        line = first.count(b"\n") + 1
+        errors = find_errors(file, len(first), size - len(last), first_line=line, room=3 * part)
+        if not errors.lines:
+            first, last = _edges(file, size, 5 * part, 5 * part)
+    left_out = size - len(first) - len(last)
+    note = f"… {left_out:,} of {size:,} bytes are left out; the full output is in {path}"
+    if errors.lines:
+        more = f"\n({errors.more:,} more such lines)" if errors.more else ""
+        note += "\nLines of it that look like errors:\n" + "\n".join(errors.lines) + more
+    return f"{plain(first).rstrip()}\n\n{note}\n…\n\n{plain(last).rstrip()}"
+
+
+def _edges(file: IO[bytes], size: int, head: int, tail: int) -> tuple[bytes, bytes]:
+    """The beginning and the end; a line that was cut is left out, unless it is the only one."""
+    file.seek(0)
+    first = file.read(head)
+    file.seek(size - tail)
+    last = file.read(tail)
+    return first[: first.rfind(b"\n") + 1] or first, last[last.find(b"\n") + 1 :] or last
 
 
 def describe_exit(code: int) -> str:

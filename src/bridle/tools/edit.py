@@ -75,7 +75,7 @@ async def edit(input: EditInput, ctx: ToolContext) -> ToolOutput:
     )
     state = FileState(content=plan.state.content, mtime_ns=mtime_ns, partial=plan.state.partial)
     ctx.workspace.files.note(path, state)
-    return await asyncio.to_thread(_report, input, path, plan)
+    return await asyncio.to_thread(_report, input, path, plan, cwd=ctx.cwd)
 
 
 TOOL = edit
@@ -149,14 +149,15 @@ def _read(location: Location, workspace: Workspace) -> TextFile:
         raise text_files.missing(location.path, workspace) from error
 
 
-def _report(input: EditInput, path: str, plan: _Plan) -> ToolOutput:
+def _report(input: EditInput, path: str, plan: _Plan, *, cwd: str) -> ToolOutput:
+    name = text_files.short_name(path, cwd)
     before = plan.before.text if plan.before else ""
     if plan.before is None:
-        sentence = f"Created {path}."
+        sentence = f"Created {name}."
     else:
         shown = patches.snippet(plan.after.text, start=plan.after.start, length=plan.after.length)
         kept = ", which someone else had changed since it was read; their changes are kept"
-        sentence = f"Changed {path}{kept if plan.foreign else ''}. It now reads:\n{shown}"
+        sentence = f"Changed {name}{kept if plan.foreign else ''}. It now reads:\n{shown}"
     return ToolOutput(
         content=sentence,
         data={

@@ -5,6 +5,8 @@ import os.path
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 
+from msgspec import Struct
+
 from bridle.host.background import BackgroundShells
 from bridle.host.process import Captured, run
 from bridle.host.ripgrep import search_command, search_environment
@@ -14,6 +16,8 @@ from bridle.types.tool import ToolContext
 
 NEVER_SEARCHED = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")
 _MOST_BYTES = 64 * 1024 * 1024
+_WORTH_A_HEADING = 3
+_LONG_FOLDER = 20
 
 
 async def search(
@@ -110,6 +114,28 @@ def shown(cwd: str, folder: str, path: str) -> str:
     whole = os.path.normpath(os.path.join(folder, path)).removeprefix(cwd.rstrip("/") + "/")
     # What is not UTF-8 in a name could not be sent to anybody.
     return whole.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+class Below(Struct, frozen=True):
+    """Names with the folder that all of them are in told once."""
+
+    folder: str
+    """Ends with a slash; empty where the names stand for themselves."""
+    names: tuple[str, ...]
+
+    @property
+    def heading(self) -> str:
+        return f"In {self.folder} (join it with each path):" if self.folder else ""
+
+
+def below(names: Sequence[str]) -> Below:
+    """Names of files with a long common folder taken off; those in the current directory stay as they are."""
+    if len(names) < _WORTH_A_HEADING or not all(name.startswith("/") for name in names):
+        return Below("", tuple(names))
+    folder = os.path.commonpath([os.path.dirname(name) for name in names])
+    if len(folder) < _LONG_FOLDER:
+        return Below("", tuple(names))
+    return Below(f"{folder}/", tuple(name[len(folder) + 1 :] for name in names))
 
 
 def require_existing(path: str, shown: str) -> None:

@@ -4,13 +4,14 @@ import asyncio
 import os
 import os.path
 from collections.abc import Callable
+from itertools import groupby
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
 from bridle.host.ripgrep import find_ripgrep
-from bridle.tools.file_search import held_file, newest_first, require_existing, search, shown
-from bridle.tools.grep_matches import FileMatches, read_contents, read_counts, read_names
+from bridle.tools.file_search import below, held_file, newest_first, require_existing, search, shown
+from bridle.tools.grep_matches import FileMatches, Line, read_contents, read_counts, read_names
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
 from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
@@ -20,6 +21,7 @@ _PAGE = 250
 _TIMEOUT = 20.0
 _MOST_COLUMNS = 500
 _MOST_CONTEXT = 1000
+_WORTH_GROUPING = 200
 
 Mode = Literal["content", "files_with_matches", "count"]
 
@@ -159,7 +161,9 @@ def _name_page(paths: list[str], input: GrepInput, name: Callable[[str], str]) -
     cut = _Cut.of(input, len(paths))
     names = [name(path) for path in cut.take(paths)]
     files = "file" if len(paths) == 1 else "files"
-    text = "\n".join((f"Found {len(paths):,} {files}", *names)) if paths else "No files found"
+    told = below(names)
+    heading = (f"Found {len(paths):,} {files}", *filter(None, (told.heading,)))
+    text = "\n".join((*heading, *told.names)) if paths else "No files found"
     return _Page(text, cut.note("files"), {"filenames": names, "numFiles": len(names), **cut.data()})
 
 
@@ -168,17 +172,15 @@ def _content_page(
 ) -> _Page:
     """Lines of every file; of one that was asked for `alone` the model knows the name."""
     separated = bool(_context_options(input)) and not input.only_matching
-    lines: list[tuple[str, str]] = []
+    lines: list[Line] = []
     for file in files:
         if lines and separated:
-            lines.append(("", "--"))
-        shown_as = name(file.path)
-        told = file.shown(None if alone else shown_as, numbered=input.line_numbers is not False)
-        lines += [(shown_as, line) for line in told]
+            lines.append(Line("", "--", "--"))
+        lines += file.told(name(file.path), numbered=input.line_numbers is not False)
     cut = _Cut.of(input, len(lines))
     taken = cut.take(lines)
-    names = list(dict.fromkeys(file for file, _ in taken if file))
-    content = "\n".join(line for _, line in taken)
+    names = list(dict.fromkeys(line.file for line in taken if line.file))
+    content = "\n".join(line.text for line in taken) if alone else _shortest(taken, names)
     return _Page(
         content or "No matches found",
         cut.note("lines"),
@@ -192,12 +194,28 @@ def _content_page(
     )
 
 
+def _shortest(lines: list[Line], names: list[str]) -> str:
+    """Lines with the file before each, or below the name of their file where that is clearly shorter."""
+    flat = "\n".join(line.named for line in lines)
+    told = below(names)
+    short = dict(zip(names, told.names, strict=True))
+    blocks = [told.heading] if told.heading else []
+    for file, group in groupby((line for line in lines if line.file), key=lambda line: line.file):
+        blocks.append("\n".join((short[file], *(line.text for line in group))))
+    grouped = "\n\n".join(blocks)
+    saved = len(flat) - len(grouped)
+    return grouped if saved > max(_WORTH_GROUPING, len(flat) // 10) else flat
+
+
 def _count_page(found: dict[str, int], input: GrepInput, name: Callable[[str], str]) -> _Page:
     counts = sorted(found.items())
     total = sum(count for _, count in counts)
     cut = _Cut.of(input, len(counts))
     summary = f"{total:,} matching lines in {len(counts):,} files."
-    content = "\n".join(f"{name(path)}:{count}" for path, count in cut.take(counts))
+    taken = cut.take(counts)
+    told = below([name(path) for path, _ in taken])
+    rows = (f"{each}:{count}" for each, (_, count) in zip(told.names, taken, strict=True))
+    content = "\n".join((*filter(None, (told.heading,)), *rows))
     return _Page(
         f"{content}\n\n{summary}" if counts else "No matches found",
         cut.note("files"),

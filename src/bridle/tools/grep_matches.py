@@ -7,6 +7,16 @@ from msgspec import Struct
 _BINARY = b": binary file matches"
 
 
+class Line(Struct, frozen=True):
+    """One line of a result."""
+
+    file: str
+    """Empty for what stands between files."""
+    text: str
+    named: str
+    """With the name of the file before it."""
+
+
 class FileMatches(Struct):
     """What was found in one file."""
 
@@ -14,9 +24,12 @@ class FileMatches(Struct):
     lines: list[str]
     """`12:text` for a match, `12-text` for a line beside one, `--` between places."""
 
-    def shown(self, name: str | None, *, numbered: bool) -> list[str]:
-        """The lines with the name of the file before them; None where it goes without saying."""
-        return [_named(name, line, numbered=numbered) for line in self.lines]
+    def told(self, name: str, *, numbered: bool) -> "list[Line]":
+        """The lines as they are shown."""
+        return [
+            Line(name, _named(None, line, numbered=numbered), _named(name, line, numbered=numbered))
+            for line in self.lines
+        ]
 
 
 def read_names(output: bytes) -> list[str]:

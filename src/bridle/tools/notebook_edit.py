@@ -92,7 +92,8 @@ async def notebook_edit(input: NotebookEditInput, ctx: ToolContext) -> ToolOutpu
     mode = input.edit_mode or "replace"
     done = {"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}[mode]
     return ToolOutput(
-        content=f"{done} {plan.cell_type} cell {plan.cell_id} in {path}.", data=_data(input, path, plan)
+        content=f"{done} {plan.cell_type} cell {plan.cell_id} in {text_files.short_name(path, ctx.cwd)}.",
+        data=_data(input, path, plan),
     )
 
 

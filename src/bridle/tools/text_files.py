@@ -218,6 +218,11 @@ def meant_path(ctx: ToolContext, path: str) -> str:
     return ctx.workspace.resolve(path)
 
 
+def short_name(path: str, cwd: str) -> str:
+    """A path as a result names it: relative where it is inside the current directory."""
+    return path.removeprefix(cwd.rstrip("/") + "/")
+
+
 def missing(path: str, workspace: Workspace) -> ToolError:
     """The error for a file that is not there, with the name that was probably meant."""
     if os.path.islink(path):

@@ -58,7 +58,8 @@ async def write(input: WriteInput, ctx: ToolContext) -> ToolOutput:
     written = await asyncio.to_thread(_apply, location, input.content, ctx.workspace.files.find(path))
     ctx.workspace.files.note(path, FileState(content=written.text, mtime_ns=written.mtime_ns))
     data = await asyncio.to_thread(_data, path, input.content, written)
-    return ToolOutput(content=f"{'Replaced' if written.before else 'Created'} {path}.", data=data)
+    name = text_files.short_name(path, ctx.cwd)
+    return ToolOutput(content=f"{'Replaced' if written.before else 'Created'} {name}.", data=data)
 
 
 TOOL = write
