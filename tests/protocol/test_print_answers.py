@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -174,8 +175,7 @@ async def test_verbose_tells_values_last_lines_and_names_and_leaves_the_answer_t
     tmp_path: Path,
 ):
     def follow(request: Received) -> Step:
-        text = json.dumps(request.body["messages"][-1])
-        job = text.partition("ID: ")[2].split()[0].rstrip(".\\n")
+        (job,) = re.findall(r"ID: (\w+)", json.dumps(request.body["messages"][-1]))[:1]
         return step(
             _use("TaskOutput", "c3", task_id=job), _use("Grep", "c4", pattern="x", output_mode="count")
         )
