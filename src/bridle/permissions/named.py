@@ -30,6 +30,7 @@ _KEEPS = re.compile(
     r"(?:[A-Za-z_]\w*\+?=|(?:set|read|printf|getopts|mapfile|readarray|declare|export|local)\s)"
 )
 """Beginnings of commands that keep what they are given for later commands."""
+_COPIERS = listed("cp ln mv install link rsync")
 _PACKAGE = re.compile(r"[@\w./+-]+(?:[=<>~!]=?[\w.*+-]+)?")
 _INSTALLS = listed("""
     install add remove uninstall rm i un update upgrade up show info search list ls view outdated why purge
@@ -138,7 +139,8 @@ def _plain(text: str) -> tuple[str, ...]:
 
 
 def _passes_on(part: Part) -> bool:
-    return part.feeds or _KEEPS.match(part.text) is not None
+    """Whether a name may reach later commands: in what is printed or kept, or as a copy of what has it."""
+    return part.feeds or _KEEPS.match(part.text) is not None or not _COPIERS.isdisjoint(part.programs)
 
 
 def _runs_no_words(part: Part) -> bool:
