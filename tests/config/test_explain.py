@@ -121,4 +121,5 @@ def test_the_json_form_holds_the_same(tmp_path: Path):
         "statements": [{"source": "userSettings", "file": file, "line": 2, "value": "a", "wins": True}],
         "left_out": [],
         "suggestion": None,
+        "no_effect": None,
     }

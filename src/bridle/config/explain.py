@@ -12,6 +12,7 @@ from bridle.config.merge import STRICTER
 from bridle.config.problem import KeyPath, dotted, line_numbers
 from bridle.config.schema import Settings
 from bridle.config.sources import Layer, Source
+from bridle.config.unsupported import UNSUPPORTED
 from bridle.config.validate import alternatives, is_struct
 
 _LONGEST_SHOWN = 2_000
@@ -39,6 +40,8 @@ class Explanation(Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
     """Values of this key that do not count, and why."""
     suggestion: str | None = None
+    no_effect: str | None = None
+    """Why the key has no effect, whatever it is set to."""
 
 
 def explain(config: Config, key: str) -> Explanation:
@@ -47,8 +50,10 @@ def explain(config: Config, key: str) -> Explanation:
     found = [(layer, value) for layer in config.layers if _says(layer, value := _find(layer.values, path))]
     left_out = tuple(str(problem) for problem in config.problems if _concerns(problem.key, dotted(path)))
     value = _find(config.raw, path)
+    no_effect = UNSUPPORTED.get(str(path[0])) if path else None
     if not found:
-        return Explanation(key=key, left_out=left_out, **_unset(path, known=_is_known(path)))
+        unset = _unset(path, known=_is_known(path))
+        return Explanation(key=key, left_out=left_out, no_effect=no_effect, **unset)
     rule = _rule(dotted(path), value, found)
     winners = _winners(rule, value, found)
     return Explanation(
@@ -58,7 +63,8 @@ def explain(config: Config, key: str) -> Explanation:
         statements=tuple(
             _statement(layer, path, said, wins=index in winners) for index, (layer, said) in enumerate(found)
         ),
-        left_out=left_out,
+        left_out=() if no_effect else left_out,
+        no_effect=no_effect,
     )
 
 
@@ -100,6 +106,8 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         place = statement.file if statement.line is None else f"{statement.file}:{statement.line}"
         mark = "*" if statement.wins else " "
         yield f"  {mark} {statement.source:<15}  {place}  {_shown(statement.value)}"
+    if explanation.no_effect is not None:
+        yield f"  ! no effect: {explanation.no_effect}"
     for reason in explanation.left_out:
         yield f"  ! left out: {reason}"
 

@@ -12,6 +12,7 @@ from bridle.config.problem import Problem, located
 from bridle.config.reach import CHANGED, SHARED, counting_untrusted, permitted, without
 from bridle.config.schema import Settings, settings_of
 from bridle.config.sources import Inputs, Layer, Place, places, read
+from bridle.config.unsupported import without_effect
 from bridle.config.validate import check
 from bridle.config.variables import only_when_trusted
 from bridle.host import paths
@@ -214,7 +215,8 @@ def _read_layer(
         return None, ()
     values, wrong = check(layer.values)
     values, refused = permitted(values, layer.source)
-    problems = located((*wrong, *refused), file=layer.path, text=layer.text)
+    faults = (*wrong, *refused, *without_effect(values))
+    problems = located(faults, file=layer.path, text=layer.text)
     return Layer(layer.source, layer.path, values, layer.text), problems
 
 

@@ -13,7 +13,7 @@ PARENT = "--managed-settings"
 _TIGHTEN = frozenset({
     "allowManagedHooksOnly", "allowManagedMcpServersOnly", "allowManagedPermissionRulesOnly",
     "blockedMarketplaces", "deniedMcpServers", "disableAutoMode", "disableSideloadFlags",
-    "enforceAvailableModels",
+    "enforceAvailableModels", "requiredMaximumVersion", "requiredMinimumVersion",
 })  # fmt: skip
 _LISTS_OF_THE_ALLOWED = ("allowedMcpServers", "availableModels", "strictKnownMarketplaces")
 """They hold only where the machine has none: a second list would add to the first."""

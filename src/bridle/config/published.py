@@ -6,6 +6,7 @@ import msgspec
 
 from bridle.config.defaults import DEFAULTS
 from bridle.config.schema import Settings
+from bridle.config.unsupported import UNSUPPORTED
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -18,6 +19,8 @@ def settings_schema() -> dict[str, Any]:
     for key, value in DEFAULTS.items():
         if key in settings["properties"]:
             settings["properties"][key]["default"] = value
+    for key, reason in UNSUPPORTED.items():
+        settings["properties"][key] |= {"description": f"No effect: {reason}.", "deprecated": True}
     return {
         "$schema": _DIALECT,
         "title": "bridle settings",

@@ -215,7 +215,7 @@ async def assemble(
             from bridle.cli.session.worktree import leave_worktree
 
             await leave_worktree(runtime, session)
-        session.close()
+        lasting.end(session, setup)
 
     if args.has("worktree") or session.worktree is not None:
         try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridle.cli.session.choices import is_bare, is_safe
 from bridle.cli.session.setup import Setup
+from bridle.config.defaults import DEFAULTS
 from bridle.config.schema import BridleBudgets
 from bridle.context.memory_place import INDEX, is_enabled, memory_folder
 from bridle.context.window import read_window
@@ -95,6 +96,18 @@ def compact_at(setup: Setup) -> int | None:
         return read_window(given)
     except ValueError as error:
         raise UsageError(f"--autocompact: {error}") from error
+
+
+def end(session: Session, setup: Setup) -> None:
+    """Close a session; sessions that have not been used for `cleanupPeriodDays` are removed then."""
+    session.close()
+    kept_nowhere = setup.args.on("no-session-persistence") or setup.member is not None
+    if kept_nowhere or is_bare(setup.args, setup.env):
+        return
+    from bridle.sessions.retention import remove_old_sessions
+
+    days = setup.config.settings.cleanup_period_days or DEFAULTS["cleanupPeriodDays"]
+    remove_old_sessions(setup.env, days=days)
 
 
 def plans_of(setup: Setup) -> str:

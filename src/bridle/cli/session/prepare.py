@@ -42,6 +42,10 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
         if sources is None
         else tuple(part.strip() for part in sources.split(",") if part.strip()),
     )
+    if config.settings.required_minimum_version or config.settings.required_maximum_version:
+        from bridle.config.version_limits import check_version  # Few administrators set one.
+
+        check_version(config.settings)
     trusted = is_trusted(env, cwd)
     if trusted:
         # Where it was trusted before contents were written down, they are now.

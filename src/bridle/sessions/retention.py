@@ -1,0 +1,75 @@
+"""Removes the transcripts of sessions that have not been used for `cleanupPeriodDays`."""
+
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Iterator, Mapping
+
+from bridle.host.paths import config_home, projects_dir
+
+_DAY = 24 * 60 * 60
+_STAMP = ".bridle-cleanup"
+"""Its time of change says when old sessions were looked for last: once a day is enough."""
+_TRANSCRIPT = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.jsonl")
+
+
+def remove_old_sessions(env: Mapping[str, str], *, days: int, now: float | None = None) -> list[str]:
+    """Remove what is too old, at most once a day and never on the first one; what was removed.
+
+    A transcript that cannot be removed stays: the next day tries again.
+    """
+    now = time.time() if now is None else now
+    home = config_home(env)
+    if not _is_due(os.path.join(home, _STAMP), now):
+        return []
+    removed = [path for path in _transcripts(projects_dir(env)) if _remove(path, before=now - days * _DAY)]
+    for path in removed:
+        beside = path.removesuffix(".jsonl")
+        for folder in (beside, os.path.join(home, "file-history", os.path.basename(beside))):
+            if not os.path.islink(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+    return removed
+
+
+def _is_due(stamp: str, now: float) -> bool:
+    try:
+        last = os.stat(stamp).st_mtime
+        due = not now - _DAY < last <= now
+    except FileNotFoundError:
+        due, last = False, None
+    except OSError:
+        return False
+    if due or last is None:
+        try:
+            with open(stamp, "ab"):
+                os.utime(stamp, (now, now))
+        except OSError:
+            return False  # Where nothing can be written, nothing can be removed either.
+    return due
+
+
+def _transcripts(projects: str) -> Iterator[str]:
+    for folder in _names(projects):
+        place = os.path.join(projects, folder)
+        if not os.path.islink(place):
+            yield from (os.path.join(place, name) for name in _names(place) if _TRANSCRIPT.fullmatch(name))
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _remove(path: str, *, before: float) -> bool:
+    try:
+        found = os.lstat(path)
+        if not stat.S_ISREG(found.st_mode) or found.st_mtime >= before:
+            return False
+        os.unlink(path)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,71 @@
+"""Settings without an effect say so."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import fields
+
+from bridle.config.explain import explain, render
+from bridle.config.load import Config, load
+from bridle.config.published import settings_schema
+from bridle.config.schema import Settings
+from bridle.config.unsupported import UNSUPPORTED
+from bridle.config.version_limits import check_version
+from bridle.types.errors import ConfigError
+from tests.fakes.program import Program
+
+
+def _loaded(tmp_path: Path, text: str) -> Config:
+    (tmp_path / "settings.json").write_text(text)
+    return load(
+        cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, flag=None, setting_sources=None,
+        managed_dir=str(tmp_path / "managed"),
+    )  # fmt: skip
+
+
+def test_a_key_without_effect_is_named_with_the_reason(tmp_path: Path):
+    config = _loaded(tmp_path, '{\n "voiceEnabled": true\n}')
+
+    (problem,) = config.problems
+    assert str(problem) == f"{tmp_path}/settings.json:2: voiceEnabled: has no effect: bridle has no dictation"
+    assert "  ! no effect: bridle has no dictation" in render(explain(config, "voiceEnabled"))
+
+
+def test_what_asks_for_less_or_for_the_default_is_no_problem(tmp_path: Path):
+    text = (
+        '{"disableArtifact": true, "fastMode": false, "autoUpdatesChannel": "latest", "voiceEnabled": null}'
+    )
+    config = _loaded(tmp_path, text)
+
+    assert config.problems == ()
+    assert "  ! no effect: bridle makes no artifacts" in render(explain(config, "disableArtifact"))
+
+
+def test_the_schema_says_it_and_every_key_is_one():
+    properties = settings_schema()["properties"]
+
+    assert UNSUPPORTED.keys() <= {each.encode_name for each in fields(Settings)}
+    assert [key for key in UNSUPPORTED if "No effect: " not in properties[key]["description"]] == []
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest", "word"),
+    [("99.0", None, "or later"), (None, "1.0.5", "up to"), ("2.1.325-beta", "2.1.324", "up to")],
+)
+def test_an_administrator_refuses_versions(lowest: str | None, highest: str | None, word: str):
+    with pytest.raises(ConfigError, match=word):
+        check_version(Settings(required_minimum_version=lowest, required_maximum_version=highest))
+
+
+def test_a_version_between_the_limits_starts():
+    check_version(Settings(required_minimum_version="2.0", required_maximum_version="3"))
+
+
+async def test_the_program_does_not_start_with_a_version_that_is_ruled_out(tmp_path: Path):
+    program = Program(tmp_path)
+    limits = '{"requiredMinimumVersion": "99.1"}'
+
+    done = await program.run("-p", "hi", "--model", "offline", "--managed-settings", limits)
+
+    assert done.code == 1 and done.out == ""
+    assert "requires version 99.1 or later" in done.err and "Traceback" not in done.err
