@@ -97,3 +97,11 @@ async def test_secrets_and_control_characters_in_a_denied_call_are_not_shown(tmp
     done, _ = await _denied(tmp_path, call, ANTHROPIC_API_KEY=key)
     assert "denied: Bash(curl" in done.err
     assert key not in done.err and "\x1b" not in done.err
+
+
+async def test_a_tool_that_a_rule_takes_away_is_told_as_denied(tmp_path: Path):
+    _, told = await _denied(tmp_path, _bash("ls"), flags=("--disallowedTools", "Bash"))
+    assert (
+        "Permission to use Bash was denied: denied by rule Bash. Only the user can change that rule." in told
+    )
+    assert "Tools here" not in told

@@ -1,7 +1,7 @@
 """One tool call through its six phases: schema, semantics, pre hook, permission, run, post hook."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import Any
@@ -23,7 +23,6 @@ from bridle.engine.gate import Passage, TurnedAway, ask_again, pass_gate, read_c
 from bridle.engine.parsing import prepare_call
 from bridle.engine.turn import Turn
 from bridle.engine.views import keeper, view_of
-from bridle.engine.wording import ABSENT, NO_LIST
 from bridle.permissions.hidden import hides
 from bridle.permissions.prepare import approvals, only_reads
 from bridle.types.checkpoint import Changes
@@ -198,28 +197,9 @@ def _find(call: Call, turn: Turn) -> Tool:
     workflows = turn.runtime.workflows
     if call.name == "Workflow" and workflows is not None and (refusal := workflows.refusal()) is not None:
         raise ToolError(refusal)
-    names = turn.runtime.toolbox.names()
-    if (reason := _for_nobody(call.name, names)) is not None:
-        raise ToolError(f"There is no {call.name} in this session: {reason}")
-    near = _nearest(call.name, names)
-    meant = f" Did you mean {near}?" if near is not None else ""
-    raise ToolError(f"No such tool available: {call.name}.{meant} Tools here: {', '.join(names) or 'none'}.")
+    from bridle.engine.missing_tools import why_missing  # Models rarely make tools up.
 
-
-def _for_nobody(name: str, names: Sequence[str]) -> str | None:
-    """Why a tool that needs somebody is not there, and what to do instead."""
-    reason = ABSENT.get(name)
-    # Who has another kind of list may have meant that one.
-    return None if reason is NO_LIST and {"TaskCreate", "TodoWrite"} & {*names} else reason
-
-
-def _nearest(name: str, names: Sequence[str]) -> str | None:
-    """The tool that a wrong name is most like."""
-    from difflib import get_close_matches  # Only wrong names need it.
-
-    lower = {each.lower(): each for each in names}
-    found = get_close_matches(name.lower().removesuffix("_file").removesuffix("tool"), lower, n=1)
-    return lower[found[0]] if found else None
+    raise ToolError(why_missing(call.name, turn))
 
 
 def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:

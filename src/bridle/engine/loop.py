@@ -161,6 +161,7 @@ async def _work(turn: Turn) -> Ending:
         elif step.stop_reason == "refusal" and not step.text.strip():
             raise ProviderError(DECLINED, kind="invalid_request")
         elif shape is not None and (reason := shape.nudge()) is not None:
+            begun = ""
             _say_synthetic(turn, reason)
         elif not step.text.strip() and step.stop_reason != "refusal" and not nudges:
             nudges += 1

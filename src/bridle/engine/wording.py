@@ -11,17 +11,6 @@ COMMAND_CANCELLED = (
 CALL_STOPPED = "Not run: the user stopped the turn before this call began."
 CALL_OVER_BUDGET = "Not run: the spending limit of this session is reached."
 CALL_LOST = "This call has no result, because the turn ended early; it may have had part of its effect."
-_NO_APPROVAL = "nobody can approve a plan. In plan mode your answer is the plan; else work without one."
-NO_LIST = "nobody follows a task list. Work without one."
-ABSENT = {
-    "AskUserQuestion": "nobody can answer. Take the most sensible reading and say which you took.",
-    "EnterPlanMode": _NO_APPROVAL,
-    "ExitPlanMode": _NO_APPROVAL,
-    "TaskCreate": NO_LIST,
-    "TaskUpdate": NO_LIST,
-    "TodoWrite": NO_LIST,
-}
-"""What to do instead of calling a tool that is not offered where nobody is there."""
 REPAIRED = "The conversation was put in order before it was sent: {faults}."
 
 RESUME_CUT = (
