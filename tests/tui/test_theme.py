@@ -146,3 +146,9 @@ def test_right_to_left_text_does_not_move_what_stands_beside_it():
     assert brush.paint((Span("❯ "), Span("שלום"), Span(" 12"))) == "❯ \u2068שלום\u2069 12"
     assert brush.paint((Span("שלום"),)) == "שלום"
     assert brush.paint((Span("a"), Span("日本"))) == "a日本"
+
+
+def test_code_may_go_without_colours():
+    theme = make_theme("dark", depth=Depth.TRUE)
+    assert theme.color_code("code.keyword") and not theme.without_syntax.color_code("code.keyword")
+    assert theme.without_syntax.color_code("heading") == theme.color_code("heading")

@@ -82,3 +82,15 @@ async def test_who_is_read_to_gets_lines_alone(
 def test_with_sixteen_colours_every_theme_uses_the_users_own(name: str):
     colors = make_theme(name, depth=Depth.BASIC).colors
     assert [value for value in colors.values() if value is not None and value.startswith("#")] == []
+
+
+@pytest.mark.parametrize("disabled", [True, False])
+async def test_code_has_no_colours_where_the_settings_say_so(tmp_path: Path, disabled: bool):
+    settings = {"theme": "dark", "syntaxHighlightingDisabled": disabled}
+    answer = step("```python\nimport os\n```\nThat is all.")
+    async with bridle(tmp_path, [answer], settings=settings, COLORTERM="truecolor") as terminal:
+        await terminal.ready()
+        await terminal.say("show")
+        await terminal.until_text("That is all.")
+        keyword = make_theme("dark", depth=Depth.TRUE).color_code("code.keyword").encode()
+        assert (keyword not in terminal.output) == disabled

@@ -119,3 +119,11 @@ def test_names_that_could_drive_a_terminal_are_shown_harmless(tmp_path: Path):
     (shown,) = complete_path("./a", cwd=str(tmp_path))
     assert "\x1b" not in shown.label
     assert len(shown.label) == len("./a\x1b[2J.txt")
+
+
+async def test_ignored_files_are_found_where_the_settings_say_so(tmp_path: Path):
+    """`respectGitignore: false`"""
+    index = FileIndex(str(_project(tmp_path)), dict(os.environ), ignored_too=True)
+    await index.refresh()
+    assert {"a.log", "build/out.o", "src/main.py"} <= set(_texts(index, ""))
+    assert not any(text.startswith(".git/") for text in _texts(index, ""))

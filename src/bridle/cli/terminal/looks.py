@@ -21,13 +21,14 @@ def theme_of(
     """The colours that the settings ask for, on a background that is known or guessed."""
     env = setup.env
     wanted = name or setup.config.settings.theme or "auto"
-    return make_theme(
+    theme = make_theme(
         wanted,
         depth=detect_depth(env),
         links=detect_links(env),
         ground=ground or ground_of_environment(env),
         custom=_from_file(setup, wanted, warn),
     )
+    return theme.without_syntax if setup.config.settings.syntax_highlighting_disabled else theme
 
 
 def _from_file(setup: Setup, wanted: str, warn: Callable[[str], None]) -> Mapping[str, Any] | None:

@@ -128,7 +128,7 @@ class Stage:
 
         around = Surroundings(
             cwd=self._cwd,
-            index=FileIndex(setup.cwd, setup.env),
+            index=FileIndex(setup.cwd, setup.env, ignored_too=settings.respect_gitignore is False),
             commands=door.all,
         )
         input = InputArea(

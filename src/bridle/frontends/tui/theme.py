@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.frontends.tui.colors import Depth, Rgb, code, is_light, parse
 from bridle.frontends.tui.palettes import NAMES, palette
@@ -36,6 +37,12 @@ class Theme(Struct, frozen=True):
     def is_dark(self) -> bool:
         """Whether it is made for a dark background."""
         return not self.name.startswith("light")
+
+    @property
+    def without_syntax(self) -> "Theme":
+        """The same, in which code has the colours of other text."""
+        colors = {name: None if name.startswith("code.") else color for name, color in self.colors.items()}
+        return replace(self, colors=colors)
 
     def color_code(self, name: str) -> str:
         """The SGR parameters for text in this colour; empty for the terminal's own."""

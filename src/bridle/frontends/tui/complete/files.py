@@ -20,12 +20,18 @@ _STALE = 30.0
 
 
 class FileIndex:
-    """What git would not ignore below a folder, with the folders that hold it."""
+    """The files below a folder, with the folders that hold them; `ignored_too` lists what git ignores."""
 
     def __init__(
-        self, root: str, env: Mapping[str, str], *, clock: Callable[[], float] = time.monotonic
+        self,
+        root: str,
+        env: Mapping[str, str],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        ignored_too: bool = False,
     ) -> None:
         self.root = root
+        self._options = (*_OPTIONS, "--no-ignore") if ignored_too else _OPTIONS
         self._env = env
         self._clock = clock
         self._candidates = Candidates(())
@@ -55,7 +61,7 @@ class FileIndex:
             if is_fresh and not force:
                 return False
             listed = await run(
-                [*search_command(self._env, writable=(self.root,)), *_OPTIONS],
+                [*search_command(self._env, writable=(self.root,)), *self._options],
                 cwd=self.root,
                 env=search_environment(self._env),
                 timeout=_SECONDS,

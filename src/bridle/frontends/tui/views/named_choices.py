@@ -42,9 +42,11 @@ async def open_effort(context: CommandContext, around: Around) -> Named:
 
 async def open_theme(context: CommandContext, around: Around) -> Named:
     """The colours."""
-    current = context.settings.config().settings.theme or "auto"
+    settings = context.settings.config().settings
     own = [name for name in complete(context) if name.startswith(CUSTOM)]
-    return fixed(ThemeView(current, preview=around.preview_theme, custom=own))
+    syntax = not settings.syntax_highlighting_disabled
+    view = ThemeView(settings.theme or "auto", preview=around.preview_theme, custom=own, syntax=syntax)
+    return fixed(view)
 
 
 async def open_styles(context: CommandContext, around: Around) -> Named:
