@@ -4,7 +4,7 @@ import pytest
 
 from bridle.context.retelling import clipped, retell
 from bridle.context.tokens import weigh
-from bridle.types.block import SentMessage, result_block, text_of
+from bridle.types.block import SentMessage, result_block, text_block, text_of
 
 _TASK: SentMessage = {"role": "user", "content": "mend the roof"}
 _PICTURE: Any = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
@@ -76,3 +76,19 @@ def test_a_prompt_that_is_too_long_by_itself_is_clipped():
 def test_a_text_is_clipped_in_its_middle():
     assert clipped("short", 10) == "short"
     assert clipped("a" * 50 + "b" * 50, 20) == "a" * 10 + "\n[… 80 characters left out …]\n" + "b" * 10
+
+
+def test_a_reference_to_a_tool_is_no_picture():
+    """No service takes one outside of a result."""
+    reference: Any = {"type": "tool_reference", "tool_name": "Late"}
+    found: Any = {"type": "tool_use", "id": "c1", "name": "ToolSearch", "input": {"query": "select:Late"}}
+    result: Any = {"type": "tool_result", "tool_use_id": "c1", "content": [text_block("# Late"), reference]}
+    told = retell(
+        [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": [found]},
+            {"role": "user", "content": [result]},
+        ],
+        units=100_000,
+    )
+    assert "# Late" in str(told) and "tool_reference" not in str(told)

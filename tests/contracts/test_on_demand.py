@@ -14,7 +14,9 @@ from bridle.tools.toolbox import BuiltinToolbox, Deferral
 from bridle.types.history import History
 from bridle.types.model import ToolDefinition
 from tests.fakes.dialects import CASES, Bench
-from tests.fakes.model_server import ModelServer, answer, call
+from tests.fakes.model_server import ModelServer, Received, Script, answer, call
+from tests.fakes.openai_server import ChatApi
+from tests.fakes.program import Program
 from tests.fakes.replays import Replay, replay
 
 _MARKS = re.compile(rb',\{"cachePoint":\{"type":"default"\}\}|,"cache_control":\{"type":"ephemeral"\}')
@@ -41,8 +43,12 @@ def _edit(path: Path, source: str, **more: Any) -> dict[str, Any]:
 
 
 def _is_kept(done: Replay) -> bool:
+    return _starts_alike(done.bodies)
+
+
+def _starts_alike(requests: list[bytes]) -> bool:
     """Whether each request begins with all of the one before, but for where it ends and what is marked."""
-    bodies = [_MARKS.sub(b"", body).removesuffix(b"}").removesuffix(b"]") for body in done.bodies]
+    bodies = [_MARKS.sub(b"", body).removesuffix(b"}").removesuffix(b"]") for body in requests]
     return all(later.startswith(earlier) for earlier, later in pairwise(bodies))
 
 
@@ -139,3 +145,30 @@ async def test_a_conversation_with_references_goes_on_at_any_service(name: str):
     text = sent.raw.decode()
     assert "tool_reference" not in text and "defer_loading" not in text and "# Late takes x" in text
     assert '"name":"CallTool"' in text
+
+
+class _SchemaApi(ChatApi):
+    """Takes a schema for answers, which the vendor whose rules are checked has no use for."""
+
+    def problem(self, request: Received) -> Script | None:
+        assert "response_format" in request.body and "tools" not in request.body
+        return None
+
+
+async def test_a_server_without_calls_is_told_and_answers_in_the_same_form(tmp_path: Path):
+    """Where every answer is held to a schema, a loaded tool is called by way of the one that is in it."""
+    async with ModelServer(_SchemaApi()) as server:
+        own = {"dialect": "chat", "baseUrl": f"{server.url}/v1", "keyEnv": "K", "contextWindow": 200_000,
+               "quirks": {"toolMode": "schema"}}  # fmt: skip
+        program = Program(tmp_path, K="test-key")
+        path = _notebook(program.project)
+        wanted = {"tool": "CallTool", "input": {"name": "NotebookEdit", "input": _edit(path, "x = 2")}}
+        read = {"tool": "Read", "input": {"file_path": str(path)}}
+        server.script(*(answer(json.dumps(each)) for each in (read, wanted, {"answer": "Done."})))
+        done = await program.run(
+            "-p", "go", "--model", "own", "--settings", json.dumps({"bridleModels": {"own": own}}),
+            "--allowedTools", "NotebookEdit",
+        )  # fmt: skip
+        bodies = [request.raw for request in server.requests]
+    assert (done.code, done.out) == (0, "Done.\n") and "x = 2" in path.read_text(encoding="utf-8")
+    assert _starts_alike(bodies) and bodies[-1].count(rb"\"tool\":\"CallTool\"") == 1

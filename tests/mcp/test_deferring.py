@@ -158,6 +158,7 @@ async def test_tool_found_earlier_is_there_in_a_resumed_session(tmp_path: Path):
         await program.run("-p", "go on", "--continue", *more)
         before, last = server.requests[1].body, server.requests[-1].body
     assert last["tools"] == before["tools"] and last["tools"][-1]["name"] == "mcp__plain__echo"
+    assert json.dumps(last["messages"]).count("# More tools") == 1
     assert _bare(last["messages"])[: len(before["messages"])] == _bare(before["messages"])
 
 

@@ -4,8 +4,9 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
+from bridle.engine.agents.tools import AgentToolbox
 from bridle.providers.trimming import SlimToolbox
-from bridle.tools.deferred import Findable, found_before, listing
+from bridle.tools.deferred import Findable, found_before, listing, told_before
 from bridle.tools.deferring import DeferringToolbox
 from bridle.tools.tool_search import find
 from bridle.tools.toolbox import Deferral, choose
@@ -156,7 +157,7 @@ async def test_what_was_loaded_can_be_loaded_once_more(tmp_path: Path):
     for _ in range(2):
         output = await search.run(search.input(query="select:mcp__a__one"), _context(tmp_path, box))
         assert output.data is not None and output.data["loaded"] == ["mcp__a__one"]
-    assert "mcp__a__one" in (box.again() or "")
+    assert "mcp__a__one" in (box.again(box) or "")
 
 
 async def test_no_more_is_loaded_at_once_than_one_result_can_show(tmp_path: Path):
@@ -233,7 +234,7 @@ def test_each_conversation_hears_the_names_once():
     assert "mcp__a__one" in (box.news(one, box) or "")
     assert box.news(one, box) is None
     assert "mcp__a__one" in (box.news(other, box) or "")
-    assert "mcp__a__one" in (box.again() or "")
+    assert "mcp__a__one" in (box.again(box) or "")
 
 
 def test_model_with_a_small_window_is_told_tools_from_outside_at_once():
@@ -241,3 +242,19 @@ def test_model_with_a_small_window_is_told_tools_from_outside_at_once():
     slim = SlimToolbox(box, 8_192)
     assert slim.names() == ("Read", "mcp__a__one", "mcp__a__two")
     assert box.news(_Conversation(), slim) is None
+
+
+def test_names_that_a_conversation_has_heard_are_found_in_it():
+    box = _box(_tool("mcp__a__one"), _tool("mcp__a__two"))
+    for text in (box.news(_Conversation(), box), box.again(box)):
+        told = f"<system-reminder>\n{text}\n\n# Something else\nRead\n</system-reminder>"
+        heard = list(told_before([{"role": "user", "content": [{"type": "text", "text": told}]}]))
+        assert heard == ["WebFetch", "mcp__a__one", "mcp__a__two"]
+    assert list(told_before([{"role": "user", "content": "go"}])) == []
+
+
+def test_what_is_told_again_is_what_is_offered():
+    box = _box(_tool("mcp__a__one"), _tool("mcp__a__two"))
+    some = AgentToolbox(box, lambda name: name not in ("mcp__a__one", "WebFetch"))
+    assert box.again(some) == "Tools that ToolSearch can load:\nmcp__a__two"
+    assert box.again(AgentToolbox(box, lambda name: name != SEARCH)) is None

@@ -11,6 +11,7 @@ from bridle.types.block import Block, SentMessage, text_block, text_of
 _LONGEST_PART = 8_000
 _PARTS = 8
 """No single call or result takes more than one part in so many of the room."""
+_PICTURES = ("image", "document")
 
 
 def retell(messages: Sequence[SentMessage], *, units: int) -> list[SentMessage]:
@@ -87,5 +88,5 @@ def _result(block: Any, tool: str, most: int) -> list[Block]:
     call, content = block["tool_use_id"], block.get("content") or ""
     failed = ", failed" if block.get("is_error") else ""
     words = clipped(text_of(content), most)
-    pictures = [] if isinstance(content, str) else [each for each in content if each["type"] != "text"]
+    pictures = [] if isinstance(content, str) else [each for each in content if each["type"] in _PICTURES]
     return [text_block(f"[result {call} of {tool}{failed}]\n{words}\n[end of {call}]"), *pictures]

@@ -78,7 +78,7 @@ def estimate(request: ModelRequest) -> int:
             if block["type"] in ("image", "document"):
                 files += 1
             elif isinstance(inner, list):
-                files += sum(each["type"] != "text" for each in inner)
+                files += sum(each["type"] in ("image", "document") for each in inner)
                 size += sum(len(each.get("text", "")) for each in inner)
             else:
                 size += len(to_json(block))

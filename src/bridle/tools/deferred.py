@@ -1,6 +1,6 @@
 """What is told of tools that the model can load: their names, and the tools that find and call them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,6 +19,10 @@ _DESCRIPTION = (
     "name\n\n"
     "Search before you say that something cannot be done."
 )
+
+NEWS = f"# More tools\nLoad them with {SEARCH} before you call them:"
+AGAIN = f"Tools that {SEARCH} can load:"
+"""How the model is told the names, and once more when a conversation has lost its beginning."""
 
 DEFINITION: ToolDefinition = {
     "name": SEARCH,
@@ -77,6 +81,18 @@ def listing(names: Sequence[str]) -> str:
     if len(short) > _MOST_LISTED:
         short = short[:_MOST_LISTED].rpartition("\n")[0] + "\n…"
     return f"{short}\n(too many to name; search for what you need)"
+
+
+def told_before(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The names that a conversation has been told already, without those that were only counted."""
+    for message in messages:
+        content: Any = message["content"] if message["role"] == "user" else ""
+        for block in () if isinstance(content, str) else content:
+            text = block.get("text", "")
+            for heading in (NEWS, AGAIN):
+                _, found, names = text.partition(f"{heading}\n")
+                if found:
+                    yield from names.partition("\n\n")[0].split("\n")
 
 
 def weight_of(definitions: Iterable[Mapping[str, Any] | None], most: int) -> int:

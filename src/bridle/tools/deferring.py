@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterable, Sequence
 from weakref import WeakKeyDictionary
 
-from bridle.tools.deferred import CALL_DEFINITION, DEFINITION, Findable, listing, weight_of
+from bridle.tools.deferred import (
+    AGAIN,
+    CALL_DEFINITION,
+    DEFINITION,
+    NEWS,
+    Findable,
+    listing,
+    weight_of,
+)
 from bridle.tools.toolbox import BuiltinToolbox, Deferral
 from bridle.types.model import ToolDefinition
 from bridle.types.on_demand import CALL, SEARCH
@@ -28,6 +36,7 @@ class DeferringToolbox:
         deferral: Deferral,
         window: Callable[[], int],
         loaded: Iterable[str] = (),
+        heard: Callable[[object], Iterable[str]] = lambda _: (),
         waiting: Callable[[], tuple[str, ...]] = lambda: (),
     ) -> None:
         self._own = own
@@ -45,6 +54,8 @@ class DeferringToolbox:
         self._own_deferred: frozenset[str] = frozenset()
         self._tools: dict[str, Tool] = {}
         self._definitions: tuple[ToolDefinition, ...] | None = None
+        self._heard = heard
+        """The names that a conversation was told before this toolbox was made."""
         self._waiting = waiting
         self._search: Tool | None = None
         self._announced: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
@@ -97,20 +108,22 @@ class DeferringToolbox:
     def news(self, conversation: object, offered: Toolbox) -> str | None:
         """The names among those `offered` that this conversation has not heard of, if there are any."""
         self._look()
-        known = self._announced.setdefault(conversation, set())
+        if (known := self._announced.get(conversation)) is None:
+            known = self._announced[conversation] = set(self._heard(conversation))
         hidden = [each.name for each in self._findable() if each.name not in known]
         known.update(hidden)
         names = set(offered.names()) if hidden else set[str]()
         fresh = [name for name in hidden if name in names]
         if not fresh or SEARCH not in names:
             return None
-        return f"# More tools\nLoad them with {SEARCH} before you call them:\n{listing(fresh)}"
+        return f"{NEWS}\n{listing(fresh)}"
 
-    def again(self) -> str | None:
-        """What a conversation that has lost its beginning must hear once more."""
+    def again(self, offered: Toolbox) -> str | None:
+        """What a conversation that has lost its beginning must hear once more of what is `offered`."""
         self._look()
-        hidden = [each.name for each in self._findable()]
-        return f"Tools that {SEARCH} can load:\n{listing(hidden)}" if hidden else None
+        names = set(offered.names())
+        hidden = [each.name for each in self._findable() if each.name in names]
+        return f"{AGAIN}\n{listing(hidden)}" if hidden and SEARCH in names else None
 
     def _search_tool(self) -> Tool:
         # Few answers search, so the way to the first request does without.

@@ -189,7 +189,7 @@ async def assemble(
         news=toolboxes.news(
             deferring, servers, extensions.skills, beside.news, *editor_news(editors), permissions.news
         ),
-        restore=toolboxes.again(deferring),
+        restore=toolboxes.again(deferring, toolbox),
         agents=agents,
         claims=claims_of(setup, session),
         skills=extensions.skills,

@@ -63,7 +63,7 @@ def deferring(
     """The tools of the session where some come later; None where all are told at once from the start."""
     if others is None and (deferral.when != "always" or not own.deferred()):
         return None
-    from bridle.tools.deferred import found_before
+    from bridle.tools.deferred import found_before, told_before
     from bridle.tools.deferring import DeferringToolbox
 
     results = [entry.get("toolUseResult") for entry in session.entries if entry["type"] == "user"]
@@ -73,6 +73,7 @@ def deferring(
         deferral=deferral,
         window=window,
         loaded=found_before(results),
+        heard=lambda other: told_before(other.history.messages) if isinstance(other, Session) else (),
         waiting=lambda: () if servers is None else servers.waiting(),
     )
 
@@ -170,9 +171,9 @@ def news(
     return told
 
 
-def again(deferring: "DeferringToolbox | None") -> tuple[Callable[[], str | None], ...]:
+def again(deferring: "DeferringToolbox | None", offered: Toolbox) -> tuple[Callable[[], str | None], ...]:
     """What the model must be told again after a compaction."""
-    return () if deferring is None else (deferring.again,)
+    return () if deferring is None else (lambda: deferring.again(offered),)
 
 
 def _none() -> Sequence[Tool]:
