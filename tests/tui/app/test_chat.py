@@ -386,6 +386,14 @@ async def test_vim_keys_edit_the_prompt(tmp_path: Path):
         await terminal.until(lambda screen: "❮ one" in screen.text and "two" not in screen.text)
 
 
+async def test_two_keys_of_the_settings_leave_the_insert_mode_of_vim(tmp_path: Path):
+    settings = {"editorMode": "vim", "vimInsertModeRemaps": {"jj": "<Esc>"}}
+    async with bridle(tmp_path, settings=settings) as terminal:
+        await terminal.until_text("-- INSERT --")
+        terminal.type("onejj")
+        await terminal.until(lambda screen: "-- NORMAL --" in screen.text and "onej" not in screen.text)
+
+
 async def test_the_keys_are_shown_on_demand(tmp_path: Path):
     async with bridle(tmp_path) as terminal:
         await terminal.ready()

@@ -135,6 +135,7 @@ class Stage:
             around,
             History(config_home(setup.env), setup.cwd, self._session.id),
             vim=settings.editor_mode == "vim",
+            remaps=settings.vim_insert_mode_remaps,
             readline=settings.keybinding_flavor == "readline",
         )
         self._facts.vim = lambda: None if input.vim is None else input.vim.mode

@@ -1,6 +1,6 @@
 """Where the user writes: the prompt with its completions, its past, and its modes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -45,9 +45,17 @@ class InputArea:
     """The box at the bottom of the window."""
 
     def __init__(
-        self, around: Surroundings, history: History, *, vim: bool = False, readline: bool = False
+        self,
+        around: Surroundings,
+        history: History,
+        *,
+        vim: bool = False,
+        remaps: Mapping[str, str] | None = None,
+        readline: bool = False,
     ) -> None:
+        """`remaps` are two keys, such as `jj`, that leave vim's insert mode."""
         self.editor = Editor(readline_words=readline)
+        self._remaps = remaps
         self.vim: Vim | None = None
         self.use_vim(on=vim)
         self.history = history
@@ -90,7 +98,7 @@ class InputArea:
         # Those who do not use it need not wait for it.
         from bridle.frontends.tui.vim import Vim
 
-        self.vim = Vim(self.editor) if on else None
+        self.vim = Vim(self.editor, remaps=self._remaps) if on else None
 
     def press(self, key: Key, action: str | None) -> Draft | None:
         """Edit as a key asks; returns the prompt when it is to be sent."""
