@@ -31,8 +31,9 @@ _LINES = [
     ("schedules",),
     ("trust", "--status"),
     ("usage",),
-    *((verb, "--no-such-flag") for verb in SUBCOMMANDS),
+    ("plugins", "list"),
 ]
+_LINES.extend((verb, "--no-such-flag") for verb in sorted(set(SUBCOMMANDS) - {line[0] for line in _LINES}))
 _STREAM = ("-p", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash")
 _CHANGING = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b\d+(\.\d+)? ?(ms|s|KB|MB|GB)\b|:\[\d+\]")
 

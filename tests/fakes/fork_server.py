@@ -4,6 +4,7 @@ Each message on the socket is one run: its words, folder and environment, and th
 streams and of a pipe on which its process id and, at its end, its exit code are written.
 """
 
+import atexit
 import fcntl
 import gc
 import importlib
@@ -17,7 +18,7 @@ import socket
 import struct
 import sys
 import termios
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 _FOR_TURNS = (
@@ -27,9 +28,18 @@ _FOR_TURNS = (
     "tempfile", "tree_sitter", "tree_sitter_bash",
 )  # fmt: skip
 _IMPORTED = {
-    "print": ("bridle.cli.headless.print_mode", "bridle.frontends.frame_printing", *_FOR_TURNS),
-    "terminal": ("bridle.cli.terminal.interactive", "bridle.frontends.tui.chat", *_FOR_TURNS),
-}
+    "print": (
+        "bridle.cli.headless.print_mode", "bridle.cli.session.frame_facts", "bridle.commands.registry",
+        "bridle.config.trust", "bridle.engine.staleness", "bridle.frontends.frame_printing",
+        "bridle.hooks.table", *_FOR_TURNS,
+    ),
+    "terminal": (
+        "bridle.cli.background.moving", "bridle.cli.session.editors", "bridle.cli.terminal.interactive",
+        "bridle.cli.terminal.session", "bridle.commands.conversations", "bridle.engine.errands",
+        "bridle.frontends.tui.chat", "bridle.frontends.tui.showing", "bridle.host.wall.wall", "markdown_it",
+        *_FOR_TURNS,
+    ),
+}  # fmt: skip
 """What nearly every run needs; the rest is imported by the run that needs it, as always."""
 _LARGEST = 1 << 22
 
@@ -37,10 +47,12 @@ _LARGEST = 1 << 22
 def main() -> None:
     """Serve runs until the other end is closed; in a child, return to be the program."""
     kind, descriptor = sys.argv[1:]
+    imported: list[str] = []
+    atexit.register(_leave_alone, imported)
     for module in _IMPORTED[kind]:
         importlib.import_module(module)
-    gc.collect()
-    gc.freeze()
+    imported += sys.modules.keys() - {"__main__", "builtins", "sys"}
+    _keep_for_good(dict(sys.modules))
     run = _serve(socket.socket(fileno=int(descriptor)))
     if run is not None:
         if kind == "terminal":
@@ -49,6 +61,20 @@ def main() -> None:
         if kind == "terminal":
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         runpy.run_module("bridle", run_name="__main__", alter_sys=True)
+
+
+def _keep_for_good(modules: dict[str, ModuleType]) -> None:
+    """Hold modules from a circle that nobody looks at again."""
+    circle: list[Any] = [modules]
+    circle.append(circle)
+    gc.collect()
+    gc.freeze()
+
+
+def _leave_alone(imported: list[str]) -> None:
+    """Spare a run, as the last thing before its end, to take apart what it shares with all others."""
+    for name in imported:
+        sys.modules.pop(name, None)
 
 
 def _serve(requests: socket.socket) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import read_installed
 from bridle.extensions.plugins.variables import fill_hooks
 from bridle.extensions.skills import SkillCatalog
+from tests.fakes.file_clock import settle
 from tests.fakes.plugins import FIXTURE, PluginHome, write_plugin
 
 GREETER = FIXTURE / "plugins" / "greeter"
@@ -156,6 +157,7 @@ def test_the_second_plugin_of_a_name_does_not_count(home: PluginHome, tmp_path: 
 
 def test_a_changed_plugin_is_read_again_and_an_unchanged_one_is_not(home: PluginHome, tmp_path: Path):
     folder = write_plugin(tmp_path / "p", {"name": "p", "version": "1"})
+    settle(tmp_path)
     assert home.load(folder).loaded[0].components.places == ()
     index = home.home / ".claude" / "bridle" / "index" / "plugins.index"
     before = index.stat().st_mtime_ns

@@ -53,7 +53,7 @@ async def ask_for_rows(command: str, facts: Mapping[str, Any], *, env: Mapping[s
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        await _ended(process)
     return said[:_MOST_BYTES].decode("utf-8", "replace").rstrip("\n")
 
 
@@ -64,3 +64,13 @@ async def _exchange(process: asyncio.subprocess.Process, facts: bytes, said: byt
     process.stdin.close()
     while len(said) < _MOST_BYTES and (chunk := await process.stdout.read(_MOST_BYTES)):
         said += chunk
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Wait for the end; the rest of a flood is read, because the end of the output comes behind it."""
+    assert process.stdout is not None
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_SECONDS):
+            while await process.stdout.read(_MOST_BYTES):
+                pass
+            await process.wait()
