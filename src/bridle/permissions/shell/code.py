@@ -244,7 +244,8 @@ def _sed(name: str, values: Sequence[str], redirections: Sequence[Redirection]) 
             continue
         lines = [found[1].strip() for found in _SED_RUNS.finditer(script)]
         code.texts += filter(None, lines)
-        if not all(lines) or _SED_RUNS_RESULT.search(script):
+        # sed replaces escapes such as \x65 and \c before a shell sees them.
+        if not all(lines) or any("\\" in line for line in lines) or _SED_RUNS_RESULT.search(script):
             code.unseen = "it cannot be told what the e of sed runs"
     return code
 
