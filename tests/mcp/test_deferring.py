@@ -114,7 +114,7 @@ async def test_a_call_of_a_loaded_tool_passes_rules_and_hooks_under_its_own_name
         last = server.requests[-1].body["messages"][-1]["content"]
     assert [denial["tool_name"] for denial in done.result["permission_denials"]] == ["mcp__plain__echo"]
     assert all(result["is_error"] for result in last if result["type"] == "tool_result")
-    assert "No such tool available: mcp__plain__reader" in str(last)
+    assert "mcp__plain__reader was denied: denied by rule mcp__plain__reader" in str(last)
     heard = (program.project / "calls.jsonl").read_text(encoding="utf-8")
     assert "mcp__plain__echo" in heard and "CallTool" not in heard
 

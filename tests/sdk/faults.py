@@ -13,11 +13,13 @@ import signal
 import sys
 import tempfile
 import time
+from asyncio.subprocess import PIPE
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from tests.fakes.forked import start_afresh
 from tests.fakes.messages_server import MessagesServer, Step, fault, step
 from tests.fakes.program import Program
 from tests.fakes.program import user as user_line
@@ -126,7 +128,10 @@ async def run(plan: Plan) -> Observed:
     try:
         async with MessagesServer([*plan.steps, step("The end.", repeat=True)]) as server:
             program = Program(folder, server.url, CLAUDE_CODE_MAX_RETRIES="1", **{name: value})
-            process = await program.start(*_FLAGS)
+            # Its environment marks what it leaves behind, so it has to be its own from the start.
+            process = await start_afresh(
+                _FLAGS, cwd=program.project, env=program.env, stdin=PIPE, stdout=PIPE, stderr=PIPE
+            )
             host = _Host(plan, process)
             code, seconds, terminated = await host.play()
             err = "" if process.stderr is None else (await process.stderr.read()).decode()
