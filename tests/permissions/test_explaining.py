@@ -47,7 +47,7 @@ def _refused(case: Case) -> str:
 def test_the_part_the_reason_and_the_remedy_are_told(command: str, said: list[str], unsaid: list[str]):
     text = _refused(bash_case(command))
     assert text.startswith("Permission to use Bash was denied: ")
-    assert text.endswith("Go on without it, or say what you need.")
+    assert text.endswith("Continue without it, or say what you need.")
     for words in said:
         assert words in text
     for words in unsaid:

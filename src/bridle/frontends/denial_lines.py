@@ -9,12 +9,14 @@ from bridle.types.text import printable
 
 
 def tell_denial(event: PermissionDenied, output: Output, *, agent: str = "", told: set[str]) -> None:
-    """Write a line about a denied call, unless the same line was written before."""
+    """Write a line or two about a denied call, unless the same were written before."""
     who = f"{agent}: " if agent else ""
     words = f"{who}{call_words(event.tool, event.input)}: {why(event.reason, event.parts)}"
     allowed = flags(event.suggestions)
     advice = f"to allow it: {allowed}" if allowed else event.remedy
-    line = f"denied: {words}" + (f"\n  {advice}" if advice else "")
-    if line not in told:
-        told.add(line)
-        output.write(printable(f"{SECRETS.hide(line)}\n", keep="\n").encode(errors="replace"))
+    lines = (f"denied: {words}", *((f"  {advice}",) if advice else ()))
+    # What a call holds makes no lines of its own.
+    text = "".join(f"{printable(SECRETS.hide(line))}\n" for line in lines)
+    if text not in told:
+        told.add(text)
+        output.write(text.encode(errors="replace"))

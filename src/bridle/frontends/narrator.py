@@ -100,7 +100,7 @@ class Narrator:
         self._line(f"* {self._calls[event.call_id]}")
 
     def _of_agent(self, event: FromAgent) -> None:
-        name = event.description or event.agent_type
+        name = " ".join((event.description or event.agent_type).split())
         if isinstance(started := event.event, ToolStarted):
             self._line(f"  {name}: {call_words(started.tool, started.input, self._names)}")
 

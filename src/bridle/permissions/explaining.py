@@ -18,7 +18,7 @@ def refusal(tool: str, denied: Deny, *, nobody: str = "") -> str:
         "The rest of the command may run." if _is_half_fine(denied) else "",
         nobody,
         remedy(denied, asked=bool(nobody)),
-        "Go on without it, or say what you need." if nobody else "",
+        "Continue without it, or say what you need." if nobody else "",
     )
     return " ".join(filter(None, sentences))
 
