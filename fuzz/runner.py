@@ -20,6 +20,7 @@ from fuzz.playground import (
 )
 
 _INSIDE = Path(__file__).with_name("inside.py")
+_INSIDE_AT = "/tmp/inside.py"
 _CANARIES = {
     "a file outside": READ_CANARY,
     "a denied file": DENIED_CANARY,
@@ -54,9 +55,10 @@ class Runner:
         self._clean()
         os.mkdir(self._fresh)
         shutil.copytree(root, self._work, symlinks=True)
+        # The checkout and its environment may lie below /tmp, which is another one inside.
         argv = [
-            bwrap, *_BWRAP, "--ro-bind", root, self._fresh, "--bind", self._work, root,
-            sys.executable, "-I", str(_INSIDE),
+            bwrap, *_BWRAP, "--ro-bind", str(_INSIDE), _INSIDE_AT, "--ro-bind", root, self._fresh,
+            "--bind", self._work, root, os.path.realpath(sys.executable), "-I", _INSIDE_AT,
         ]  # fmt: skip
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         assert self._process.stdout is not None
