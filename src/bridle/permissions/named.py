@@ -58,6 +58,8 @@ _SUBCOMMANDS = {
     "svn": listed("commit add log"),
 }
 """Programs of which some subcommands take their operands for names, and run none of them."""
+_KEEPERS_OF_TEXT = ("git ", "gh ", "glab ", "hg ", "svn ")
+"""Programs whose listed subcommands run nothing of the text that they are given."""
 _NAMES_ONLY = listed("pytest jest vitest make gmake mkdir touch brew man whatis apropos pgrep")
 """Programs that take every operand for a name."""
 _TEXT_OPTIONS = listed("""
@@ -144,7 +146,10 @@ def _passes_on(part: Part) -> bool:
 
 
 def _runs_no_words(part: Part) -> bool:
-    return part.harmless or part.file_command or _operands(part) is not None
+    """Whether the part runs nothing that reaches it, in words, on standard input or in files."""
+    if part.harmless or part.file_command:
+        return True
+    return part.text.startswith(_KEEPERS_OF_TEXT) and _operands(part) is not None
 
 
 def _is_quiet(part: Part, names: _Names) -> bool:

@@ -7,7 +7,7 @@ from bridle.permissions.shell.expansions import FULL, HOLE
 
 _RUNS = re.compile(r"^\t(.+)|^(?!\t)[^\n#;]*:[^\n;]*;(.+)|!=(.+)|\$[({]shell\s+([^\n]+)[)}]", re.MULTILINE)
 _STREAM = re.compile(
-    rf"(?:-[a-zA-Z]*f|--(?:file|makefile)=?) ?(?:-|/dev/\S*|/proc/\S*|[<>]\(.*|{HOLE})(?: .*)?", re.DOTALL
+    rf"(?:-[a-zA-Z]*f|--[fm][a-z]*=?) ?(?:-|/dev/\S*|/proc/\S*|[<>]\(.*|{HOLE})(?: .*)?", re.DOTALL
 )
 _COMPUTES = re.compile(r"(?<!\$)(?:\$\$)*\$(?!\$)|\\")
 _FILLS_IN = re.compile(r"\$\$|\$[({](shell)\s+|\$\([^()]*\)|\$\{[^{}]*\}|\$.?", re.DOTALL)
