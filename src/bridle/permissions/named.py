@@ -80,7 +80,7 @@ class _Names:
         stem = texts.one_blank(content).removesuffix(":*").removesuffix(" *")
         words = [word for word in stem.split(" ") if word.strip("*")]
         flags = re.IGNORECASE if FOLDS_CASE else 0
-        self.first = words[0].partition("*")[0].casefold() if words else "\0"
+        self.pieces = tuple(piece.casefold() for word in words for piece in word.split("*")) or ("\0",)
         """What a text holds, in small letters, in which they stand."""
         self._words = [re.compile(_pattern(word), flags) for word in words]
 
@@ -101,7 +101,7 @@ def naming_rule(rules: Sequence[Rule], subject: str, reading: Reading) -> Rule |
     glance = _QUOTES.sub("", _CONTINUED.sub("", " ".join([subject, *forms]))).casefold()
     for rule in rules:
         names = _names(rule.content or "")
-        if names.first in glance and _stand(names, subject, reading):
+        if all(piece in glance for piece in names.pieces) and _stand(names, subject, reading):
             return rule
     return None
 
