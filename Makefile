@@ -16,7 +16,7 @@ JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
 BENCHES := model agents context dialects extensions mcp sdk sessions teams tui wall sandbox
 
-.PHONY: help try test check format bench fuzz faults screens conformance definitions release clean
+.PHONY: help try test soak check format bench fuzz faults screens conformance definitions release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -62,6 +62,9 @@ test: check $(PEERS)/.ready ## run every check and every test
 	BRIDLE_OLD_SDK=$(CURDIR)/$(PEERS)/older-sdk BRIDLE_NODE_SDK=$(CURDIR)/$(PEERS)/node \
 		BRIDLE_NODE_MCP=$(CURDIR)/$(PEERS)/node BRIDLE_REAL_MODEL=$(CURDIR)/$(PEERS)/real-model \
 		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+soak: $(VENV)/.ready-dev ## run what takes too long for every change: more turns, more random examples
+	$(BIN)/python -m pytest -n $(WORKERS) -m soak
 
 check: $(VENV)/.ready-dev ## formatting, lint, types
 	$(BIN)/ruff format --check .

@@ -71,7 +71,7 @@ class _Talk:
         self.screen.show(rows, (len(rows) - 3, 2))
 
 
-@pytest.mark.parametrize("turns", [500, 5_000])
+@pytest.mark.parametrize("turns", [500, pytest.param(5_000, marks=pytest.mark.soak)])
 def test_what_is_kept_does_not_grow_with_the_turns(turns: int):
     talk = _Talk()
     for number in range(_WARM):
