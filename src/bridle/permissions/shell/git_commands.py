@@ -274,6 +274,8 @@ def _config(words: tuple[Word, ...]) -> Verdict:
         parsed = parse(_CONFIG, words)
     except Refused as reason:
         return Verdict(f"git config: {reason}")
+    if _option_is_a_value(words, parsed):
+        return Verdict("git config takes an option behind a name for its new value")
     operands = [word.value for word in parsed.operands]
     reads = not parsed.options.isdisjoint(
         {"--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l"}
@@ -281,6 +283,17 @@ def _config(words: tuple[Word, ...]) -> Verdict:
     if reads or operands[:1] in (["get"], ["list"]) or (len(operands) == 1 and "." in operands[0]):
         return Verdict("git config only reads", True, (), True)
     return Verdict("git config with a value changes the configuration")
+
+
+def _option_is_a_value(words: tuple[Word, ...], parsed: Parsed) -> bool:
+    """Whether an option stands behind the name of a setting, where git no longer takes it for one."""
+    names = parsed.operands
+    if names and names[0].value in ("get", "list") and names[0] is words[0]:
+        words, names = words[1:], names[1:]
+    if not names:
+        return False
+    behind = words[next(index for index, word in enumerate(words) if word is names[0]) + 1 :]
+    return any(not word.literal or word.value.startswith("-") for word in behind)
 
 
 def _leads_out(value: str) -> bool:
