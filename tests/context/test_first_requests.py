@@ -16,7 +16,7 @@ _PROMPT = "hi"
 
 
 def _parts(body: Any) -> dict[str, Any]:
-    """Bytes by part, for whoever has to find what has grown."""
+    """Bytes by part, to find what has grown."""
     sizes: dict[str, Any] = {key: len(json.dumps(value)) for key, value in body.items()}
     return {**sizes, "tools": {tool["name"]: len(json.dumps(tool)) for tool in body["tools"]}}
 

@@ -78,7 +78,7 @@ def answered_reminder(path: str, *, exists: bool, workflow: str | None = None) -
 
 
 def agent_reminder() -> str:
-    """What holds for an agent that somebody who plans has sent to look at something."""
+    """What holds for an agent that a session in plan mode has sent to look at something."""
     return f"{MARK}\n{_RULES} Do your task by reading, and report."
 
 

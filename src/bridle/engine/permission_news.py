@@ -43,7 +43,7 @@ class PermissionNews:
         self._session = session
         self._workspace = workspace
         self._attended = attended
-        """Somebody is there to approve calls."""
+        """A person is there to approve calls."""
         self._sandboxed = sandboxed
         """Commands run unasked inside a sandbox."""
         self._silent = silent
@@ -51,7 +51,7 @@ class PermissionNews:
         self._told: _Standing | None = None
 
     def opening(self) -> str | None:
-        """What holds when a conversation begins; nothing where all is as usual and somebody can be asked."""
+        """What holds when a conversation begins; nothing where all is as usual and a person can be asked."""
         self._told = now = self._now()
         return None if self._silent else self._described(now)
 

@@ -15,7 +15,7 @@ from bridle.types.question import Answer, Question, Refused
 from bridle.types.turn import Outcome
 
 NOBODY = "Nobody is there to approve it."
-"""What the model hears when a call would need somebody's approval, behind what it is about."""
+"""What the model hears when a call would need a person's approval, behind what it is about."""
 
 
 class Presenter(Protocol):

@@ -26,7 +26,7 @@ _TASK_TOOLS = {"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"}
 _TEAMS = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_CODE_COORDINATOR_MODE")
 """Members of a team share a list of tasks."""
 _FOR_A_WATCHER = {*_TASK_TOOLS, "TodoWrite", "ScheduleWakeup", "SendUserFile"}
-"""Tools for somebody who follows the work or is there later: of no use where only the answer is printed."""
+"""Tools for a person who follows the work or is there later: of no use where only the answer is printed."""
 
 
 def is_bare(args: Args, env: Mapping[str, str]) -> bool:

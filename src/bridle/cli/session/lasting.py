@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from bridle.cli.session.choices import is_bare, is_safe
 from bridle.cli.session.setup import Setup
-from bridle.config.defaults import DEFAULTS
 from bridle.config.schema import BridleBudgets
 from bridle.context.memory_place import INDEX, is_enabled, memory_folder
 from bridle.context.window import read_window
@@ -104,6 +103,7 @@ def end(session: Session, setup: Setup) -> None:
     kept_nowhere = setup.args.on("no-session-persistence") or setup.member is not None
     if kept_nowhere or is_bare(setup.args, setup.env):
         return
+    from bridle.config.defaults import DEFAULTS
     from bridle.sessions.retention import remove_old_sessions
 
     days = setup.config.settings.cleanup_period_days or DEFAULTS["cleanupPeriodDays"]

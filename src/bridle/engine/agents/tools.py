@@ -17,7 +17,7 @@ _FOR_NO_AGENT = frozenset({
     "Advisor", "AskUserQuestion", "CronCreate", "CronDelete", "CronList", "EndConversation", "EnterPlanMode",
     "ExitPlanMode", "Monitor", "ScheduleWakeup", "TaskOutput", "WaitForMcpServers", "Workflow",
 })  # fmt: skip
-"""They ask somebody, or bring prompts and notes later, which only the main thread hears."""
+"""They ask a person, or bring prompts and notes later, which only the main thread hears."""
 _IN_BACKGROUND = frozenset({
     "Read", "Grep", "Glob", "Bash", "PowerShell", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch",
     "TodoWrite", "Skill", "ToolSearch", "EnterWorktree", "ExitWorktree", "TaskStop", "SendMessage",
