@@ -156,13 +156,16 @@ def _three_agents(folder: Path) -> Sequence[Line]:
         for number in range(3)
     ]  # fmt: skip
 
-    def agent(request: Received) -> Script:
-        if b"tool_result" not in request.raw:
-            return answer(call("Grep", "g1", pattern="def take", path=str(folder / "pool" / "part1.py")))
-        return answer("It takes items from the end. " * 20)
+    looked: set[bytes] = set()
 
     def main_or_agent(request: Received) -> Script:
-        return agent(request) if b"You find things in a code base" in request.raw else answer("All alike.")
+        if b"You find things in a code base" not in request.raw:
+            return answer("All alike.")
+        (part,) = set(re.findall(rb"How does part \d work", request.raw))
+        if part not in looked:
+            looked.add(part)
+            return answer(call("Grep", "g1", pattern="def take", path=str(folder / "pool" / "part1.py")))
+        return answer("It takes items from the end. " * 20)
 
     return [answer(*begun), *[main_or_agent] * 7]
 

@@ -13,11 +13,11 @@ from tests.fakes.model_server import Received, Said, Script, checked, need, only
 KEY = "test-key"
 CREDENTIALS = AwsCredentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "session")
 _STOPS = {"end": "end_turn", "calls": "tool_use", "length": "max_tokens", "filter": "refusal"}
-_USAGE = {"input_tokens": 8, "cache_read_input_tokens": 4, "output_tokens": 7}
 
 
 def _message(said: Said) -> dict[str, Any]:
-    fields = {"id": "msg_1", "model": "served", "stop_reason": _STOPS[said.stop], "usage": _USAGE}
+    usage = {"input_tokens": said.asked - 4, "cache_read_input_tokens": 4, "output_tokens": 7}
+    fields = {"id": "msg_1", "model": "served", "stop_reason": _STOPS[said.stop], "usage": usage}
     return sse.message(*said.blocks, **fields)
 
 

@@ -9,13 +9,6 @@ from tests.fakes.bedrock_server import is_signed
 from tests.fakes.model_server import Received, Said, Script, checked, cut, need, only, refusal
 
 _STOPS = {"end": "end_turn", "calls": "tool_use", "length": "max_tokens", "filter": "content_filtered"}
-_USAGE = {
-    "inputTokens": 8,
-    "outputTokens": 7,
-    "totalTokens": 19,
-    "cacheReadInputTokens": 4,
-    "cacheWriteInputTokens": 0,
-}
 _BLOCKS = {"text", "image", "document", "toolUse", "toolResult", "reasoningContent", "cachePoint"}
 
 
@@ -40,17 +33,27 @@ class ConverseApi:
         for place, block in enumerate(said.blocks):
             frames += _block_frames(place, block, said.piece)
         frames.append(_framed("messageStop", {"stopReason": _STOPS[said.stop]}))
-        frames.append(_framed("metadata", {"usage": _USAGE, "metrics": {"latencyMs": 5}}))
+        frames.append(_framed("metadata", {"usage": _usage(said), "metrics": {"latencyMs": 5}}))
         middle = len(frames) // 2
         return [*frames[:middle], *said.extra, *frames[middle:]]
 
     def whole(self, said: Said) -> Any:
         content = [_whole(block) for block in said.blocks]
         message = {"role": "assistant", "content": content}
-        return {"output": {"message": message}, "stopReason": _STOPS[said.stop], "usage": _USAGE}
+        return {"output": {"message": message}, "stopReason": _STOPS[said.stop], "usage": _usage(said)}
 
     def error(self, status: int, message: str, code: str) -> Any:
         return {"message": message, "__type": code}
+
+
+def _usage(said: Said) -> dict[str, int]:
+    return {
+        "inputTokens": said.asked - 4,
+        "outputTokens": 7,
+        "totalTokens": said.asked + 7,
+        "cacheReadInputTokens": 4,
+        "cacheWriteInputTokens": 0,
+    }
 
 
 def _block_frames(place: int, block: dict[str, Any], piece: int) -> list[bytes]:

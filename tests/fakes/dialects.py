@@ -66,7 +66,7 @@ CASES: Mapping[str, Case] = {
         "openai/gpt-5",
         ResponsesApi,
         {"OPENAI_API_KEY": _KEY},
-        {"openai/gpt-5": {"baseUrl": "{}/v1"}},
+        {"openai/gpt-5": {"baseUrl": "{}/v1"}, "openai/gpt-5-mini": {"baseUrl": "{}/v1"}},
         unknown=b'event: response.brand_new\ndata: {"type":"response.brand_new","delta":{"x":1}}\n\n',
     ),
     "gemini": Case(

@@ -7,13 +7,6 @@ from typing import Any
 from tests.fakes.model_server import Received, Said, Script, checked, cut, need, only, refusal
 
 KEY = "test-key"
-_USAGE = {
-    "promptTokenCount": 12,
-    "cachedContentTokenCount": 4,
-    "candidatesTokenCount": 4,
-    "thoughtsTokenCount": 3,
-    "totalTokenCount": 19,
-}
 _STOPS = {"end": "STOP", "calls": "STOP", "length": "MAX_TOKENS", "filter": "SAFETY"}
 _DATA = {"text", "inlineData", "functionCall", "functionResponse", "fileData"}
 _SCHEMA = (
@@ -52,8 +45,8 @@ class GeminiApi:
                     parts += ({"text": part, "thought": True} for part in cut(block["thinking"], said.piece))
                 case _:
                     parts.append(_call(block))
-        chunks = [_chunk([part]) for part in parts]
-        chunks.append(_chunk([{"text": ""}], finish=_STOPS[said.stop]))
+        chunks = [_chunk(said, [part]) for part in parts]
+        chunks.append(_chunk(said, [{"text": ""}], finish=_STOPS[said.stop]))
         frames = [
             b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\r\n\r\n" for chunk in chunks
         ]
@@ -70,7 +63,7 @@ class GeminiApi:
                     parts.append({"text": block["thinking"], "thought": True})
                 case _:
                     parts.append(_call(block))
-        return _chunk(parts, finish=_STOPS[said.stop])
+        return _chunk(said, parts, finish=_STOPS[said.stop])
 
     def error(self, status: int, message: str, code: str) -> Any:
         return {"error": {"code": status, "message": message, "status": code}}
@@ -81,11 +74,18 @@ def _call(block: dict[str, Any]) -> dict[str, Any]:
     return {"functionCall": called, "thoughtSignature": "c2lnbmVk"}
 
 
-def _chunk(parts: list[Any], *, finish: str | None = None) -> dict[str, Any]:
+def _chunk(said: Said, parts: list[Any], *, finish: str | None = None) -> dict[str, Any]:
     candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
     if finish is not None:
         candidate["finishReason"] = finish
-    return {"candidates": [candidate], "usageMetadata": _USAGE, "modelVersion": "served", "responseId": "r1"}
+    usage = {
+        "promptTokenCount": said.asked,
+        "cachedContentTokenCount": 4,
+        "candidatesTokenCount": 4,
+        "thoughtsTokenCount": 3,
+        "totalTokenCount": said.asked + 7,
+    }
+    return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "served", "responseId": "r1"}
 
 
 def _check(body: Any) -> None:

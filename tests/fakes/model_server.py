@@ -33,6 +33,8 @@ class Said(NamedTuple):
     piece: int
     extra: tuple[bytes, ...]
     """Frames of unknown kinds to put in the middle."""
+    asked: int = 12
+    """Tokens of the request as the vendor counts them; four are from its cache."""
 
 
 class Script(NamedTuple):
@@ -107,10 +109,11 @@ def cut(text: str, size: int) -> list[str]:
 
 
 class ModelServer:
-    """Keeps every request in the order of arrival."""
+    """Keeps every request in the order of arrival; with `counts` it tells usage by their size."""
 
-    def __init__(self, api: Api, script: Iterable[Line] = ()) -> None:
+    def __init__(self, api: Api, script: Iterable[Line] = (), *, counts: bool = False) -> None:
         self.api = api
+        self._counts = counts
         self._script = list(script)
         self._tasks: set[asyncio.Task[None]] = set()
         self.requests: list[Received] = []
@@ -189,9 +192,10 @@ class ModelServer:
                 return "text/html", [step.body.encode()]
             message, code = step.body
             return "application/json", [json.dumps(self.api.error(step.status, message, code)).encode()]
+        said = step.said._replace(asked=len(request.raw) // 4) if self._counts else step.said
         if not self.api.streams(request):
-            return "application/json", [json.dumps(self.api.whole(step.said)).encode()]
-        frames = self.api.frames(step.said)
+            return "application/json", [json.dumps(self.api.whole(said)).encode()]
+        frames = self.api.frames(said)
         return self.api.stream_type, [*frames[: step.cut_frames], step.tail]
 
 

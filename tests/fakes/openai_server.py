@@ -6,13 +6,6 @@ from typing import Any
 from tests.fakes.model_server import Received, Said, Script, checked, cut, need, only, refusal
 
 KEY = "test-key"
-_USAGE = {
-    "prompt_tokens": 12,
-    "completion_tokens": 7,
-    "total_tokens": 19,
-    "prompt_tokens_details": {"cached_tokens": 4},
-    "completion_tokens_details": {"reasoning_tokens": 3},
-}
 _CHAT_STOPS = {"end": "stop", "calls": "tool_calls", "length": "length", "filter": "content_filter"}
 
 
@@ -54,7 +47,7 @@ class ChatApi:
                     calls += 1
         chunks = [_chunk([{"index": 0, "delta": delta, "finish_reason": None}]) for delta in deltas]
         chunks.append(_chunk([{"index": 0, "delta": {}, "finish_reason": _CHAT_STOPS[said.stop]}]))
-        chunks.append({**_chunk([]), "usage": _USAGE})
+        chunks.append({**_chunk([]), "usage": _usage(said)})
         frames = [_sse(chunk) for chunk in chunks]
         middle = len(frames) // 2
         return [*frames[:middle], *said.extra, *frames[middle:], b"data: [DONE]\n\n"]
@@ -70,10 +63,20 @@ class ChatApi:
                 case _:
                     message.setdefault("tool_calls", []).append(_tool_call(block))
         choice = {"index": 0, "message": message, "finish_reason": _CHAT_STOPS[said.stop]}
-        return {**_chunk([choice]), "object": "chat.completion", "usage": _USAGE}
+        return {**_chunk([choice]), "object": "chat.completion", "usage": _usage(said)}
 
     def error(self, status: int, message: str, code: str) -> Any:
         return {"error": {"message": message, "type": code, "param": None, "code": code}}
+
+
+def _usage(said: Said) -> dict[str, Any]:
+    return {
+        "prompt_tokens": said.asked,
+        "completion_tokens": 7,
+        "total_tokens": said.asked + 7,
+        "prompt_tokens_details": {"cached_tokens": 4},
+        "completion_tokens_details": {"reasoning_tokens": 3},
+    }
 
 
 def _chunk(choices: list[Any]) -> dict[str, Any]:
@@ -150,15 +153,6 @@ def _check_parts(content: Any) -> None:
                 need(False, f"a part of type {other}")
 
 
-_RESPONSES_USAGE = {
-    "input_tokens": 12,
-    "input_tokens_details": {"cached_tokens": 4},
-    "output_tokens": 7,
-    "output_tokens_details": {"reasoning_tokens": 3},
-    "total_tokens": 19,
-}
-
-
 class ResponsesApi:
     """`POST /responses`."""
 
@@ -200,7 +194,13 @@ class ResponsesApi:
             "error": None,
             "model": "served",
             "output": [_item(place, block) for place, block in enumerate(said.blocks)],
-            "usage": _RESPONSES_USAGE,
+            "usage": {
+                "input_tokens": said.asked,
+                "input_tokens_details": {"cached_tokens": 4},
+                "output_tokens": 7,
+                "output_tokens_details": {"reasoning_tokens": 3},
+                "total_tokens": said.asked + 7,
+            },
         }
 
     def error(self, status: int, message: str, code: str) -> Any:

@@ -157,6 +157,13 @@ def test_planning_uses_the_larger_model():
 def test_small_questions_go_to_the_small_model():
     assert small_model({"ANTHROPIC_SMALL_FAST_MODEL": "f"}) == "f"
     assert "haiku" in small_model({})
+    assert small_model({}, find("vertex/gemini-2.5-pro")) == "vertex/gemini-2.5-flash"
+
+
+@pytest.mark.parametrize("cloud", ["vertex", "bedrock", "mantle", "anthropic-aws"])
+def test_small_questions_of_a_claude_in_a_cloud_stay_with_it(cloud: str):
+    main = f"{cloud}/claude-sonnet-4-5"
+    assert small_model({}, find(main)) == main
 
 
 @given(st.text(max_size=40))

@@ -18,7 +18,7 @@ from tests.fakes.real_model import FOLDER, engine_at_hand, needs_model
 
 _MODEL = "local/smollm2"
 _BRIEF = '{"temperature": 0, "grammar": "root ::= [A-Za-z,!. ]{1,60}"}'
-"""A model this small may repeat one sentence until its window is full: the folder's name in its prompt is enough."""
+"""A model this small may repeat one sentence until its window is full; a folder's name can start it."""
 _LIGHT: ToolDefinition = {
     "name": "Light",
     "description": "Switch the light.",

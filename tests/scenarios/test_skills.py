@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.host import FakeHost
 from tests.fakes.messages_server import MessagesServer, step
-from tests.fakes.program import Program
+from tests.fakes.program import Program, lines, user
 
 _STREAM = ("-p", "--output-format", "stream-json", "--verbose")
 
@@ -63,6 +63,20 @@ async def test_users_call_skills_and_command_files_by_their_names(tmp_path: Path
         first, second = (request.body for request in server.requests)
     assert "Say hello to Ann and Bob." in _said(first)
     assert "Tidy the main branch." in _said(second)
+
+
+async def test_skill_that_waits_is_listed_only_where_the_session_lasts(tmp_path: Path):
+    async with MessagesServer([step("Hi."), step("Hi."), step("Once.")]) as server:
+        program = Program(tmp_path, server.url)
+        await program.run("-p", "hi")
+        await program.run(
+            "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+            stdin=lines(user("hi")),
+        )  # fmt: skip
+        called = await program.run("-p", "/loop 5m look")
+    printed, hosted, asked = (_said(request.body) for request in server.requests)
+    assert ("- loop:" in printed, "- loop:" in hosted) == (False, True)
+    assert called.out == "Once.\n" and "5m look" in asked
 
 
 async def test_model_cannot_call_what_only_users_may(tmp_path: Path):

@@ -50,6 +50,8 @@ class Basis(Struct, frozen=True, kw_only=True):
     """Whether a skill of the project may choose this model."""
     tells: bool = True
     """Whether the model is told of skills at all."""
+    offers: Callable[[str], bool] = lambda tool: True
+    """Whether the model has a tool."""
 
 
 class Caller(Protocol):
@@ -109,6 +111,7 @@ class SessionSkills:
                 skill
                 for skill in every.values()
                 if skill.for_model
+                and all(map(self.basis.offers, skill.needs))
                 and overrides.get(skill.name) not in ("off", "user-invocable-only")
                 and (self._only is None or skill.name in self._only)
                 and (not skill.paths or skill.name in self._touched)

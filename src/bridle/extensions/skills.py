@@ -88,6 +88,11 @@ class Skill(Struct, frozen=True, kw_only=True, array_like=True):
         return words(self.values.get("aliases")) if self.source == "bundled" else ()
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """The tools without which the model is not told of it."""
+        return words(self.values.get("needs")) if self.source == "bundled" else ()
+
+    @property
     def for_model(self) -> bool:
         """Whether the model may call it."""
         said = self.values.get("disable-model-invocation")

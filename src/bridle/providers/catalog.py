@@ -124,7 +124,11 @@ def small_model(env: Mapping[str, str], main: Model | None = None) -> str:
     from bridle.providers import vendors
 
     vendor = vendors.find(main.vendor)
-    return f"{vendor.name}/{vendor.small}" if vendor is not None and vendor.small else main.id
+    if vendor is None or not vendor.small:
+        return main.id
+    # A cloud with models of several makers may have opened only those of this one.
+    elsewhere = vendor.serves_anthropic and "claude" in main.id.lower()
+    return main.id if elsewhere else f"{vendor.name}/{vendor.small}"
 
 
 def listed() -> tuple[Model, ...]:

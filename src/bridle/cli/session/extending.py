@@ -154,6 +154,7 @@ def open_extensions(ground: Ground, *, offered: Sequence[str], servers: ServerDo
                 resolve_model=lambda name: catalog.resolve(name, env, own=config.raw.get("bridleModels")),
                 may_choose=lambda name: may_choose(name, setup),
                 tells="Skill" in offered,
+                offers=offered.__contains__,
             ),
         )
         if setup.trusted:
