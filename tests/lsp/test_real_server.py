@@ -10,6 +10,7 @@ import pytest
 
 from bridle.engine.languages.session import Means, SessionLanguages
 from bridle.tools.lsp import TOOL, LspInput
+from bridle.types.language import LANGUAGES
 from bridle.types.tool import ToolContext
 from tests.fakes.processes import eventually
 from tests.fakes.tool_context import make_context
@@ -44,7 +45,7 @@ async def context(tmp_path: Path) -> AsyncIterator[ToolContext]:
     entry = {"command": _SERVER, "args": ["--stdio"], "extensionToLanguage": {".py": "python"}}
     means = Means(root=lambda: str(tmp_path), env=dict(os.environ), tell=print)
     languages = SessionLanguages({"python": entry}, means)
-    yield msgspec.structs.replace(make_context(tmp_path), languages=languages)
+    yield msgspec.structs.replace(make_context(tmp_path), services={LANGUAGES: languages}.get)
     await languages.close()
 
 
@@ -80,7 +81,7 @@ async def test_a_real_server_says_what_an_edit_broke(context: ToolContext, tmp_p
     class Conversation:
         pass
 
-    mine, languages = Conversation(), context.languages
+    mine, languages = Conversation(), context.need(LANGUAGES)
     assert isinstance(languages, SessionLanguages)
     (tmp_path / "main.py").write_text(_MAIN + "total(5)\n")
     languages.touch(mine, [str(tmp_path / "main.py")])

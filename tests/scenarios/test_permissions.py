@@ -386,7 +386,7 @@ async def test_confined_commands_run_unasked_and_leaving_is_asked(tmp_path: Path
         change=lambda runtime: msgspec.structs.replace(runtime, sandbox=kept),
     )
     assert recorder.inputs == ["make"]
-    assert recorder.contexts[0].sandbox is sandbox
+    assert recorder.contexts[0].permit.sandbox is sandbox
     assert [question.input["command"] for question in channel.asked] == ["excluded", "make"]
 
     asking = Answering(Refused(message="no"))
@@ -431,7 +431,7 @@ async def test_a_tool_learns_where_its_files_led_when_it_was_let_through(tmp_pat
     read = find_tool(next(each for each in CATALOG if each.name == "Read"))
 
     async def look(input: Any, ctx: ToolContext) -> ToolOutput:
-        seen.append(ctx.approved)
+        seen.append(ctx.permit.approved)
         return ToolOutput(content="", data=None)
 
     watched = msgspec.structs.replace(read, run=look)

@@ -14,6 +14,7 @@ from bridle.config.sandboxing import make_sandbox
 from bridle.host.background import BackgroundShells
 from bridle.tools.bash import TOOL, BashInput
 from bridle.types.errors import ToolError
+from bridle.types.permit import Permit
 from bridle.types.question import Answer, NetworkQuestion, Refused
 from bridle.types.sandbox import Sandbox
 from bridle.types.task import Task
@@ -75,7 +76,8 @@ class Room:
             storage=str(self.base / "storage"),
             env=self.env,
         )
-        context = msgspec.structs.replace(context, sandbox=self.sandbox or await self.open())
+        permit = Permit(sandbox=self.sandbox or await self.open())
+        context = msgspec.structs.replace(context, permit=permit)
         async with asyncio.timeout(20):
             return await TOOL.run(BashInput(command=command, **rest), context)
 

@@ -27,6 +27,7 @@ from bridle.tools.text_files import read_text
 from bridle.tools.write import TOOL as WRITE
 from bridle.tools.write import WriteInput
 from bridle.types.errors import ToolError
+from bridle.types.permit import Permit
 from bridle.types.tool import ToolContext
 from tests.fakes.tool_context import make_context
 
@@ -67,7 +68,7 @@ def swapping(first: Path, second: Path) -> Generator[None, None, None]:
 
 def approved(ctx: ToolContext, *paths: Path) -> ToolContext:
     """The context of a call that the gate let through while the paths led to themselves."""
-    return msgspec.structs.replace(ctx, approved={str(path): str(path) for path in paths})
+    return msgspec.structs.replace(ctx, permit=Permit(approved={str(path): str(path) for path in paths}))
 
 
 NOTEBOOK = {
@@ -254,7 +255,8 @@ async def test_an_approved_link_is_followed_and_kept(project: Path):
     """S31, S35"""
     link, target = project / "link.txt", project / "dir" / "file.txt"
     link.symlink_to(target)
-    ctx = msgspec.structs.replace(make_context(project), approved={str(link): str(target)})
+    permit = Permit(approved={str(link): str(target)})
+    ctx = msgspec.structs.replace(make_context(project), permit=permit)
     await READ.run(ReadInput(file_path=str(link)), ctx)
     await EDIT.run(EditInput(file_path=str(link), old_string="ours", new_string="new"), ctx)
     assert link.is_symlink() and target.read_text() == "new\n"
@@ -269,7 +271,7 @@ async def test_a_file_changed_while_the_new_one_is_written_is_kept(project: Path
     path = project / "dir" / "file.txt"
     ctx = approved(make_context(project), path)
     await READ.run(ReadInput(file_path=str(path)), ctx)
-    location = locate(str(path), ctx.approved)
+    location = locate(str(path), ctx.permit.approved)
     before = read_text(location, most_bytes=100)
 
     def interfere(frame: object, event: str, argument: object) -> None:

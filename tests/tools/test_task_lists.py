@@ -11,6 +11,7 @@ import pytest
 
 from bridle.tools import task_create, task_get, task_list, task_update
 from bridle.types.errors import ToolError
+from bridle.types.session_services import OBJECTIONS
 from bridle.types.tool import ToolContext, ToolOutput
 from tests.fakes.tool_context import make_context
 
@@ -138,7 +139,7 @@ async def test_an_objection_keeps_a_task_from_being_made(desk: Desk):
     async def object_to(task: Any) -> str | None:
         return f"no {task.subject}" if task.moment == "created" else None
 
-    desk.context = msgspec.structs.replace(desk.context, objection=object_to)
+    desk.context = msgspec.structs.replace(desk.context, services={OBJECTIONS: object_to}.get)
     with pytest.raises(ToolError, match="no one"):
         await desk.create("one")
     assert (await desk.list()).data == {"tasks": []}

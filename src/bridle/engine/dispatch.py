@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,12 +14,12 @@ from bridle.engine.call_hooks import (
     hear_interrupt,
     hear_move,
     hear_result,
-    hear_task,
     wants_to_wait,
 )
 from bridle.engine.consult import consult
 from bridle.engine.gate import Passage, TurnedAway, ask_again, pass_gate, read_call, standing
 from bridle.engine.parsing import prepare_call
+from bridle.engine.services import services_of
 from bridle.engine.turn import Turn
 from bridle.engine.views import keeper, view_of
 from bridle.permissions.hidden import hides
@@ -29,10 +28,9 @@ from bridle.types.checkpoint import Changes
 from bridle.types.errors import Overstepped, ToolError
 from bridle.types.event import Noticed, ToolProgressed
 from bridle.types.hook_outcome import HookOutcome
-from bridle.types.message import Messages
+from bridle.types.permit import Permit
 from bridle.types.sandbox import Sandbox
-from bridle.types.skill import SkillUse
-from bridle.types.tool import Delegate, Planning, Tool, ToolContext, ToolOutput, Worktrees
+from bridle.types.tool import Tool, ToolContext, ToolOutput
 
 __all__ = ["Call", "dispatch", "prepare_call"]
 
@@ -80,13 +78,9 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
     runtime, call = turn.runtime, passage.call
     context = msgspec.structs.replace(
         context,
-        approved=approvals(passage.case),
-        confined=passage.case.confined,
-        sandbox=_boundary(passage, tool, turn),
+        permit=_permit(passage, tool, context, turn),
         changes=_changes(tool, passage.input, turn),
         env=await _environment(tool, turn),
-        view=view_of(passage.case, passage.judged, runtime.env),
-        refused=keeper(passage.case, passage.judged, runtime.workspace, runtime.env, _warn(turn)),
     )
     if runtime.editors is not None:
         await runtime.editors.foresee(passage.case.access.writes)
@@ -121,6 +115,19 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
     return Settled(output=output, context=(*said.context, *words, *more), ran=ran)
 
 
+def _permit(passage: Passage, tool: Tool, context: ToolContext, turn: Turn) -> Permit:
+    """The bounds of what the gate let through."""
+    runtime, case = turn.runtime, passage.case
+    return Permit(
+        approved=approvals(case),
+        sandbox=_boundary(passage, tool, turn),
+        confined=case.confined,
+        view=view_of(case, passage.judged, runtime.env),
+        refused=keeper(case, passage.judged, runtime.workspace, runtime.env, _warn(turn)),
+        hides=context.permit.hides,
+    )
+
+
 def _warn(turn: Turn) -> Callable[[str], None]:
     return lambda text: turn.runtime.channel.emit(Noticed(text, "warning"))
 
@@ -132,12 +139,13 @@ async def _held(passage: Passage, tool: Tool, context: ToolContext, turn: Turn) 
         return await tool.run(passage.input, context)
     except Overstepped as error:
         turn.runtime.workspace.cwd = before
-        context.refused(error.refusal)
+        context.permit.refused(error.refusal)
         try:
             passage = await ask_again(passage, tool, turn, error.refusal)
         except TurnedAway as refusal:
             raise TurnedAway(f"{error} {refusal}") from refusal
-    return await tool.run(passage.input, msgspec.structs.replace(context, view=None))
+    unbound = msgspec.structs.replace(context.permit, view=None)
+    return await tool.run(passage.input, msgspec.structs.replace(context, permit=unbound))
 
 
 def _boundary(passage: Passage, tool: Tool, turn: Turn) -> Sandbox | None:
@@ -210,7 +218,6 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
         seconds = runtime.clock() - began
         runtime.channel.emit(ToolProgressed(call_id=call.id, tool=tool.name, text=text, seconds=seconds))
 
-    delegate = _delegate(call, turn)
     return ToolContext(
         call_id=call.id,
         session_id=turn.session.id,
@@ -220,83 +227,12 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
         progress=progress,
         ask=runtime.channel.ask,
         consult=lambda question: consult(turn, question),
-        sandbox=runtime.sandbox,
-        planning=_planning(tool, turn),
-        worktrees=_worktrees(tool, turn),
-        messages=_messages(call, tool, turn),
-        **_beside(call, tool, turn),
-        hides=hides(turn.rules, lambda: standing(turn)),
-        delegate=delegate,
-        use_skill=_use_skill(turn, delegate),
-        objection=lambda task: hear_task(turn, task),
+        permit=Permit(sandbox=runtime.sandbox, hides=hides(turn.rules, lambda: standing(turn))),
         agent_id=turn.session.agent_id,
         offered=runtime.toolbox.names,
+        services=services_of(call, turn),
     )
-
-
-def _use_skill(turn: Turn, delegate: Delegate | None) -> Callable[[str, str], Awaitable[SkillUse]] | None:
-    skills = turn.runtime.skills
-    return None if skills is None else lambda name, arguments: skills.use(turn, name, arguments, delegate)
-
-
-def _delegate(call: Call, turn: Turn) -> Delegate | None:
-    agents = turn.runtime.agents
-    return None if agents is None else lambda wanted: agents.run(turn, wanted, call_id=call.id)
 
 
 def _defect(call: Call, error: Exception) -> str:
     return f"{call.name} failed unexpectedly: {type(error).__name__}: {error}"
-
-
-def _planning(tool: Tool, turn: Turn) -> Planning | None:
-    if tool.name not in ("EnterPlanMode", "ExitPlanMode"):
-        return None
-    from bridle.engine.planning import SessionPlanning
-
-    return SessionPlanning(turn)
-
-
-def _beside(call: Call, tool: Tool, turn: Turn) -> dict[str, Any]:
-    """What goes on beside the turns, for the tools that work with it."""
-    beside = turn.runtime.beside
-    match tool.name:
-        case "CronCreate" | "CronDelete" | "CronList" | "ScheduleWakeup" if beside is not None:
-            return {"schedules": beside.schedules()}
-        case "Monitor" if beside is not None:
-            return {"monitors": beside.monitors()}
-        case "LSP" if beside is not None:
-            return {"languages": beside.languages()}
-        case "Workflow" if turn.runtime.workflows is not None and turn.session.agent_id is None:
-            return {"workflows": turn.runtime.workflows.for_call(turn, call.id)}
-        case "PushNotification" | "SendUserFile":
-            from bridle.engine.announcing import announce
-
-            return {"announce": partial(announce, turn)}
-        case "EndConversation" if turn.session.agent_id is None:
-            return {"leave": turn.runtime.leave}
-        case "Advisor" if turn.session.agent_id is None:
-            from bridle.engine.advising import advise
-
-            return {"advise": partial(advise, turn)}
-        case "Sleep":
-            from bridle.engine.pausing import pause
-
-            return {"pause": partial(pause, turn)}
-        case _:
-            return {}
-
-
-def _messages(call: Call, tool: Tool, turn: Turn) -> Messages | None:
-    if tool.name not in ("SendMessage", "ListAgents") or turn.runtime.agents is None:
-        return None
-    from bridle.engine.teams.post import Post
-
-    return Post(turn.runtime.agents, turn, call_id=call.id)
-
-
-def _worktrees(tool: Tool, turn: Turn) -> Worktrees | None:
-    if tool.name not in ("EnterWorktree", "ExitWorktree"):
-        return None
-    from bridle.engine.session_worktree import SessionWorktree
-
-    return SessionWorktree(turn.runtime, turn.session)

@@ -120,7 +120,7 @@ class EditorLink:
             return made
 
         async def run(input: dict[str, Any], ctx: ToolContext) -> ToolOutput:
-            return _without_hidden(await made.run(input, ctx), ctx.hides)
+            return _without_hidden(await made.run(input, ctx), ctx.permit.hides)
 
         return msgspec.structs.replace(made, run=run, read_only=_always, parallel=_always, access=_diagnosed)
 

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from bridle.types.block import text_of
 from bridle.types.errors import ToolError
+from bridle.types.session_services import ADVISE
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _MOST_CHARACTERS = 20_000
@@ -20,9 +21,7 @@ class AdvisorInput(Struct, frozen=True, forbid_unknown_fields=True):
 @tool("Advisor", AdvisorInput, read_only=True, max_result_chars=None)
 async def TOOL(input: AdvisorInput, ctx: ToolContext) -> ToolOutput:
     """Ask the advisor model about the work so far."""
-    if ctx.advise is None:
-        raise ToolError("Only the main thread of a session has an advisor; go on without one.")
-    answer = await ctx.advise(input.question)
+    answer = await ctx.need(ADVISE)(input.question)
     text = text_of(answer["content"]).strip()
     if not text:
         raise ToolError(f"The advisor {answer['model']} said nothing; go on without it.")

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from bridle.types.delegation import AgentCompleted, AgentLaunched, Delegation
 from bridle.types.errors import ToolError
+from bridle.types.session_services import DELEGATE
 from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
 
 
@@ -49,9 +50,7 @@ def _check(input: AgentInput, ctx: ToolContext) -> None:
 )
 async def TOOL(input: AgentInput, ctx: ToolContext) -> ToolOutput:
     """Start an agent for a task."""
-    if ctx.delegate is None:
-        raise ToolError("There are no agents in this session: do the work yourself.")
-    report = await ctx.delegate(
+    report = await ctx.need(DELEGATE)(
         Delegation(
             description=input.description,
             prompt=input.prompt,

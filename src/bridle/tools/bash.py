@@ -92,7 +92,7 @@ async def _start_in_background(
         description=input.description or input.command,
         call_id=ctx.call_id,
         view=view,
-        refused=ctx.refused,
+        refused=ctx.permit.refused,
     )
     text = f"The command runs in the background with ID: {task.id}. Its output goes to: {task.output_file}"
     return ToolOutput(content=text, data=_data("", backgroundTaskId=task.id))
@@ -149,7 +149,7 @@ def _launch(
             view=view,
             command=input.command,
         )
-        shell.refused = ctx.refused
+        shell.refused = ctx.permit.refused
         return shell
     finally:
         place.close_inlet()
@@ -167,10 +167,10 @@ def _to_start(
 
 def _sandbox(input: BashInput, ctx: ToolContext) -> Sandbox | None:
     """The sandbox that the command runs in; leaving it was asked about before the call came here."""
-    sandbox = ctx.sandbox
+    sandbox = ctx.permit.sandbox
     leaves = sandbox is None or (input.dangerouslyDisableSandbox and sandbox.may_be_left)
     if sandbox is None or leaves or not sandbox.covers(input.command):
-        if ctx.confined:
+        if ctx.permit.confined:
             raise ToolError(OUT_OF_SANDBOX)
         return None
     return sandbox
@@ -178,7 +178,7 @@ def _sandbox(input: BashInput, ctx: ToolContext) -> Sandbox | None:
 
 def _view(input: BashInput, ctx: ToolContext) -> View | None:
     """What the command is held to besides; the sandbox holds it well enough alone."""
-    return ctx.view if _sandbox(input, ctx) is None else None
+    return ctx.permit.view if _sandbox(input, ctx) is None else None
 
 
 def _go_on(

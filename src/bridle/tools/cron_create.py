@@ -4,8 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bridle.types.errors import ToolError
-from bridle.types.schedule import Schedules
+from bridle.types.schedule import SCHEDULES
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
@@ -40,7 +39,7 @@ class CronCreateInput(Struct, frozen=True, forbid_unknown_fields=True):
 )
 async def TOOL(input: CronCreateInput, ctx: ToolContext) -> ToolOutput:
     """Let a prompt come at the times that a cron expression names."""
-    made = await schedules(ctx).create(
+    made = await ctx.need(SCHEDULES).create(
         input.cron, input.prompt, recurring=input.recurring, durable=input.durable
     )
     often = f"{made.words}, for seven days" if made.recurring else f"once, at the next time of {made.cron}"
@@ -54,14 +53,3 @@ async def TOOL(input: CronCreateInput, ctx: ToolContext) -> ToolOutput:
             "durable": made.durable,
         },
     )
-
-
-def schedules(ctx: ToolContext) -> Schedules:
-    """The schedules of the session.
-
-    Raises:
-        ToolError: there are none.
-    """
-    if ctx.schedules is None:
-        raise ToolError("Nothing can be scheduled in this session.")
-    return ctx.schedules

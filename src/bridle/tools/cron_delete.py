@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bridle.tools.cron_create import schedules
+from bridle.types.schedule import SCHEDULES
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
@@ -21,5 +21,5 @@ class CronDeleteInput(Struct, frozen=True, forbid_unknown_fields=True):
 )
 async def TOOL(input: CronDeleteInput, ctx: ToolContext) -> ToolOutput:
     """Let a scheduled prompt come no more."""
-    gone = await schedules(ctx).delete(input.id)
+    gone = await ctx.need(SCHEDULES).delete(input.id)
     return ToolOutput(content=f"{gone.id} ({gone.words}) will not come any more.", data={"id": gone.id})

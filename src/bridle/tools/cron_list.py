@@ -2,8 +2,7 @@
 
 from msgspec import Struct
 
-from bridle.tools.cron_create import schedules
-from bridle.types.schedule import Scheduled
+from bridle.types.schedule import SCHEDULES, Scheduled
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _SHOWN = 200
@@ -17,7 +16,7 @@ class CronListInput(Struct, frozen=True, forbid_unknown_fields=True):
 async def TOOL(input: CronListInput, ctx: ToolContext) -> ToolOutput:
     """List the prompts that will come by themselves."""
     del input
-    found = schedules(ctx).all()
+    found = ctx.need(SCHEDULES).all()
     return ToolOutput(
         content="\n".join(map(_line, found)) or "Nothing is scheduled.",
         data={

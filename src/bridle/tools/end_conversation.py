@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from bridle.types.errors import ToolError
+from bridle.types.session_services import LEAVE
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
@@ -14,7 +14,5 @@ class EndConversationInput(Struct, frozen=True, forbid_unknown_fields=True):
 async def TOOL(input: EndConversationInput, ctx: ToolContext) -> ToolOutput:
     """End the conversation after this turn."""
     del input
-    if ctx.leave is None:
-        raise ToolError("This conversation cannot be ended from here: say why you will not go on.")
-    ctx.leave()
+    ctx.need(LEAVE)()
     return ToolOutput(content="The conversation ends with this turn.", data={"ended": True})

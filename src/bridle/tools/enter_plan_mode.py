@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from bridle.types.errors import ToolError
+from bridle.types.session_services import PLANNING
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
@@ -14,11 +14,10 @@ class EnterPlanModeInput(Struct, frozen=True, forbid_unknown_fields=True):
 async def enter_plan_mode(input: EnterPlanModeInput, ctx: ToolContext) -> ToolOutput:
     """Change nothing until the user has approved a plan."""
     del input
-    if ctx.planning is None:
-        raise ToolError("Nobody can approve a plan here; go on without one.")
-    if ctx.planning.active:
+    planning = ctx.need(PLANNING)
+    if planning.active:
         return ToolOutput(content="You are planning already.", data={"message": "already planning"})
-    rules = ctx.planning.enter()
+    rules = planning.enter()
     return ToolOutput(content=rules, data={"message": "The session is in plan mode.", "planMode": rules})
 
 

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
+from bridle.types.session_services import WORKTREES
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.workspace import Workspace
 
@@ -44,9 +45,7 @@ def _check(input: EnterWorktreeInput, ctx: ToolContext) -> None:
 )
 async def enter_worktree(input: EnterWorktreeInput, ctx: ToolContext) -> ToolOutput:
     """Go on in a copy of the repository on a branch of its own."""
-    if ctx.worktrees is None:
-        raise ToolError("There are no work trees in this session.")
-    visit, notes = await ctx.worktrees.enter(name=input.name, path=input.path)
+    visit, notes = await ctx.need(WORKTREES).enter(name=input.name, path=input.path)
     branch = "" if visit.branch is None else f" on the branch {visit.branch}"
     message = (
         f"The session works in {visit.path}{branch} now. Paths seen before lie in {visit.start}: "

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
+from bridle.types.session_services import PLANNING, Planning
 from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
 
 _LARGEST = 200_000
@@ -27,45 +28,39 @@ class ExitPlanModeInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _check(input: ExitPlanModeInput, ctx: ToolContext) -> None:
-    if ctx.planning is None:
-        raise ToolError("Nobody can approve a plan here; go on with the work.")
+    planning = ctx.need(PLANNING)
     # An approval that chooses the next mode comes with the plan and has ended plan mode already.
-    if not ctx.planning.active and input.plan is None:
+    if not planning.active and input.plan is None:
         raise ToolError("You are not in plan mode, so there is nothing to leave; go on with the work.")
-    if ctx.planning.read() is None:
-        raise ToolError(f"There is no plan yet: write it to {ctx.planning.path} first.")
+    if planning.read() is None:
+        raise ToolError(f"There is no plan yet: write it to {planning.path} first.")
 
 
 @tool("ExitPlanMode", ExitPlanModeInput, parallel=lambda _: False, check=_check, max_result_chars=None)
 async def exit_plan_mode(input: ExitPlanModeInput, ctx: ToolContext) -> ToolOutput:
     """Let the user decide on the plan."""
-    if ctx.planning is None:
-        raise ToolError("Nobody can approve a plan here; go on with the work.")
-    plan = ctx.planning.read() or ""
+    planning = ctx.need(PLANNING)
+    plan = planning.read() or ""
     edited = input.plan is not None and input.plan.strip() not in ("", plan)
     if input.plan is not None and edited:
         plan = input.plan.strip()[:_LARGEST]
-        _save(plan, ctx)
-    mode = await ctx.planning.leave([msgspec.to_builtins(each) for each in input.allowedPrompts or ()])
+        _save(plan, planning)
+    mode = await planning.leave([msgspec.to_builtins(each) for each in input.allowedPrompts or ()])
     how = "with changes of their own" if edited else "as it is"
     text = plan if len(plan) <= _SHOWN else f"{plan[:_SHOWN]}\n…"
     return ToolOutput(
         content=f"The user approved the plan {how}. You may make changes now (mode {mode}). Carry it out, "
-        f"with a task list if it has more than a few steps. It is kept in {ctx.planning.path}.\n\n{text}",
-        data={"plan": plan, "filePath": ctx.planning.path, "isAgent": False, "planWasEdited": edited,
+        f"with a task list if it has more than a few steps. It is kept in {planning.path}.\n\n{text}",
+        data={"plan": plan, "filePath": planning.path, "isAgent": False, "planWasEdited": edited,
               "planMode": "# Plan mode has ended"},
     )  # fmt: skip
 
 
-def _save(plan: str, ctx: ToolContext) -> None:
-    if ctx.planning is None:
-        return
+def _save(plan: str, planning: Planning) -> None:
     try:
-        ctx.planning.write(plan)
+        planning.write(plan)
     except OSError as error:
-        raise ToolError(
-            f"The edited plan cannot be saved to {ctx.planning.path}: {error.strerror}."
-        ) from error
+        raise ToolError(f"The edited plan cannot be saved to {planning.path}: {error.strerror}.") from error
 
 
 TOOL = exit_plan_mode

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
+from bridle.types.session_services import WORKTREES
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 
@@ -39,9 +40,9 @@ def _check(input: ExitWorktreeInput, ctx: ToolContext) -> None:
 )
 async def exit_worktree(input: ExitWorktreeInput, ctx: ToolContext) -> ToolOutput:
     """Go back to where the session was before it entered a work tree."""
-    if ctx.worktrees is None:
-        raise ToolError("There are no work trees in this session.")
-    visit, gone = await ctx.worktrees.leave(remove=input.action == "remove", discard=input.discard_changes)
+    visit, gone = await ctx.need(WORKTREES).leave(
+        remove=input.action == "remove", discard=input.discard_changes
+    )
     fate = "was removed" if gone else "is still there"
     message = f"The session is back in {visit.cwd}. The work tree {visit.path} {fate}."
     data = {

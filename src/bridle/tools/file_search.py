@@ -54,13 +54,13 @@ def _held(folder: str, ctx: ToolContext) -> Generator[str, None, None]:
     Raises:
         OSError: what was approved is not there any more.
     """
-    if not ctx.approved:
+    if not ctx.permit.approved:
         yield folder
         return
-    if folder not in ctx.approved:
+    if folder not in ctx.permit.approved:
         yield _around_a_file(folder, ctx)
         return
-    location = locate(folder, ctx.approved)
+    location = locate(folder, ctx.permit.approved)
     handle = open_folder(location)
     try:
         # The search is another process, so the handle is named as one of ours.
@@ -72,11 +72,11 @@ def _held(folder: str, ctx: ToolContext) -> Generator[str, None, None]:
 
 def _around_a_file(folder: str, ctx: ToolContext) -> str:
     """The directory itself, when it was a file in it that was approved."""
-    files = [path for path in ctx.approved if os.path.dirname(path) == folder]
+    files = [path for path in ctx.permit.approved if os.path.dirname(path) == folder]
     if not files:
         raise Diverted(folder)
     for path in files:
-        locate(path, ctx.approved)
+        locate(path, ctx.permit.approved)
     return folder
 
 
@@ -88,7 +88,7 @@ def held_file(path: str, ctx: ToolContext) -> Generator[str, None, None]:
         ToolError: what was approved is not there any more, or cannot be read.
     """
     try:
-        handle = open_checked(locate(path, ctx.approved))
+        handle = open_checked(locate(path, ctx.permit.approved))
     except OSError as error:
         raise ToolError(f"{path} cannot be searched: {error.strerror or error}.") from error
     try:

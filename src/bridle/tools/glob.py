@@ -53,7 +53,7 @@ async def TOOL(input: GlobInput, ctx: ToolContext) -> ToolOutput:
     began = time.monotonic()
     folder, pattern = _place(input, ctx.workspace)
     found, complete = await _find(input, ctx, folder=folder, pattern=pattern)
-    found = [path for path in found if not ctx.hides(os.path.normpath(os.path.join(folder, path)))]
+    found = [path for path in found if not ctx.permit.hides(os.path.normpath(os.path.join(folder, path)))]
     names = [shown(ctx.cwd, folder, path) for path in found[:_MOST]]
     told = below(names)
     lines = [*filter(None, (told.heading,)), *told.names] or ["No files found"]

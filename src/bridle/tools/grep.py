@@ -96,7 +96,7 @@ async def _search(
         return shown(ctx.cwd, folder, meant(path))
 
     def is_open(path: str) -> bool:
-        return not ctx.hides(os.path.normpath(os.path.join(folder, meant(path))))
+        return not ctx.permit.hides(os.path.normpath(os.path.join(folder, meant(path))))
 
     match mode:
         case "files_with_matches":

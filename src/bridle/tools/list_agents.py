@@ -4,8 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.types.errors import ToolError
-from bridle.types.message import Contact
+from bridle.types.message import MESSAGES, Contact
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _MOST = 60
@@ -20,9 +19,7 @@ class ListAgentsInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 async def TOOL(input: ListAgentsInput, ctx: ToolContext) -> ToolOutput:
     """List agents and sessions that can be written to."""
     del input
-    if ctx.messages is None:
-        raise ToolError("There are no agents in this session.")
-    found = await ctx.messages.contacts()
+    found = await ctx.need(MESSAGES).contacts()
     # The newest agents are the ones that matter.
     lines = [_line(each) for each in found[-_MOST:]]
     if len(found) > _MOST:

@@ -4,8 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bridle.types.errors import ToolError
-from bridle.types.language import Inquiry, Operation
+from bridle.types.language import LANGUAGES, Inquiry, Operation
 from bridle.types.permission import Access
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.workspace import Workspace
@@ -33,10 +32,9 @@ def _access(input: LspInput, workspace: Workspace) -> Access:
 )
 async def TOOL(input: LspInput, ctx: ToolContext) -> ToolOutput:
     """Ask a language server about definitions, uses, types and symbols."""
-    if ctx.languages is None:
-        raise ToolError("No language server is set up here: use Grep and Read.")
+    languages = ctx.need(LANGUAGES)
     path = ctx.workspace.resolve(input.filePath)
-    found = await ctx.languages.ask(
+    found = await languages.ask(
         Inquiry(
             operation=input.operation,
             path=path,
@@ -44,7 +42,7 @@ async def TOOL(input: LspInput, ctx: ToolContext) -> ToolOutput:
             character=input.character,
             query=input.query,
         ),
-        hides=ctx.hides,
+        hides=ctx.permit.hides,
     )
     return ToolOutput(
         content=found.text,

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from bridle.host.shell import command_line, find_bash, shell_environment
 from bridle.types.errors import ToolError
-from bridle.types.monitor import Watch, WatchedCommand, WatchedSocket
+from bridle.types.monitor import MONITORS, Watch, WatchedCommand, WatchedSocket
 from bridle.types.sandbox import OUT_OF_SANDBOX
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
@@ -52,11 +52,10 @@ def _subject(input: MonitorInput) -> str:
 @tool("Monitor", MonitorInput, subject=_subject, parallel=lambda _: False, check=_check)
 async def TOOL(input: MonitorInput, ctx: ToolContext) -> ToolOutput:
     """Watch a command or a web socket in the background and hear of what it says."""
-    if ctx.monitors is None:
-        raise ToolError("Nothing can be watched in this session.")
+    monitors = ctx.need(MONITORS)
     asked = _USUAL_MS if input.timeout_ms is None else max(input.timeout_ms, _LEAST_MS)
-    seconds = ctx.monitors.longest if input.persistent else min(asked / 1000, ctx.monitors.longest)
-    task = await ctx.monitors.start(
+    seconds = monitors.longest if input.persistent else min(asked / 1000, monitors.longest)
+    task = await monitors.start(
         Watch(
             source=_source(input, ctx),
             description=input.description,
@@ -82,15 +81,15 @@ def _source(input: MonitorInput, ctx: ToolContext) -> WatchedCommand | WatchedSo
         raise ToolError("No bash was found: install it or set CLAUDE_CODE_SHELL to its path.")
     before = ctx.env.get("CLAUDE_ENV_FILE") or None
     env = shell_environment(ctx.env, cwd=ctx.cwd, session_id=ctx.session_id)
-    if ctx.sandbox is None or not ctx.sandbox.covers(command):
-        if ctx.confined:
+    if ctx.permit.sandbox is None or not ctx.permit.sandbox.covers(command):
+        if ctx.permit.confined:
             raise ToolError(OUT_OF_SANDBOX)
-        argv = command_line(bash, command, before=before, judged=ctx.view is not None)
+        argv = command_line(bash, command, before=before, judged=ctx.permit.view is not None)
         return WatchedCommand(
-            argv=argv, cwd=ctx.cwd, env=env, command=command, view=ctx.view, refused=ctx.refused
+            argv=argv, cwd=ctx.cwd, env=env, command=command, view=ctx.permit.view, refused=ctx.permit.refused
         )
     argv = command_line(bash, command, before=before)
-    confined = ctx.sandbox.confine(argv, cwd=ctx.cwd, env=env)
+    confined = ctx.permit.sandbox.confine(argv, cwd=ctx.cwd, env=env)
     return WatchedCommand(
         argv=confined.argv, cwd=ctx.cwd, env=confined.env, pass_fds=confined.pass_fds, command=command
     )

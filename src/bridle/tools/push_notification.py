@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
+from bridle.types.session_services import ANNOUNCE
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _MOST = 200
@@ -33,10 +34,8 @@ def _check(input: PushNotificationInput, ctx: ToolContext) -> None:
 )
 async def TOOL(input: PushNotificationInput, ctx: ToolContext) -> ToolOutput:
     """Send the user a notification."""
-    if ctx.announce is None:
-        raise ToolError("Nobody can be notified from here.")
     message = " ".join(input.message.split())
-    ctx.announce(message)
+    ctx.need(ANNOUNCE)(message)
     return ToolOutput(
         content="The notification is on its way: to the terminal, the host program and notification hooks.",
         data={"message": message, "sent": True},

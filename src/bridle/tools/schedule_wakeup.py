@@ -4,8 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bridle.tools.cron_create import schedules
 from bridle.types.errors import ToolError
+from bridle.types.schedule import SCHEDULES
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _LEAST, _MOST = 60, 3600
@@ -43,12 +43,12 @@ def _check(input: ScheduleWakeupInput, ctx: ToolContext) -> None:
 async def TOOL(input: ScheduleWakeupInput, ctx: ToolContext) -> ToolOutput:
     """End the turn now and take the work up again after a while."""
     if input.stop:
-        before = schedules(ctx).stop_waking()
+        before = ctx.need(SCHEDULES).stop_waking()
         said = "No wakeup was planned." if before is None else "The planned wakeup is given up."
         return ToolOutput(content=said, data={"stopped": before is not None})
     asked = input.delaySeconds or 0.0
     seconds = min(max(asked, _LEAST), _MOST)
-    planned = schedules(ctx).wake_in(seconds, reason=input.reason or "", prompt=input.prompt or "")
+    planned = ctx.need(SCHEDULES).wake_in(seconds, reason=input.reason or "", prompt=input.prompt or "")
     return ToolOutput(
         content=f"The session goes on by itself in {seconds:g} s. End your turn now.",
         data={

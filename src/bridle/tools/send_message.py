@@ -4,8 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bridle.types.errors import ToolError
-from bridle.types.message import Delivery
+from bridle.types.message import MESSAGES, Delivery
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _WORDS = {
@@ -39,9 +38,7 @@ class SendMessageInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 )
 async def TOOL(input: SendMessageInput, ctx: ToolContext) -> ToolOutput:
     """Write to another agent."""
-    if ctx.messages is None:
-        raise ToolError("There is nobody to write to in this session.")
-    done = await ctx.messages.send(
+    done = await ctx.need(MESSAGES).send(
         to=input.to,
         text=input.message,
         summary=input.summary or "",

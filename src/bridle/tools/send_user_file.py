@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
+from bridle.types.session_services import ANNOUNCE
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from bridle.types.workspace import Workspace
 
@@ -40,8 +41,8 @@ async def TOOL(input: SendUserFileInput, ctx: ToolContext) -> ToolOutput:
     missing = [path for path in paths if not os.path.isfile(path)]
     if missing:
         raise ToolError(f"These are no files: {', '.join(missing)}.")
-    if ctx.announce is not None:
-        ctx.announce(": ".join(filter(None, (input.caption, ", ".join(paths)))))
+    if (announce := ctx.service(ANNOUNCE)) is not None:
+        announce(": ".join(filter(None, (input.caption, ", ".join(paths)))))
     return ToolOutput(
         content=f"The user was shown {len(paths)} files.",
         data={

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from bridle.types.errors import ToolError
+from bridle.types.session_services import SKILLS
 from bridle.types.skill import SkillDone
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
@@ -21,9 +21,7 @@ def _name(input: SkillInput) -> str:
 @tool("Skill", SkillInput, subject=_name, read_only=True, parallel=lambda _: False, max_result_chars=100_000)
 async def TOOL(input: SkillInput, ctx: ToolContext) -> ToolOutput:
     """Take up the instructions of a skill, or have an agent follow them."""
-    if ctx.use_skill is None:
-        raise ToolError("There are no skills in this session.")
-    used = await ctx.use_skill(_name(input), input.args or "")
+    used = await ctx.need(SKILLS)(_name(input), input.args or "")
     data: dict[str, Any] = {"success": True, "commandName": used.name}
     if isinstance(used, SkillDone):
         data |= {"status": "forked", "agentId": used.agent_id, "result": used.result}

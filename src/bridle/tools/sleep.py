@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from bridle.types.errors import ToolError
+from bridle.types.session_services import PAUSE
 from bridle.types.tool import ToolContext, ToolOutput, tool
 
 _MOST = 3600
@@ -17,9 +17,7 @@ class SleepInput(Struct, frozen=True, forbid_unknown_fields=True):
 @tool("Sleep", SleepInput, subject=lambda input: f"{input.seconds:g}", read_only=True)
 async def TOOL(input: SleepInput, ctx: ToolContext) -> ToolOutput:
     """Wait until the time is over or something comes in."""
-    if ctx.pause is None:
-        raise ToolError("There is no waiting in this session.")
-    waited = await ctx.pause(input.seconds)
+    waited = await ctx.need(PAUSE)(input.seconds)
     early = waited is not None
     seconds = waited if waited is not None else input.seconds
     said = f"Waited {seconds:.0f} s."

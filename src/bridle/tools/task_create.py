@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from bridle.tools.task_lists import add_item, folder_of, remove_item
 from bridle.types.errors import ToolError
+from bridle.types.session_services import OBJECTIONS
 from bridle.types.tool import UNLISTED, ListedTask, ToolContext, ToolOutput, tool
 
 
@@ -32,7 +33,8 @@ async def TOOL(input: TaskCreateInput, ctx: ToolContext) -> ToolOutput:
     made = ListedTask(
         moment="created", id=item["id"], subject=item["subject"], description=item["description"]
     )
-    if (reason := await ctx.objection(made)) is not None:
+    object_to = ctx.service(OBJECTIONS)
+    if object_to is not None and (reason := await object_to(made)) is not None:
         await asyncio.to_thread(remove_item, folder, item["id"])
         raise ToolError(f"The task was not created, because a hook objects: {reason}")
     return ToolOutput(

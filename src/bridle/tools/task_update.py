@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from bridle.tools.task_lists import Item, change_item, find_item, folder_of, link_items, remove_item
 from bridle.types.errors import ToolError
+from bridle.types.session_services import OBJECTIONS
 from bridle.types.tool import UNLISTED, ListedTask, ToolContext, ToolOutput, tool
 
 
@@ -57,7 +58,8 @@ async def _ask_hooks(item: Item, ctx: ToolContext) -> None:
         description=item["description"],
         owner=item.get("owner"),
     )
-    if (reason := await ctx.objection(done)) is not None:
+    object_to = ctx.service(OBJECTIONS)
+    if object_to is not None and (reason := await object_to(done)) is not None:
         raise ToolError(f"Task #{item['id']} is not completed, because a hook objects: {reason}")
 
 

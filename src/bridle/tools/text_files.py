@@ -243,7 +243,7 @@ def failure(action: str, path: str, error: OSError) -> ToolError:
 
 def _located(meant: str, ctx: ToolContext, find: Callable[[str, Mapping[str, str]], Location]) -> Location:
     try:
-        return find(meant, ctx.approved)
+        return find(meant, ctx.permit.approved)
     except OSError as error:
         raise failure("use", meant, error) from error
 

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct
 
 from bridle.types.errors import ToolError
 from bridle.types.tool import ToolContext, ToolOutput, tool
-from bridle.types.workflow import Launch, Launched, read_arguments
+from bridle.types.workflow import WORKFLOWS, Launch, Launched, read_arguments
 
 _LARGEST_SCRIPT = 1_000_000
 
@@ -59,11 +59,7 @@ def _check(input: WorkflowInput, ctx: ToolContext) -> None:
 @tool("Workflow", WorkflowInput, subject=_subject, check=_check, parallel=lambda _: True)
 async def TOOL(input: WorkflowInput, ctx: ToolContext) -> ToolOutput:
     """Run a script that puts many agents to work, in the background."""
-    if ctx.workflows is None:
-        raise ToolError(
-            "There are no workflows in this session: use the Agent tool, or do the work yourself."
-        )
-    launched = await ctx.workflows.start(
+    launched = await ctx.need(WORKFLOWS).start(
         Launch(
             script=_meant(input.script),
             path=_meant(input.path),

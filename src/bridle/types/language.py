@@ -5,6 +5,8 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from bridle.types.service import Service
+
 Operation = Literal[
     "goToDefinition", "findReferences", "hover", "documentSymbol", "workspaceSymbol", "goToImplementation",
     "prepareCallHierarchy", "incomingCalls", "outgoingCalls",
@@ -39,3 +41,8 @@ class Languages(Protocol):
             ToolError: there is no server for it, or the server cannot answer.
         """
         ...
+
+
+LANGUAGES: Service[Languages] = Service(
+    "languages", missing="No language server is set up here: use Grep and Read."
+)

@@ -4,6 +4,8 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from bridle.types.service import Service
+
 
 class Letter(Struct, frozen=True, kw_only=True):
     """A message on its way."""
@@ -51,3 +53,6 @@ class Messages(Protocol):
     async def contacts(self) -> tuple[Contact, ...]:
         """Everybody who can be written to."""
         ...
+
+
+MESSAGES: Service[Messages] = Service("messages", missing="There are no agents to write to in this session.")

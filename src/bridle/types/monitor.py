@@ -5,6 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from bridle.types.service import Service
 from bridle.types.task import Task
 from bridle.types.wall import Refusal, View
 
@@ -68,3 +69,6 @@ class Monitors(Protocol):
             ToolError: there are too many, or it cannot be begun.
         """
         ...
+
+
+MONITORS: Service[Monitors] = Service("monitors", missing="Nothing can be watched in this session.")

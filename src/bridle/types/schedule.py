@@ -6,6 +6,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from bridle.types.service import Service
+
 
 class Clock(Protocol):
     """The time of day, and waiting for it."""
@@ -79,3 +81,6 @@ class Schedules(Protocol):
     def stop_waking(self) -> Wakeup | None:
         """Let it come no more; what would have come."""
         ...
+
+
+SCHEDULES: Service[Schedules] = Service("schedules", missing="Nothing can be scheduled in this session.")

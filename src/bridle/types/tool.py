@@ -7,23 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from msgspec import Meta, Struct
 
 from bridle.types.block import AssistantMessage, ResultContent
+from bridle.types.errors import ToolError
 from bridle.types.model import ToolDefinition
 from bridle.types.permission import Access
+from bridle.types.permit import Permit
 from bridle.types.question import Answer, Question
-from bridle.types.sandbox import Sandbox
-from bridle.types.wall import Refusal, View
+from bridle.types.service import Offered, Service
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
     from bridle.types.checkpoint import Changes
     from bridle.types.delegation import AgentReport, Delegation
-    from bridle.types.language import Languages
-    from bridle.types.message import Messages
-    from bridle.types.monitor import Monitors
-    from bridle.types.schedule import Schedules
-    from bridle.types.skill import SkillUse
-    from bridle.types.workflow import Workflows
-    from bridle.types.workspace import Visit
 
 Input = TypeVar("Input", bound=Struct)
 
@@ -56,63 +50,6 @@ class ListedTask(Struct, frozen=True, kw_only=True):
     team: str | None = None
 
 
-async def _no_objection(task: ListedTask) -> str | None:
-    del task
-    return None
-
-
-class Planning(Protocol):
-    """Plan mode, for the tools that begin and end it."""
-
-    @property
-    def path(self) -> str:
-        """The file of the plan."""
-        ...
-
-    @property
-    def active(self) -> bool: ...
-
-    def enter(self) -> str:
-        """Begin to plan; what the model must know then."""
-        ...
-
-    def read(self) -> str | None:
-        """The plan so far."""
-        ...
-
-    def write(self, text: str) -> None:
-        """Replace the plan.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        ...
-
-    async def leave(self, prompts: Sequence[Mapping[str, str]]) -> str:
-        """Go on with the work, with what the plan will have to run approved; the mode that holds then."""
-        ...
-
-
-class Worktrees(Protocol):
-    """Moving the session to a work tree and back, for the tools that do it."""
-
-    async def enter(self, *, name: str | None, path: str | None) -> tuple["Visit", tuple[str, ...]]:
-        """Go to a new work tree, or to one that is there; with what should be said about it.
-
-        Raises:
-            ToolError: there is none to go to.
-        """
-        ...
-
-    async def leave(self, *, remove: bool, discard: bool) -> tuple["Visit", bool]:
-        """Go back; the stay that is over, and whether its work tree is gone.
-
-        Raises:
-            ToolError: the session is in none, or it holds work that would be lost.
-        """
-        ...
-
-
 class ToolContext(Struct, frozen=True, kw_only=True):
     """What a running call may see and use."""
 
@@ -127,55 +64,33 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """Show that work goes on: the newest output of a long call."""
     ask: Callable[[Question], Awaitable[Answer]]
     consult: Callable[[Consultation], Awaitable[AssistantMessage]]
-    approved: Mapping[str, str] = {}
-    """Where each path led when the gate let the call through; what leads elsewhere by now is refused."""
-    sandbox: Sandbox | None = None
-    confined: bool = False
-    """The gate decided on a command that runs in the sandbox: it runs there or not at all."""
-    view: View | None = None
-    """What a command that only judgement allowed is held to; None when something else allowed it."""
-    refused: Callable[[Refusal], None] = lambda _: None
-    """Hears of what a view kept a command from that runs beside the conversation."""
-    hides: Callable[[str], bool] = lambda _: False
-    """Whether a rule keeps the file at this absolute path from being read."""
-    planning: Planning | None = None
-    """For the tools of plan mode only."""
-    worktrees: Worktrees | None = None
-    """For the tools that enter and leave work trees only."""
-    schedules: "Schedules | None" = None
-    """For the tools that let prompts come later only."""
-    monitors: "Monitors | None" = None
-    """For the tool that watches something only."""
-    languages: "Languages | None" = None
-    """For the tool that asks language servers only."""
-    workflows: "Workflows | None" = None
-    """For the tool that runs workflows only."""
-    announce: Callable[[str], None] | None = None
-    """Tells the user something while they may look elsewhere."""
-    leave: Callable[[], None] | None = None
-    """Ends the session after this turn; None where it is not the tool's to end."""
-    pause: Callable[[float], Awaitable[float | None]] | None = None
-    """Waits so many seconds, or until something comes in: then after how many."""
+    permit: Permit = Permit()
     changes: "Changes | None" = None
-    """Who wants to know before files change; nobody where nothing is to be put back."""
-    delegate: Delegate | None = None
-    """Hands work to another agent; None where there are none."""
-    use_skill: Callable[[str, str], Awaitable["SkillUse"]] | None = None
-    """Calls a skill by its name with arguments; None where there are none."""
-    objection: Callable[[ListedTask], Awaitable[str | None]] = _no_objection
-    """Why hooks will not have an item of a task list like this."""
+    """What is told before files change; None where nothing is to be put back."""
     agent_id: str | None = None
     """The agent that makes the call; None for the main thread."""
     offered: Callable[[], Sequence[str]] = tuple
     """The names of the tools that the thread has which makes the call."""
-    messages: "Messages | None" = None
-    """For the tools that write to other agents only; None where there are none."""
-    advise: Callable[[str], Awaitable[AssistantMessage]] | None = None
-    """Puts a question, or none in particular, to the model that advises; for the tool that does so only."""
+    services: Callable[[Service[Any]], Any] = lambda _: None
+    """What features offer to this call; `service` and `need` ask for it."""
 
     @property
     def cwd(self) -> str:
         return self.workspace.cwd
+
+    def service(self, key: Service[Offered]) -> Offered | None:
+        """What a feature offers under a key; None where there is none."""
+        return self.services(key)
+
+    def need(self, key: Service[Offered]) -> Offered:
+        """The same for a tool that can do nothing without it.
+
+        Raises:
+            ToolError: no feature of this session offers it.
+        """
+        if (found := self.services(key)) is None:
+            raise ToolError(key.missing)
+        return found
 
 
 class ToolOutput(Struct, frozen=True, kw_only=True):

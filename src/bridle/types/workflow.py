@@ -5,6 +5,8 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import UNSET, Struct
 
+from bridle.types.service import Service
+
 AgentState = Literal["waiting", "running", "done", "replayed", "failed", "skipped", "stopped"]
 """`replayed`: an earlier run had the result already; `skipped`: a person went on without it."""
 RunState = Literal["running", "paused", "completed", "failed", "stopped", "interrupted", "elsewhere"]
@@ -119,3 +121,9 @@ class Workflows(Protocol):
             ToolError: there is no such workflow or run, or the script cannot be run.
         """
         ...
+
+
+WORKFLOWS: Service[Workflows] = Service(
+    "workflows",
+    missing="There are no workflows in this session: use the Agent tool, or do the work yourself.",
+)

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from bridle.tools.bash import TOOL, BashInput
+from bridle.types.permit import Permit
 from bridle.types.workspace import Workspace
 from tests.fakes.judged import FakeJudged
 from tests.fakes.processes import eventually
@@ -63,7 +64,7 @@ async def test_interrupting_ends_the_command(judged: FakeJudged):
     context = make_context(
         judged.project, call_id="c", workspace=workspace, storage=str(judged.home / "s"), env=judged.env
     )
-    context = msgspec.structs.replace(context, view=judged.view("read"))
+    context = msgspec.structs.replace(context, permit=Permit(view=judged.view("read")))
     pipe = judged.project / "pipe"
     os.mkfifo(pipe)
     call = asyncio.ensure_future(TOOL.run(BashInput(command="exec cat pipe"), context))

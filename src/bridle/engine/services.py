@@ -1,0 +1,126 @@
+"""What the features of a session offer to the tools of a call, by the key that a tool asks with."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from bridle.engine.call import Call
+from bridle.engine.turn import Turn
+from bridle.types.service import Service
+
+
+def services_of(call: Call, turn: Turn) -> Callable[[Service[Any]], Any]:
+    """Finds services for a call; what offers them is imported with the first use."""
+
+    def find(key: Service[Any]) -> Any:
+        offer = _OFFERS.get(key.name)
+        return None if offer is None else offer(call, turn)
+
+    return find
+
+
+def _planning(call: Call, turn: Turn) -> Any:
+    del call
+    from bridle.engine.planning import SessionPlanning
+
+    return SessionPlanning(turn)
+
+
+def _worktrees(call: Call, turn: Turn) -> Any:
+    del call
+    from bridle.engine.session_worktree import SessionWorktree
+
+    return SessionWorktree(turn.runtime, turn.session)
+
+
+def _schedules(call: Call, turn: Turn) -> Any:
+    del call
+    return None if (beside := turn.runtime.beside) is None else beside.schedules()
+
+
+def _monitors(call: Call, turn: Turn) -> Any:
+    del call
+    return None if (beside := turn.runtime.beside) is None else beside.monitors()
+
+
+def _languages(call: Call, turn: Turn) -> Any:
+    del call
+    return None if (beside := turn.runtime.beside) is None else beside.languages()
+
+
+def _workflows(call: Call, turn: Turn) -> Any:
+    workflows = turn.runtime.workflows
+    if workflows is None or turn.session.agent_id is not None:
+        return None
+    return workflows.for_call(turn, call.id)
+
+
+def _messages(call: Call, turn: Turn) -> Any:
+    if turn.runtime.agents is None:
+        return None
+    from bridle.engine.teams.post import Post
+
+    return Post(turn.runtime.agents, turn, call_id=call.id)
+
+
+def _delegate(call: Call, turn: Turn) -> Any:
+    agents = turn.runtime.agents
+    return None if agents is None else partial(agents.run, turn, call_id=call.id)
+
+
+def _skills(call: Call, turn: Turn) -> Any:
+    skills = turn.runtime.skills
+    return None if skills is None else partial(skills.use, turn, delegate=_delegate(call, turn))
+
+
+def _announce(call: Call, turn: Turn) -> Any:
+    del call
+    from bridle.engine.announcing import announce
+
+    return partial(announce, turn)
+
+
+def _leave(call: Call, turn: Turn) -> Any:
+    del call
+    return turn.runtime.leave if turn.session.agent_id is None else None
+
+
+def _pause(call: Call, turn: Turn) -> Any:
+    del call
+    from bridle.engine.pausing import pause
+
+    return partial(pause, turn)
+
+
+def _objections(call: Call, turn: Turn) -> Any:
+    del call
+    from bridle.engine.call_hooks import hear_task
+
+    return partial(hear_task, turn)
+
+
+def _advise(call: Call, turn: Turn) -> Any:
+    del call
+    if turn.session.agent_id is not None:
+        return None
+    from bridle.engine.advising import advise
+
+    return partial(advise, turn)
+
+
+_OFFERS: Mapping[str, Callable[[Call, Turn], Any]] = {
+    "planning": _planning,
+    "worktrees": _worktrees,
+    "schedules": _schedules,
+    "monitors": _monitors,
+    "languages": _languages,
+    "workflows": _workflows,
+    "messages": _messages,
+    "delegate": _delegate,
+    "skills": _skills,
+    "announce": _announce,
+    "leave": _leave,
+    "pause": _pause,
+    "objections": _objections,
+    "advise": _advise,
+}

@@ -1,0 +1,95 @@
+"""The services of a session itself: plan mode, work trees, agents, skills, waiting, telling, ending."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from bridle.types.service import Service
+
+if TYPE_CHECKING:
+    from bridle.types.block import AssistantMessage
+    from bridle.types.skill import SkillUse
+    from bridle.types.tool import Delegate, ListedTask
+    from bridle.types.workspace import Visit
+
+
+class Planning(Protocol):
+    """Plan mode, for the tools that begin and end it."""
+
+    @property
+    def path(self) -> str:
+        """The file of the plan."""
+        ...
+
+    @property
+    def active(self) -> bool: ...
+
+    def enter(self) -> str:
+        """Begin to plan; what the model must know then."""
+        ...
+
+    def read(self) -> str | None:
+        """The plan so far."""
+        ...
+
+    def write(self, text: str) -> None:
+        """Replace the plan.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        ...
+
+    async def leave(self, prompts: Sequence[Mapping[str, str]]) -> str:
+        """Go on with the work, with what the plan will have to run approved; the mode that holds then."""
+        ...
+
+
+class Worktrees(Protocol):
+    """Moving the session to a work tree and back, for the tools that do it."""
+
+    async def enter(self, *, name: str | None, path: str | None) -> tuple["Visit", tuple[str, ...]]:
+        """Go to a new work tree, or to one that is there; with what should be said about it.
+
+        Raises:
+            ToolError: there is none to go to.
+        """
+        ...
+
+    async def leave(self, *, remove: bool, discard: bool) -> tuple["Visit", bool]:
+        """Go back; the stay that is over, and whether its work tree is gone.
+
+        Raises:
+            ToolError: the session is in none, or it holds work that would be lost.
+        """
+        ...
+
+
+PLANNING: Service[Planning] = Service(
+    "planning", missing="No one can approve a plan here; continue without one."
+)
+WORKTREES: Service[Worktrees] = Service("worktrees", missing="There are no work trees in this session.")
+DELEGATE: "Service[Delegate]" = Service(
+    "delegate", missing="There are no agents in this session: do the work yourself."
+)
+SKILLS: "Service[Callable[[str, str], Awaitable[SkillUse]]]" = Service(
+    "skills", missing="There are no skills in this session."
+)
+"""Calls a skill by its name with arguments."""
+ANNOUNCE: Service[Callable[[str], None]] = Service("announce", missing="No one can be notified from here.")
+"""Tells the user something while they may look elsewhere."""
+LEAVE: Service[Callable[[], None]] = Service(
+    "leave", missing="This conversation cannot be ended from here: say why you will not continue."
+)
+"""Ends the session after this turn."""
+PAUSE: Service[Callable[[float], Awaitable[float | None]]] = Service(
+    "pause", missing="This session cannot wait."
+)
+"""Waits so many seconds, or until something comes in: then after how many."""
+OBJECTIONS: "Service[Callable[[ListedTask], Awaitable[str | None]]]" = Service(
+    "objections", missing="No hooks look at tasks here."
+)
+"""Why hooks will not have an item of a task list like this."""
+ADVISE: "Service[Callable[[str], Awaitable[AssistantMessage]]]" = Service(
+    "advise", missing="Only the main thread of a session has an advisor; continue without one."
+)
+"""Puts a question, or none in particular, to the model that advises."""
