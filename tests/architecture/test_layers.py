@@ -13,6 +13,7 @@ _LAYERS = (
     {"providers", "permissions", "hooks", "tools", "mcp", "sessions", "context", "extensions"},
     {"engine"},
     {"commands"},
+    {"session"},
     {"protocol"},
     {"frontends", "remote", "fleet"},
     {"cli"},

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.args import Args
 from bridle.cli.session import permission_choices
 from bridle.cli.verbs.debug import answer
 from bridle.cli.verbs.policy import read_call
 from bridle.config.load import load
+from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
 from bridle.types.permission import Effect, Rule
 from tests.fakes.host import FakeHost
@@ -250,13 +250,13 @@ async def test_what_a_host_agrees_to_is_written_down_and_asked_only_once(tmp_pat
 
 def test_what_was_granted_outlives_a_change_of_the_settings(tmp_path: Path):
     path = tmp_path / "settings.json"
-    args = Args({"allowedTools": ["Read"]}, ())
+    options = SessionOptions(allowed_tools=("Read",))
 
     def rules_after(current: tuple[Rule, ...], **permissions: Any) -> tuple[Rule, ...]:
         path.write_text(json.dumps({"permissions": permissions}), encoding="utf-8")
         env = {"CLAUDE_CONFIG_DIR": str(tmp_path), "HOME": str(tmp_path)}
         config = load(cwd=str(tmp_path / "project"), env=env, flag=None, setting_sources=("user",))
-        return permission_choices.refresh_rules(args, config, current, trusted=True)[0]
+        return permission_choices.refresh_rules(options, config, current, trusted=True)[0]
 
     granted = Rule(Effect.ALLOW, "Bash", "make", "localSettings")
     first = rules_after((granted,), allow=["Bash(ls)"])

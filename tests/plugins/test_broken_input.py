@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.args import parse
 from bridle.cli.session.plugging import open_plugins
 from bridle.cli.session.prepare import set_up
 from bridle.extensions.plugins import marketplaces
@@ -21,6 +20,7 @@ from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, PluginId, plugin
 from bridle.extensions.plugins.report import installed_plugins, known_marketplaces
 from bridle.extensions.plugins.sources import Source, parse_source
 from bridle.extensions.plugins.state import read_installed
+from bridle.session.options import SessionOptions
 from bridle.types.errors import ConfigError
 from tests.fakes.file_server import FileServer
 from tests.fakes.plugins import PluginHome, make_repository, tarball, write_market, write_plugin
@@ -172,7 +172,11 @@ def test_the_folder_of_plugins_may_be_below_the_home_or_here(home: PluginHome):
 async def test_a_language_server_with_a_wrong_environment_does_not_end_the_session(home: PluginHome):
     entry = {"command": "x", "extensionToLanguage": {".py": "python"}, "env": 5}
     folder = write_plugin(home.project / "own", {"name": "own", "lspServers": {"snake": entry}})
-    setup = set_up(parse(["-p", "hi", "--plugin-dir", str(folder)]), home.env, cwd=str(home.project))
+    setup = set_up(
+        SessionOptions(plugin_dir=(str(folder),)),
+        home.env,
+        cwd=str(home.project),
+    )
     plugins = await open_plugins(setup, warn=lambda _: None)
     assert plugins.language_servers() == {"own:snake": entry}
     await plugins.close()

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.args import parse
 from bridle.cli.session.plugging import OpenPlugins
 from bridle.cli.session.prepare import set_up
+from bridle.session.options import SessionOptions
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.plugins import FIXTURE, write_plugin
 from tests.fakes.program import Program
@@ -110,9 +110,10 @@ async def test_a_strangers_folder_brings_no_plugins(program: Program, tmp_path: 
 
 async def test_programs_of_plugins_come_last_on_the_path(program: Program):
     script = (
-        "import os; from bridle.cli.args import parse; from bridle.cli.session.prepare import set_up\n"
+        "import os; from bridle.session.options import SessionOptions\n"
+        "from bridle.cli.session.prepare import set_up\n"
         "from bridle.cli.session.plugging import OpenPlugins\n"
-        f"setup = set_up(parse(['--plugin-dir', {str(GREETER)!r}]), os.environ)\n"
+        f"setup = set_up(SessionOptions(plugin_dir=({str(GREETER)!r},)), os.environ)\n"
         f"OpenPlugins(setup, [{str(GREETER)!r}], [])\n"
         "print(setup.env['PATH'])"
     )
@@ -125,7 +126,7 @@ async def test_programs_of_plugins_come_last_on_the_path(program: Program):
 
 
 async def test_plugins_are_read_again_when_somebody_asks(program: Program):
-    plugins = OpenPlugins(set_up(parse([]), program.env, cwd=str(program.project)), (), ())
+    plugins = OpenPlugins(set_up(SessionOptions(), program.env, cwd=str(program.project)), (), ())
     assert plugins.listing() == [] and not plugins.has_hooks()
     await program.run("plugin", "marketplace", "add", str(FIXTURE))
     await program.run("plugin", "install", "greeter", "-y")
@@ -170,7 +171,9 @@ def test_the_command_for_rows_of_agents_comes_with_the_folders_of_its_plugin(tmp
     text = json.dumps({"subagentStatusLine": line, "model": "other"})
     plugin = write_plugin(tmp_path / "crew", {"name": "crew"}, **{"settings.json": text})
     program = Program(tmp_path)
-    setup = set_up(parse(["-p", "--plugin-dir", str(plugin)]), program.env, cwd=str(program.project))
+    setup = set_up(
+        SessionOptions(print_mode=True, plugin_dir=(str(plugin),)), program.env, cwd=str(program.project)
+    )
     rows = OpenPlugins(setup, [str(plugin)], []).agent_rows()
     assert rows is not None
     command, variables = rows

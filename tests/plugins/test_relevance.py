@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bridle.cli.args import Args
 from bridle.cli.session.lasting import errands_of
 from bridle.cli.session.setup import Setup
 from bridle.config.load import load
@@ -20,6 +19,7 @@ from bridle.extensions.plugins.names import PluginId
 from bridle.extensions.plugins.relevance import Suggestion, Work, suggestions
 from bridle.extensions.plugins.sources import parse_source
 from bridle.providers.scripted import ScriptedProvider, calls, says
+from bridle.session.options import SessionOptions
 from bridle.types.event import Noticed
 from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
@@ -171,7 +171,7 @@ async def test_a_session_at_the_terminal_looks_for_plugins_that_management_lets_
         cwd=around.cwd, env=around.env, flag=None, setting_sources=None, managed_dir=str(tmp_path / "managed")
     )
     setup = Setup(
-        args=Args({"interactive": True}, ()), config=config, env=dict(around.env), cwd=around.cwd,
+        options=SessionOptions(interactive=True), config=config, env=dict(around.env), cwd=around.cwd,
         trusted=True, model="m", rules=(), problems=(),
     )  # fmt: skip
     queue = errands_of(setup, memory=None, notes=None)

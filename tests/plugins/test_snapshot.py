@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bridle.cli.args import parse
 from bridle.cli.session.plugging import OpenPlugins, open_plugins
 from bridle.cli.session.prepare import set_up
 from bridle.extensions.plugins import marketplaces
@@ -21,6 +20,7 @@ from bridle.extensions.plugins.removing import uninstall
 from bridle.extensions.plugins.snapshot import Remembered, current_plugins
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import read_installed
+from bridle.session.options import SessionOptions
 from tests.fakes.file_clock import settle
 from tests.fakes.plugins import PluginHome, write_plugin
 from tests.fakes.processes import eventually
@@ -221,14 +221,14 @@ async def test_flags_and_management_are_asked_at_every_start(home: PluginHome, t
 
 
 def _session(home: PluginHome) -> OpenPlugins:
-    setup = set_up(parse(["-p"]), home.env, cwd=str(home.project))
+    setup = set_up(SessionOptions(print_mode=True), home.env, cwd=str(home.project))
     assert setup.early is not None and setup.early.remembered is not None
     return OpenPlugins(setup, (), ())
 
 
 async def test_a_session_says_that_plugins_have_changed(home: PluginHome):
-    set_up(parse(["-p"]), home.env, cwd=str(home.project))
-    setup = set_up(parse(["-p"]), home.env, cwd=str(home.project))
+    set_up(SessionOptions(print_mode=True), home.env, cwd=str(home.project))
+    setup = set_up(SessionOptions(print_mode=True), home.env, cwd=str(home.project))
     (_folder(home) / "hooks" / "hooks.json").write_text("{}")
     said: list[str] = []
     plugins = await open_plugins(setup, warn=said.append)
@@ -238,17 +238,17 @@ async def test_a_session_says_that_plugins_have_changed(home: PluginHome):
 
 
 async def test_a_session_that_ends_first_tells_the_next_one(home: PluginHome):
-    set_up(parse(["-p"]), home.env, cwd=str(home.project))
+    set_up(SessionOptions(print_mode=True), home.env, cwd=str(home.project))
     plugins = _session(home)
     plugins.confirm_soon(pytest.fail)
     (_folder(home) / "hooks" / "hooks.json").write_text("{}")
     await plugins.close()
-    setup = set_up(parse(["-p"]), home.env, cwd=str(home.project))
+    setup = set_up(SessionOptions(print_mode=True), home.env, cwd=str(home.project))
     assert setup.early is not None and setup.early.remembered is None
 
 
 async def test_plugins_that_were_read_again_need_no_confirmation(home: PluginHome):
-    set_up(parse(["-p"]), home.env, cwd=str(home.project))
+    set_up(SessionOptions(print_mode=True), home.env, cwd=str(home.project))
     plugins = _session(home)
     (_folder(home) / "hooks" / "hooks.json").write_text("{}")
     await plugins.reload()
@@ -259,11 +259,11 @@ async def test_plugins_that_were_read_again_need_no_confirmation(home: PluginHom
 
 
 async def test_nothing_that_reads_plugins_is_imported_for_what_is_remembered(home: PluginHome):
-    set_up(parse(["-p"]), home.env, cwd=str(home.project))
+    set_up(SessionOptions(print_mode=True), home.env, cwd=str(home.project))
     code = (
         "import os, sys\n"
-        "from bridle.cli.args import parse; from bridle.cli.session.prepare import set_up\n"
-        "setup = set_up(parse(['-p']), os.environ)\n"
+        "from bridle.session.options import SessionOptions; from bridle.cli.session.prepare import set_up\n"
+        "setup = set_up(SessionOptions(print_mode=True), os.environ)\n"
         "assert setup.early.remembered is not None\n"
         "print(*sys.modules)"
     )

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.args import parse
 from bridle.cli.session.choices import choose_tools
 from bridle.engine.serve import Inbox, Server
 from bridle.providers.scripted import calls, says
+from bridle.session.options import SessionOptions
 from bridle.tools.end_conversation import TOOL as END
 from bridle.tools.push_notification import TOOL as PUSH
 from bridle.tools.report_findings import TOOL as REPORT
@@ -83,6 +83,6 @@ async def test_a_conversation_that_is_ended_takes_no_more_prompts(tmp_path: Path
 
 
 def test_only_at_a_terminal_can_a_conversation_be_ended():
-    assert "EndConversation" not in choose_tools(parse(["-p", "hi"]), {}, ()).names()
-    asked = parse(["-p", "hi", "--permission-prompt-tool", "stdio"])
+    assert "EndConversation" not in choose_tools(SessionOptions(print_mode=True, prompt="hi"), {}, ()).names()
+    asked = SessionOptions(print_mode=True, permission_prompt_tool="stdio")
     assert "EndConversation" not in choose_tools(asked, {}, ()).names()

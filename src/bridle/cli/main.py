@@ -101,8 +101,9 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
         return _talk(args, env, frame)
     from bridle.cli.bytecode import compile_once
     from bridle.cli.headless.print_mode import run_print
+    from bridle.cli.options import session_options
 
-    code = run_print(args, env)
+    code = run_print(session_options(args), env)
     compile_once()
     return code
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from bridle.cli.args import parse
 from bridle.cli.headless.host_front import HostFront
+from bridle.cli.options import session_options
 from bridle.cli.session.command_door import CommandDoor
 from bridle.cli.session.compose import Brought, Parts, assemble
 from bridle.cli.session.conversation import open_session, place_of
@@ -249,7 +250,7 @@ async def open_live(options: Options) -> LiveSession:
     try:
         if options.session_store is not None:
             options = await bring_back(options, cwd, env)
-        setup = set_up(parse(flags(options, cwd)), env, cwd=cwd)
+        setup = set_up(session_options(parse(flags(options, cwd))), env, cwd=cwd)
         mirror = mirror_for(options, setup.env)
         follow = None if mirror is None else mirror.take
         session = open_session(setup, warn=options.stderr or _drop, follow=follow)

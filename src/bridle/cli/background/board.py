@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.cli.args import Args
 from bridle.cli.background.attaching import attach
 from bridle.cli.background.entries import age, sessions
 from bridle.cli.background.finding import find_job, title_of
-from bridle.cli.background.launching import flags_of, session_facts, start_job
+from bridle.cli.background.launching import session_facts, start_job
 from bridle.cli.background.permission import Means
 from bridle.cli.background.verbs import forget, respawn, stop
+from bridle.cli.options import flags_of
 from bridle.cli.say import tell
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.keymap_file import KeymapFile
@@ -26,6 +26,7 @@ from bridle.frontends.tui.views.list_pane import Command, ListPane
 from bridle.frontends.tui.views.picker import Item
 from bridle.frontends.tui.views.sheet import Sheet
 from bridle.host.paths import config_home
+from bridle.session.options import SessionOptions
 from bridle.types.errors import BridleError
 from bridle.types.ids import new_uuid
 
@@ -50,12 +51,17 @@ class Wish(Struct, frozen=True):
 
 
 def run_board(
-    args: Args, env: Mapping[str, str], given: Means, *, cwd: str | None = None, ended: bool = False
+    options: SessionOptions,
+    env: Mapping[str, str],
+    given: Means,
+    *,
+    cwd: str | None = None,
+    ended: bool = False,
 ) -> int:
     """Show the list until the user leaves it; looking at a session leads back to it."""
     notice = ""
     while True:
-        board = Board(args, env, given, look=lambda: sessions(env, cwd=cwd, ended=ended))
+        board = Board(options, env, given, look=lambda: sessions(env, cwd=cwd, ended=ended))
         wish = asyncio.run(board.show(notice))
         if wish is None:
             return 0
@@ -71,9 +77,9 @@ class Board:
     """The list on the screen."""
 
     def __init__(
-        self, args: Args, env: Mapping[str, str], given: Means, *, look: Callable[[], Entries]
+        self, options: SessionOptions, env: Mapping[str, str], given: Means, *, look: Callable[[], Entries]
     ) -> None:
-        self._args = args
+        self._options = options
         self._env = env
         self._given = given
         self._look = look
@@ -184,7 +190,7 @@ class Board:
     def _carry_out(self, wish: Wish) -> str:
         """Do it, and say so."""
         if wish.verb == "new":
-            facts = session_facts(new_uuid(), flags=flags_of(self._args), prompt=wish.prompt, begins=True)
+            facts = session_facts(new_uuid(), flags=flags_of(self._options), prompt=wish.prompt, begins=True)
             return f"{start_job(facts, self._env, self._given)['id']} is started."
         folder, facts = find_job(wish.job, self._env)
         if wish.verb == "stop":

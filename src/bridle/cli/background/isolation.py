@@ -11,7 +11,7 @@ def spared_checkout(setup: Setup) -> str | None:
 
     That is so in a work tree, outside a repository, and where `worktree.bgIsolation` is `none`.
     """
-    if not setup.args.has("job"):
+    if setup.options.job is None:
         return None
     wanted = setup.config.settings.worktree
     if wanted is not None and wanted.bg_isolation == "none":

@@ -6,14 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 from bridle.cli.args import Args
 from bridle.cli.background.permission import Means, means
-from bridle.cli.flags import FLAGS
+from bridle.cli.options import flags_of, session_options
 from bridle.cli.say import say
 from bridle.host.jobs import records, starting
 from bridle.host.paths import config_home
+from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
 from bridle.types.ids import new_uuid
 
-_PLACE = ("bg", "background", "exec", "continue", "resume", "session-id", "fork-session")
+_PLACE = ("continue", "resume", "session-id", "fork-session", "name")
 """Flags that say what is started, and not how."""
 _ONCE = ("resume-session-at", "resume-drops-turn", "worktree", "init", "maintenance")
 """Flags that count for the first start alone: a conversation that goes on has them behind it."""
@@ -27,13 +28,14 @@ def run_in_background(args: Args, env: Mapping[str, str]) -> int:
         SessionError: there is no such conversation.
         JobError: it cannot be started.
     """
-    if args.on("print") or args.has("output-format") or args.has("input-format"):
+    options = session_options(args)
+    if options.print_mode or options.output_format is not None or options.input_format is not None:
         raise UsageError("--bg starts a session that goes on by itself, so it cannot be used with --print")
-    given = means(env, flag=args.text("settings"), sources=args.text("setting-sources"))
+    given = means(env, flag=options.settings, sources=options.setting_sources)
     command = args.text("exec")
-    facts = _command(command, env) if command is not None else _session(args, env)
-    if (name := args.text("name")) is not None:
-        facts["name"] = name[:200]
+    facts = _command(command, env) if command is not None else _session(options, env)
+    if options.name is not None:
+        facts["name"] = options.name[:200]
     return say(_told(start_job(facts, env, given)))
 
 
@@ -69,38 +71,19 @@ def program() -> list[str]:
     return [sys.executable, "-P", "-m", "bridle"]
 
 
-def flags_of(args: Args, *, without: Collection[str] = (*_PLACE, "name")) -> list[str]:
-    """A command line that means these flags again."""
-    line: list[str] = []
-    for flag in FLAGS:
-        if flag.key not in args.values or flag.key in without:
-            continue
-        name = flag.names[-1]
-        match args.values[flag.key]:
-            case True:
-                line.append(name)
-            case str() as value:
-                line.append(f"{name}={value}")
-            case [*values]:
-                line += [f"{name}={value}" for value in values] or [name]
-            case _:
-                pass
-    return line
-
-
-def lasting_flags(args: Args, *, without: Collection[str] = ()) -> list[str]:
+def lasting_flags(options: SessionOptions, *, without: Collection[str] = ()) -> list[str]:
     """The flags that also count when the conversation goes on."""
-    return flags_of(args, without=(*_PLACE, *_ONCE, "name", *without))
+    return flags_of(options, without=(*_PLACE, *_ONCE, *without))
 
 
-def _session(args: Args, env: Mapping[str, str]) -> records.Facts:
-    prompt, cwd = " ".join(args.words).strip(), os.getcwd()
-    flags = flags_of(args)
-    if args.on("resume"):
+def _session(options: SessionOptions, env: Mapping[str, str]) -> records.Facts:
+    prompt, cwd = options.prompt.strip(), os.getcwd()
+    flags = flags_of(options, without=_PLACE)
+    if options.resume is True:
         raise UsageError("--bg with --resume needs the id of a conversation; nobody is there to choose one")
-    wanted = args.text("resume")
-    if wanted is None and not args.on("continue"):
-        facts = session_facts(args.text("session-id") or new_uuid(), flags=flags, prompt=prompt, begins=True)
+    wanted = options.resumed_id
+    if not options.continues:
+        facts = session_facts(options.session_id or new_uuid(), flags=flags, prompt=prompt, begins=True)
     else:
         from bridle.sessions import resume
 
@@ -113,15 +96,15 @@ def _session(args: Args, env: Mapping[str, str]) -> records.Facts:
             raise UsageError("there is no conversation in this folder to go on with")
         found = os.path.basename(from_path).removesuffix(".jsonl")
         facts = session_facts(found, flags=flags, prompt=prompt)
-        if args.on("fork-session"):
-            fresh = args.text("session-id") or new_uuid()
+        if options.fork_session:
+            fresh = options.session_id or new_uuid()
             at = facts["argv"].index("--resume") + 2
             facts["argv"][at:at] = ["--fork-session", "--session-id", fresh]
             facts["sessionId"] = fresh
-    if args.text("name") is not None:
+    if options.name is not None:
         at = len(program())
-        facts["argv"][at:at] = [f"--name={args.text('name')}"]
-    return {**facts, "flags": lasting_flags(args)}
+        facts["argv"][at:at] = [f"--name={options.name}"]
+    return {**facts, "flags": lasting_flags(options)}
 
 
 def conversations(env: Mapping[str, str]) -> frozenset[str]:

@@ -10,6 +10,7 @@ from bridle.cli.args import Args, parse
 from bridle.cli.background.entries import age, sessions, told
 from bridle.cli.background.finding import title_of
 from bridle.cli.background.permission import means
+from bridle.cli.options import session_options
 from bridle.cli.say import say
 from bridle.types.errors import UsageError
 from bridle.types.visible import visible_line
@@ -35,7 +36,7 @@ def run_agents(argv: Sequence[str], env: Mapping[str, str]) -> int:
     if os.isatty(0) and os.isatty(1):
         from bridle.cli.background.board import run_board
 
-        return run_board(args, env, given, cwd=folder, ended=shows_all)
+        return run_board(session_options(args), env, given, cwd=folder, ended=shows_all)
     return say(_table(sessions(env, cwd=folder, ended=True), shows_all=shows_all))
 
 

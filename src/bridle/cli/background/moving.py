@@ -135,7 +135,7 @@ class JobDoor:
 
     def _flags(self) -> list[str]:
         state = self._session.state
-        flags = lasting_flags(self._setup.args, without=("model", "permission-mode"))
+        flags = lasting_flags(self._setup.options, without=("model", "permission-mode"))
         return [*flags, *_granted(state.rules), f"--model={state.model}", f"--permission-mode={state.mode}"]
 
 

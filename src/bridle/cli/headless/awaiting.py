@@ -4,10 +4,11 @@ import os
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from bridle.cli.args import Args
 from bridle.protocol.control import ControlRequest
 from bridle.protocol.prompts import read_line
+from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
 
 _STDIN = 0
@@ -15,21 +16,21 @@ _READ_SIZE = 65_536
 
 
 class Introduced(Struct, frozen=True):
-    """The command line with what the host has added to it."""
+    """The options with what the host has added to them."""
 
-    args: Args
+    options: SessionOptions
     read: bytes = b""
     """What was taken from standard input so far, for whoever reads on."""
 
 
-def await_introduction(args: Args, *, descriptor: int = _STDIN) -> Introduced:
+def await_introduction(options: SessionOptions, *, descriptor: int = _STDIN) -> Introduced:
     """Read up to the line in which a host introduces itself, where it was said that one will.
 
     Raises:
         UsageError: a line before it cannot be read, or it names a plugin of a kind that there is not.
     """
-    if not args.on("await-initialize") or args.text("input-format") != "stream-json":
-        return Introduced(args)
+    if not options.await_initialize or not options.is_hosted:
+        return Introduced(options)
     read, seen = b"", 0
     while chunk := os.read(descriptor, _READ_SIZE):
         read += chunk
@@ -37,19 +38,18 @@ def await_introduction(args: Args, *, descriptor: int = _STDIN) -> Introduced:
             line = read_line(read[seen:end])
             seen = end + 1
             if isinstance(line, ControlRequest) and line.subtype == "initialize":
-                return Introduced(_with_plugins(args, line.request.get("plugins")), read)
-    return Introduced(args, read)
+                return Introduced(_with_plugins(options, line.request.get("plugins")), read)
+    return Introduced(options, read)
 
 
-def _with_plugins(args: Args, plugins: object) -> Args:
+def _with_plugins(options: SessionOptions, plugins: object) -> SessionOptions:
     listed: list[Any] = plugins if isinstance(plugins, list) else []
-    values = dict(args.values)
     for plugin in listed:
         match plugin:
+            case {"type": "local", "path": str() as path, "skipMcpDiscovery": True}:
+                options = replace(options, plugin_dir_no_mcp=(*options.plugin_dir_no_mcp, path))
             case {"type": "local", "path": str() as path}:
-                flag = "plugin-dir-no-mcp" if plugin.get("skipMcpDiscovery") is True else "plugin-dir"
-                earlier = values.get(flag)
-                values[flag] = [*(earlier if isinstance(earlier, list) else ()), path]
+                options = replace(options, plugin_dir=(*options.plugin_dir, path))
             case _:
                 raise UsageError("a plugin of the host must be {type: local, path: …}")
-    return Args(values, args.words)
+    return options

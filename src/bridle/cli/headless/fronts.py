@@ -122,8 +122,8 @@ def debug_logs(setup: Setup, session: Session) -> tuple[Presenter, ...]:
     Raises:
         UsageError: it cannot be written.
     """
-    path = setup.args.text("debug-file")
-    if path is None and not (setup.args.on("debug") or setup.env.get("DEBUG") == "1"):
+    path = setup.options.debug_file
+    if path is None and not (setup.options.debug or setup.env.get("DEBUG") == "1"):
         return ()
     from bridle.frontends.debug_log import DebugLog
 
@@ -139,8 +139,8 @@ def debug_logs(setup: Setup, session: Session) -> tuple[Presenter, ...]:
 def _presenter(
     setup: Setup, session: Session, output: Output, *, runtime: "Callable[[], Runtime | None]"
 ) -> Presenter:
-    args = setup.args
-    form = args.text("output-format") or "text"
+    options = setup.options
+    form = options.output_format or "text"
     if form == "text":
         return TextPresenter(output)
     from bridle.cli.session.frame_facts import facts_of, inventory_of, tells_agent_text
@@ -149,19 +149,19 @@ def _presenter(
 
     framer = Framer(
         facts_of(setup, session),
-        partial=args.on("include-partial-messages"),
-        replay=args.on("replay-user-messages"),
-        hooks=args.on("include-hook-events"),
+        partial=options.include_partial_messages,
+        replay=options.replay_user_messages,
+        hooks=options.include_hook_events,
         inventory=lambda: inventory_of(runtime()),
         agent_text=lambda: tells_agent_text(setup, runtime()),
     )
     if form == "json":
-        return JsonPresenter(output, framer, everything=args.on("verbose"))
+        return JsonPresenter(output, framer, everything=options.verbose)
     return LinePresenter(output, framer)
 
 
 def _narrators(setup: Setup, stderr: Output) -> tuple[Presenter, ...]:
-    if not setup.args.on("verbose") or setup.args.text("output-format") not in (None, "text"):
+    if not setup.options.verbose or setup.options.output_format not in (None, "text"):
         return ()
     from bridle.frontends.narrator import Narrator
 

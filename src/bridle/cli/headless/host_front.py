@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bridle.cli.headless.fronts import debug_logs
-from bridle.cli.session.choices import is_attended
 from bridle.cli.session.frame_facts import facts_of, inventory_of, tells_agent_text
 from bridle.cli.session.live_settings import SessionSettings
 from bridle.cli.session.serving import Exchange
@@ -63,12 +62,12 @@ class HostFront:
             seconds=_seconds(setup.env, "BRIDLE_AGENT_SUMMARY_SECONDS", _SUMMARY_SECONDS),
         )
         """Run by whoever runs the front."""
-        args = setup.args
+        options = setup.options
         self._framer = Framer(
             facts_of(setup, session),
-            partial=args.on("include-partial-messages"),
-            replay=args.on("replay-user-messages"),
-            hooks=args.on("include-hook-events"),
+            partial=options.include_partial_messages,
+            replay=options.replay_user_messages,
+            hooks=options.include_hook_events,
             states=_state_reports(setup),
             inventory=self._inventory,
             agent_text=lambda: tells_agent_text(
@@ -81,7 +80,7 @@ class HostFront:
             self._framer,
             self._correspondence,
             observers=(*debug_logs(setup, session), self._tally, self.summaries),
-            asks=is_attended(args) and args.text("permission-prompt-tool") == "stdio",
+            asks=options.is_attended and options.permission_prompt_tool == "stdio",
             cwd=lambda: setup.cwd if self._server is None else self._server.runtime.workspace.cwd,
         )
 

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bridle.cli.args import Args
 from bridle.cli.headless.fronts import Front, PrintFront
 from bridle.cli.session.agenting import with_initial
-from bridle.cli.session.choices import is_attended
 from bridle.cli.session.command_door import CommandDoor
 from bridle.cli.session.compose import Brought, Parts, assemble
 from bridle.cli.session.conversation import open_session, place_of
@@ -22,6 +20,7 @@ from bridle.cli.session.setup import Setup
 from bridle.engine.serve import Inbox, Server
 from bridle.host.stdio import complain
 from bridle.host.streams import Output, read_all
+from bridle.session.options import SessionOptions
 from bridle.sessions.deferred import deferred_call
 from bridle.sessions.session import Session
 from bridle.sessions.store import Place
@@ -50,7 +49,7 @@ _NO_PROMPT = 'there is no prompt: give one as an argument (bridle -p "…") or o
 
 
 def run_print(
-    args: Args, env: Mapping[str, str], *, around: Callable[[Provider], Provider] | None = None
+    options: SessionOptions, env: Mapping[str, str], *, around: Callable[[Provider], Provider] | None = None
 ) -> int:
     """Run every prompt and return the exit code; `around` wraps whoever answers.
 
@@ -59,11 +58,11 @@ def run_print(
     """
     # Until there is a session to put in order, being told to go is all it takes.
     signal.signal(signal.SIGTERM, _leave)
-    args, read = _introduced(args)
-    setup = set_up(args, env)
-    prompts = _prompts_at_hand(args)
+    options, read = _introduced(options)
+    setup = set_up(options, env)
+    prompts = _prompts_at_hand(options)
     _warn_of(setup)
-    work = _Run(setup, _shape(args), around, read=read).run(prompts)
+    work = _Run(setup, _shape(options), around, read=read).run(prompts)
     try:
         return asyncio.run(work)
     finally:
@@ -97,15 +96,15 @@ class _Run:
     async def run(self, prompts: list[Prompt]) -> int:
         output = Output(_STDOUT, on_closed=self._lose_output)
         try:
-            self._follow = _follow(self._setup.args, output)
+            self._follow = _follow(self._setup.options, output)
             session = open_session(self._setup, warn=complain, follow=self._follow)
         except SessionError as error:
             return await self._refuse(output, error)
         prompts = with_initial(
-            self._setup.agent, prompts or _continuation(session, self._setup.args), session
+            self._setup.agent, prompts or _continuation(session, self._setup.options), session
         )
         front = _front(self._setup, session, output, read=self._read)
-        channel = _channel(self._setup.args, front, self._servers)
+        channel = _channel(self._setup.options, front, self._servers)
         self._remoting = remoting = _remoting(self._setup, session, channel, front)
         parts = await assemble(
             self._setup,
@@ -115,7 +114,7 @@ class _Run:
             wake=self._inbox.put,
             brought=Brought(exchange=front.exchange, around=self._around),
         )
-        if self._setup.args.on("init-only"):
+        if self._setup.options.init_only:
             await parts.close()
             await front.finish()
             return 0
@@ -199,12 +198,12 @@ class _Run:
             self._task.cancel()
 
     async def _refuse(self, output: Output, error: SessionError) -> int:
-        args = self._setup.args
-        if args.text("output-format") in ("json", "stream-json"):
+        options = self._setup.options
+        if options.output_format in ("json", "stream-json"):
             from bridle.protocol.frames import encode
             from bridle.protocol.result import start_failure
 
-            session_id = args.text("resume") or args.text("session-id") or new_uuid()
+            session_id = options.resumed_id or options.session_id or new_uuid()
             output.write(encode(start_failure(session_id, str(error))))
             await output.drain()
         complain(str(error))
@@ -235,19 +234,19 @@ def _leave(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
 
 
-def _introduced(args: Args) -> tuple[Args, bytes]:
-    """The command line with what a host adds to it, and what was read of its input for that."""
-    if not args.on("await-initialize"):
-        return args, b""
+def _introduced(options: SessionOptions) -> tuple[SessionOptions, bytes]:
+    """The options with what a host adds to them, and what was read of its input for that."""
+    if not options.await_initialize:
+        return options, b""
     from bridle.cli.headless.awaiting import await_introduction
 
-    introduced = await_introduction(args)
-    return introduced.args, introduced.read
+    introduced = await_introduction(options)
+    return introduced.options, introduced.read
 
 
 def _front(setup: Setup, session: Session, output: Output, *, read: bytes = b"") -> Front:
     """Whoever the flags say is on the other end."""
-    if setup.args.text("input-format") != "stream-json":
+    if not setup.options.is_hosted:
         return PrintFront(setup, session, output)
     from bridle.cli.headless.host_front import HostFront
     from bridle.protocol.frames import encode
@@ -255,10 +254,10 @@ def _front(setup: Setup, session: Session, output: Output, *, read: bytes = b"")
     return HostFront(setup, session, lambda frame: output.write(encode(frame)), read=read)
 
 
-def _channel(args: Args, front: Front, servers: "Callable[[], McpServers | None]") -> Channel:
+def _channel(options: SessionOptions, front: Front, servers: "Callable[[], McpServers | None]") -> Channel:
     """Where events and questions go."""
-    tool = args.text("permission-prompt-tool")
-    if tool in (None, "stdio") or not is_attended(args):
+    tool = options.permission_prompt_tool
+    if tool in (None, "stdio") or not options.is_attended:
         return front.channel
     from bridle.frontends.approval import ApprovedByTool
 
@@ -267,8 +266,8 @@ def _channel(args: Args, front: Front, servers: "Callable[[], McpServers | None]
 
 def _remoting(setup: Setup, session: Session, channel: Channel, front: Front) -> "Remoting | None":
     """What lets others in: wherever a host talks back, else only where somebody asks for it."""
-    asked = setup.args.has("remote-control") or setup.config.settings.remote_control_at_startup
-    if setup.args.text("input-format") != "stream-json" and not asked:
+    asked = setup.options.remote_control is not None or setup.config.settings.remote_control_at_startup
+    if not setup.options.is_hosted and not asked:
         return None
     from bridle.cli.remote.sharing import Remoting
 
@@ -283,9 +282,9 @@ def _remoting(setup: Setup, session: Session, channel: Channel, front: Front) ->
     )
 
 
-def _follow(args: Args, output: Output) -> Follow | None:
+def _follow(options: SessionOptions, output: Output) -> Follow | None:
     """Who hears of every line of the transcript."""
-    if not args.on("session-mirror"):
+    if not options.session_mirror:
         return None
     from bridle.protocol.frames import encode
     from bridle.protocol.mirror import mirror_frames
@@ -297,13 +296,13 @@ def _follow(args: Args, output: Output) -> Follow | None:
     return follow
 
 
-def _shape(args: Args) -> "AnswerShape | None":
+def _shape(options: SessionOptions) -> "AnswerShape | None":
     """The shape that answers must have.
 
     Raises:
         UsageError: it is not a JSON Schema.
     """
-    if (text := args.text("json-schema")) is None:
+    if (text := options.json_schema) is None:
         return None
     try:
         schema = msgspec.json.decode(text)
@@ -314,19 +313,19 @@ def _shape(args: Args) -> "AnswerShape | None":
     return AnswerShape(schema)
 
 
-def _prompts_at_hand(args: Args) -> list[Prompt]:
+def _prompts_at_hand(options: SessionOptions) -> list[Prompt]:
     """The prompt from the command line and standard input.
 
     Raises:
         UsageError: there is none.
     """
-    words = encodable(" ".join(args.words))
-    if args.text("input-format") == "stream-json":
+    words = encodable(options.prompt)
+    if options.is_hosted:
         return [Prompt(content=words, origin=_ARGUMENT)] if words.strip() else []
     piped = "" if os.isatty(_STDIN) else _piped(words)
     text = "\n\n".join(part for part in (words, piped) if part.strip())
     # A conversation with a call that was put off goes on without a prompt; which one is not known yet.
-    if not text and not (args.has("resume") or args.on("continue") or args.on("init-only")):
+    if not text and not (options.continues or options.init_only):
         raise UsageError(_NO_PROMPT)
     # What is piped in behind a prompt is what the prompt is about: anyone may have written it.
     both = bool(words.strip() and piped.strip())
@@ -334,13 +333,13 @@ def _prompts_at_hand(args: Args) -> list[Prompt]:
     return [Prompt(content=text, origin=origin)] if text else []
 
 
-def _continuation(session: Session, args: Args) -> list[Prompt]:
+def _continuation(session: Session, options: SessionOptions) -> list[Prompt]:
     """What stands for a prompt where a call that was put off is to be taken up again.
 
     Raises:
         UsageError: there is none.
     """
-    if args.text("input-format") == "stream-json" or args.on("init-only"):
+    if options.is_hosted or options.init_only:
         return []
     if deferred_call(session) is None:
         raise UsageError(_NO_PROMPT)

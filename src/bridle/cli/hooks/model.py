@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import Mapping
 
-from bridle.cli.args import parse
 from bridle.cli.session.compose import Parts, assemble
 from bridle.cli.session.conversation import open_session
 from bridle.cli.session.prepare import set_up
 from bridle.engine.hook_models import ask_model, run_inspector
 from bridle.frontends.printing import PrintChannel
 from bridle.providers import catalog
+from bridle.session.options import SessionOptions
 from bridle.sessions.session import Session
 
-_FLAGS = ("-p", "--no-session-persistence")
+_OPTIONS = SessionOptions(print_mode=True, no_session_persistence=True)
 
 
 class TrialModels:
@@ -44,7 +44,7 @@ class TrialModels:
     async def _open(self) -> tuple[Session, Parts]:
         async with self._lock:
             if self._made is None:
-                setup = set_up(parse(_FLAGS), self._env)
+                setup = set_up(_OPTIONS, self._env)
                 session = open_session(setup, warn=lambda _: None)
                 parts = await assemble(setup, session, PrintChannel(), on_task=lambda _: None, greets=False)
                 self._made = session, parts

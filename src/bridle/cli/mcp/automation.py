@@ -114,17 +114,17 @@ async def _call(
     env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str], arguments: Mapping[str, Any]
 ) -> Any:
     """Connect to the server and call, through the gate of a session of its own."""
-    from bridle.cli.args import parse
     from bridle.cli.session.compose import Brought, assemble
     from bridle.cli.session.conversation import open_session
     from bridle.cli.session.outside_calls import OutsideCalls
     from bridle.cli.session.prepare import set_up
+    from bridle.session.options import SessionOptions
 
     tool = snapshot.tool(words[0])
     config = {"mcpServers": {tool.server_name: snapshot.configs[tool.server_name]}}
     given = msgspec.json.encode(config).decode()
-    flags = ["--no-session-persistence", "--mcp-config", given, "--strict-mcp-config"]
-    setup = set_up(parse(flags), {**env, "ENABLE_TOOL_SEARCH": "false"})
+    options = SessionOptions(no_session_persistence=True, mcp_config=(given,), strict_mcp_config=True)
+    setup = set_up(options, {**env, "ENABLE_TOOL_SEARCH": "false"})
     session = open_session(setup, warn=_warn)
     brought = Brought(warn=_warn)
     parts = await assemble(setup, session, _Typed(), on_task=lambda _: None, greets=False, brought=brought)

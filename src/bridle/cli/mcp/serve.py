@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.args import parse
 from bridle.cli.mcp.words import Kind, read_words
 from bridle.cli.session.compose import Brought, assemble
 from bridle.cli.session.conversation import open_session
@@ -15,6 +14,7 @@ from bridle.cli.session.outside_calls import OutsideCalls
 from bridle.cli.session.prepare import set_up
 from bridle.host.stdio import complain
 from bridle.mcp.server import Ask, Offer, Result, ServedClient, StandardStreams
+from bridle.session.options import SessionOptions
 from bridle.types.event import Event
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 
@@ -41,8 +41,10 @@ def run_serve(argv: Sequence[str], env: Mapping[str, str]) -> int:
 
 async def _serve(env: Mapping[str, str], *, verbose: bool) -> None:
     channel = _ClientChannel(verbose=verbose)
-    flags = ["--no-session-persistence", "--mcp-config", '{"mcpServers":{}}', "--strict-mcp-config"]
-    setup = set_up(parse(flags), {**env, "ENABLE_TOOL_SEARCH": "false"})
+    options = SessionOptions(
+        no_session_persistence=True, mcp_config=('{"mcpServers":{}}',), strict_mcp_config=True
+    )
+    setup = set_up(options, {**env, "ENABLE_TOOL_SEARCH": "false"})
     for problem in setup.problems:
         channel.warn(problem)
     session = open_session(setup, warn=channel.warn)

@@ -61,13 +61,13 @@ class Remoting:
 
     async def begin(self) -> None:
         """Share from the start, if the command line or the settings of the user say so."""
-        args, settings = self._setup.args, self._setup.config.settings
-        if not args.has("remote-control") and not settings.remote_control_at_startup:
+        options, settings = self._setup.options, self._setup.config.settings
+        if options.remote_control is None and not settings.remote_control_at_startup:
             return
         try:
-            await self.share(args.text("remote-control") or "")
+            await self.share(options.remote_control if isinstance(options.remote_control, str) else "")
         except UsageError as error:
-            if args.has("remote-control"):
+            if options.remote_control is not None:
                 self._show(str(error))
             return
         self._show(self.describe())
@@ -214,6 +214,6 @@ def place_in(env: Mapping[str, str]) -> tuple[str, int]:
 
 def usual_name(setup: Setup) -> str:
     """A name for a session to which nobody gave one."""
-    prefix = setup.args.text("remote-control-session-name-prefix") or setup.env.get(_PREFIX)
+    prefix = setup.options.remote_control_session_name_prefix or setup.env.get(_PREFIX)
     folder = os.path.basename(setup.cwd.rstrip("/")) or "session"
     return f"{(prefix or socket.gethostname())[:40]}-{folder}"[:_LONGEST_NAME]

@@ -2,26 +2,28 @@
 
 from collections.abc import Mapping
 
-from bridle.cli.args import Args
 from bridle.config.load import Config
 from bridle.providers.advisors import advisor_id, is_disabled
 from bridle.providers.offers import Choice
+from bridle.session.options import SessionOptions
 from bridle.types.errors import ConfigError, UsageError
 
 
-def choose_advisor(args: Args, config: Config, env: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
+def choose_advisor(
+    options: SessionOptions, config: Config, env: Mapping[str, str]
+) -> tuple[str | None, tuple[str, ...]]:
     """The full id of the advisor, None for none, and sentences about a setting that cannot count.
 
     Raises:
         UsageError: the command line names a model that cannot be had.
     """
-    named = args.text("advisor") or config.settings.advisor_model or ""
+    named = options.advisor or config.settings.advisor_model or ""
     if is_disabled(env) or named.strip().lower() in ("", "off"):
         return None, ()
     choice = Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=env)
     try:
         return advisor_id(named, choice), ()
     except ConfigError as error:
-        if args.has("advisor"):
+        if options.advisor is not None:
             raise UsageError(f"--advisor: {error}") from error
         return None, (f"advisorModel does not count: {error}",)

@@ -25,7 +25,7 @@ async def open_agent_servers(
     """
     setup, workspace = ground.setup, ground.workspace
     entries = own_entries(definition)
-    if not entries or choices.is_bare(setup.args, setup.env) or choices.is_safe(setup.args, setup.env):
+    if not entries or choices.is_closed(setup.options, setup.env):
         return None
     if definition.source == "project" and not setup.trusted:
         ground.warn(f"the servers of the agent {definition.name} are not started: this folder is not trusted")

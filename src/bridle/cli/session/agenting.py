@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.args import Args
 from bridle.cli.session import choices
 from bridle.cli.session.setup import Setup
 from bridle.config.load import Config, users_models
@@ -15,6 +14,7 @@ from bridle.engine.agents import Agents, Staff
 from bridle.engine.agents.means import AgentServers, Means
 from bridle.engine.hook_door import HookDoor
 from bridle.providers import catalog
+from bridle.session.options import SessionOptions
 from bridle.sessions.session import Session
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
@@ -47,7 +47,7 @@ def make_agents(
     Raises:
         UsageError: `--agents` cannot be read.
     """
-    given = flag_agents(setup.args)
+    given = flag_agents(setup.options)
     as_approved = _Approved(setup, warn)
     return Agents(
         Staff(
@@ -62,8 +62,8 @@ def make_agents(
                 workers=toolbox
                 if setup.agent is not None and coordinator(setup.env) == setup.agent
                 else None,
-                appended=setup.args.text("append-subagent-system-prompt") or "",
-                interactive=is_interactive(setup.args),
+                appended=setup.options.append_subagent_system_prompt or "",
+                interactive=is_interactive(setup.options),
                 hosted=setup.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"),
             ),
             setup.env,
@@ -71,13 +71,13 @@ def make_agents(
     )
 
 
-def flag_agents(args: Args) -> tuple[AgentDefinition, ...]:
+def flag_agents(options: SessionOptions) -> tuple[AgentDefinition, ...]:
     """The agents of `--agents`: JSON, or in print mode a file with it.
 
     Raises:
         UsageError: it cannot be read, or an agent in it cannot be used.
     """
-    if (text := args.text("agents")) is None:
+    if (text := options.agents) is None:
         return ()
     from bridle.engine.agents.reading import read_agents
 
@@ -98,7 +98,7 @@ def flag_agents(args: Args) -> tuple[AgentDefinition, ...]:
 
 
 def main_agent(
-    args: Args,
+    options: SessionOptions,
     config: Config,
     env: Mapping[str, str],
     *,
@@ -110,15 +110,15 @@ def main_agent(
     Raises:
         UsageError: the flag names one that is not there.
     """
-    flagged = args.text("agent")
+    flagged = options.agent
     named = flagged or config.raw.get("agent")
     if not named and (leader := coordinator(env)) is not None:
         return leader
     names = (named,) if isinstance(named, str) and named else tuple(proposed)
     if not names:
         return None
-    given = flag_agents(args)
-    means = Means(found=lambda: (*found(), *given), interactive=is_interactive(args))
+    given = flag_agents(options)
+    means = Means(found=lambda: (*found(), *given), interactive=is_interactive(options))
     agents = Agents(Staff(means, env))
     known = (agents.find(name) for name in names)
     if (definition := next((each for each in known if each is not None), None)) is not None:
@@ -169,9 +169,9 @@ def with_initial(definition: AgentDefinition | None, prompts: list[Prompt], sess
     return [msgspec.structs.replace(prompts[0], content=first + text, origin=whose), *prompts[1:]]
 
 
-def is_interactive(args: Args) -> bool:
+def is_interactive(options: SessionOptions) -> bool:
     """Whether a person is at the terminal."""
-    return not (args.on("print") or args.has("input-format") or args.has("output-format"))
+    return not (options.print_mode or options.input_format is not None or options.output_format is not None)
 
 
 def resolve_model(name: str, parent: str, setup: Setup) -> str:
@@ -190,7 +190,8 @@ def may_choose(name: str, setup: Setup, *more: str) -> bool:
 
     `more` are models that are in use already.
     """
-    flags = (setup.args.text(flag) for flag in ("model", "fallback-model", "advisor"))
+    options = setup.options
+    flags = (options.model, options.fallback_model, options.advisor)
     return name == "inherit" or users_models(setup.config, *flags, setup.model, *more).cover(name)
 
 
@@ -220,7 +221,7 @@ class _Approved:
 def _add_hooks(
     definition: AgentDefinition, agent_id: str, setup: Setup, hooks: HookDoor
 ) -> Callable[[], None]:
-    closed = choices.is_bare(setup.args, setup.env) or choices.is_safe(setup.args, setup.env)
+    closed = choices.is_closed(setup.options, setup.env)
     if not definition.hooks or closed:
         return lambda: None
     from bridle.hooks.handler import Origin

@@ -25,7 +25,7 @@ def session_provider(setup: Setup, packages: "Packages | None") -> Provider:
     config, env = setup.config, setup.env
     own = None if packages is None else packages.provider(setup.model, env)
     return own or provider_of(
-        config, env, setup.model, fallbacks=model_choices.choose_fallbacks(setup.args, config, env)
+        config, env, setup.model, fallbacks=model_choices.choose_fallbacks(setup.options, config, env)
     )
 
 
@@ -52,7 +52,7 @@ def provider_of(
 
 def packages_of(setup: Setup, warn: Callable[[str], None]) -> "Packages | None":
     """What Python packages bring; they are looked for once the user has approved one."""
-    closed = choices.is_closed(setup.args, setup.env)
+    closed = choices.is_closed(setup.options, setup.env)
     if closed or not os.path.exists(os.path.join(bridle_dir(setup.env), "packages.json")):
         return None
     from bridle.cli.session.packaging import load_packages

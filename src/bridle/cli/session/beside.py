@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def open_beside(ground: Ground) -> Beside:
     """The place for schedules, monitors and language servers; none of them runs yet."""
     setup = ground.setup
-    args, env = setup.args, setup.env
+    options, env = setup.options, setup.env
     return Beside(
         Around(
             workspace=ground.workspace,
@@ -29,8 +29,8 @@ def open_beside(ground: Ground) -> Beside:
             wake=ground.wake,
             tell=lambda text: ground.channel.emit(Noticed(text)),
             trusted=setup.trusted,
-            lasting=args.on("interactive") or args.text("input-format") == "stream-json",
-            closed=choices.is_closed(args, env),
+            lasting=options.lasts,
+            closed=choices.is_closed(options, env),
             sandbox=ground.sandbox,
             language_servers=ground.plugins.language_servers,
             monitors=ground.plugins.monitors,
@@ -42,9 +42,9 @@ def open_beside(ground: Ground) -> Beside:
 
 def open_editors(ground: Ground) -> "SessionEditors | None":
     """The place for an editor beside the session; None where there can be none."""
-    args, env = ground.setup.args, ground.setup.env
-    is_lasting = args.on("interactive") or args.text("input-format") == "stream-json"
-    if not (is_lasting or args.on("ide")) or choices.is_closed(args, env):
+    options, env = ground.setup.options, ground.setup.env
+    is_lasting = options.lasts
+    if not (is_lasting or options.ide) or choices.is_closed(options, env):
         return None
     from bridle.cli.session.editors import session_editors
 

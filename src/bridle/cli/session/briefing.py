@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from bridle.cli.args import Args
 from bridle.cli.session import choices, model_choices, permission_choices
 from bridle.cli.session.agenting import agent_prompt
 from bridle.cli.session.extending import Style
@@ -17,6 +16,7 @@ from bridle.context.switches import read_switches
 from bridle.engine.hook_door import HookDoor
 from bridle.engine.permission_news import PermissionNews
 from bridle.host import git
+from bridle.session.options import SessionOptions
 from bridle.sessions.session import Session
 from bridle.types.errors import UsageError
 from bridle.types.text import encodable
@@ -38,27 +38,27 @@ async def brief(
     listings: Sequence[Callable[[], str | None]] = (),
     style: Style,
 ) -> SessionBriefing:
-    args, settings, env = setup.args, setup.config.settings, setup.env
+    options, settings, env = setup.options, setup.config.settings, setup.env
     switches = read_switches(env)
-    bare = choices.is_bare(args, env) or choices.is_safe(args, env)
+    bare = choices.is_closed(options, env)
     speaks_git = switches.git and settings.include_git_instructions is not False
-    custom = _text_or_file(args, "system-prompt")
+    custom = _text_or_file(options.system_prompt, options.system_prompt_file, "system-prompt")
     if custom is None and setup.agent is not None:
         custom = agent_prompt(setup.agent, setup)
     inputs = PromptInputs(
         environment=gather_environment(setup.cwd, model=setup.model, env=env, extra_roots=roots),
         tools=tools,
-        person=choices.is_attended(args),
-        place=choices.choose_place(args),
+        person=options.is_attended,
+        place=options.place,
         custom=custom,
-        append=_text_or_file(args, "append-system-prompt") or "",
-        minimal=choices.is_bare(args, env) or switches.minimal_prompt,
+        append=_appended(options),
+        minimal=choices.is_bare(options, env) or switches.minimal_prompt,
         language=settings.language or "",
         style=style.text,
         coding=style.keeps_coding,
         git_advice=speaks_git,
         attribution=_attribution(setup.config),
-        facts_apart=args.on("exclude-dynamic-system-prompt-sections"),
+        facts_apart=options.exclude_dynamic_system_prompt_sections,
     )
     scope = None if bare else instruction_scope(setup, roots)
     is_new = not len(session.history)
@@ -80,9 +80,9 @@ def permission_news(ground: "Ground") -> PermissionNews:
     return PermissionNews(
         ground.session,
         ground.workspace,
-        attended=choices.is_attended(setup.args),
+        attended=setup.options.is_attended,
         sandboxed=inside,
-        silent=choices.is_bare(setup.args, setup.env),
+        silent=choices.is_bare(setup.options, setup.env),
     )
 
 
@@ -142,12 +142,16 @@ def _attribution(config: Config) -> Attribution:
 
 def _small_windows(setup: Setup) -> Callable[[str], bool]:
     """Which models have a window so small that they are told little."""
-    facts = model_choices.facts_of(setup.args, setup.config, setup.env)
+    facts = model_choices.facts_of(setup.options, setup.config, setup.env)
     return lambda model: facts(model).context_window < model_choices.SMALL_WINDOW
 
 
-def _text_or_file(args: Args, key: str) -> str | None:
-    text, path = args.text(key), args.text(f"{key}-file")
+def _appended(options: SessionOptions) -> str:
+    text, path = options.append_system_prompt, options.append_system_prompt_file
+    return _text_or_file(text, path, "append-system-prompt") or ""
+
+
+def _text_or_file(text: str | None, path: str | None, key: str) -> str | None:
     if text is not None and path is not None:
         raise UsageError(f"--{key} and --{key}-file cannot be used together")
     if path is None:

@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from bridle.cli.args import Args
 from bridle.config.load import Config
-from bridle.context.prompt import Place
 from bridle.engine.runtime import Limits
 from bridle.permissions.rules import split_rules
+from bridle.session.options import SessionOptions
 from bridle.tools.toolbox import OPT_IN, BuiltinToolbox, Deferral, choose
 from bridle.types.errors import UsageError
 from bridle.types.on_demand import CALL, SEARCH
@@ -29,19 +28,19 @@ _FOR_A_WATCHER = {*_TASK_TOOLS, "TodoWrite", "ScheduleWakeup", "SendUserFile"}
 """Tools for a person who follows the work or is there later: of no use where only the answer is printed."""
 
 
-def is_bare(args: Args, env: Mapping[str, str]) -> bool:
+def is_bare(options: SessionOptions, env: Mapping[str, str]) -> bool:
     """Whether only the bones are wanted: three tools, no instructions, nothing discovered."""
-    return args.on("bare") or is_on(env, "CLAUDE_CODE_SIMPLE")
+    return options.bare or is_on(env, "CLAUDE_CODE_SIMPLE")
 
 
-def is_safe(args: Args, env: Mapping[str, str]) -> bool:
+def is_safe(options: SessionOptions, env: Mapping[str, str]) -> bool:
     """Whether everything that users and projects add is left out."""
-    return args.on("safe-mode") or is_on(env, "CLAUDE_CODE_SAFE_MODE")
+    return options.safe_mode or is_on(env, "CLAUDE_CODE_SAFE_MODE")
 
 
-def is_closed(args: Args, env: Mapping[str, str]) -> bool:
+def is_closed(options: SessionOptions, env: Mapping[str, str]) -> bool:
     """Whether nothing of files counts that extends bridle."""
-    return is_bare(args, env) or is_safe(args, env)
+    return is_bare(options, env) or is_safe(options, env)
 
 
 def keeps_files(config: Config, env: Mapping[str, str], *, interactive: bool = False) -> bool:
@@ -54,7 +53,7 @@ def keeps_files(config: Config, env: Mapping[str, str], *, interactive: bool = F
 
 
 def choose_tools(
-    args: Args,
+    options: SessionOptions,
     env: Mapping[str, str],
     rules: tuple[Rule, ...],
     *,
@@ -68,41 +67,41 @@ def choose_tools(
     not `advised` no other model. While there are no `workflows` to be had, the tool that runs them is absent.
     """
     removed = {rule.tool for rule in rules if rule.effect is Effect.DENY and rule.content is None}
-    removed |= set() if args.on("interactive") else {"EndConversation"}
+    removed |= set() if options.interactive else {"EndConversation"}
     removed |= _CRON_TOOLS if is_on(env, "CLAUDE_CODE_DISABLE_CRON") else set()
-    listed = args.many("tools")
+    listed = options.tools
     base: tuple[str, ...] | None = None
     if listed is not None:
         names = tuple(name for part in listed for name in split_rules(part))
         base = None if "default" in names else names
-    elif is_bare(args, env):
+    elif is_bare(options, env):
         base = _BARE_TOOLS
     if base is None:
         # One list of things to do is enough; who names the other one gets it.
         removed |= {"TodoWrite"} if env.get("CLAUDE_CODE_ENABLE_TASKS") not in ("0", "false") else _TASK_TOOLS
-        removed |= _without_use(args, env, rules)
+        removed |= _without_use(options, env, rules)
     return choose(
         base=base,
         removed=removed,
-        with_person=is_attended(args),
-        rare=_rarely_used(args, env),
+        with_person=options.is_attended,
+        rare=_rarely_used(options, env),
         absent=lambda: _absent(
             languages=bool(languages()), advised=bool(advised()), workflows=bool(workflows())
         ),
     )
 
 
-def _rarely_used(args: Args, env: Mapping[str, str]) -> set[str]:
+def _rarely_used(options: SessionOptions, env: Mapping[str, str]) -> set[str]:
     """Tools of the list of tasks that are told by name alone."""
-    if choose_place(args) == "print":
+    if options.place == "print":
         return _TASK_TOOLS  # Nobody follows the list.
     # The model knows the list that it keeps; members of a team must look what others have done.
     return set() if any(is_on(env, name) for name in _TEAMS) else {"TaskGet", "TaskList"}
 
 
-def _without_use(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) -> set[str]:
+def _without_use(options: SessionOptions, env: Mapping[str, str], rules: tuple[Rule, ...]) -> set[str]:
     """The tools that nobody has asked for where only answers are printed."""
-    if choose_place(args) != "print" or args.text("input-format") == "stream-json":
+    if options.place != "print" or options.is_hosted:
         return set()
     asked = {rule.tool for rule in rules if rule.effect is Effect.ALLOW}
     if env.get("CLAUDE_CODE_ENABLE_TASKS") or any(is_on(env, name) for name in _TEAMS):
@@ -117,42 +116,28 @@ def _absent(*, languages: bool, advised: bool, workflows: bool) -> frozenset[str
     return found | (_NOTHING if advised else OPT_IN) | (_NOTHING if workflows else _WORKFLOW)
 
 
-def choose_deferral(args: Args, env: Mapping[str, str], rules: tuple[Rule, ...]) -> Deferral:
+def choose_deferral(options: SessionOptions, env: Mapping[str, str], rules: tuple[Rule, ...]) -> Deferral:
     """When tools are told by name alone; never where the tool that finds them is not offered."""
-    listed = args.many("tools")
+    listed = options.tools
     named = None if listed is None else [name for part in listed for name in split_rules(part)]
     removed = any(
         rule.tool in ("*", SEARCH, CALL)
         for rule in rules
         if rule.effect is Effect.DENY and rule.content is None
     )
-    if removed or is_bare(args, env) or (named is not None and not {"default", SEARCH} & set(named)):
+    if removed or is_bare(options, env) or (named is not None and not {"default", SEARCH} & set(named)):
         return Deferral(when="never")
     return Deferral.of(env)
 
 
-def is_attended(args: Args) -> bool:
-    """Whether somebody answers questions while the session runs."""
-    if args.on("interactive"):
-        return True
-    return args.has("permission-prompt-tool") and args.text("permission-prompts") != "none"
-
-
-def choose_place(args: Args) -> Place:
-    """Where the answers of the session are read."""
-    if args.on("interactive"):
-        return "terminal"
-    return "host" if args.text("output-format") == "stream-json" else "print"
-
-
-def choose_roots(args: Args, config: Config, cwd: str, *, trusted: bool) -> tuple[str, ...]:
+def choose_roots(options: SessionOptions, config: Config, cwd: str, *, trusted: bool) -> tuple[str, ...]:
     """Working folders besides the current one.
 
     Raises:
         UsageError: one given on the command line is not there.
     """
     roots: list[str] = []
-    for given in args.many("add-dir") or ():
+    for given in options.add_dir:
         path = os.path.normpath(os.path.join(cwd, os.path.expanduser(given)))
         if not os.path.isdir(path):
             raise UsageError(f"--add-dir: there is no folder {path}")
@@ -168,11 +153,11 @@ def choose_roots(args: Args, config: Config, cwd: str, *, trusted: bool) -> tupl
     return tuple(dict.fromkeys(roots))
 
 
-def choose_limits(args: Args, env: Mapping[str, str]) -> Limits:
-    turns = args.whole("max-turns") or whole_number(env, "CLAUDE_CODE_MAX_TURNS")
+def choose_limits(options: SessionOptions, env: Mapping[str, str]) -> Limits:
+    turns = options.max_turns or whole_number(env, "CLAUDE_CODE_MAX_TURNS")
     return Limits(
         max_turns=turns,
-        max_budget_usd=args.amount("max-budget-usd"),
-        max_total_tokens=args.whole("max-total-tokens"),
+        max_budget_usd=options.max_budget_usd,
+        max_total_tokens=options.max_total_tokens,
         parallel_calls=whole_number(env, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY") or 10,
     )

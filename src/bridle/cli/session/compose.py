@@ -99,14 +99,19 @@ async def assemble(
 ) -> Parts:
     """Choose the parts that the engine works with."""
     brought = brought or Brought()
-    args, config, env, channel = setup.args, setup.config, setup.env, joined(setup, session, channel, wake)
+    options, config, env, channel = (
+        setup.options,
+        setup.config,
+        setup.env,
+        joined(setup, session, channel, wake),
+    )
     packages = packages_of(setup, brought.warn)
     provider = brought.provider or session_provider(setup, packages)
     provider = provider if brought.around is None else brought.around(provider)
     warming = asyncio.create_task(warm_up(provider, setup.model))
     storage = storage_of(setup, session)
     shells = _Shells(storage, on_task)
-    roots = choices.choose_roots(args, config, setup.cwd, trusted=setup.trusted)
+    roots = choices.choose_roots(options, config, setup.cwd, trusted=setup.trusted)
     PROGRAMS.watch(workspace := Workspace(setup.cwd, tasks=shells.make, extra_roots=roots))
     recall_files(session, workspace)
     ground = Ground(
@@ -118,7 +123,7 @@ async def assemble(
         sandbox=await _sandbox(setup, workspace, channel, brought.warn),
         plugins=await open_plugins(setup, warn=brought.warn),
         storage=storage,
-        facts=model_choices.facts_of(args, config, env),
+        facts=model_choices.facts_of(options, config, env),
         wake=wake,
         warn=brought.warn,
     )
@@ -163,14 +168,14 @@ async def assemble(
         decide=lambda case: _decide(case, config),
         briefing=await brief_at(setup),
         facts=ground.facts,
-        asking=_named(model_choices.choose_asking(args, config, env, model=setup.model), env, session),
+        asking=_named(model_choices.choose_asking(options, config, env, model=setup.model), env, session),
         storage=storage,
         earlier=ground.earlier(),
         env=env,
         hooks=hooks,
-        limits=choices.choose_limits(args, env),
+        limits=choices.choose_limits(options, env),
         persist=lambda update: _persist(update, setup),
-        modes=permission_choices.choose_modes(args, config, env),
+        modes=permission_choices.choose_modes(options, config, env),
         trusted=setup.trusted,
         judge=_judge_by(config),
         sandbox=sandbox,
@@ -217,7 +222,7 @@ async def assemble(
             await leave_worktree(runtime, session)
         lasting.end(session, setup)
 
-    if args.has("worktree") or session.worktree is not None:
+    if options.worktree is not None or session.worktree is not None:
         try:
             runtime = await _in_worktree(ground, runtime, brief_at)
         except UsageError:
@@ -249,8 +254,9 @@ async def _in_worktree(
     setup, session = ground.setup, ground.session
     if _has_hooks(ground.hooks, setup):
         ground.hooks.open()
-    if setup.args.has("worktree") or session.worktree is None:
-        await enter_worktree(runtime, session, setup.args.text("worktree"), ground.warn)
+    if setup.options.worktree is not None or session.worktree is None:
+        wanted = setup.options.worktree
+        await enter_worktree(runtime, session, wanted if isinstance(wanted, str) else None, ground.warn)
     else:
         await return_to_worktree(runtime, session, session.worktree, ground.warn)
     there = msgspec.structs.replace(setup, cwd=runtime.workspace.cwd)
@@ -287,7 +293,7 @@ def _trees(setup: Setup) -> Trees:
         base=wanted.base_ref or "fresh",
         sparse=wanted.sparse_paths or (),
         links=wanted.symlink_directories or (),
-        spared=_spared(setup) if setup.args.has("job") else None,
+        spared=_spared(setup) if setup.options.job is not None else None,
     )
 
 
@@ -347,7 +353,7 @@ def _hooks(ground: Ground, runtime: Runtime) -> "SessionHooks":
 
 def _has_hooks(hooks: HookDoor, setup: Setup) -> bool:
     named = hooks.is_open or any(layer.values.get("hooks") for layer in setup.config.layers)
-    return named and not choices.is_bare(setup.args, setup.env) and not choices.is_safe(setup.args, setup.env)
+    return named and not choices.is_closed(setup.options, setup.env)
 
 
 class _Shells:

@@ -25,41 +25,41 @@ def open_session(setup: Setup, *, warn: Callable[[str], None], follow: Follow | 
     Raises:
         SessionError: there is no such conversation, or it cannot be opened.
     """
-    args, env = setup.args, setup.env
+    options, env = setup.options, setup.env
     place = place_of(setup, warn=warn, follow=follow)
-    if args.on("continue") or args.has("resume"):
+    if options.continues:
         session = _continue(setup, place)
     else:
-        session = store.begin(place, session_id=args.text("session-id"))
-    mode = permission_choices.choose_mode(args, setup.config, env)
+        session = store.begin(place, session_id=options.session_id)
+    mode = permission_choices.choose_mode(options, setup.config, env)
     session.swap(model=setup.model, mode=mode, rules=setup.rules, advisor=setup.advisor)
     if mode == "auto":
         from bridle.permissions.auto_grants import entry_notice
 
         if (notice := entry_notice(setup.rules)) is not None:
             warn(notice)
-    if (name := args.text("name")) is not None:
+    if (name := options.name) is not None:
         _name(session, name)
     return session
 
 
 def place_of(setup: Setup, *, warn: Callable[[str], None], follow: Follow | None = None) -> store.Place:
     """Where the conversations of a session are kept."""
-    args, env = setup.args, setup.env
+    options, env = setup.options, setup.env
     return store.Place(
         cwd=setup.cwd,
         env=env,
         warn=warn,
         git_branch=git.current_branch(setup.cwd),
-        entrypoint=env.get("CLAUDE_CODE_ENTRYPOINT") or ("cli" if args.on("interactive") else "sdk-cli"),
-        persist=not (args.on("no-session-persistence") or env.get("CLAUDE_CODE_SKIP_PROMPT_HISTORY")),
+        entrypoint=env.get("CLAUDE_CODE_ENTRYPOINT") or ("cli" if options.interactive else "sdk-cli"),
+        persist=not (options.no_session_persistence or env.get("CLAUDE_CODE_SKIP_PROMPT_HISTORY")),
         follow=follow,
     )
 
 
 def storage_of(setup: Setup, session: Session) -> str:
     """Where large outputs go: beside the transcript, or below the temporary folder when there is none."""
-    if setup.args.on("no-session-persistence"):
+    if setup.options.no_session_persistence:
         base = setup.env.get("CLAUDE_CODE_TMPDIR") or setup.env.get("TMPDIR") or "/tmp"
         # Nobody else can know the name before the folder is there.
         return os.path.join(base, f"bridle-{session.id}")
@@ -67,7 +67,7 @@ def storage_of(setup: Setup, session: Session) -> str:
 
 
 def transcript_of(setup: Setup, session: Session) -> str | None:
-    if setup.args.on("no-session-persistence"):
+    if setup.options.no_session_persistence:
         return None
     return store.transcript_path(session.id, setup.cwd, setup.env)
 
@@ -89,20 +89,20 @@ def _continue(setup: Setup, place: store.Place) -> Session:
     """Go on with a conversation; without one to continue, a new one begins."""
     from bridle.sessions import resume
 
-    args = setup.args
-    if args.on("resume"):
+    options = setup.options
+    if options.resume is True:
         raise UsageError("--resume needs the id of a conversation in print mode; --continue takes the newest")
-    wanted = args.text("resume")
+    wanted = options.resumed_id
     path = _newest(setup) if wanted is None else resume.find(wanted, setup.cwd, setup.env)
     if path is None:
-        return store.begin(place, session_id=args.text("session-id"))
+        return store.begin(place, session_id=options.session_id)
     return resume.resume(
         path,
         place,
-        fork=args.on("fork-session"),
-        session_id=args.text("session-id"),
-        at=args.text("resume-session-at"),
-        drops_turn=args.text("resume-drops-turn"),
+        fork=options.fork_session,
+        session_id=options.session_id,
+        at=options.resume_session_at,
+        drops_turn=options.resume_drops_turn,
         team=setup.member is not None,
     )
 
@@ -111,7 +111,7 @@ def _newest(setup: Setup) -> str | None:
     """The newest conversation of the folder; at a terminal one that belongs to a terminal."""
     from bridle.sessions import resume
 
-    if not setup.args.on("interactive"):
+    if not setup.options.interactive:
         return resume.newest(setup.cwd, setup.env)
     from bridle.cli.background.launching import conversations
 
@@ -121,7 +121,7 @@ def _newest(setup: Setup) -> str | None:
 def checkpoints_of(ground: Ground) -> "FileCheckpoints | None":
     """Who keeps what files held; the code is imported only where that is wanted."""
     setup, session, workspace = ground.setup, ground.session, ground.workspace
-    if not choices.keeps_files(setup.config, setup.env, interactive=setup.args.on("interactive")):
+    if not choices.keeps_files(setup.config, setup.env, interactive=setup.options.interactive):
         return None
     from bridle.sessions.checkpoints import Surroundings
     from bridle.sessions.file_history import open_checkpoints
@@ -129,5 +129,5 @@ def checkpoints_of(ground: Ground) -> "FileCheckpoints | None":
     around = Surroundings(
         note=session.note, roots=lambda: workspace.roots, seen=workspace.files.paths, env=setup.env
     )
-    kept_nowhere = setup.args.on("no-session-persistence")
+    kept_nowhere = setup.options.no_session_persistence
     return open_checkpoints(session, around, env=setup.env, storage=ground.storage if kept_nowhere else None)

@@ -1,6 +1,5 @@
 """Makes the place for the editor beside a session."""
 
-from bridle.cli.session import choices
 from bridle.cli.session.ground import Ground
 from bridle.config.state import global_config
 from bridle.engine.editors.choice import Choose, wanted_by
@@ -10,15 +9,15 @@ from bridle.engine.editors.upkeep import Around
 
 def session_editors(ground: Ground) -> SessionEditors:
     """The place for an editor; the one that the session belongs to is looked for in the background."""
-    args, env = ground.setup.args, ground.setup.env
+    options, env = ground.setup.options, ground.setup.env
     editors = SessionEditors(
         Around(
             workspace=ground.workspace,
             env=env,
             tell=ground.warn,
             wants=_wanted(ground),
-            insists=args.on("ide"),
-            shows_changes=lambda: choices.is_attended(args) and global_config(env).diff_tool != "terminal",
+            insists=options.ide,
+            shows_changes=lambda: options.is_attended and global_config(env).diff_tool != "terminal",
         )
     )
     editors.begin()
@@ -27,8 +26,8 @@ def session_editors(ground: Ground) -> SessionEditors:
 
 def _wanted(ground: Ground) -> Choose | None:
     """At a terminal the editor that it belongs to, or that the user wants; elsewhere only by the flag."""
-    args, env = ground.setup.args, ground.setup.env
-    if not args.on("interactive") and not args.on("ide"):
+    options, env = ground.setup.options, ground.setup.env
+    if not options.interactive and not options.ide:
         return None
     always = global_config(env).auto_connect_ide is True
-    return wanted_by(env, flag=args.on("ide"), always=always)
+    return wanted_by(env, flag=options.ide, always=always)

@@ -121,8 +121,8 @@ def chosen_style(extensions: Extensions, wanted: str | None, *, warn: Callable[[
 def open_extensions(ground: Ground, *, offered: Sequence[str], servers: ServerDoor | None) -> Extensions:
     """Know where the extension files of a session lie; in bare and safe mode none count."""
     setup = ground.setup
-    args, env, config = setup.args, setup.env, setup.config
-    closed = choices.is_closed(args, env)
+    options, env, config = setup.options, setup.env, setup.config
+    closed = choices.is_closed(options, env)
     index = open_index(env)
 
     def roots(kind: Kind) -> tuple[Root, ...]:
@@ -139,7 +139,7 @@ def open_extensions(ground: Ground, *, offered: Sequence[str], servers: ServerDo
         return tuple(root for root in found if root.source != "managed")
 
     skills = None
-    if not closed and not args.on("disable-slash-commands"):
+    if not closed and not options.disable_slash_commands:
         skills = SessionSkills(
             SkillCatalog(index, skill_roots, others=lambda: _served(servers)),
             Basis(

@@ -13,7 +13,7 @@ def facts_of(setup: Setup, session: Session) -> Facts:
         session_id=session.id,
         api_key_source=key_source(setup),
         output_style=setup.config.settings.output_style or "default",
-        betas=tuple(setup.args.many("betas") or ()),
+        betas=setup.options.betas,
     )
 
 
@@ -58,6 +58,6 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
 
 def tells_agent_text(setup: Setup, runtime: Runtime | None) -> bool:
     """Whether what agents say is told too."""
-    if setup.args.on("forward-subagent-text") or setup.env.get("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT") == "1":
+    if setup.options.forward_subagent_text or setup.env.get("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT") == "1":
         return True
     return runtime is not None and runtime.offer.forward_subagent_text

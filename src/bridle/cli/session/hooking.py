@@ -24,7 +24,7 @@ def make_hooks(
     plugins: Sequence[Table] = (),
 ) -> SessionHooks:
     """What runs the hooks of a session; where only the host may bring some, those of files do not count."""
-    closed = choices.is_bare(setup.args, setup.env) or choices.is_safe(setup.args, setup.env)
+    closed = choices.is_closed(setup.options, setup.env)
     return SessionHooks(
         session,
         runtime,
@@ -56,8 +56,8 @@ def _boundary(setup: Setup, sandbox: Sandbox | None) -> Sandbox | None:
 
 async def greet(hooks: SessionHooks, setup: Setup, session: Session) -> None:
     """Tell hooks that the session begins, and let them set the project up first where that was asked for."""
-    args = setup.args
-    if args.on("init") or args.on("init-only") or args.on("maintenance"):
-        await hooks.prepare(SettingUp(trigger="maintenance" if args.on("maintenance") else "init"))
+    options = setup.options
+    if options.init or options.init_only or options.maintenance:
+        await hooks.prepare(SettingUp(trigger="maintenance" if options.maintenance else "init"))
     resumed = bool(session.entries)
-    await hooks.greet("fork" if resumed and args.on("fork-session") else "resume" if resumed else "startup")
+    await hooks.greet("fork" if resumed and options.fork_session else "resume" if resumed else "startup")

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from bridle.cli.session.choices import is_bare, is_safe
+from bridle.cli.session.choices import is_bare, is_closed
 from bridle.cli.session.setup import Setup
 from bridle.config.schema import BridleBudgets
 from bridle.context.memory_place import INDEX, is_enabled, memory_folder
@@ -57,7 +57,7 @@ def metered(
 def memory_of(setup: Setup) -> str | None:
     """The folder of what is remembered, where that is wanted."""
     settings, env = setup.config.settings, setup.env
-    bare = is_bare(setup.args, env) or is_safe(setup.args, env) or setup.member is not None
+    bare = is_closed(setup.options, env) or setup.member is not None
     if bare or not is_enabled(env, settings.auto_memory_enabled):
         return None
     return memory_folder(setup.cwd, env, chosen=_chosen_by_user(setup, "autoMemoryDirectory"))
@@ -89,7 +89,7 @@ def compact_at(setup: Setup) -> int | None:
     Raises:
         UsageError: the flag is no window.
     """
-    if (given := setup.args.text("autocompact")) is None:
+    if (given := setup.options.autocompact) is None:
         return setup.config.settings.auto_compact_window
     try:
         return read_window(given)
@@ -100,8 +100,8 @@ def compact_at(setup: Setup) -> int | None:
 def end(session: Session, setup: Setup) -> None:
     """Close a session; sessions that have not been used for `cleanupPeriodDays` are removed then."""
     session.close()
-    kept_nowhere = setup.args.on("no-session-persistence") or setup.member is not None
-    if kept_nowhere or is_bare(setup.args, setup.env):
+    kept_nowhere = setup.options.no_session_persistence or setup.member is not None
+    if kept_nowhere or is_bare(setup.options, setup.env):
         return
     from bridle.config.defaults import DEFAULTS
     from bridle.sessions.retention import remove_old_sessions
@@ -120,8 +120,8 @@ def plans_of(setup: Setup) -> str:
 
 def planner_of(setup: Setup) -> str | None:
     """The model that answers in plan mode, for a choice that means two models."""
-    args, env = setup.args, setup.env
-    named = args.text("model") or env.get("ANTHROPIC_MODEL") or setup.config.settings.model or ""
+    options, env = setup.options, setup.env
+    named = options.model or env.get("ANTHROPIC_MODEL") or setup.config.settings.model or ""
     if not named.strip().lower().startswith("opusplan"):
         return None
     return catalog.resolve(named, env, planning=True)
@@ -129,7 +129,7 @@ def planner_of(setup: Setup) -> str | None:
 
 def notes_of(setup: Setup) -> Notes | None:
     """The running notes of a session at a terminal."""
-    if not _works_aside(setup) or not setup.args.on("interactive"):
+    if not _works_aside(setup) or not setup.options.interactive:
         return None
     from bridle.engine.session_notes import SessionNotes
 
@@ -140,7 +140,7 @@ def errands_of(setup: Setup, *, memory: str | None, notes: Notes | None) -> Erra
     """What is done in the background; nothing in print mode, and for hosts only what they ask for."""
     if not _works_aside(setup):
         return None
-    if not setup.args.on("interactive"):
+    if not setup.options.interactive:
         return _for_hosts(setup)
     from bridle.engine.errands import Errands as Queue
     from bridle.engine.session_notes import SessionNotes
@@ -217,20 +217,20 @@ def _compaction() -> "Errand":
 
 
 def _for_hosts(setup: Setup) -> Errands | None:
-    args, env, name = setup.args, setup.env, "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION"
+    options, env, name = setup.options, setup.env, "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION"
     refused = setup.config.settings.prompt_suggestion_enabled is False and not env.get(name)
-    if args.text("input-format") != "stream-json" or refused or _off(env, name):
+    if not options.is_hosted or refused or _off(env, name):
         return None
     from bridle.engine.errands import Errands as Queue
     from bridle.engine.suggesting import suggest_prompt, suggest_when_asked
 
-    return Queue({"suggestion": suggest_prompt if args.on("prompt-suggestions") else suggest_when_asked})
+    return Queue({"suggestion": suggest_prompt if options.prompt_suggestions else suggest_when_asked})
 
 
 def _works_aside(setup: Setup) -> bool:
     if setup.config.settings.bridle_background_work is False or setup.member is not None:
         return False
-    bare = is_bare(setup.args, setup.env) or is_safe(setup.args, setup.env)
+    bare = is_closed(setup.options, setup.env)
     return not bare and setup.env.get("BRIDLE_BACKGROUND_WORK", "") not in ("0", "false", "no", "off")
 
 

@@ -109,16 +109,16 @@ class SessionSettings:
 
     def _take_over(self, config: Config) -> bool:
         """Let new settings count: rules from the next decision on, the rest from the next request."""
-        setup, args = self._setup, self._setup.args
+        setup, options = self._setup, self._setup.options
         try:
             rules, _ = permission_choices.refresh_rules(
-                args, config, self._session.state.rules, trusted=setup.trusted
+                options, config, self._session.state.rules, trusted=setup.trusted
             )
         except UsageError as error:
             self._warn(f"warning: {error}")
             return False
         self._session.swap(rules=rules)
-        if not (choices.is_bare(args, setup.env) or choices.is_safe(args, setup.env)):
+        if not choices.is_closed(options, setup.env):
             self._hooks.reload(config.layers)
         if (skills := self._server.runtime.skills) is not None:
             skills.reconfigure(config.settings)
@@ -138,7 +138,7 @@ class SessionSettings:
         if config.settings.effort_level != before.effort_level:
             asking = self._server.runtime.asking
             effort = model_choices.choose_asking(
-                args, config, setup.env, model=self._session.state.model
+                options, config, setup.env, model=self._session.state.model
             ).effort
             self._server.change(asking=msgspec.structs.replace(asking, effort=effort))
         return True
@@ -161,7 +161,7 @@ class SessionSettings:
         from bridle.cli.session.advising import choose_advisor
 
         try:
-            advisor, doubts = choose_advisor(self._setup.args, config, self._setup.env)
+            advisor, doubts = choose_advisor(self._setup.options, config, self._setup.env)
         except UsageError as error:
             advisor, doubts = None, (str(error),)
         for doubt in doubts:

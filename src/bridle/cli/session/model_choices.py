@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bridle.cli.args import Args
-from bridle.cli.flags import EFFORTS
 from bridle.config.load import Config, users_models
 from bridle.engine.runtime import Asking, ModelFacts
 from bridle.permissions.rules import split_rules
 from bridle.providers import catalog
 from bridle.providers.catalog import Model
+from bridle.session.options import EFFORTS, SessionOptions
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 from bridle.types.model import Thinking
@@ -26,7 +25,7 @@ SMALL_WINDOW = 16_384
 
 
 def choose_model(
-    args: Args, config: Config, env: Mapping[str, str], *, agent: AgentDefinition | None = None
+    options: SessionOptions, config: Config, env: Mapping[str, str], *, agent: AgentDefinition | None = None
 ) -> str:
     """The full id of the model to start with: flag, agent, variable, setting, default, in this order.
 
@@ -37,14 +36,14 @@ def choose_model(
     if own is not None and agent is not None and agent.source == "project":
         # A project does not choose the service that the conversation goes to.
         own = own if users_models(config).cover(own) else None
-    named = args.text("model") or own or env.get("ANTHROPIC_MODEL") or config.settings.model or "default"
+    named = options.model or own or env.get("ANTHROPIC_MODEL") or config.settings.model or "default"
     if config.settings.available_models is not None:
         named = _available(named, config, env)
     return catalog.resolve(named, env, own=config.raw.get("bridleModels"))
 
 
-def choose_fallbacks(args: Args, config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
-    listed = args.text("fallback-model")
+def choose_fallbacks(options: SessionOptions, config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
+    listed = options.fallback_model
     names = listed.split(",") if listed is not None else config.settings.fallback_model or ()
     own = config.raw.get("bridleModels")
     return tuple(catalog.resolve(name.strip(), env, own=own) for name in names if name.strip())
@@ -64,21 +63,21 @@ def choose_commands(config: Config) -> "CloudCommands | None":
     )
 
 
-def choose_asking(args: Args, config: Config, env: Mapping[str, str], *, model: str) -> Asking:
+def choose_asking(options: SessionOptions, config: Config, env: Mapping[str, str], *, model: str) -> Asking:
     """How requests are made.
 
     Raises:
         UsageError: a value cannot be used.
     """
     main = catalog.find(model, config.raw.get("bridleModels"))
-    betas = [name for part in args.many("betas") or () for name in split_rules(part)]
+    betas = [name for part in options.betas for name in split_rules(part)]
     betas += split_rules(env.get("ANTHROPIC_BETAS", ""))
     usual = "ultracode" if config.settings.ultracode else config.settings.effort_level
-    effort = args.text("effort") or env.get("CLAUDE_CODE_EFFORT_LEVEL") or usual
+    effort = options.effort or env.get("CLAUDE_CODE_EFFORT_LEVEL") or usual
     return Asking(
         small_model=model if main.dialect == "offline" else catalog.small_model(env, main),
         effort=None if effort == "auto" else {"ultracode": "xhigh"}.get(effort or "", effort),
-        task_budget=args.whole("task-budget"),
+        task_budget=options.task_budget,
         betas=tuple(dict.fromkeys(betas)),
         cache=not is_on(env, "DISABLE_PROMPT_CACHING"),
         extra=_extra_body(env),
@@ -86,10 +85,10 @@ def choose_asking(args: Args, config: Config, env: Mapping[str, str], *, model: 
     )
 
 
-def facts_of(args: Args, config: Config, env: Mapping[str, str]) -> Callable[[str], ModelFacts]:
+def facts_of(options: SessionOptions, config: Config, env: Mapping[str, str]) -> Callable[[str], ModelFacts]:
     """What the engine must know of any model, looked up once each."""
     own = catalog.with_declared(config.raw.get("bridleModels") or {}, env)
-    override = _thinking(args, config, env)
+    override = _thinking(options, config, env)
     fixed = is_on(env, "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING")
     window = whole_number(env, "CLAUDE_CODE_MAX_CONTEXT_TOKENS")
     lenient = is_on(env, "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT")
@@ -134,14 +133,14 @@ def _usual_thinking(model: Model, *, fixed: bool) -> Thinking | None:
     return Thinking("enabled") if budgeted else model.default_thinking()
 
 
-def _thinking(args: Args, config: Config, env: Mapping[str, str]) -> Thinking | None:
-    display = args.text("thinking-display")
+def _thinking(options: SessionOptions, config: Config, env: Mapping[str, str]) -> Thinking | None:
+    display = options.thinking_display
     shown = "summarized" if display == "summarized" else "omitted" if display == "omitted" else None
-    budget = args.whole("max-thinking-tokens", least=0)
+    budget = options.max_thinking_tokens
     if budget is None:
         budget = whole_number(env, "MAX_THINKING_TOKENS", least=0)
     off = config.settings.always_thinking_enabled is False or is_on(env, "CLAUDE_CODE_DISABLE_THINKING")
-    match args.text("thinking"):
+    match options.thinking:
         case "disabled":
             return Thinking("disabled")
         case "adaptive":

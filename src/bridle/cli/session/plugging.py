@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from bridle.cli.args import Args
 from bridle.cli.session import choices
 from bridle.cli.session.setup import Early, Setup
 from bridle.config.load import Config, reload
@@ -18,6 +17,7 @@ from bridle.extensions.plugins.presence import (
     is_any_installed,
     skill_folders,
 )
+from bridle.session.options import SessionOptions
 from bridle.types.errors import BridleError, ConfigError
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class OpenPlugins:
     def keep_current(self, tell: Callable[[str], None]) -> None:
         """Bring what marketplaces keep up to date, in the background; done once for a session that lasts."""
         setup = self._setup
-        lasts = setup.args.on("interactive") or setup.args.text("input-format") == "stream-json"
+        lasts = setup.options.lasts
         if lasts and self._updating is None and has_marketplaces(setup.env):
             self._updating = asyncio.create_task(_look_around(setup, tell))
 
@@ -211,7 +211,7 @@ class OpenPlugins:
 
     def _read(self, config: Config) -> None:
         setup = self._setup
-        closed = choices.is_closed(setup.args, setup.env)
+        closed = choices.is_closed(setup.options, setup.env)
         if closed or not (self._folders or _is_any(setup, config)):
             self._take(None)
             return
@@ -234,9 +234,9 @@ async def open_plugins(setup: Setup, *, warn: Callable[[str], None]) -> OpenPlug
     Raises:
         ConfigError: flags name some, and management does not let them.
     """
-    args = setup.args
-    named, addresses = args.many("plugin-dir") or (), args.many("plugin-url") or ()
-    muted = args.many("plugin-dir-no-mcp") or ()
+    options = setup.options
+    named, addresses = options.plugin_dir, options.plugin_url
+    muted = options.plugin_dir_no_mcp
     if (named or addresses or muted) and setup.config.settings.disable_sideload_flags:
         raise ConfigError("--plugin-dir and --plugin-url are turned off by the setting disableSideloadFlags.")
     whole = [await _unpacked(setup, place) for place in (*named, *addresses)]
@@ -255,12 +255,14 @@ async def open_plugins(setup: Setup, *, warn: Callable[[str], None]) -> OpenPlug
     return plugins
 
 
-def early_plugins(args: Args, config: Config, env: Mapping[str, str], *, cwd: str, trusted: bool) -> Early:
+def early_plugins(
+    options: SessionOptions, config: Config, env: Mapping[str, str], *, cwd: str, trusted: bool
+) -> Early:
     """The plugins before there is a session; those in archives are not unpacked for that."""
-    named = () if config.settings.disable_sideload_flags else args.many("plugin-dir") or ()
+    named = () if config.settings.disable_sideload_flags else options.plugin_dir
     folders = tuple(place for place in named if os.path.isdir(os.path.join(cwd, place)))
     installed = is_any_installed(config, env) or _is_any_among(config, env, cwd=cwd, trusted=trusted)
-    if choices.is_closed(args, env) or not (folders or installed):
+    if choices.is_closed(options, env) or not (folders or installed):
         return Early(folders=folders)
     from bridle.extensions.plugins.loaded import Wish
     from bridle.extensions.plugins.snapshot import current_plugins
@@ -272,7 +274,7 @@ def early_plugins(args: Args, config: Config, env: Mapping[str, str], *, cwd: st
 
 async def _look_around(setup: Setup, tell: Callable[[str], None]) -> None:
     """What marketplaces suggest for this folder, and what they have that is newer."""
-    if choices.is_closed(setup.args, setup.env):
+    if choices.is_closed(setup.options, setup.env):
         return
     around = around_plugins(setup)
     if named := suggesting_marketplaces(setup):
@@ -294,7 +296,7 @@ def suggesting_marketplaces(setup: Setup) -> tuple[str, ...]:
     settings = setup.config.settings
     tips = settings.spinner_tips_override
     silent = settings.spinner_tips_enabled is False or (tips is not None and tips.exclude_default)
-    if silent or choices.is_closed(setup.args, setup.env):
+    if silent or choices.is_closed(setup.options, setup.env):
         return ()
     return tuple(settings.plugin_suggestion_marketplaces or ())
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bridle.cli.args import Args
 from bridle.cli.session import choices, model_choices, permission_choices
 from bridle.cli.session.agenting import coordinator, main_agent
 from bridle.cli.session.extending import agent_files
@@ -15,6 +14,7 @@ from bridle.config.state import is_trusted
 from bridle.extensions.places import Kind, Root
 from bridle.host.programs import PROGRAMS
 from bridle.host.secrets import SECRETS
+from bridle.session.options import SessionOptions
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bridle.extensions.plugins.loaded import Plugins
 
 
-def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Setup:
+def set_up(options: SessionOptions, env: Mapping[str, str], *, cwd: str | None = None) -> Setup:
     """Read flags and settings, for the folder of this process or another one.
 
     Raises:
@@ -31,13 +31,13 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
     """
     cwd = cwd or _current_folder()
     PROGRAMS.keep_out_of((cwd,))
-    _check(args)
-    sources = args.text("setting-sources")
+    _check(options)
+    sources = options.setting_sources
     config = load(
         cwd=cwd,
         env=env,
-        flag=args.text("settings"),
-        parent=args.text("managed-settings"),
+        flag=options.settings,
+        parent=options.managed_settings,
         setting_sources=None
         if sources is None
         else tuple(part.strip() for part in sources.split(",") if part.strip()),
@@ -52,18 +52,18 @@ def set_up(args: Args, env: Mapping[str, str], *, cwd: str | None = None) -> Set
         adopt(env, cwd)
     merged = environment(config, env, trusted=trusted)
     SECRETS.learn_environment(merged)
-    rules, problems = permission_choices.choose_rules(args, config, trusted=trusted)
-    early = early_plugins(args, config, merged, cwd=cwd, trusted=trusted)
-    agent = _main_agent(args, config, merged, cwd=cwd, plugins=early.plugins)
-    advisor, doubts = _advisor(args, config, merged)
+    rules, problems = permission_choices.choose_rules(options, config, trusted=trusted)
+    early = early_plugins(options, config, merged, cwd=cwd, trusted=trusted)
+    agent = _main_agent(options, config, merged, cwd=cwd, plugins=early.plugins)
+    advisor, doubts = _advisor(options, config, merged)
     return Setup(
-        args=args,
+        options=options,
         config=config,
         env=merged,
         inherited=env,
         cwd=cwd,
         trusted=trusted,
-        model=model_choices.choose_model(args, config, merged, agent=agent),
+        model=model_choices.choose_model(options, config, merged, agent=agent),
         rules=rules,
         problems=(*map(str, config.problems), *problems, *doubts),
         agent=agent,
@@ -80,52 +80,51 @@ def adopt(env: Mapping[str, str], cwd: str) -> None:
 
 
 def _main_agent(
-    args: Args, config: Config, env: Mapping[str, str], *, cwd: str, plugins: "Plugins | None"
+    options: SessionOptions, config: Config, env: Mapping[str, str], *, cwd: str, plugins: "Plugins | None"
 ) -> AgentDefinition | None:
-    named = args.text("agent") is not None or "agent" in config.raw
+    named = options.agent is not None or "agent" in config.raw
     proposed = () if named or plugins is None else plugins.agents()
     if not named and not proposed:
         return coordinator(env)
     roots = _no_roots if plugins is None else plugins.roots
-    files = agent_files(config, env, cwd=cwd, closed=choices.is_closed(args, env), plugins=roots)
-    return main_agent(args, config, env, found=files.definitions, proposed=proposed)
+    files = agent_files(config, env, cwd=cwd, closed=choices.is_closed(options, env), plugins=roots)
+    return main_agent(options, config, env, found=files.definitions, proposed=proposed)
 
 
-def _advisor(args: Args, config: Config, env: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
-    if not args.has("advisor") and not config.settings.advisor_model:
+def _advisor(
+    options: SessionOptions, config: Config, env: Mapping[str, str]
+) -> tuple[str | None, tuple[str, ...]]:
+    if options.advisor is None and not config.settings.advisor_model:
         return None, ()
     from bridle.cli.session.advising import choose_advisor
 
-    return choose_advisor(args, config, env)
+    return choose_advisor(options, config, env)
 
 
 def _no_roots(_: Kind) -> tuple[Root, ...]:
     return ()
 
 
-def _check(args: Args) -> None:
-    if args.has("tmux"):
-        raise UsageError("--tmux needs a terminal: leave it out in print mode and in pipes")
-    continues = args.on("continue") or args.has("resume")
-    if args.on("continue") and args.has("resume"):
+def _check(options: SessionOptions) -> None:
+    if options.continue_newest and options.resume is not None:
         raise UsageError("--continue and --resume cannot be used together")
-    if args.has("session-id") and continues and not args.on("fork-session"):
+    if options.session_id is not None and options.continues and not options.fork_session:
         raise UsageError(
             "--session-id can only be used with --continue or --resume together with --fork-session"
         )
-    if args.on("fork-session") and not continues:
+    if options.fork_session and not options.continues:
         raise UsageError("--fork-session needs --continue or --resume")
-    output, input = args.text("output-format") or "text", args.text("input-format") or "text"
-    if output == "stream-json" and not args.on("verbose"):
+    output, input = options.output_format or "text", options.input_format or "text"
+    if output == "stream-json" and not options.verbose:
         raise UsageError("--output-format stream-json needs --verbose")
     if input == "stream-json" and output != "stream-json":
         raise UsageError("--input-format stream-json needs --output-format stream-json")
-    asked = args.text("permission-prompt-tool")
+    asked = options.permission_prompt_tool
     if asked not in (None, "stdio") and (not asked.startswith("mcp__") or asked.count("__") < 2):
         raise UsageError(f"--permission-prompt-tool takes stdio or mcp__server__tool, not {asked!r}")
-    for flag in ("include-partial-messages", "replay-user-messages"):
-        if args.on(flag) and output != "stream-json":
-            raise UsageError(f"--{flag} needs --output-format stream-json")
+    for field in ("include_partial_messages", "replay_user_messages"):
+        if getattr(options, field) and output != "stream-json":
+            raise UsageError(f"--{field.replace('_', '-')} needs --output-format stream-json")
 
 
 def _current_folder() -> str:

@@ -78,7 +78,7 @@ def _authorizer(setup: Setup) -> "Callable[[Server], Authorizer | None]":
 
 def _offered(setup: Setup) -> Callable[[str], bool]:
     """Tools of servers are chosen by rules; those that bridle adds for them also by --tools."""
-    listed = setup.args.many("tools")
+    listed = setup.options.tools
     if listed is None or "default" in listed:
         return lambda _: True
     chosen = {name for part in listed for name in part.replace(",", " ").split()}

@@ -79,9 +79,9 @@ def _find(
     *,
     shared: frozenset[str],
 ) -> "Found | None":
-    args, env = setup.args, setup.env
-    flags = tuple(args.many("mcp-config") or ())
-    discovers = not (choices.is_bare(args, env) or choices.is_safe(args, env))
+    options, env = setup.options, setup.env
+    flags = options.mcp_config
+    discovers = not choices.is_closed(options, env)
     if not flags and not (discovers and (plugins or is_any_configured(setup.config.inputs, env))):
         return None
     from bridle.config.mcp import Wish, find_servers
@@ -91,9 +91,9 @@ def _find(
             config=setup.config,
             env=env,
             trusted=setup.trusted,
-            attended=args.on("interactive"),
+            attended=options.interactive,
             flags=flags,
-            strict=args.on("strict-mcp-config"),
+            strict=options.strict_mcp_config,
             discovers=discovers,
             plugins=tuple(plugins),
             shared=shared,
@@ -156,7 +156,7 @@ def allowed_channels(setup: Setup, is_channel: Allowed) -> Allowed | None:
     its manifest lets be channels.
     """
     settings = setup.config.settings
-    named = [each for part in setup.args.many("channels") or () for each in part.replace(",", " ").split()]
+    named = [each for part in setup.options.channels for each in part.replace(",", " ").split()]
     if settings.channels_enabled is False or not named:
         return None
     plugins = [each.removeprefix("plugin:") for each in named if each.startswith("plugin:") and "@" in each]

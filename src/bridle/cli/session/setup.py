@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bridle.cli.args import Args
 from bridle.config.load import Config
+from bridle.session.options import SessionOptions
 from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Rule
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Setup(Struct, frozen=True, kw_only=True):
     """What is settled before the session is opened."""
 
-    args: Args
+    options: SessionOptions
     config: Config
     env: dict[str, str]
     """For bridle and for what it starts; a host may change it while the session runs."""

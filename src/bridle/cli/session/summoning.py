@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
-from bridle.cli.args import Values
+import msgspec
+
 from bridle.cli.session.setup import Setup
 from bridle.engine.agents.assignment import Assignment, output_path
 from bridle.engine.agents.means import Means
@@ -11,15 +13,17 @@ from bridle.engine.agents.session import begin_mode
 from bridle.engine.teams.team import member_words
 from bridle.engine.teams.wire import Summons
 from bridle.engine.turn import Turn
+from bridle.session.options import SessionOptions
 
 _HANDED_DOWN = (
-    "agents", "allow-dangerously-skip-permissions", "allowedTools", "autocompact", "ax-screen-reader", "bare",
-    "betas", "debug", "disable-slash-commands", "disallowedTools", "exclude-dynamic-system-prompt-sections",
-    "fallback-model", "managed-settings", "max-thinking-tokens", "mcp-config", "no-session-persistence",
-    "plugin-dir", "plugin-dir-no-mcp", "plugin-url", "safe-mode", "setting-sources", "settings",
-    "strict-mcp-config", "thinking", "thinking-display", "tools", "verbose",
+    "agents", "allow_dangerously_skip_permissions", "allowed_tools", "autocompact", "ax_screen_reader",
+    "bare", "betas", "debug", "disable_slash_commands", "disallowed_tools",
+    "exclude_dynamic_system_prompt_sections",
+    "fallback_model", "managed_settings", "max_thinking_tokens", "mcp_config", "no_session_persistence",
+    "plugin_dir", "plugin_dir_no_mcp", "plugin_url", "safe_mode", "setting_sources", "settings",
+    "strict_mcp_config", "thinking", "thinking_display", "tools", "verbose",
 )  # fmt: skip
-"""Flags that say what a session may do and how; not those that say which one it is or who listens."""
+"""Options that say what a session may do and how; not those that say which one it is or who listens."""
 OF_THE_PANE = (
     "COLORTERM", "COLUMNS", "ITERM_SESSION_ID", "LC_TERMINAL", "LC_TERMINAL_VERSION", "LINES", "TERM",
     "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE",
@@ -50,32 +54,28 @@ def summons_for(setup: Setup, means: Means, turn: Turn, work: Assignment) -> Sum
         origins=workspace.origins if place is None else (*workspace.origins, workspace.start),
         mode=begin_mode(turn, work.definition),
         rules=(*state.rules, *work.rules),
-        flags=_flags(setup, means, turn, work),
+        options=msgspec.Raw(msgspec.json.encode(_options(setup, means, turn, work))),
         env=_variables(turn, work),
         output_file=output_path(turn.runtime, work.agent_id),
         trusted=turn.runtime.trusted,
     )
 
 
-def _flags(setup: Setup, means: Means, turn: Turn, work: Assignment) -> Values:
-    given = setup.args.values
-    roots = [root for root in turn.runtime.workspace.roots[1:] if os.path.isdir(root)]
-    flags: Values = {
-        **{key: given[key] for key in _HANDED_DOWN if key in given},
-        "interactive": True,
-        "model": work.model,
-        "permission-mode": begin_mode(turn, work.definition),
-        "append-system-prompt": f"{means.appended}{member_words(work.name or '', work.team or '')}",
-    }
-    if roots:
-        flags["add-dir"] = roots
-    if work.effort is not None:
-        flags["effort"] = work.effort
-    if work.definition.max_turns is not None:
-        flags["max-turns"] = str(work.definition.max_turns)
-    if (most := turn.runtime.limits.max_budget_usd) is not None:
-        flags["max-budget-usd"] = f"{max(most - turn.session.billed_usd, _LEAST_BUDGET):f}"
-    return flags
+def _options(setup: Setup, means: Means, turn: Turn, work: Assignment) -> SessionOptions:
+    handed: dict[str, Any] = {field: getattr(setup.options, field) for field in _HANDED_DOWN}
+    roots = (root for root in turn.runtime.workspace.roots[1:] if os.path.isdir(root))
+    most = turn.runtime.limits.max_budget_usd
+    return SessionOptions(
+        **handed,
+        interactive=True,
+        model=work.model,
+        effort=work.effort,
+        permission_mode=begin_mode(turn, work.definition),
+        append_system_prompt=f"{means.appended}{member_words(work.name or '', work.team or '')}",
+        add_dir=tuple(roots),
+        max_turns=work.definition.max_turns,
+        max_budget_usd=None if most is None else max(most - turn.session.billed_usd, _LEAST_BUDGET),
+    )
 
 
 def _variables(turn: Turn, work: Assignment) -> Mapping[str, str]:

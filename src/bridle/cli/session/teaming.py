@@ -128,7 +128,7 @@ def _bound(ground: Ground) -> str | None:
 
 
 def _teammate_mode(setup: Setup) -> "TeammateMode":
-    match setup.args.text("teammate-mode") or setup.config.settings.teammate_mode:
+    match setup.options.teammate_mode or setup.config.settings.teammate_mode:
         case "auto" | "tmux" | "iterm2" as mode:
             return mode
         case _:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from bridle.cli.args import Args
 from bridle.cli.session.prepare import set_up
 from bridle.cli.session.summoning import OF_THE_PANE
 from bridle.cli.start import Start
 from bridle.engine.teams.membership import Membership
 from bridle.engine.teams.wire import Hello, Summons, ToMember, Welcome
+from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
 
 _SECONDS = 30.0
@@ -40,9 +40,10 @@ def run_teammate(argv: Sequence[str], env: Mapping[str, str]) -> int:
         leave=lambda: signal.raise_signal(signal.SIGTERM),
         is_watched=_is_watched,
     )
-    begins = "resume" if summons.resumes else "session-id"
-    args = Args({**summons.flags, begins: summons.session_id}, ())
-    setup = set_up(args, os.environ, cwd=summons.cwd)
+    options = msgspec.json.decode(summons.options, type=SessionOptions)
+    begins = {"resume" if summons.resumes else "session_id": summons.session_id}
+    options = msgspec.structs.replace(options, **begins)
+    setup = set_up(options, os.environ, cwd=summons.cwd)
     setup = msgspec.structs.replace(
         setup, agent=summons.definition, member=membership, trusted=setup.trusted and summons.trusted
     )

@@ -33,7 +33,7 @@ def offered(
     """The tools of a session, and what tells some of them later where that is so."""
     setup, session = ground.setup, ground.session
     own = choices.choose_tools(
-        setup.args,
+        setup.options,
         setup.env,
         session.state.rules,
         languages=lambda: setup.trusted and bool(ground.plugins.language_servers()),
@@ -43,7 +43,7 @@ def offered(
     later = deferring(
         own,
         foreign(with_packages(brought, packages, own.names()), servers, session),
-        deferral=choices.choose_deferral(setup.args, setup.env, session.state.rules),
+        deferral=choices.choose_deferral(setup.options, setup.env, session.state.rules),
         window=ground.window,
         session=session,
         servers=servers,

@@ -21,11 +21,11 @@ _MOST_TOLD = 5
 def open_workflows(ground: Ground, extensions: Callable[[], Extensions]) -> WorkflowDoor | None:
     """The workflows of a session, whose files are known later; None where it takes nothing from files."""
     setup = ground.setup
-    args, settings, env = setup.args, setup.config.settings, setup.env
-    if choices.is_closed(args, env):
+    options, settings, env = setup.options, setup.config.settings, setup.env
+    if choices.is_closed(options, env):
         return None
     usual = _ULTRACODE if settings.ultracode else settings.effort_level
-    effort = args.text("effort") or env.get("CLAUDE_CODE_EFFORT_LEVEL") or usual
+    effort = options.effort or env.get("CLAUDE_CODE_EFFORT_LEVEL") or usual
     return WorkflowDoor(
         _looked_up(ground, extensions),
         wishes=_wishes(settings),
@@ -88,12 +88,12 @@ def _looked_up(
 def _is_cheap(ground: Ground) -> bool:
     """Whether the tool costs its name alone until somebody needs it."""
     rules = ground.session.state.rules
-    return choices.choose_deferral(ground.setup.args, ground.setup.env, rules).when == "always"
+    return choices.choose_deferral(ground.setup.options, ground.setup.env, rules).when == "always"
 
 
 def _is_named(ground: Ground) -> bool:
     """Whether flags, rules or what the conversation has done show that the tool will be used."""
-    listed = (name for part in ground.setup.args.many("tools") or () for name in split_rules(part))
+    listed = (name for part in ground.setup.options.tools or () for name in split_rules(part))
     rules = (rule.tool for rule in ground.session.state.rules if rule.effect is Effect.ALLOW)
     places = (os.path.join(storage, "workflows") for storage in (ground.storage, *ground.earlier()))
     return TOOL in (*listed, *rules) or any(map(os.path.isdir, places))

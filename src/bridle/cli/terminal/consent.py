@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bridle.cli.args import Args
 from bridle.cli.session import choices, permission_choices
 from bridle.cli.session.briefing import instruction_scope
 from bridle.cli.session.setup import Setup
@@ -70,7 +69,7 @@ async def ask_for_changes(app: App, setup: Setup) -> bool:
 
 async def ask_for_bypass(app: App, setup: Setup) -> bool:
     """Whether to go on in a mode that asks nothing; True where that mode is not wanted."""
-    mode = permission_choices.choose_mode(setup.args, setup.config, setup.env)
+    mode = permission_choices.choose_mode(setup.options, setup.config, setup.env)
     if mode != "bypassPermissions" or setup.config.settings.skip_dangerous_mode_permission_prompt:
         return True
     from bridle.frontends.tui.dialogs.consent import bypass_warning
@@ -82,8 +81,8 @@ async def ask_for_servers(app: App, setup: Setup) -> None:
     """Let the user approve servers of the project that are new or have changed."""
     from bridle.config.mcp_places import is_any_configured
 
-    args, env = setup.args, setup.env
-    if choices.is_bare(args, env) or choices.is_safe(args, env) or args.on("strict-mcp-config"):
+    options, env = setup.options, setup.env
+    if choices.is_closed(options, env) or options.strict_mcp_config:
         return
     if not is_any_configured(setup.config.inputs, env):
         return
@@ -125,7 +124,7 @@ async def ask_for_schedules(app: App, setup: Setup) -> None:
     env, cwd = setup.env, setup.cwd
     if (
         not setup.trusted
-        or choices.is_closed(setup.args, env)
+        or choices.is_closed(setup.options, env)
         or not os.path.exists(schedules.schedule_file(cwd))
     ):
         return
@@ -157,9 +156,9 @@ async def ask_for_imports(app: App, setup: Setup) -> None:
     from bridle.config import approvals
     from bridle.context.instructions import load
 
-    if choices.is_bare(setup.args, setup.env) or choices.is_safe(setup.args, setup.env):
+    if choices.is_closed(setup.options, setup.env):
         return
-    roots = choices.choose_roots(setup.args, setup.config, setup.cwd, trusted=setup.trusted)
+    roots = choices.choose_roots(setup.options, setup.config, setup.cwd, trusted=setup.trusted)
     outside = (await asyncio.to_thread(load, instruction_scope(setup, roots))).outside
     new = [path for path in outside if not approvals.is_known(setup.env, setup.cwd, kind="import", name=path)]
     if not new:
@@ -176,17 +175,16 @@ async def ask_for_imports(app: App, setup: Setup) -> None:
 
 async def choose_session(app: App, setup: Setup) -> Setup | None:
     """The set-up with the conversation that the user picked; None when they want none."""
-    if not setup.args.on("resume"):
+    if setup.options.resume is not True:
         return setup
     from bridle.frontends.tui.session_choice import pick_session
 
     chosen = await pick_session(app, cwd=setup.cwd, env=setup.env)
     if chosen is None:
         return None
-    values: dict[str, Any] = {**setup.args.values, "resume": chosen.session_id}
-    if chosen.fork:
-        values["fork-session"] = True
-    return msgspec.structs.replace(setup, args=Args(values, setup.args.words))
+    fork = setup.options.fork_session or chosen.fork
+    options = msgspec.structs.replace(setup.options, resume=chosen.session_id, fork_session=fork)
+    return msgspec.structs.replace(setup, options=options)
 
 
 async def _ask(app: App, dialog: "Confirm") -> str | None:

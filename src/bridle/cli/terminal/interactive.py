@@ -22,14 +22,13 @@ def run_interactive(args: Args, env: Mapping[str, str], frame: FirstFrame | None
     start = Start(frame)
     try:
         # What comes now takes longer than the prompt may take to appear.
+        from bridle.cli.options import session_options
         from bridle.cli.terminal.session import run_in_terminal
 
-        values = {**args.values, "interactive": True}
         if (job := env.get(_JOB)) is not None:
             # What this session starts must not take itself for the session.
             os.environ.pop(_JOB, None)
             env = {name: value for name, value in env.items() if name != _JOB}
-            values["job"] = job
-        return run_in_terminal(Args(values, args.words), env, start)
+        return run_in_terminal(session_options(args, interactive=True, job=job), env, start)
     finally:
         start.give_up()

@@ -33,7 +33,7 @@ def theme_of(
 
 def _from_file(setup: Setup, wanted: str, warn: Callable[[str], None]) -> Mapping[str, Any] | None:
     """What the file of a theme says; None for the others, and for one that cannot be used."""
-    if not wanted.startswith("custom:") or choices.is_closed(setup.args, setup.env):
+    if not wanted.startswith("custom:") or choices.is_closed(setup.options, setup.env):
         return None
     # Most have no such file.
     from bridle.cli.session.extending import open_index
@@ -54,7 +54,7 @@ def _from_file(setup: Setup, wanted: str, warn: Callable[[str], None]) -> Mappin
 def is_read_to(setup: Setup) -> bool:
     """Whether somebody hears the screen instead of seeing it."""
     return (
-        setup.args.on("ax-screen-reader")
+        setup.options.ax_screen_reader
         or setup.config.settings.ax_screen_reader is True
         or setup.env.get("CLAUDE_AX_SCREEN_READER", "0") not in ("", "0")
     )

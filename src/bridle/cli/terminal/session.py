@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bridle.cli.args import Args
 from bridle.cli.background.standing import Standing
 from bridle.cli.remote.sharing import Remoting
 from bridle.cli.say import say
@@ -43,6 +42,7 @@ from bridle.frontends.tui.screen import Screen
 from bridle.frontends.tui.showing import Showing
 from bridle.frontends.tui.terminal import Terminal
 from bridle.host.paths import config_home
+from bridle.session.options import SessionOptions
 from bridle.sessions.session import Session
 from bridle.types.command import Command, CommandResult, Shows
 from bridle.types.task import Task
@@ -53,13 +53,13 @@ if TYPE_CHECKING:
 _FOREVER = 0.0
 
 
-def run_in_terminal(args: Args, env: Mapping[str, str], start: Start) -> int:
+def run_in_terminal(options: SessionOptions, env: Mapping[str, str], start: Start) -> int:
     """Run until the user leaves; returns the exit code.
 
     Raises:
         BridleError: nothing could be begun.
     """
-    return serve_in_terminal(set_up(args, env), start)
+    return serve_in_terminal(set_up(options, env), start)
 
 
 def serve_in_terminal(setup: Setup, start: Start) -> int:
@@ -86,7 +86,7 @@ class _TerminalRun:
 
     async def run(self) -> int:
         setup, typed = self._setup, b""
-        job = setup.args.text("job")
+        job = setup.options.job
         frame = self._start.take()
         # The terminal of a job goes with whoever holds it: nobody has to find it in order.
         terminal = Terminal(
@@ -136,9 +136,9 @@ class _TerminalRun:
             if not await ask_for_trust(app, setup):
                 app.end(1)
                 return
-            setup = self._setup = set_up(setup.args, setup.env, cwd=setup.cwd)
+            setup = self._setup = set_up(setup.options, setup.env, cwd=setup.cwd)
         elif await ask_for_changes(app, setup):
-            setup = self._setup = set_up(setup.args, setup.env, cwd=setup.cwd)
+            setup = self._setup = set_up(setup.options, setup.env, cwd=setup.cwd)
         agreed = self._standing is not None and self._standing.has_agreed
         if not agreed and not await ask_for_bypass(app, setup):
             app.end(1)
@@ -184,7 +184,7 @@ class _TerminalRun:
         finally:
             await remoting.close()
             built.channel.finish(None if self._server is None else self._server.last)
-            if session.entries and not setup.args.on("no-session-persistence"):
+            if session.entries and not setup.options.no_session_persistence:
                 self._resumable = session.id
             await parts.close()
 
@@ -244,7 +244,7 @@ class _TerminalRun:
             session.id,
             setup.cwd,
             recent=running.built.recent,
-            has_prompt=bool(setup.args.words),
+            has_prompt=bool(setup.options.prompt),
         )
         workspace = running.server.runtime.workspace
         if standing.inside is not None:
@@ -259,7 +259,7 @@ class _TerminalRun:
             chat.tell(text)
         for text in self._early_notes():
             chat.tell(text, "warning")
-        if text := " ".join(setup.args.words).strip():
+        if text := setup.options.prompt.strip():
             chat.submit(Draft(text, text, {}))
 
     def _early_notes(self) -> Sequence[str]:

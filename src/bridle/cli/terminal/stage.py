@@ -78,7 +78,7 @@ class Stage:
             width=width,
             clock=clock,
             more_key=lambda: app.label("app:toggleTranscript"),
-            expanded=lambda: setup.args.on("verbose") or settings.verbose is True,
+            expanded=lambda: setup.options.verbose or settings.verbose is True,
             quiet=app.is_plain,
         )
         is_calm = settings.prefers_reduced_motion is True
@@ -273,7 +273,7 @@ class Stage:
     def _runs_commands(self) -> bool:
         """Commands that draw rows are off wherever hooks are."""
         setup = self._setup
-        return not choices.is_bare(setup.args, setup.env) and not setup.config.settings.disable_all_hooks
+        return not choices.is_bare(setup.options, setup.env) and not setup.config.settings.disable_all_hooks
 
     async def _start_afresh(self, chosen: "PlanAnswer") -> None:
         """Carry a plan out in a conversation that holds nothing else."""

@@ -139,12 +139,12 @@ def _logout(wish: _Wish, env: Mapping[str, str]) -> int:
 
 
 def _status(wish: _Wish, config: Config, env: Mapping[str, str]) -> int:
-    from bridle.cli.args import parse
     from bridle.cli.session.model_choices import choose_model
     from bridle.providers import catalog
     from bridle.providers.offers import Choice, offer
+    from bridle.session.options import SessionOptions
 
-    model = choose_model(parse(()), config, env)
+    model = choose_model(SessionOptions(), config, env)
     own = config.raw.get("bridleModels") or {}
     line = offer(model, Choice(settings=config.settings, own=own, env=env))
     found = {row.name: source for row in vendors.VENDORS if (source := _source(row, config, env)) is not None}

@@ -61,11 +61,11 @@ def run_auto_mode(argv: Sequence[str], env: Mapping[str, str]) -> int:
 
 
 def _critique(model: str | None, env: Mapping[str, str]) -> int:
-    from bridle.cli.args import parse
     from bridle.cli.session.prepare import set_up
     from bridle.providers import catalog
+    from bridle.session.options import SessionOptions
 
-    setup = set_up(parse(() if model is None else ("--model", model)), env)
+    setup = set_up(SessionOptions(model=model), env)
     own = own_rules(setup.config.settings.auto_mode)
     if not own.size:
         return say("There is nothing to review: the setting autoMode has no rules of yours.\n")

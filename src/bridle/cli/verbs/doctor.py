@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.args import parse
 from bridle.cli.hooks.lint import find_faults
 from bridle.cli.say import say
 from bridle.cli.session import permission_choices
@@ -16,6 +15,7 @@ from bridle.commands.facts.doctor import Check, Scene, run_checks
 from bridle.commands.reports import checks_text
 from bridle.hooks.http import HttpLimits
 from bridle.hooks.table import from_layers
+from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
 from bridle.types.permission import Mode
 from bridle.types.text import encodable_value
@@ -32,7 +32,7 @@ def run_doctor(argv: Sequence[str], env: Mapping[str, str]) -> int:
         raise UsageError(
             f"cannot understand 'bridle doctor {words[-1]}': it is bridle doctor [security] [--json]"
         )
-    setup = set_up(parse(()), env)
+    setup = set_up(SessionOptions(), env)
     checks = asyncio.run(_look_at_security(setup) if words else _look(setup))
     text = _json(checks) if "--json" in argv else checks_text(checks)
     code = say(f"{text}\n")
@@ -56,7 +56,7 @@ def _look_at_security(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
     from bridle.commands.facts.security import Scene as SecurityScene
     from bridle.commands.facts.security import security_checks
 
-    rules, complaints = permission_choices.choose_rules(setup.args, setup.config, trusted=setup.trusted)
+    rules, complaints = permission_choices.choose_rules(setup.options, setup.config, trusted=setup.trusted)
     host, port = place_in(setup.env)
     return security_checks(
         SecurityScene(
@@ -66,7 +66,7 @@ def _look_at_security(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
             cwd=setup.cwd,
             trusted=setup.trusted,
             mode=_mode(setup),
-            modes=permission_choices.choose_modes(setup.args, setup.config, setup.env),
+            modes=permission_choices.choose_modes(setup.options, setup.config, setup.env),
             rules=rules,
             complaints=complaints,
             listens=f"{host}:{port}",
@@ -76,7 +76,7 @@ def _look_at_security(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
 
 def _mode(setup: Setup) -> Mode:
     try:
-        return permission_choices.choose_mode(setup.args, setup.config, setup.env)
+        return permission_choices.choose_mode(setup.options, setup.config, setup.env)
     except UsageError:
         return "default"  # Bypassing is asked for and refused: no session starts.
 

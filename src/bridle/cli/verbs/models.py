@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.args import parse
+from bridle.cli.options import session_options
 from bridle.cli.say import say, tell
 from bridle.cli.session.model_choices import choose_fallbacks
 from bridle.cli.session.prepare import set_up
@@ -150,7 +151,7 @@ def _chain(setup: Setup, *, as_json: bool) -> int:
     choice = _choice(setup)
     first = catalog.find(setup.model, choice.own)
     links: list[dict[str, Any]] = []
-    for name in (setup.model, *choose_fallbacks(setup.args, setup.config, setup.env)):
+    for name in (setup.model, *choose_fallbacks(setup.options, setup.config, setup.env)):
         model, line = catalog.find(name, choice.own), offer(name, choice)
         told = [*fitting.shortcomings(first, model), *fitting.price_change(first, model)]
         if line.key == "missing":
@@ -225,7 +226,7 @@ def _choice(setup: Setup) -> Choice:
 
 
 def _set_up(flags: Sequence[str], env: Mapping[str, str]) -> Setup:
-    return set_up(parse(flags), env)
+    return set_up(session_options(parse(flags)), env)
 
 
 def _read(argv: Sequence[str]) -> tuple[list[str], list[str], bool, bool]:

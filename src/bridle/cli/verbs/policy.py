@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.args import Args
 from bridle.cli.say import say, tell
 from bridle.cli.session import choices, permission_choices
 from bridle.cli.verbs.imagined import PRIMARY, imagine
@@ -17,6 +16,7 @@ from bridle.permissions.layers import rules_of
 from bridle.permissions.lint import lint
 from bridle.permissions.policy import Derivation, explain
 from bridle.permissions.prepare import Standing, prepare
+from bridle.session.options import SessionOptions
 from bridle.tools.catalog import CATALOG
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import MODES, Allow, Ask, Decision, Deny, Mode, Rule, RuleSource
@@ -143,15 +143,15 @@ def _why(call: str, mode: Mode | None, env: Mapping[str, str], *, as_json: bool)
 
 
 def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: str) -> Standing:
-    args = Args({}, ())
+    options = SessionOptions()
     trusted = is_trusted(env, cwd)
-    rules, _ = permission_choices.choose_rules(args, config, trusted=trusted)
+    rules, _ = permission_choices.choose_rules(options, config, trusted=trusted)
     return Standing(
         rules=rules,
-        mode=mode or permission_choices.choose_mode(args, config, env),
+        mode=mode or permission_choices.choose_mode(options, config, env),
         cwd=cwd,
         start=cwd,
-        roots=choices.choose_roots(args, config, cwd, trusted=trusted),
+        roots=choices.choose_roots(options, config, cwd, trusted=trusted),
         home=env.get("HOME") or os.path.expanduser("~"),
         config_home=config_home(env),
         trusted=trusted,

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.cli.args import Args, parse
+from bridle.cli.args import parse
+from bridle.cli.options import session_options
 from bridle.cli.say import say
 from bridle.cli.session.compose import Brought, assemble
 from bridle.cli.session.conversation import open_session
@@ -85,10 +86,8 @@ async def first_request(mode: str, flags: Sequence[str], env: Mapping[str, str])
     if kind not in _MODES or (agent and kind != "agent"):
         raise UsageError(f"--mode: {mode!r} is none of print, terminal, agent and agent:TYPE")
     servers = () if "--mcp-config" in flags else _NO_SERVERS
-    args = parse([*_ALONE, *servers, *flags])
-    if kind == "terminal":
-        args = Args({**args.values, "interactive": True}, args.words)
-    setup = set_up(args, env)
+    options = session_options(parse([*_ALONE, *servers, *flags]), interactive=kind == "terminal")
+    setup = set_up(options, env)
     for problem in setup.problems:
         complain(problem)
     provider = _Capture(setup.env, _script(kind, agent))

@@ -94,11 +94,12 @@ def _replay(words: list[str], argv: list[str], env: Mapping[str, str]) -> int:
 def _run(argv: list[str], env: Mapping[str, str], around: Callable[[Provider], Provider]) -> int:
     from bridle.cli.args import parse
     from bridle.cli.headless.print_mode import run_print
+    from bridle.cli.options import session_options
 
     args = parse(argv)
     if not (args.on("print") or args.text("output-format") == "stream-json"):
         raise UsageError("only runs in print mode can be recorded and replayed: add -p")
-    return run_print(args, env, around=around)
+    return run_print(session_options(args), env, around=around)
 
 
 def _checked(pattern: str) -> str:

@@ -44,8 +44,8 @@ class Summons(Struct, frozen=True, kw_only=True):
     """Where the leader's session began before it moved to a work tree."""
     mode: Mode
     rules: tuple[Rule, ...] = ()
-    flags: Mapping[str, str | bool | list[str]] = {}
-    """The command line that the leader hands down."""
+    options: msgspec.Raw = msgspec.Raw(b"{}")
+    """The options of the member's session, as the leader's session hands them down."""
     env: Mapping[str, str] = {}
     output_file: str
     trusted: bool = False
