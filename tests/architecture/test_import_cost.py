@@ -14,7 +14,7 @@ from tests.tui.app.session import QUIET, READY
 _FORBIDDEN = (
     "pydantic", "httpx", "httpx2", "anyio", "email", "importlib.metadata", "argparse", "http.client",
     "urllib.request", "json", "tempfile", "shutil", "difflib", "yaml", "PIL", "pypdf", "bs4", "markdownify",
-    "tree_sitter", "prompt_toolkit", "rich", "bridle.cli.session.advising", "bridle.engine.advising",
+    "tree_sitter", "prompt_toolkit", "rich", "bridle.session.parts.advisor", "bridle.engine.advising",
     "bridle.providers.advisors",
 )  # fmt: skip
 _ENVIRONMENT = {

@@ -16,7 +16,7 @@ _BY_NAME = frozenset({
 """Functions that look a program up themselves, or have a shell do so."""
 _OWN_BUSINESS = {
     # Tells whether the first word of a hook exists; it starts nothing.
-    ("cli/hooks/lint.py", "which"),
+    ("commands/facts/hook_faults.py", "which"),
     # The last step inside the sandbox, where the words are those of the command that is confined.
     ("host/sandbox/inside/launch.py", "execvp"),
 }

@@ -22,19 +22,20 @@ from types import FrameType, ModuleType
 from typing import Any
 
 _FOR_TURNS = (
-    "bridle.cli.main", "bridle.cli.session.gating", "bridle.commands.catalog", "bridle.engine.command_claims",
+    "bridle.cli.main", "bridle.session.parts.permissions", "bridle.commands.catalog",
+    "bridle.engine.command_claims",
     "bridle.engine.dispatch", "bridle.engine.gate", "bridle.permissions.policy", "bridle.permissions.prepare",
     "bridle.providers.anthropic", "bridle.tools.bash", "concurrent.futures.thread", "h11", "shutil",
     "tempfile", "tree_sitter", "tree_sitter_bash",
 )  # fmt: skip
 _IMPORTED = {
     "print": (
-        "bridle.cli.headless.print_mode", "bridle.cli.session.frame_facts", "bridle.commands.registry",
+        "bridle.cli.headless.print_mode", "bridle.frontends.frame_facts", "bridle.commands.registry",
         "bridle.config.trust", "bridle.engine.staleness", "bridle.frontends.frame_printing",
         "bridle.hooks.table", *_FOR_TURNS,
     ),
     "terminal": (
-        "bridle.cli.background.moving", "bridle.cli.session.editors", "bridle.cli.terminal.interactive",
+        "bridle.cli.background.moving", "bridle.session.parts.editors", "bridle.cli.terminal.interactive",
         "bridle.cli.terminal.session", "bridle.commands.conversations", "bridle.engine.errands",
         "bridle.frontends.tui.chat", "bridle.frontends.tui.showing", "bridle.host.wall.wall", "markdown_it",
         *_FOR_TURNS,

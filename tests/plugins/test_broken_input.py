@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.session.plugging import open_plugins
-from bridle.cli.session.prepare import set_up
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.archives import unpacked
 from bridle.extensions.plugins.authoring import PARTS
@@ -21,6 +19,8 @@ from bridle.extensions.plugins.report import installed_plugins, known_marketplac
 from bridle.extensions.plugins.sources import Source, parse_source
 from bridle.extensions.plugins.state import read_installed
 from bridle.session.options import SessionOptions
+from bridle.session.parts.plugins import open_plugins
+from bridle.session.prepare import set_up
 from bridle.types.errors import ConfigError
 from tests.fakes.file_server import FileServer
 from tests.fakes.plugins import PluginHome, make_repository, tarball, write_market, write_plugin

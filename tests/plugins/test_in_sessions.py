@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.session.plugging import OpenPlugins
-from bridle.cli.session.prepare import set_up
 from bridle.session.options import SessionOptions
+from bridle.session.parts.plugins import OpenPlugins
+from bridle.session.prepare import set_up
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.plugins import FIXTURE, write_plugin
 from tests.fakes.program import Program
@@ -111,8 +111,8 @@ async def test_a_strangers_folder_brings_no_plugins(program: Program, tmp_path: 
 async def test_programs_of_plugins_come_last_on_the_path(program: Program):
     script = (
         "import os; from bridle.session.options import SessionOptions\n"
-        "from bridle.cli.session.prepare import set_up\n"
-        "from bridle.cli.session.plugging import OpenPlugins\n"
+        "from bridle.session.prepare import set_up\n"
+        "from bridle.session.parts.plugins import OpenPlugins\n"
         f"setup = set_up(SessionOptions(plugin_dir=({str(GREETER)!r},)), os.environ)\n"
         f"OpenPlugins(setup, [{str(GREETER)!r}], [])\n"
         "print(setup.env['PATH'])"

@@ -7,8 +7,8 @@ from typing import Never
 
 import pytest
 
-from bridle.cli.session.packaging import Packages, load_packages
 from bridle.extensions.packages import PackageFault, approve, find_packages, is_approved, load_package
+from bridle.session.parts.packages import Packages, load_packages
 from bridle.types.errors import ConfigError
 from bridle.types.package import Contribution
 from tests.fakes.program import Program

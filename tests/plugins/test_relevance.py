@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bridle.cli.session.lasting import errands_of
-from bridle.cli.session.setup import Setup
 from bridle.config.load import load
 from bridle.engine.errands import Errands
 from bridle.engine.loop import run_turn
@@ -20,6 +18,8 @@ from bridle.extensions.plugins.relevance import Suggestion, Work, suggestions
 from bridle.extensions.plugins.sources import parse_source
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.session.options import SessionOptions
+from bridle.session.parts.memory import errands_of
+from bridle.session.setup import Setup
 from bridle.types.event import Noticed
 from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt

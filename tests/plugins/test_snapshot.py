@@ -10,8 +10,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bridle.cli.session.plugging import OpenPlugins, open_plugins
-from bridle.cli.session.prepare import set_up
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.installing import install
 from bridle.extensions.plugins.loaded import Plugins
@@ -21,6 +19,8 @@ from bridle.extensions.plugins.snapshot import Remembered, current_plugins
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import read_installed
 from bridle.session.options import SessionOptions
+from bridle.session.parts.plugins import OpenPlugins, open_plugins
+from bridle.session.prepare import set_up
 from tests.fakes.file_clock import settle
 from tests.fakes.plugins import PluginHome, write_plugin
 from tests.fakes.processes import eventually
@@ -262,7 +262,7 @@ async def test_nothing_that_reads_plugins_is_imported_for_what_is_remembered(hom
     set_up(SessionOptions(print_mode=True), home.env, cwd=str(home.project))
     code = (
         "import os, sys\n"
-        "from bridle.session.options import SessionOptions; from bridle.cli.session.prepare import set_up\n"
+        "from bridle.session.options import SessionOptions; from bridle.session.prepare import set_up\n"
         "setup = set_up(SessionOptions(print_mode=True), os.environ)\n"
         "assert setup.early.remembered is not None\n"
         "print(*sys.modules)"

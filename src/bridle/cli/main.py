@@ -38,7 +38,7 @@ _VERBS = {
     "usage": ("verbs.usage", "run_usage"),
     # What sessions start by themselves:
     "--mcp-cli": ("mcp.automation", "run_automation"),
-    "--teammate": ("session.teammate", "run_teammate"),
+    "--teammate": ("teammate", "run_teammate"),
 }
 """Who runs the words behind a verb; imported with it."""
 _JOB_VERBS = ("attach", "daemon", "kill", "logs", "respawn", "rm", "stop")

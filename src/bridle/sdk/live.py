@@ -6,15 +6,9 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import Any
 
 from bridle.cli.args import parse
-from bridle.cli.headless.host_front import HostFront
 from bridle.cli.options import session_options
-from bridle.cli.session.command_door import CommandDoor
-from bridle.cli.session.compose import Brought, Parts, assemble
-from bridle.cli.session.conversation import open_session, place_of
-from bridle.cli.session.live_settings import SessionSettings
-from bridle.cli.session.prepare import set_up
-from bridle.cli.session.setup import Setup
 from bridle.engine.serve import Inbox, Server
+from bridle.frontends.host_program import HostFront
 from bridle.protocol.control import ControlRequest, ControlResponse
 from bridle.protocol.prompts import Variables, read_message
 from bridle.protocol.result import start_failure
@@ -26,6 +20,12 @@ from bridle.sdk.options import Options, flags, introduction, tool_servers, varia
 from bridle.sdk.store_mirror import StoreMirror, bring_back, mirror_for
 from bridle.sdk.store_types import SessionKey
 from bridle.sdk.tool_servers import ToolServers
+from bridle.session.assembly import Brought, Parts, assemble
+from bridle.session.commands import SessionCommands
+from bridle.session.conversation import open_session, place_of
+from bridle.session.prepare import set_up
+from bridle.session.settings import SessionSettings
+from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.sessions.store import Place
 from bridle.types.errors import BridleError, SessionError
@@ -84,7 +84,7 @@ class LiveSession:
         )
         self._server = server
         settings = SessionSettings(self._setup, self._session, server, parts.hooks, warn=self.warn)
-        CommandDoor(
+        SessionCommands(
             self._setup, self._session, server, parts, settings, inbox=self._inbox, place=self._place
         ).attend()
         self._front.attach(self._inbox, server, settings)

@@ -90,7 +90,7 @@ def _session(options: SessionOptions, env: Mapping[str, str]) -> records.Facts:
         from_path = (
             resume.find(wanted, cwd, env)
             if wanted is not None
-            else resume.newest(cwd, env, interactive=True, without=conversations(env))
+            else resume.newest(cwd, env, interactive=True, without=records.conversations(config_home(env)))
         )
         if from_path is None:
             raise UsageError("there is no conversation in this folder to go on with")
@@ -105,12 +105,6 @@ def _session(options: SessionOptions, env: Mapping[str, str]) -> records.Facts:
         at = len(program())
         facts["argv"][at:at] = [f"--name={options.name}"]
     return {**facts, "flags": lasting_flags(options)}
-
-
-def conversations(env: Mapping[str, str]) -> frozenset[str]:
-    """The conversations that belong to background sessions."""
-    found = (records.read(folder) for folder in records.folders(config_home(env)))
-    return frozenset(str(facts["sessionId"]) for facts in found if facts is not None and "sessionId" in facts)
 
 
 def _command(command: str, env: Mapping[str, str]) -> records.Facts:

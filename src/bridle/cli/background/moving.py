@@ -9,12 +9,12 @@ import msgspec
 from bridle.cli.background.inside import Inside
 from bridle.cli.background.launching import lasting_flags, session_facts, start_job
 from bridle.cli.background.permission import is_on, means_of, refusal
-from bridle.cli.session.setup import Setup
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat import Chat
 from bridle.host.jobs import records, wire
 from bridle.host.jobs.places import jobs_dir
 from bridle.host.paths import config_home
+from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import BridleError

@@ -8,11 +8,11 @@ from bridle.cli.background.inside import Inside
 from bridle.cli.background.permission import refusal
 from bridle.cli.background.presence import Presence
 from bridle.cli.background.reporting import Reporter
-from bridle.cli.session.setup import Setup
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.render.layout import MUTED
 from bridle.frontends.tui.text import Line, Span
 from bridle.host.jobs.paper import REPAINT
+from bridle.session.setup import Setup
 
 _HINT: Line = (Span("ctrl+z leaves it running, /stop ends it", MUTED),)
 _CLEAR = f"{REPAINT}\x1b[0m\x1b[H\x1b[2J"

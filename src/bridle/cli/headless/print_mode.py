@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bridle.cli.headless.fronts import Front, PrintFront
-from bridle.cli.session.agenting import with_initial
-from bridle.cli.session.command_door import CommandDoor
-from bridle.cli.session.compose import Brought, Parts, assemble
-from bridle.cli.session.conversation import open_session, place_of
-from bridle.cli.session.live_settings import SessionSettings
-from bridle.cli.session.prepare import set_up
-from bridle.cli.session.setup import Setup
 from bridle.engine.serve import Inbox, Server
+from bridle.frontends.print_output import Front, PrintFront
 from bridle.host.stdio import complain
 from bridle.host.streams import Output, read_all
+from bridle.session.assembly import Brought, Parts, assemble
+from bridle.session.commands import SessionCommands
+from bridle.session.conversation import open_session, place_of
 from bridle.session.options import SessionOptions
+from bridle.session.parts.agents import with_initial
+from bridle.session.prepare import set_up
+from bridle.session.settings import SessionSettings
+from bridle.session.setup import Setup
 from bridle.sessions.deferred import deferred_call
 from bridle.sessions.session import Session
 from bridle.sessions.store import Place
@@ -148,7 +148,7 @@ class _Run:
 
     async def _serve(self, session: Session, parts: Parts, server: Server, front: Front) -> None:
         settings = SessionSettings(self._setup, session, server, parts.hooks, warn=complain)
-        CommandDoor(
+        SessionCommands(
             self._setup,
             session,
             server,
@@ -248,7 +248,7 @@ def _front(setup: Setup, session: Session, output: Output, *, read: bytes = b"")
     """Whoever the flags say is on the other end."""
     if not setup.options.is_hosted:
         return PrintFront(setup, session, output)
-    from bridle.cli.headless.host_front import HostFront
+    from bridle.frontends.host_program import HostFront
     from bridle.protocol.frames import encode
 
     return HostFront(setup, session, lambda frame: output.write(encode(frame)), read=read)

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 
-from bridle.cli.session.compose import Parts, assemble
-from bridle.cli.session.conversation import open_session
-from bridle.cli.session.prepare import set_up
 from bridle.engine.hook_models import ask_model, run_inspector
 from bridle.frontends.printing import PrintChannel
 from bridle.providers import catalog
+from bridle.session.assembly import Parts, assemble
+from bridle.session.conversation import open_session
 from bridle.session.options import SessionOptions
+from bridle.session.prepare import set_up
 from bridle.sessions.session import Session
 
 _OPTIONS = SessionOptions(print_mode=True, no_session_persistence=True)

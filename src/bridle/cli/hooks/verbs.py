@@ -148,7 +148,7 @@ def _as_text(number: int, entry: Entry, table: Table) -> list[str]:
 
 
 def _lint(scene: Scene) -> int:
-    from bridle.cli.hooks.lint import find_faults
+    from bridle.commands.facts.hook_faults import find_faults
 
     wrong = [
         problem for problem in scene.config.problems if problem.broken or problem.key.startswith("hooks")

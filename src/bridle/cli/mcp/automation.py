@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.mcp.endpoint import Address, endpoint_file, has_endpoint, is_enabled, state_file
 from bridle.cli.mcp.words import Kind, read_words
 from bridle.cli.say import say
 from bridle.host.files import read_bytes
@@ -16,6 +15,7 @@ from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.host.paths import bridle_dir
 from bridle.host.stdio import complain
 from bridle.mcp.automation import COMMANDS, Snapshot, answer
+from bridle.session.parts.mcp_endpoint import Address, endpoint_file, has_endpoint, is_enabled, state_file
 from bridle.types.errors import McpError, UsageError
 from bridle.types.event import Event
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
@@ -114,11 +114,11 @@ async def _call(
     env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str], arguments: Mapping[str, Any]
 ) -> Any:
     """Connect to the server and call, through the gate of a session of its own."""
-    from bridle.cli.session.compose import Brought, assemble
-    from bridle.cli.session.conversation import open_session
-    from bridle.cli.session.outside_calls import OutsideCalls
-    from bridle.cli.session.prepare import set_up
+    from bridle.session.assembly import Brought, assemble
+    from bridle.session.conversation import open_session
     from bridle.session.options import SessionOptions
+    from bridle.session.parts.outside_calls import OutsideCalls
+    from bridle.session.prepare import set_up
 
     tool = snapshot.tool(words[0])
     config = {"mcpServers": {tool.server_name: snapshot.configs[tool.server_name]}}

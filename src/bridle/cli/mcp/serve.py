@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from bridle.cli.mcp.words import Kind, read_words
-from bridle.cli.session.compose import Brought, assemble
-from bridle.cli.session.conversation import open_session
-from bridle.cli.session.outside_calls import OutsideCalls
-from bridle.cli.session.prepare import set_up
 from bridle.host.stdio import complain
 from bridle.mcp.server import Ask, Offer, Result, ServedClient, StandardStreams
+from bridle.session.assembly import Brought, assemble
+from bridle.session.conversation import open_session
 from bridle.session.options import SessionOptions
+from bridle.session.parts.outside_calls import OutsideCalls
+from bridle.session.prepare import set_up
 from bridle.types.event import Event
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 

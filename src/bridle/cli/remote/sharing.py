@@ -5,9 +5,9 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from bridle.cli.session.setup import Setup
 from bridle.engine.serve import Server
 from bridle.frontends.remote.channel import SharedChannel
+from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
@@ -178,7 +178,7 @@ class Remoting:
         return shared
 
     def _framer(self, server: Server) -> "Framer":
-        from bridle.cli.session.frame_facts import facts_of, inventory_of, tells_agent_text
+        from bridle.frontends.frame_facts import facts_of, inventory_of, tells_agent_text
         from bridle.protocol.frames import Framer
 
         return Framer(

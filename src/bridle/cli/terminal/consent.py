@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bridle.cli.session import choices, permission_choices
-from bridle.cli.session.briefing import instruction_scope
-from bridle.cli.session.setup import Setup
 from bridle.config.state import trust_root
 from bridle.config.trust import brought_by, trust
 from bridle.frontends.tui.app import GUARD_SECONDS, App
 from bridle.host.files import read_bytes
+from bridle.session import choices, permission_choices
+from bridle.session.parts.briefing import instruction_scope
+from bridle.session.setup import Setup
 from bridle.types.errors import ConfigError
 
 if TYPE_CHECKING:

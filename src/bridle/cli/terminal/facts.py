@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bridle.cli.session.setup import Setup
 from bridle.cli.terminal.looks import short_model
 from bridle.cli.terminal.places import repository_of, worktree_of
 from bridle.engine.runtime import Runtime
 from bridle.frontends.tally import Tally
 from bridle.frontends.tui.render.call import AgentProgress
+from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.types.event import ConversationReset, Event, LimitChanged, TurnStarted
 from bridle.types.turn import Outcome

@@ -4,11 +4,11 @@ import os.path
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bridle.cli.session import choices
-from bridle.cli.session.setup import Setup
 from bridle.config.schema import SpinnerVerbs
 from bridle.frontends.tui.colors import Rgb
 from bridle.frontends.tui.theme import Theme, detect_depth, detect_links, ground_of_environment, make_theme
+from bridle.session import choices
+from bridle.session.setup import Setup
 
 
 def theme_of(
@@ -36,10 +36,10 @@ def _from_file(setup: Setup, wanted: str, warn: Callable[[str], None]) -> Mappin
     if not wanted.startswith("custom:") or choices.is_closed(setup.options, setup.env):
         return None
     # Most have no such file.
-    from bridle.cli.session.extending import open_index
     from bridle.config.problem import Problem
     from bridle.extensions.places import roots_of, whereabouts
     from bridle.extensions.themes import find_theme
+    from bridle.session.parts.extensions import open_index
 
     own = roots_of("themes", whereabouts(setup.config, setup.env, cwd=setup.cwd))
     plugins = None if setup.early is None else setup.early.plugins

@@ -11,12 +11,6 @@ import msgspec
 from bridle.cli.background.standing import Standing
 from bridle.cli.remote.sharing import Remoting
 from bridle.cli.say import say
-from bridle.cli.session.command_door import CommandDoor
-from bridle.cli.session.compose import Brought, Parts, assemble
-from bridle.cli.session.conversation import open_session, place_of
-from bridle.cli.session.live_settings import SessionSettings
-from bridle.cli.session.prepare import set_up
-from bridle.cli.session.setup import Setup
 from bridle.cli.start import Start
 from bridle.cli.terminal.consent import (
     ask_for_bypass,
@@ -42,7 +36,13 @@ from bridle.frontends.tui.screen import Screen
 from bridle.frontends.tui.showing import Showing
 from bridle.frontends.tui.terminal import Terminal
 from bridle.host.paths import config_home
+from bridle.session.assembly import Brought, Parts, assemble
+from bridle.session.commands import SessionCommands
+from bridle.session.conversation import open_session, place_of
 from bridle.session.options import SessionOptions
+from bridle.session.prepare import set_up
+from bridle.session.settings import SessionSettings
+from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.types.command import Command, CommandResult, Shows
 from bridle.types.task import Task
@@ -191,7 +191,7 @@ class _TerminalRun:
     async def _talk(self, app: App, keymap: KeymapFile, session: Session, running: "_Running") -> None:
         setup, server, built = self._setup, running.server, running.built
         settings = SessionSettings(setup, session, server, running.parts.hooks, warn=self._warn)
-        door = CommandDoor(
+        door = SessionCommands(
             setup,
             session,
             server,

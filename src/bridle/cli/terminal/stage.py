@@ -5,14 +5,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bridle.cli.headless.fronts import debug_logs
-from bridle.cli.session import choices
-from bridle.cli.session.command_door import CommandDoor
-from bridle.cli.session.live_settings import SessionSettings
-from bridle.cli.session.setup import Setup
 from bridle.cli.terminal.facts import SessionFacts
 from bridle.cli.terminal.looks import short_folder, short_model, theme_of, verbs_of
 from bridle.engine.serve import Server
+from bridle.frontends.print_output import debug_logs
 from bridle.frontends.tui.agent_rows import AgentRows
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.channel import TerminalChannel
@@ -36,6 +32,10 @@ from bridle.frontends.tui.submission import Talk
 from bridle.frontends.tui.work import Work
 from bridle.host.paths import config_home
 from bridle.host.watch import next_change, stamps
+from bridle.session import choices
+from bridle.session.commands import SessionCommands
+from bridle.session.settings import SessionSettings
+from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.types.command import Command, CommandResult
 from bridle.version import __version__
@@ -118,7 +118,7 @@ class Stage:
         self.status_command = self._status_command()
         self.agent_rows = self._agent_rows()
 
-    def make_chat(self, server: Server, door: CommandDoor, showing: Showing) -> Chat:
+    def make_chat(self, server: Server, door: SessionCommands, showing: Showing) -> Chat:
         """The conversation, once there is somebody to talk to."""
         setup, settings = self._setup, self._setup.config.settings
         self._server = server

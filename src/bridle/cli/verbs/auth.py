@@ -139,9 +139,9 @@ def _logout(wish: _Wish, env: Mapping[str, str]) -> int:
 
 
 def _status(wish: _Wish, config: Config, env: Mapping[str, str]) -> int:
-    from bridle.cli.session.model_choices import choose_model
     from bridle.providers import catalog
     from bridle.providers.offers import Choice, offer
+    from bridle.session.model_choices import choose_model
     from bridle.session.options import SessionOptions
 
     model = choose_model(SessionOptions(), config, env)

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say, tell
-from bridle.cli.session.setup import Setup
 from bridle.config.load import Config, load
 from bridle.host.paths import config_home
 from bridle.permissions.auto_prompt import LARGEST_RULES, prompt
 from bridle.permissions.auto_rules import DEFAULTS, SECTIONS, AutoRules, merged, own_rules, to_json
+from bridle.session.setup import Setup
 from bridle.types.errors import ConfigError, UsageError
 
 _HELP = """\
@@ -61,9 +61,9 @@ def run_auto_mode(argv: Sequence[str], env: Mapping[str, str]) -> int:
 
 
 def _critique(model: str | None, env: Mapping[str, str]) -> int:
-    from bridle.cli.session.prepare import set_up
     from bridle.providers import catalog
     from bridle.session.options import SessionOptions
+    from bridle.session.prepare import set_up
 
     setup = set_up(SessionOptions(model=model), env)
     own = own_rules(setup.config.settings.auto_mode)
@@ -80,7 +80,7 @@ def _critique(model: str | None, env: Mapping[str, str]) -> int:
 
 
 async def _review(own: AutoRules, setup: Setup) -> str:
-    from bridle.cli.session.answering import provider_of
+    from bridle.session.parts.provider import provider_of
     from bridle.types.block import text_block, text_of
     from bridle.types.history import History
     from bridle.types.model import Completed, ModelRequest

@@ -6,16 +6,14 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.hooks.lint import find_faults
 from bridle.cli.say import say
-from bridle.cli.session import permission_choices
-from bridle.cli.session.prepare import set_up
-from bridle.cli.session.setup import Setup
 from bridle.commands.facts.doctor import Check, Scene, run_checks
+from bridle.commands.facts.hook_faults import hook_faults
 from bridle.commands.reports import checks_text
-from bridle.hooks.http import HttpLimits
-from bridle.hooks.table import from_layers
+from bridle.session import permission_choices
 from bridle.session.options import SessionOptions
+from bridle.session.prepare import set_up
+from bridle.session.setup import Setup
 from bridle.types.errors import UsageError
 from bridle.types.permission import Mode
 from bridle.types.text import encodable_value
@@ -46,7 +44,7 @@ def _look(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
         cwd=setup.cwd,
         trusted=setup.trusted,
         model=setup.model,
-        hook_faults=lambda: hook_faults(setup),
+        hook_faults=lambda: hook_faults(setup.config, trusted=setup.trusted, cwd=setup.cwd, env=setup.env),
     )
     return run_checks(scene)
 
@@ -83,11 +81,3 @@ def _mode(setup: Setup) -> Mode:
 
 def _json(checks: Sequence[Check]) -> str:
     return msgspec.json.encode(encodable_value(msgspec.to_builtins(checks))).decode()
-
-
-def hook_faults(setup: Setup) -> list[str]:
-    """What keeps hooks of the settings from running."""
-    layers = setup.config.layers
-    table = from_layers(layers, trusted=setup.trusted)
-    limits = HttpLimits.of(layers, trusted=setup.trusted)
-    return [str(each) for each in find_faults(table, limits, cwd=setup.cwd, env=setup.env)]

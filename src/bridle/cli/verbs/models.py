@@ -10,12 +10,12 @@ import msgspec
 from bridle.cli.args import parse
 from bridle.cli.options import session_options
 from bridle.cli.say import say, tell
-from bridle.cli.session.model_choices import choose_fallbacks
-from bridle.cli.session.prepare import set_up
-from bridle.cli.session.setup import Setup
 from bridle.providers import catalog, fitting, gateway
 from bridle.providers.nearest import nearest
 from bridle.providers.offers import Choice, Offer, offer, offers
+from bridle.session.model_choices import choose_fallbacks
+from bridle.session.prepare import set_up
+from bridle.session.setup import Setup
 from bridle.types.errors import UsageError
 
 _HELP = """\
@@ -110,7 +110,7 @@ def _test(setup: Setup, model: str, *, as_json: bool) -> int:
 
 async def _ask(setup: Setup, model: str) -> dict[str, Any]:
     """One request with a tool, and what came of it."""
-    from bridle.cli.session.answering import provider_of
+    from bridle.session.parts.provider import provider_of
     from bridle.types.block import text_of
     from bridle.types.history import History
     from bridle.types.model import Completed, ModelRequest, ToolDefinition

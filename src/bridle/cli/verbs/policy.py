@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say, tell
-from bridle.cli.session import choices, permission_choices
 from bridle.cli.verbs.imagined import PRIMARY, imagine
 from bridle.config.load import Config, load
 from bridle.config.state import is_trusted
@@ -16,6 +15,7 @@ from bridle.permissions.layers import rules_of
 from bridle.permissions.lint import lint
 from bridle.permissions.policy import Derivation, explain
 from bridle.permissions.prepare import Standing, prepare
+from bridle.session import choices, permission_choices
 from bridle.session.options import SessionOptions
 from bridle.tools.catalog import CATALOG
 from bridle.types.errors import ToolError, UsageError

@@ -10,14 +10,14 @@ from msgspec import Struct
 from bridle.cli.args import parse
 from bridle.cli.options import session_options
 from bridle.cli.say import say
-from bridle.cli.session.compose import Brought, assemble
-from bridle.cli.session.conversation import open_session
-from bridle.cli.session.prepare import set_up
 from bridle.context.briefing import SessionBriefing
 from bridle.engine.loop import run_turn
 from bridle.host.stdio import complain
 from bridle.providers.anthropic import AnthropicProvider
 from bridle.providers.scripted import ScriptedProvider, calls, says
+from bridle.session.assembly import Brought, assemble
+from bridle.session.conversation import open_session
+from bridle.session.prepare import set_up
 from bridle.types.errors import UsageError
 from bridle.types.event import Event
 from bridle.types.hook_outcome import NoHooks

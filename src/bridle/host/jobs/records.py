@@ -155,3 +155,9 @@ def ended(facts: Facts, *, state: str, why: str = "", code: int | None = None) -
         **({"why": why} if why else {}),
         **({} if code is None else {"exitCode": code}),
     }
+
+
+def conversations(home: str) -> frozenset[str]:
+    """The conversations that belong to background sessions."""
+    found = (read(folder) for folder in folders(home))
+    return frozenset(str(facts["sessionId"]) for facts in found if facts is not None and "sessionId" in facts)

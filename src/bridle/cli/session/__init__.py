@@ -1,1 +1,0 @@
-"""Puts the parts of a session together from flags, variables and settings."""

@@ -1,0 +1,88 @@
+"""A process that is a teammate: it asks its leader who it is, then runs in its pane like any session."""
+
+import os
+import signal
+import socket
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from bridle.cli.start import Start
+from bridle.engine.teams.membership import Membership
+from bridle.engine.teams.wire import Hello, Summons, ToMember, Welcome
+from bridle.session.options import SessionOptions
+from bridle.session.parts.summons import OF_THE_PANE
+from bridle.session.prepare import set_up
+from bridle.types.errors import UsageError
+
+_SECONDS = 30.0
+_PIECE = 1 << 16
+
+
+def run_teammate(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Work for a leader until it has no more need of us.
+
+    Raises:
+        BridleError: there is no leader, or nothing could be begun.
+    """
+    if len(argv) != 2:
+        raise UsageError("--teammate is for processes that a session starts by itself")
+    path, agent_id = argv
+    line, summons = _introduce(path, agent_id)
+    own = {name: env[name] for name in OF_THE_PANE if name in env}
+    os.environ.clear()
+    os.environ.update({**summons.env, **own})
+    os.chdir(summons.cwd)
+    membership = Membership(
+        summons,
+        line,
+        path=path,
+        leave=lambda: signal.raise_signal(signal.SIGTERM),
+        is_watched=_is_watched,
+    )
+    options = msgspec.json.decode(summons.options, type=SessionOptions)
+    begins = {"resume" if summons.resumes else "session_id": summons.session_id}
+    options = msgspec.structs.replace(options, **begins)
+    setup = set_up(options, os.environ, cwd=summons.cwd)
+    setup = msgspec.structs.replace(
+        setup, agent=summons.definition, member=membership, trusted=setup.trusted and summons.trusted
+    )
+    from bridle.cli.terminal.session import serve_in_terminal
+
+    return serve_in_terminal(setup, Start(None))
+
+
+def _introduce(path: str, agent_id: str) -> tuple[socket.socket, Summons]:
+    line = socket.socket(socket.AF_UNIX)
+    line.settimeout(_SECONDS)
+    try:
+        line.connect(path)
+        line.sendall(msgspec.json.encode(Hello(agent_id, os.getpid())) + b"\n")
+        said = msgspec.json.decode(_first_line(line), type=ToMember)
+    except (OSError, msgspec.DecodeError) as error:
+        raise UsageError(f"the leader of this teammate cannot be reached: {error}") from error
+    if not isinstance(said, Welcome) or said.summons is None:
+        raise UsageError("the leader of this teammate did not send for it")
+    line.setblocking(False)
+    return line, said.summons
+
+
+def _first_line(line: socket.socket) -> bytes:
+    """What is said first; whatever comes after it stays to be read."""
+    found = b""
+    while not found.endswith(b"\n"):
+        waiting = line.recv(_PIECE, socket.MSG_PEEK)
+        if not waiting:
+            raise ConnectionError("it hung up")
+        end = waiting.find(b"\n") + 1
+        found += line.recv(end or len(waiting))
+    return found
+
+
+async def _is_watched() -> bool:
+    """Whether somebody's terminal shows our pane; where that cannot be told, somebody may."""
+    if not (pane := os.environ.get("TMUX_PANE")):
+        return True
+    from bridle.host.panes.tmux import TmuxPanes
+
+    return await TmuxPanes(os.environ, name="").is_watched(pane)

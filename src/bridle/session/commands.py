@@ -1,0 +1,184 @@
+"""The slash commands of a session; what they are made of is imported with the first that is called."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from bridle.engine.serve import Inbox, Server
+from bridle.engine.turn import Turn
+from bridle.session.assembly import Parts
+from bridle.session.settings import SessionSettings
+from bridle.session.setup import Setup
+from bridle.sessions.session import Session
+from bridle.sessions.store import Place
+from bridle.types.block import text_of
+from bridle.types.command import Command
+from bridle.types.slash import begins_with_slash
+from bridle.types.turn import Outcome, Prompt
+
+if TYPE_CHECKING:
+    from bridle.commands.context import CommandContext, Jobs, Sharing
+    from bridle.commands.entrance import Entrance
+    from bridle.commands.registry import Registry
+
+Source = Callable[[], Sequence[Command]]
+
+
+class SessionCommands:
+    """Implements `types.command.Commands`, and tells the server what prompts mean."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        session: Session,
+        server: Server,
+        parts: Parts,
+        settings: SessionSettings,
+        *,
+        inbox: Inbox,
+        place: Callable[[], Place],
+        screen: bool = False,
+        sharing: "Sharing | None" = None,
+    ) -> None:
+        self._setup = setup
+        self._session = session
+        self._server = server
+        self._parts = parts
+        self._settings = settings
+        self._inbox = inbox
+        self._place = place
+        self._screen = screen
+        self._sharing = sharing
+        skills = parts.runtime.skills
+        workflows = parts.runtime.workflows
+        self._sources: list[Source] = [
+            *(() if skills is None else (skills.commands,)),
+            *(() if workflows is None else (workflows.commands,)),
+            parts.commands,
+        ]
+        self._change: Callable[[Command], Command] | None = None
+        self._registry: Registry | None = None
+        self._context: CommandContext | None = None
+        self._entrance: Entrance | None = None
+        self.jobs: Jobs | None = None
+        """Sessions in the background; set before the first command is called."""
+
+    def attend(self) -> None:
+        """From now on prompts of this session may be commands and mention files."""
+        self._server.interpret = self.interpret
+        self._inbox.may_join = self.may_join
+        self._server.change(attach=self.attach, commands=self)
+
+    def add(self, source: Source) -> None:
+        """Let more commands be found: those of files, plugins, servers."""
+        self._sources.append(source)
+
+    def change(self, change: Callable[[Command], Command]) -> None:
+        """Let commands be called in another form, such as one that opens views."""
+        self._change = change
+
+    def all(self) -> tuple[Command, ...]:
+        return self._commands().all()
+
+    def find(self, name: str) -> Command | None:
+        found = self._commands().find(name)
+        return found if found is None or self._change is None else self._change(found)
+
+    def nearest(self, name: str) -> str | None:
+        return self._commands().nearest(name)
+
+    async def interpret(self, prompt: Prompt) -> Prompt | Outcome:
+        """What a prompt means before a turn begins with it."""
+        return await self._open().interpret(prompt) if _may_be_command(prompt) else prompt
+
+    def may_join(self, prompt: Prompt) -> bool:
+        """Whether a prompt may join a turn that runs."""
+        return self._open().may_join(prompt) if _may_be_command(prompt) else True
+
+    async def attach(self, turn: Turn, prompt: Prompt) -> Prompt:
+        """A prompt with what it mentions beside it, and where the user is in their editor."""
+        if turn.runtime.editors is not None and not prompt.verbatim:
+            prompt = await turn.runtime.editors.beside(turn, prompt)
+        text = text_of(prompt.content)
+        if turn.runtime.workflows is not None:
+            # Only people ask for more effort by a word.
+            own = prompt.origin.own_words(text) if prompt.origin.is_person else ""
+            prompt = turn.runtime.workflows.urge(turn, prompt, own)
+        if prompt.verbatim or "@" not in text:
+            return prompt
+        from bridle.commands.mentions import attach
+
+        agents = turn.runtime.agents
+        names = () if agents is None else tuple(each.name for each in agents.definitions())
+        return await attach(turn, prompt, agents=names)
+
+    def context(self) -> "CommandContext":
+        """What commands work with."""
+        if self._context is None:
+            from bridle.commands.context import CommandContext
+
+            self._context = CommandContext(
+                session=self._session,
+                server=self._server,
+                commands=self,
+                hooks=self._parts.hooks,
+                place=self._place(),
+                settings=self._settings,
+                env=self._setup.env,
+                trusted=self._setup.trusted,
+                screen=self._screen,
+                open_checkpoints=self._parts.open_checkpoints,
+                leave=self._inbox.close,
+                hook_faults=self._hook_faults,
+                jobs=self.jobs,
+                reload_extensions=self._reload,
+                sharing=self._sharing,
+            )
+        return self._context
+
+    async def _reload(self) -> str:
+        runtime = self._parts.runtime
+        skills, plugins = runtime.skills, runtime.plugins
+        of_plugins = "" if plugins is None else f"{await plugins.reload()} "
+        if runtime.beside is not None:
+            await runtime.beside.reload()
+        return of_plugins + ("Skills are turned off in this session." if skills is None else skills.reload())
+
+    def _open(self) -> "Entrance":
+        if self._entrance is None:
+            from bridle.commands.entrance import Entrance
+
+            self._entrance = Entrance(self.context())
+        return self._entrance
+
+    def _commands(self) -> "Registry":
+        if self._registry is None:
+            from bridle.commands.registry import Registry
+
+            self._registry = Registry(sources=[self._brought], context=self.context)
+        return self._registry
+
+    def _brought(self) -> Sequence[Command]:
+        return [*(command for source in self._sources for command in source()), *self._of_servers()]
+
+    def _of_servers(self) -> Sequence[Command]:
+        servers = self._server.runtime.servers
+        if servers is None or not servers.status():
+            return ()
+        from bridle.mcp.commands import server_commands
+
+        return server_commands(servers)
+
+    def _hook_faults(self) -> Sequence[str]:
+        from bridle.commands.facts.hook_faults import hook_faults
+
+        setup = self._setup
+        return hook_faults(self._settings.config(), trusted=setup.trusted, cwd=setup.cwd, env=setup.env)
+
+
+def _may_be_command(prompt: Prompt) -> bool:
+    if prompt.verbatim or prompt.meta:
+        return False
+    content = prompt.content
+    if isinstance(content, str):
+        return begins_with_slash(content)
+    return any(block["type"] == "text" and begins_with_slash(block["text"]) for block in content)

@@ -1,0 +1,134 @@
+"""Begins the conversation of a session, or goes on with one."""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from bridle.host import git
+from bridle.host.paths import config_home, project_dir
+from bridle.session import choices, permission_choices
+from bridle.session.base import SessionBase
+from bridle.session.setup import Setup
+from bridle.sessions import store
+from bridle.sessions.session import Session
+from bridle.sessions.transcript import Follow
+from bridle.types.errors import UsageError
+from bridle.types.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bridle.sessions.checkpoints import FileCheckpoints
+
+
+def open_session(setup: Setup, *, warn: Callable[[str], None], follow: Follow | None = None) -> Session:
+    """Begin a conversation, or go on with one.
+
+    Raises:
+        SessionError: there is no such conversation, or it cannot be opened.
+    """
+    options, env = setup.options, setup.env
+    place = place_of(setup, warn=warn, follow=follow)
+    if options.continues:
+        session = _continue(setup, place)
+    else:
+        session = store.begin(place, session_id=options.session_id)
+    mode = permission_choices.choose_mode(options, setup.config, env)
+    session.swap(model=setup.model, mode=mode, rules=setup.rules, advisor=setup.advisor)
+    if mode == "auto":
+        from bridle.permissions.auto_grants import entry_notice
+
+        if (notice := entry_notice(setup.rules)) is not None:
+            warn(notice)
+    if (name := options.name) is not None:
+        _name(session, name)
+    return session
+
+
+def place_of(setup: Setup, *, warn: Callable[[str], None], follow: Follow | None = None) -> store.Place:
+    """Where the conversations of a session are kept."""
+    options, env = setup.options, setup.env
+    return store.Place(
+        cwd=setup.cwd,
+        env=env,
+        warn=warn,
+        git_branch=git.current_branch(setup.cwd),
+        entrypoint=env.get("CLAUDE_CODE_ENTRYPOINT") or ("cli" if options.interactive else "sdk-cli"),
+        persist=not (options.no_session_persistence or env.get("CLAUDE_CODE_SKIP_PROMPT_HISTORY")),
+        follow=follow,
+    )
+
+
+def storage_of(setup: Setup, session: Session) -> str:
+    """Where large outputs go: beside the transcript, or below the temporary folder when there is none."""
+    if setup.options.no_session_persistence:
+        base = setup.env.get("CLAUDE_CODE_TMPDIR") or setup.env.get("TMPDIR") or "/tmp"
+        # Nobody else can know the name before the folder is there.
+        return os.path.join(base, f"bridle-{session.id}")
+    return os.path.join(project_dir(setup.cwd, setup.env), session.id)
+
+
+def transcript_of(setup: Setup, session: Session) -> str | None:
+    if setup.options.no_session_persistence:
+        return None
+    return store.transcript_path(session.id, setup.cwd, setup.env)
+
+
+def recall_files(session: Session, workspace: Workspace) -> None:
+    """A resumed conversation may go on editing what it has read."""
+    results = [entry.get("toolUseResult") for entry in session.entries if entry["type"] == "user"]
+    if any(results):
+        from bridle.tools.remembered import remember
+
+        remember(workspace.files, results)
+
+
+def _name(session: Session, title: str) -> None:
+    session.note({"type": "custom-title", "customTitle": title[:200], "sessionId": session.id})
+
+
+def _continue(setup: Setup, place: store.Place) -> Session:
+    """Go on with a conversation; without one to continue, a new one begins."""
+    from bridle.sessions import resume
+
+    options = setup.options
+    if options.resume is True:
+        raise UsageError("--resume needs the id of a conversation in print mode; --continue takes the newest")
+    wanted = options.resumed_id
+    path = _newest(setup) if wanted is None else resume.find(wanted, setup.cwd, setup.env)
+    if path is None:
+        return store.begin(place, session_id=options.session_id)
+    return resume.resume(
+        path,
+        place,
+        fork=options.fork_session,
+        session_id=options.session_id,
+        at=options.resume_session_at,
+        drops_turn=options.resume_drops_turn,
+        team=setup.member is not None,
+    )
+
+
+def _newest(setup: Setup) -> str | None:
+    """The newest conversation of the folder; at a terminal one that belongs to a terminal."""
+    from bridle.sessions import resume
+
+    if not setup.options.interactive:
+        return resume.newest(setup.cwd, setup.env)
+    from bridle.host.jobs import records
+
+    others = records.conversations(config_home(setup.env))
+    return resume.newest(setup.cwd, setup.env, interactive=True, without=others)
+
+
+def checkpoints_of(base: SessionBase) -> "FileCheckpoints | None":
+    """Who keeps what files held; the code is imported only where that is wanted."""
+    setup, session, workspace = base.setup, base.session, base.workspace
+    if not choices.keeps_files(setup.config, setup.env, interactive=setup.options.interactive):
+        return None
+    from bridle.sessions.checkpoints import Surroundings
+    from bridle.sessions.file_history import open_checkpoints
+
+    around = Surroundings(
+        note=session.note, roots=lambda: workspace.roots, seen=workspace.files.paths, env=setup.env
+    )
+    kept_nowhere = setup.options.no_session_persistence
+    return open_checkpoints(session, around, env=setup.env, storage=base.storage if kept_nowhere else None)

@@ -1,0 +1,163 @@
+"""Writes what the model is told before the first prompt."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from bridle.config.load import Config
+from bridle.context.briefing import LoadReason, SessionBriefing
+from bridle.context.environment import gather_environment
+from bridle.context.prompt import Attribution, PromptInputs
+from bridle.context.scope import ALL_SOURCES, InstructionFile, Scope, open_scope
+from bridle.context.switches import read_switches
+from bridle.engine.hook_door import HookDoor
+from bridle.engine.permission_news import PermissionNews
+from bridle.host import git
+from bridle.session import choices, model_choices, permission_choices
+from bridle.session.options import SessionOptions
+from bridle.session.parts.agents import agent_prompt
+from bridle.session.parts.extensions import Style
+from bridle.session.setup import Setup
+from bridle.sessions.session import Session
+from bridle.types.errors import UsageError
+from bridle.types.text import encodable
+
+if TYPE_CHECKING:
+    from bridle.session.base import SessionBase
+
+AGREED = True
+"""What is kept of an import that the user agreed to; False of one that they did not."""
+
+
+async def brief(
+    setup: Setup,
+    session: Session,
+    *,
+    tools: tuple[str, ...],
+    roots: tuple[str, ...],
+    hooks: HookDoor,
+    listings: Sequence[Callable[[], str | None]] = (),
+    style: Style,
+) -> SessionBriefing:
+    options, settings, env = setup.options, setup.config.settings, setup.env
+    switches = read_switches(env)
+    bare = choices.is_closed(options, env)
+    speaks_git = switches.git and settings.include_git_instructions is not False
+    custom = _text_or_file(options.system_prompt, options.system_prompt_file, "system-prompt")
+    if custom is None and setup.agent is not None:
+        custom = agent_prompt(setup.agent, setup)
+    inputs = PromptInputs(
+        environment=gather_environment(setup.cwd, model=setup.model, env=env, extra_roots=roots),
+        tools=tools,
+        person=options.is_attended,
+        place=options.place,
+        custom=custom,
+        append=_appended(options),
+        minimal=choices.is_bare(options, env) or switches.minimal_prompt,
+        language=settings.language or "",
+        style=style.text,
+        coding=style.keeps_coding,
+        git_advice=speaks_git,
+        attribution=_attribution(setup.config),
+        facts_apart=options.exclude_dynamic_system_prompt_sections,
+    )
+    scope = None if bare else instruction_scope(setup, roots)
+    is_new = not len(session.history)
+    wants_git = is_new and speaks_git and not bare
+    return SessionBriefing(
+        inputs,
+        scope=scope,
+        git=await git.snapshot(setup.cwd, env) if wants_git else None,
+        on_load=lambda file, reason: _tell_of_instructions(hooks, file, reason),
+        listings=listings,
+        is_small=_small_windows(setup),
+    )
+
+
+def permission_news(base: "SessionBase") -> PermissionNews:
+    """What tells the model under which permissions it works."""
+    setup = base.setup
+    inside = base.sandbox is not None and permission_choices.is_unasked_inside(setup.config)
+    return PermissionNews(
+        base.session,
+        base.workspace,
+        attended=setup.options.is_attended,
+        sandboxed=inside,
+        silent=choices.is_bare(setup.options, setup.env),
+    )
+
+
+def _tell_of_instructions(hooks: HookDoor, file: InstructionFile, reason: LoadReason) -> None:
+    if not hooks.hears("InstructionsLoaded"):
+        return
+    from bridle.types.hook_surroundings import InstructionsLoaded
+
+    hooks.notify(
+        InstructionsLoaded(
+            file_path=file.path,
+            memory_type=file.kind,
+            load_reason=reason,
+            globs=file.globs or None,
+            trigger_file_path=file.trigger,
+            parent_file_path=file.parent,
+        )
+    )
+
+
+def instruction_scope(setup: Setup, roots: tuple[str, ...]) -> Scope:
+    """Which instruction files count, and what they may import."""
+    settings = setup.config.settings
+    chosen = setup.config.inputs.setting_sources
+    return open_scope(
+        setup.cwd,
+        env=setup.env,
+        managed_dir=setup.config.inputs.managed_dir,
+        managed_text=settings.claude_md or "",
+        sources=ALL_SOURCES if chosen is None else frozenset(chosen),
+        excludes=settings.claude_md_excludes or (),
+        extra_dirs=roots,
+        imports=_agreed_imports(setup),
+    )
+
+
+def _agreed_imports(setup: Setup) -> frozenset[str]:
+    if not setup.trusted:
+        return frozenset()
+    from bridle.config import approvals
+
+    return approvals.approved_names(setup.env, setup.cwd, kind="import", definition=AGREED)
+
+
+def _attribution(config: Config) -> Attribution:
+    given = config.settings.attribution
+    usual = Attribution()
+    if config.settings.include_co_authored_by is False:
+        usual = Attribution("", "")
+    if given is None:
+        return usual
+    return Attribution(
+        usual.commit if given.commit is None else given.commit,
+        usual.pull_request if given.pr is None else given.pr,
+    )
+
+
+def _small_windows(setup: Setup) -> Callable[[str], bool]:
+    """Which models have a window so small that they are told little."""
+    facts = model_choices.facts_of(setup.options, setup.config, setup.env)
+    return lambda model: facts(model).context_window < model_choices.SMALL_WINDOW
+
+
+def _appended(options: SessionOptions) -> str:
+    text, path = options.append_system_prompt, options.append_system_prompt_file
+    return _text_or_file(text, path, "append-system-prompt") or ""
+
+
+def _text_or_file(text: str | None, path: str | None, key: str) -> str | None:
+    if text is not None and path is not None:
+        raise UsageError(f"--{key} and --{key}-file cannot be used together")
+    if path is None:
+        return None if text is None else encodable(text)
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--{key}-file: {path} cannot be read: {error}") from error

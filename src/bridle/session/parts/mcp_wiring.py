@@ -1,0 +1,106 @@
+"""What MCP servers are run in and turned to, the same for those of a session and of its agents."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from bridle.config.mcp import host_server
+from bridle.config.sandboxing import sandbox_for_programs
+from bridle.mcp.attendant import Company
+from bridle.mcp.in_process import Exchange
+from bridle.mcp.servers import Surroundings
+from bridle.session.base import SessionBase
+from bridle.session.setup import Setup
+from bridle.types.errors import ToolError
+from bridle.types.mcp import Server
+
+if TYPE_CHECKING:
+    from bridle.mcp.auth.authorizers import Authorizers
+    from bridle.mcp.authorizer import Authorizer
+    from bridle.types.block import ImageBlock
+
+_RESOURCE_TOOLS = (
+    "ListMcpResourcesTool",
+    "ReadMcpResourceDirTool",
+    "ReadMcpResourceTool",
+    "WaitForMcpServers",
+)
+
+
+def surroundings(
+    base: SessionBase,
+    company: Company,
+    *,
+    cwd: str,
+    exchange: Exchange | None = None,
+    remember: Callable[[str, bool], None] | None = None,
+) -> Surroundings:
+    """Servers that start in `cwd` have the session's boundary, log-ins and way of showing images."""
+    setup, sandbox = base.setup, base.sandbox
+    return Surroundings(
+        cwd=cwd,
+        env=setup.env,
+        company=company,
+        read=lambda name, raw: read_server(setup, name, raw),
+        fit_image=fit_image,
+        exchange=exchange,
+        authorizer=_authorizer(setup),
+        remember=remember,
+        sandbox=None if sandbox is None else sandbox_for_programs(setup.config, sandbox),
+        offered=_offered(setup),
+        waits_for_all=setup.env.get("MCP_CONNECTION_NONBLOCKING", "").lower() not in ("1", "true", "yes"),
+    )
+
+
+def read_server(setup: Setup, name: str, raw: Any) -> Server:
+    """A server that no settings file names.
+
+    Raises:
+        ConfigError: the entry cannot be used, or the policy refuses it.
+    """
+    return host_server(name, raw, config=setup.config, env=setup.env)
+
+
+def _authorizer(setup: Setup) -> "Callable[[Server], Authorizer | None]":
+    """Who lets requests in; the code for logging in is imported with the first remote server."""
+    made: list[Authorizers] = []
+
+    def authorizer(server: "Server") -> "Authorizer | None":
+        if not made:
+            from bridle.mcp.auth.authorizers import Authorizers
+            from bridle.mcp.auth.xaa import read_provider
+
+            provider = read_provider(setup.config.raw.get("xaaIdp"))
+            made.append(Authorizers(setup.env, provider=provider))
+        return made[0](server)
+
+    return authorizer
+
+
+def _offered(setup: Setup) -> Callable[[str], bool]:
+    """Tools of servers are chosen by rules; those that bridle adds for them also by --tools."""
+    listed = setup.options.tools
+    if listed is None or "default" in listed:
+        return lambda _: True
+    chosen = {name for part in listed for name in part.replace(",", " ").split()}
+    return lambda name: name not in _RESOURCE_TOOLS or name in chosen
+
+
+def fit_image(data: bytes, media_type: str) -> "ImageBlock":
+    """An image of a server made small enough to show.
+
+    Raises:
+        ToolError: it cannot be shown.
+    """
+    from bridle.tools.images import fit
+
+    match media_type.partition(";")[0].strip().lower():
+        case "image/png":
+            return fit(data, "png").block()
+        case "image/jpeg" | "image/jpg":
+            return fit(data, "jpeg").block()
+        case "image/gif":
+            return fit(data, "gif").block()
+        case "image/webp":
+            return fit(data, "webp").block()
+        case _:
+            raise ToolError(f"Images of the kind {media_type[:100]} cannot be shown.")

@@ -1,0 +1,89 @@
+"""Connects a session to the gate: decisions, the boundary around commands, and what is written down."""
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from bridle.config.load import Config
+from bridle.engine.turn import Turn
+from bridle.host.paths import config_home
+from bridle.permissions import policy
+from bridle.session.setup import Setup
+from bridle.types.channel import Channel
+from bridle.types.errors import ConfigError
+from bridle.types.permission import Ask, Case, Decision, PermissionUpdate
+from bridle.types.question import Answer, NetworkQuestion, Permitted
+from bridle.types.sandbox import Sandbox
+from bridle.types.workspace import Workspace
+
+
+def decide(case: Case, config: Config) -> Decision:
+    """What the gate says, by the settings of a session."""
+    if case.mode != "auto":
+        return policy.decide(case)
+    from bridle.permissions.auto import screen
+    from bridle.permissions.auto_rules import merged
+
+    return screen(policy.decide, merged(config.settings.auto_mode))(case)
+
+
+async def judge(turn: Turn, case: Case, doubt: Ask, config: Config) -> Decision:
+    """Auto mode's answer to what would be asked."""
+    from bridle.engine.judge import make_judge
+
+    during_plan = config.settings.use_auto_mode_during_plan is not False
+    return await make_judge(config.settings.auto_mode, during_plan=during_plan)(turn, case, doubt)
+
+
+async def persist(update: PermissionUpdate, setup: Setup) -> None:
+    """Write an update into the settings file that it names.
+
+    Raises:
+        ConfigError: the file does not parse.
+        OSError: the file cannot be written.
+    """
+    from bridle.config.edit import update as edit
+    from bridle.permissions.updates import changed_settings
+
+    folder, name = os.path.join(setup.cwd, ".claude"), "settings.json"
+    match update["destination"]:
+        case "userSettings":
+            folder = config_home(setup.env)
+        case "localSettings":
+            name = "settings.local.json"
+        case _:
+            pass
+    path = os.path.join(folder, name)
+    await asyncio.to_thread(edit, path, lambda values: changed_settings(values, update), env=setup.env)
+
+
+async def open_sandbox(
+    setup: Setup, workspace: Workspace, channel: Channel, warn: Callable[[str], None]
+) -> Sandbox | None:
+    """The boundary around commands, as the settings want it."""
+    from bridle.config.sandboxing import make_sandbox
+
+    return await make_sandbox(
+        setup.config,
+        cwd=setup.cwd,
+        env=setup.env,
+        roots=lambda: workspace.roots,
+        ask=lambda question: _ask_about_host(question, channel, setup, warn),
+        warn=warn,
+    )
+
+
+async def _ask_about_host(
+    question: NetworkQuestion, channel: Channel, setup: Setup, warn: Callable[[str], None]
+) -> Answer:
+    """Whether a host may be reached; what is meant to last is written down."""
+    from bridle.permissions.updates import PERSISTENT, read_update
+
+    answer = await channel.ask(question)
+    for given in answer.updates if isinstance(answer, Permitted) else ():
+        try:
+            if (update := read_update(given))["destination"] in PERSISTENT:
+                await persist(update, setup)
+        except (ConfigError, OSError, ValueError) as error:
+            warn(f"The host may be reached in this session only: {error}")
+    return answer
