@@ -21,7 +21,10 @@ def as_walked(reading: Reading, cwd: str) -> Reading:
     """
     places = _places(reading.parts, cwd)
     parts = reading.parts
-    if any(".." in part.text for part in parts):
+    climbs = any(".." in part.text for part in parts)
+    if not climbs and len(places) == 1:
+        return reading
+    if climbs:
         parts = tuple(_as_written(part, places) for part in parts)
     leaves = tuple(dict.fromkeys((*reading.leaves, *places[1:])))
     return msgspec.structs.replace(reading, parts=parts, leaves=leaves)

@@ -24,8 +24,10 @@ def with_tree_paths(reading: Reading) -> Reading:
 def with_files_kept_back(case: Case) -> Case:
     """The case with commands in doubt that show all of a repository in which a rule keeps a file back."""
     reading = case.reading
+    if reading is None or not any(part.shows_tree for part in reading.parts):
+        return case
     rules = [rule for rule in case.rules if _keeps_back(rule)]
-    if reading is None or not rules or not any(part.shows_tree for part in reading.parts):
+    if not rules:
         return case
     parts = tuple(_doubted(part, case, rules) if part.shows_tree else part for part in reading.parts)
     return replace(case, reading=replace(reading, parts=parts))

@@ -74,8 +74,9 @@ def _straight(path: str, known: Seen) -> Place | None:
     """The place of a path without links, as most are; None for all others."""
     if _PLAIN.fullmatch(path) is None:
         return None
-    folder = path.rpartition("/")[0]
-    at = len(folder) if known.get(folder) is True else 0
+    at = path.rfind("/")
+    if known.get(path[:at]) is not True:
+        at = 0
     while True:
         at = path.find("/", at + 1)
         here = path[:at] if at > 0 else path

@@ -112,6 +112,11 @@ def denied_agents(rules: Iterable[Rule]) -> frozenset[str]:
     )
 
 
+def allow_rules(case: Case) -> tuple[Rule, ...]:
+    """The rules that allow something."""
+    return sorted_rules(case.rules).allow
+
+
 def _with_effect(case: Case, effect: Effect) -> tuple[Rule, ...]:
     known = sorted_rules(case.rules)
     match effect:

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from bridle.permissions import paths, texts
-from bridle.permissions.matching import find_part_rule, find_path_rule, is_whole_command
+from bridle.permissions.matching import allow_rules, find_part_rule, find_path_rule, is_whole_command
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect, Judged, PartDecision, Rule
 from bridle.types.shell import Part
 
@@ -129,7 +129,7 @@ def _doubts_about_files(case: Case, part: Part, rule: Rule | None) -> Iterator[A
         return
     readable = (*case.roots, *case.readable)
     for path in part.reads:
-        if _searches(part) and case.place(path).folder and _keeps_files_back(case):
+        if case.place(path).folder and _keeps_files_back(case) and _searches(part):
             yield Ask(
                 f"it searches {path}, where a rule may keep files from being read", "rule", blocked_path=path
             )
@@ -171,8 +171,7 @@ def _may_write(case: Case, part: Part, path: str, rule: Rule | None) -> bool:
 def allowing(case: Case, part: Part) -> Rule | None:
     if (rule := find_part_rule(case, part, Effect.ALLOW)) is not None:
         return rule
-    whole = (rule for rule in case.rules if rule.effect is Effect.ALLOW and is_whole_command(rule, case))
-    return next(whole, None)
+    return next((rule for rule in allow_rules(case) if is_whole_command(rule, case)), None)
 
 
 def _may_enter(case: Case, folder: str) -> bool:

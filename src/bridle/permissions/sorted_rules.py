@@ -21,18 +21,22 @@ class Sorted(Struct, frozen=True):
     """Rules of one effect."""
 
     rules: tuple[Rule, ...]
+    begins: tuple[str, ...]
+    """For each of them, how the texts begin that it may cover; empty if it is about more than that."""
     beginnings: tuple[str, ...]
-    """How the texts begin that those by command may cover."""
+    """The same of those by command alone, each once."""
     others: tuple[Rule, ...]
     """Those that are about more than how a command begins."""
 
     def about(self, forms: Sequence[str]) -> tuple[Rule, ...]:
         """Those that may cover one of the forms of a command, or what else is known of it."""
-        begins = self.beginnings
-        return (
-            self.rules
-            if begins and any(form.lstrip(" \t").startswith(begins) for form in forms)
-            else self.others
+        given = tuple(form.lstrip(" \t") for form in forms)
+        if not any(form.startswith(self.beginnings) for form in given):
+            return self.others
+        return tuple(
+            rule
+            for rule, begins in zip(self.rules, self.begins, strict=True)
+            if any(form.startswith(begins) for form in given)
         )
 
 
@@ -79,9 +83,9 @@ _kept: dict[int, tuple[tuple[Rule, ...], SortedRules]] = {}
 
 def _sorted(rules: tuple[Rule, ...], effect: Effect) -> Sorted:
     mine = tuple(rule for rule in rules if rule.effect is effect)
-    plain = [rule for rule in mine if _begins(rule)]
-    others = tuple(rule for rule in mine if not _begins(rule))
-    return Sorted(mine, tuple({texts.beginning(rule.content or "") for rule in plain}), others)
+    plain = {rule: texts.beginning(rule.content or "") for rule in mine if _begins(rule)}
+    others = tuple(rule for rule in mine if rule not in plain)
+    return Sorted(mine, tuple(plain.get(rule, "") for rule in mine), tuple({*plain.values()}), others)
 
 
 def _begins(rule: Rule) -> bool:

@@ -151,7 +151,8 @@ def _sets_nothing(simple: Simple) -> bool:
 def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText) -> Denial:
     """Everything that rules that deny or ask may match in a simple command."""
     denial = Denial({_squeezed(simple.text): None})
-    if not simple.redirections and not line.evaluable and _is_plain(simple, line):
+    plain = _is_plain(simple, line)
+    if plain and not simple.redirections and not line.evaluable:
         return _spelled(simple, denial)
     texts: dict[str, bool] = {}
     for each in simple.assignments:
@@ -163,7 +164,7 @@ def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText
     texts |= {line: True for value in twice if is_filled_in(value) for line in as_lines(value)}
     if texts or (line.evaluable and evaluates(simple)):
         texts |= line.evaluable if evaluates(simple) else {}
-    elif _is_plain(simple, line):
+    elif plain:
         return _spelled(simple, denial)
     redirections = tuple(_fed(simple.redirections, line.held))
     for args, sure in alternatives(simple.words, line.held, line.budget).items() if simple.words else ():
@@ -215,9 +216,9 @@ def _fed(redirections: Sequence[Redirection], held: Held) -> Iterator[Redirectio
 
 def _is_plain(simple: Simple, line: Line) -> bool:
     """Whether a command runs nothing else and removes nothing, as most do."""
-    if not simple.words or simple.assignments or not all(word.literal for word in simple.words):
+    if not simple.words or simple.assignments or not _runs_nothing(simple.words[0].value):
         return False
-    return simple.words[0].value not in line.aliases and _runs_nothing(simple.words[0].value)
+    return simple.words[0].value not in line.aliases and all(word.literal for word in simple.words)
 
 
 def _spelled(simple: Simple, denial: Denial) -> Denial:

@@ -2,6 +2,7 @@
 
 import os.path
 from collections.abc import Collection
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -17,6 +18,8 @@ _THROUGH = frozenset({"command", "builtin", "time"})
 
 def join(one: At, other: At) -> At:
     """What holds whichever of the two it is."""
+    if one is other:
+        return one
     certain = one.certain & other.certain
     if one.places is None or other.places is None:
         return At(None, certain)
@@ -38,7 +41,10 @@ class Outcome(Struct, frozen=True):
 def follow(simple: Simple, at: At, home: str, functions: Collection[str]) -> tuple[At, At]:
     """How things stand after a simple command that went well, and after one that did not."""
     well, ill = _places(simple, at.places, home, functions)
-    certain = at.certain | begun(simple)
+    set_now = begun(simple)
+    if well is at.places and ill is at.places and not set_now:
+        return at, at
+    certain = at.certain | set_now
     return At(well, certain), At(ill, certain)
 
 
@@ -70,6 +76,7 @@ def destination(words: tuple[Word, ...], home: str) -> str | None:
     return word.value
 
 
+@lru_cache(maxsize=4096)
 def resolve(place: str, path: str) -> str:
     """An absolute path without `.` and `..`."""
     joined = os.path.normpath(os.path.join(place, path))

@@ -11,12 +11,12 @@ def allow_forms(simple: Simple) -> tuple[str, ...]:
     words = simple.words
     if not words:
         return (simple.text,)
-    whole = [*(each.raw for each in simple.assignments), _text(words)] if _leads(simple) else [_text(words)]
-    forms = [simple.text, " ".join(whole)]
     if _name_unknown(words[0]):
         return ()
-    if all(_harmless(each.name, each.value) for each in simple.assignments) or not _leads(simple):
-        forms.append(_text(words))
+    text, leads = _text(words), _leads(simple)
+    forms = [simple.text, " ".join([*(each.raw for each in simple.assignments), text]) if leads else text]
+    if not leads or all(_harmless(each.name, each.value) for each in simple.assignments):
+        forms.append(text)
         for _ in range(MOST):
             if (inner := behind(words)) is None:
                 break
@@ -40,4 +40,4 @@ def _name_unknown(word: Word) -> bool:
 
 
 def _text(words: tuple[Word, ...]) -> str:
-    return " ".join(word.raw for word in words)
+    return " ".join([word.raw for word in words])

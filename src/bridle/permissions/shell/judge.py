@@ -164,12 +164,13 @@ def _commanded(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str]
         fine = is_harmless_as(each.name, each.value.value) or (each.name == "IFS" and name == "read")
         if not fine or not each.value.inert or not each.plain:
             return Verdict(f"setting {each.name} may change what {name} does")
+    filled_in = [word for word in words if word.names or word.pieces]
     unknown = next(
-        (shown for word in words for shown in word.names if not _known(shown, simple, scene)), None
+        (shown for word in filled_in for shown in word.names if not _known(shown, simple, scene)), None
     )
     if unknown is not None:
         return Verdict(f"it is not known what ${unknown} holds")
-    if any(scene.values.scatters(word) for word in words):
+    if any(scene.values.scatters(word) for word in filled_in):
         return Verdict("a variable without quotes comes to patterns of file names")
     if name in ("cd", "pushd"):
         target = destination(words, scene.home)
@@ -271,20 +272,22 @@ def _read(word: Word, places: Places, scene: Scene) -> list[str] | None:
 
 def _certain(path: str, places: Places, scene: Scene) -> list[str] | None:
     """A path made absolute, unless a `..` in it may step back over a link."""
+    if ".." not in path:
+        return absolute(path, places)
     steps = [step for step in path.split("/") if step not in ("", ".")]
     leading = 0
     while leading < len(steps) and steps[leading] == "..":
         leading += 1
     if ".." in steps[leading:]:
         return None
-    if leading and (os.path.isabs(path) or places != frozenset({scene.start})):
+    if leading and (path.startswith("/") or places != frozenset({scene.start})):
         return None
     return absolute(path, places)
 
 
 def absolute(path: str, places: Places) -> list[str] | None:
     """A path as seen from each directory the command may run in; None when those are not known."""
-    if os.path.isabs(path):
+    if path.startswith("/"):
         return [resolve("/", path)]
     return None if places is None else [resolve(place, path) for place in sorted(places)]
 

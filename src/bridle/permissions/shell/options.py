@@ -92,19 +92,26 @@ def look(name: str, use: Use, words: tuple[Word, ...]) -> Verdict:
     if use.operands in ("text", "none"):
         # A pattern of file names shows what is in a directory.
         return Verdict(f"{name} only reads", True, tuple(word for word in operands if word.glob is not None))
-    if use.operands == "pattern" and parsed.options.isdisjoint(use.patterns.split()):
+    if use.operands == "pattern" and not _has_one(parsed, use.patterns):
         operands = operands[1:]
     if use.most is not None and (len(operands) > use.most or any(not word.literal for word in operands)):
         return Verdict(f"{name} may write to its last operand")
-    here = use.here or not parsed.options.isdisjoint(use.recursive.split())
-    files = use.files.split()
-    reads = (*operands, *(word for option, word in parsed.values if option in files))
-    if not parsed.options.isdisjoint(use.limits.split()):
+    here = use.here or _has_one(parsed, use.recursive)
+    reads = operands
+    if parsed.values and use.files:
+        files = use.files.split()
+        reads = (*operands, *(word for option, word in parsed.values if option in files))
+    if _has_one(parsed, use.limits):
         reads = tuple(word for word in reads if not (word.literal and word.value in ENDLESS))
-    follows = any(
+    follows = use.follows != "" and any(
         each == "always" or parsed.options.issuperset(each.split("+")) for each in use.follows.split()
     )
     return Verdict(f"{name} only reads", True, reads, not operands and here, follows=follows)
+
+
+def _has_one(parsed: Parsed, options: str) -> bool:
+    """Whether one of these options is among those of a command."""
+    return bool(options and parsed.options) and not parsed.options.isdisjoint(options.split())
 
 
 def parse(use: Use, words: tuple[Word, ...]) -> Parsed:

@@ -34,6 +34,11 @@ class Gathering:
         self.fault: str | None = None
         self._expansions = [(start, end) for start, end, kind in script.tokens if kind in _EXPANSIONS]
 
+    @property
+    def fills_in(self) -> bool:
+        """Whether there is an expansion anywhere in the command line."""
+        return bool(self._expansions)
+
     def doubt(self, reason: str) -> None:
         """Note why the command line is not to be trusted, unless there is a reason already."""
         self.fault = self.fault or reason

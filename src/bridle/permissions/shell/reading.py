@@ -17,6 +17,7 @@ from bridle.permissions.shell.judge import judge
 from bridle.permissions.shell.judge import only_reads as only_judged
 from bridle.permissions.shell.lexer import TOO_DEEP, Fault
 from bridle.permissions.shell.parser import read_script
+from bridle.permissions.shell.plain import read_plain
 from bridle.permissions.shell.read_only import KNOWN
 from bridle.permissions.shell.removals import Ground
 from bridle.permissions.shell.salvage import pieces
@@ -168,7 +169,7 @@ def _readable_script(command: str) -> Script | None:
 @lru_cache(maxsize=16)
 def _script(text: str) -> Script:
     """The same text is read again when a quick look has let it pass, and in every filling of a command."""
-    return read_script(text)
+    return read_plain(text) or read_script(text)
 
 
 @lru_cache(maxsize=4)
@@ -182,7 +183,8 @@ def _walked(text: str, at: Places, home: str) -> Walk:
 @lru_cache(maxsize=16)
 def _disagreement(text: str) -> str | None:
     """What the grammar takes otherwise in a text that was read."""
-    return disagreement(parse(text), _script(text))
+    script = _script(text)
+    return None if script.certain else disagreement(parse(text), script)
 
 
 def _may_be_known(written: str) -> bool:
@@ -220,6 +222,8 @@ def _holds_nothing(walk: Walk) -> bool:
 
 
 def _scene(walk: Walk, start: str, home: str) -> Scene:
+    if _holds_nothing(walk):
+        return Scene(start, home)
     values = known_values(walk.simples, walk.loops, walk.functions)
     foreign = tainted(walk.simples, walk.loops, walk.variables)
     return Scene(start, home, frozenset(walk.functions), frozenset(walk.variables), foreign, values)

@@ -171,3 +171,5 @@ class Script(Struct, frozen=True):
     """Every substitution, in the order in which they begin."""
     documents: Mapping[int, Here]
     """By the place of their operator."""
+    certain: bool = False
+    """Nothing in it can be read in a second way, so that the grammar need not be asked."""

@@ -254,8 +254,8 @@ class Walk:
             self._unread(span, at)
         if kind == "test":
             self._unread((node.words[0][0], node.words[-1][1]), at)
-        else:
-            for start, end in (*node.assignments, *node.words) if kind != "assignment" else ():
+        elif kind != "assignment" and self._starts:
+            for start, end in (*node.assignments, *node.words):
                 self._inside(start, end, at)
         for each in node.redirects:
             self._target(each, at)
@@ -325,6 +325,8 @@ class Walk:
             self._inside(here.first, here.last, at)
 
     def _evaluations(self, start: int, end: int, redirects: tuple[Redirect, ...]) -> tuple[str, ...]:
+        if not self.gathering.fills_in:
+            return ()
         found = list(self.gathering.evaluations(start, end))
         for each in redirects:
             here = self.script.documents.get(each.start)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -9,7 +10,8 @@ from bridle.permissions.shell.escapes import unescaped
 
 _RUN = re.compile(r"[\w./:=,+@%^{}~*?\[\]!#-]+", re.ASCII)
 _ENDS = frozenset(" \t\n|&;()")
-_PLAIN = re.compile(r"[\w./:=,+@%^-]+(?=[ \t\n|&;()]|\Z)", re.ASCII)
+_BEHIND_PLAIN = _ENDS | {""}
+_PLAIN = re.compile(r"[\w./:=,+@%^-]+", re.ASCII)
 """A word in which nothing has a meaning, as most are."""
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9*@#?$!_-])", re.ASCII)
 _PLAIN_EXPANSION = re.compile(r"\$\{#?[A-Za-z_]\w*(?:(?:%%?|##?|:?[-+])[\w./*:@ -]*)?\}", re.ASCII)
@@ -94,8 +96,8 @@ def read_word(source: Source, start: int, end: int) -> Word:
     """Read the word that the grammar saw between two places.
 
     Raises Disagreement if bash would have it end elsewhere."""
-    if (plain := _PLAIN.match(source.text, start)) and plain.end() == end:
-        return Word(plain[0], plain[0], dashless=not plain[0].startswith("-"))
+    if source.text[end : end + 1] in _BEHIND_PLAIN and (plain := _plain_word(source.text[start:end])):
+        return plain
     if source.text.startswith("#", start):
         raise Disagreement("a comment was taken for a word")
     scan = _Scan(source, start)
@@ -103,6 +105,13 @@ def read_word(source: Source, start: int, end: int) -> Word:
     if scan.at != end:
         raise Disagreement("a word does not end where it seems to")
     return scan.word(start)
+
+
+@lru_cache(maxsize=4096)
+def _plain_word(written: str) -> Word | None:
+    """A word in which nothing has a meaning; None for any other."""
+    plain = _PLAIN.fullmatch(written) is not None
+    return Word(written, written, dashless=not written.startswith("-")) if plain else None
 
 
 def read_value(source: Source, start: int, end: int) -> Word:
