@@ -1,16 +1,21 @@
 """A program that is forked, as most tests have it, is the program that users start."""
 
 import asyncio
+import json
 import re
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from signal import SIGINT, SIGKILL, SIGTERM, Signals
 from typing import Any
 
+import pytest
+
 from bridle.cli.main import SUBCOMMANDS
-from tests.fakes.forked import fork, start_afresh
+from tests.fakes.forked import INSTALLED, command, fork, start_afresh
 from tests.fakes.messages_server import MessagesServer, step
-from tests.fakes.program import Done, Program
+from tests.fakes.program import Done, Program, lines, user
 
 _Way = Callable[..., Awaitable[Process]]
 _LINES = [
@@ -35,6 +40,7 @@ _LINES = [
 ]
 _LINES.extend((verb, "--no-such-flag") for verb in sorted(set(SUBCOMMANDS) - {line[0] for line in _LINES}))
 _STREAM = ("-p", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash")
+_LISTENS = ("--output-format", "stream-json", "--verbose", "--input-format", "stream-json")
 _CHANGING = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b\d+(\.\d+)? ?(ms|s|KB|MB|GB)\b|:\[\d+\]")
 
 
@@ -63,12 +69,56 @@ async def test_a_signal_ends_a_forked_program(tmp_path: Path):
     async with MessagesServer([step("never read")]) as server:
         program = Program(tmp_path, server.url)
         process = await fork(
-            ("--output-format", "stream-json", "--verbose", "--input-format", "stream-json"),
+            _LISTENS,
             cwd=program.project, env=program.env, stdin=PIPE, stdout=PIPE, stderr=PIPE,
         )  # fmt: skip
         assert process.returncode is None
         process.kill()
         assert await process.wait() == -9
+
+
+@pytest.mark.parametrize(("number", "code"), [(SIGTERM, 143), (SIGINT, 130)])
+async def test_a_signal_to_the_command_is_one_to_the_run(tmp_path: Path, number: Signals, code: int):
+    async with _commanded(tmp_path) as process:
+        process.send_signal(number)
+        assert await process.wait() == code
+
+
+async def test_a_run_is_killed_with_its_command(tmp_path: Path):
+    async with _commanded(tmp_path) as process:
+        process.kill()
+        assert await process.wait() == -SIGKILL
+        assert process.stdout is not None
+        await process.stdout.read()  # Ends with the run, whose input is still open.
+
+
+@pytest.mark.parametrize(("env", "program"), [({}, command), ({"LC_TIME": "C"}, lambda: INSTALLED)])
+async def test_the_command_has_an_interpreter_of_its_own_where_it_needs_one(
+    tmp_path: Path, env: dict[str, str], program: Callable[[], str]
+):
+    async with _commanded(tmp_path, **env) as process:
+        assert program() in Path(f"/proc/{process.pid}/cmdline").read_text().split("\0")
+
+
+@asynccontextmanager
+async def _commanded(folder: Path, **env: str) -> AsyncGenerator[Process]:
+    """A run that was begun with the command for other programs, after its first turn."""
+    async with MessagesServer([step("Hello.")]) as server:
+        program = Program(folder, server.url, **env)
+        process = await asyncio.create_subprocess_exec(
+            command(), *_LISTENS, cwd=program.project, env=program.env, stdin=PIPE, stdout=PIPE
+        )
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            async with asyncio.timeout(60):
+                process.stdin.write(lines(user("hi")))
+                while json.loads(await process.stdout.readline())["type"] != "result":
+                    pass
+                yield process
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
 
 
 async def _said(folder: Path, way: _Way) -> list[tuple[int, str, str]]:

@@ -1,7 +1,9 @@
 """A bridle that is imported once and forked for each run; started by `tests.fakes.forked`, see there.
 
 Each message on the socket is one run: its words, folder and environment, and the descriptors of its standard
-streams and of a pipe on which its process id and, at its end, its exit code are written.
+streams and of a pipe on which its process id and, at its end, its exit code are written. Other processes
+connect to a second socket for one run each (`tests.fakes.forked_command`), read the same two numbers from the
+connection, and the run is killed when they are.
 """
 
 import atexit
@@ -9,8 +11,9 @@ import fcntl
 import gc
 import importlib
 import io
-import json
+import marshal
 import os
+import pkgutil
 import runpy
 import selectors
 import signal
@@ -18,93 +21,106 @@ import socket
 import struct
 import sys
 import termios
-from types import FrameType, ModuleType
+import threading
+from types import FrameType
 from typing import Any
 
-_FOR_TURNS = (
-    "bridle.cli.main", "bridle.session.parts.permissions", "bridle.commands.catalog",
-    "bridle.engine.command_claims",
-    "bridle.engine.dispatch", "bridle.engine.gate", "bridle.permissions.policy", "bridle.permissions.prepare",
-    "bridle.providers.anthropic", "bridle.tools.bash", "concurrent.futures.thread", "h11", "shutil",
-    "tempfile", "tree_sitter", "tree_sitter_bash",
-)  # fmt: skip
-_IMPORTED = {
-    "print": (
-        "bridle.cli.headless.print_mode", "bridle.frontends.frame_facts", "bridle.commands.registry",
-        "bridle.config.trust", "bridle.engine.staleness", "bridle.frontends.frame_printing",
-        "bridle.hooks.table", *_FOR_TURNS,
-    ),
-    "terminal": (
-        "bridle.cli.background.moving", "bridle.session.parts.editors", "bridle.cli.terminal.interactive",
-        "bridle.cli.terminal.session", "bridle.commands.conversations", "bridle.engine.errands",
-        "bridle.frontends.tui.chat", "bridle.frontends.tui.showing", "bridle.host.wall.wall", "markdown_it",
-        *_FOR_TURNS,
-    ),
-}  # fmt: skip
-"""What nearly every run needs; the rest is imported by the run that needs it, as always."""
+import bridle
+
 _LARGEST = 1 << 22
 
 
 def main() -> None:
     """Serve runs until the other end is closed; in a child, return to be the program."""
-    kind, descriptor = sys.argv[1:]
-    imported: list[str] = []
-    atexit.register(_leave_alone, imported)
-    for module in _IMPORTED[kind]:
-        importlib.import_module(module)
-    imported += sys.modules.keys() - {"__main__", "builtins", "sys"}
-    _keep_for_good(dict(sys.modules))
-    run = _serve(socket.socket(fileno=int(descriptor)))
-    if run is not None:
-        if kind == "terminal":
-            os.setsid()
-        _become(run)
-        if kind == "terminal":
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-        runpy.run_module("bridle", run_name="__main__", alter_sys=True)
-
-
-def _keep_for_good(modules: dict[str, ModuleType]) -> None:
-    """Hold modules from a circle that nobody looks at again."""
-    circle: list[Any] = [modules]
-    circle.append(circle)
+    requests, commands = (socket.socket(fileno=int(word)) for word in sys.argv[1:])
+    for module in pkgutil.walk_packages(bridle.__path__, "bridle."):
+        if not module.name.endswith(".__main__"):
+            importlib.import_module(module.name)
     gc.collect()
     gc.freeze()
+    if (run := _serve(requests, commands)) is not None:
+        if run["terminal"]:
+            os.setsid()
+        _become(run)
+        if run["terminal"]:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        try:
+            runpy.run_module("bridle", run_name="__main__", alter_sys=True)
+        except SystemExit as ending:
+            _leave(ending.code)
+            raise
 
 
-def _leave_alone(imported: list[str]) -> None:
-    """Spare a run, as the last thing before its end, to take apart what it shares with all others."""
-    for name in imported:
-        sys.modules.pop(name, None)
+def _leave(code: object) -> None:
+    """End as the interpreter does, but for taking apart what this run shares with all others.
+
+    Threads are waited for, functions for the end are called, garbage is collected and streams are flushed.
+    Whatever is unusual about an end is left to the interpreter.
+    """
+    if not isinstance(code, int | None) or sys.stdout.closed or sys.stderr.closed:
+        return
+    vars(threading)["_shutdown"]()
+    atexit._run_exitfuncs()
+    gc.collect()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        return
+    os._exit((code or 0) & 0xFF)
 
 
-def _serve(requests: socket.socket) -> dict[str, Any] | None:
+def _serve(requests: socket.socket, commands: socket.socket) -> dict[str, Any] | None:
     woken, wakes = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(wakes, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, _wake)
     selector = selectors.DefaultSelector()
-    selector.register(requests, selectors.EVENT_READ)
-    selector.register(woken, selectors.EVENT_READ)
+    for source in (requests, commands, woken):
+        selector.register(source, selectors.EVENT_READ)
     reports: dict[int, int] = {}
     while True:
         for key, _ in selector.select():
             if key.fd == woken:
                 os.read(woken, 4096)
                 _report_ended(reports)
-                continue
-            if (request := _receive(requests)) is None:
-                return None
-            run, descriptors = request
-            if (pid := os.fork()) == 0:
-                run["descriptors"] = descriptors
-                return run
-            *streams, report = descriptors
-            for descriptor in streams:
-                os.close(descriptor)
-            reports[pid] = report
-            os.write(report, struct.pack("i", pid))
+            elif key.data is not None:
+                _kill(key.data, reports)
+                selector.unregister(key.fd)
+                os.close(key.fd)
+            else:
+                is_command = key.fileobj is commands
+                source = commands.accept()[0] if is_command else requests
+                if (request := _receive(source)) is None:
+                    if is_command:
+                        source.close()
+                        continue
+                    return None
+                run, descriptors = request
+                if (pid := os.fork()) == 0:
+                    run["descriptors"] = descriptors
+                    return run
+                reports[pid] = _take_on(pid, descriptors, source.detach() if is_command else None, selector)
+
+
+def _take_on(
+    pid: int, descriptors: list[int], connection: int | None, selector: selectors.BaseSelector
+) -> int:
+    """Say which process a run is; returns the descriptor on which its end is told."""
+    for descriptor in descriptors[:3]:
+        os.close(descriptor)
+    report = descriptors[3] if connection is None else os.dup(connection)
+    if connection is not None:
+        selector.register(connection, selectors.EVENT_READ, pid)
+    _tell(report, pid)
+    return report
+
+
+def _kill(pid: int, reports: dict[int, int]) -> None:
+    """The command that stood for a run is gone: the run goes with it, unless it has ended before."""
+    if pid in reports:
+        os.kill(pid, signal.SIGKILL)
 
 
 def _wake(number: int, frame: FrameType | None) -> None:
@@ -119,7 +135,7 @@ def _receive(requests: socket.socket) -> tuple[dict[str, Any], list[int]] | None
     (size,) = struct.unpack("i", header)
     while len(text) < size:
         text += requests.recv(min(_LARGEST, size - len(text)))
-    return json.loads(text), descriptors
+    return marshal.loads(text), descriptors
 
 
 def _report_ended(reports: dict[int, int]) -> None:
@@ -128,11 +144,15 @@ def _report_ended(reports: dict[int, int]) -> None:
         if pid == 0:
             return
         report = reports.pop(pid)
-        try:
-            os.write(report, struct.pack("i", os.waitstatus_to_exitcode(status)))
-        except BrokenPipeError:
-            pass  # The test has given it up.
+        _tell(report, os.waitstatus_to_exitcode(status))
         os.close(report)
+
+
+def _tell(report: int, number: int) -> None:
+    try:
+        os.write(report, struct.pack("i", number))
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # The test has given it up.
 
 
 def _become(run: dict[str, Any]) -> None:
@@ -146,7 +166,7 @@ def _become(run: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(run["env"])
     sys.argv = ["bridle", *run["argv"]]
-    sys.path[0] = os.getcwd()
+    sys.path[0] = run["path"]
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = _stream(number, getattr(sys, name))
         setattr(sys, name, stream)

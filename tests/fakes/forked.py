@@ -7,23 +7,29 @@ have is the start of an interpreter and its imports, which cost more than most t
 
 import asyncio
 import atexit
-import json
+import marshal
 import os
+import shutil
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 from asyncio.streams import FlowControlMixin
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from io import FileIO
 from pathlib import Path
 from select import select
 from signal import SIGKILL, SIGTERM
 from threading import Lock
+from typing import NamedTuple
 
-_SERVER = Path(__file__).with_name("fork_server.py")
+_HERE = Path(__file__).parent
+INSTALLED = os.path.join(os.path.dirname(sys.executable), "bridle")
+"""The command as users have it."""
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ", "MALLOC", "GLIBC")
 """Variables that an interpreter reads only once: with others than ours a program needs one of its own."""
 _LONGEST_LINE = 2**24
@@ -111,7 +117,7 @@ async def fork(
 ) -> Process:
     """Start `bridle` in a fork of a process that has imported it."""
     (reads, gives), (takes, writes), (hears, complains) = _input(stdin), _output(stdout), _output(stderr)
-    reports = await _reader(_ask("print", argv, cwd=cwd, env=env, streams=(reads, writes, complains)))
+    reports = await _reader(_ask(argv, cwd=cwd, env=env, streams=(reads, writes, complains)))
     process = Forked(_number(await reports.readexactly(4)))
     process.stdin = None if gives is None else await _writer(gives)
     process.stdout = None if takes is None else await _reader(takes)
@@ -126,7 +132,7 @@ def fork_in_terminal(
 ) -> "ForkedInTerminal":
     """Start `bridle` at a terminal: in a session of its own, which the terminal controls."""
     streams = tuple(os.dup(terminal) for _ in range(3))
-    return ForkedInTerminal(_ask("terminal", argv, cwd=cwd, env=env, streams=streams))
+    return ForkedInTerminal(_ask(argv, cwd=cwd, env=env, streams=streams, terminal=True))
 
 
 class ForkedInTerminal:
@@ -157,18 +163,19 @@ class ForkedInTerminal:
 
 
 def _ask(
-    kind: str,
     argv: Sequence[str | bytes],
     *,
     cwd: Path | str | bytes,
     env: Mapping[str, str],
     streams: Sequence[int],
+    terminal: bool = False,
 ) -> int:
     """Have a run started with these streams, which are closed here; returns the pipe that tells of it."""
     told, tells = os.pipe()
-    run = {"argv": [os.fsdecode(word) for word in argv], "cwd": os.fsdecode(cwd), "env": dict(env)}
-    text = json.dumps(run).encode()
-    requests = _requests(kind)
+    folder, words = os.fsdecode(cwd), [os.fsdecode(word) for word in argv]
+    run = {"argv": words, "cwd": folder, "path": folder, "env": dict(env), "terminal": terminal}
+    text = marshal.dumps(run)
+    requests = _server().requests
     try:
         socket.send_fds(requests, [struct.pack("i", len(text))], [*streams, tells])
         requests.sendall(text)
@@ -231,20 +238,44 @@ def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
 
 
-_servers: dict[str, socket.socket] = {}
+class _Server(NamedTuple):
+    """The ways to the server of this process."""
+
+    requests: socket.socket
+    address: str
+    """Where other processes ask for runs."""
 
 
-def _requests(kind: str) -> socket.socket:
-    """The way to a server of this process, which is started when it is first needed."""
-    if kind not in _servers:
-        _servers[kind], theirs = socket.socketpair()
-        line = [sys.executable, str(_SERVER), kind, str(theirs.fileno())]
-        process = subprocess.Popen(line, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL)
-        theirs.close()
-        atexit.register(_end, process, _servers[kind])
-    return _servers[kind]
+def command() -> str:
+    """The path of an executable that is `bridle` for other programs, forked where it can be."""
+    address = _server().address
+    path = os.path.join(os.path.dirname(address), "bridle")
+    if not os.path.exists(path):
+        asked = (address, INSTALLED, _READ_AT_START, _read_at_start(os.environ))
+        text = f"#!{sys.executable} -IS\nimport sys\nsys.path.insert(0, {str(_HERE)!r})\n"
+        text += f"from forked_command import main\nmain{asked!r}\n"
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
+            file.write(text)
+    return path
 
 
-def _end(process: "subprocess.Popen[bytes]", requests: socket.socket) -> None:
+@cache
+def _server() -> _Server:
+    """The server of this process, which is started when it is first needed."""
+    ours, theirs = socket.socketpair()
+    folder = tempfile.mkdtemp(prefix="bridle-fork-")
+    address = os.path.join(folder, "requests")
+    with theirs, socket.socket(socket.AF_UNIX) as commands:
+        commands.bind(address)
+        commands.listen(64)
+        passed = (theirs.fileno(), commands.fileno())
+        line = [sys.executable, str(_HERE / "fork_server.py"), *map(str, passed)]
+        process = subprocess.Popen(line, pass_fds=passed, stdin=subprocess.DEVNULL)
+    atexit.register(_end, process, ours, folder)
+    return _Server(ours, address)
+
+
+def _end(process: "subprocess.Popen[bytes]", requests: socket.socket, folder: str) -> None:
     requests.close()
     process.wait()
+    shutil.rmtree(folder)

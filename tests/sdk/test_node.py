@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.forked import command
 from tests.fakes.messages_server import MessagesServer, Step, fault, step
 from tests.fakes.program import Program
 from tests.sdk.behaviours import node_behaviours
-from tests.sdk.world import BRIDLE
 
 _FOLDER = os.environ.get("BRIDLE_NODE_SDK", "")
 _SDK = os.path.join(_FOLDER, "node_modules", "@anthropic-ai", "claude-agent-sdk", "sdk.mjs")
@@ -87,7 +87,7 @@ async def test_npm_sdk_shows_every_behaviour(tmp_path: Path):
     async with MessagesServer(_script()) as server:
         program = Program(tmp_path, server.url)
         process = await asyncio.create_subprocess_exec(
-            "node", str(_BEHAVIOURS), _SDK, str(program.project), BRIDLE,
+            "node", str(_BEHAVIOURS), _SDK, str(program.project), command(),
             cwd=program.project, env=program.env,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip

@@ -2,6 +2,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from claude_agent_sdk import (
     AssistantMessage,
     ResultMessage,
@@ -13,14 +14,16 @@ from claude_agent_sdk import (
     UserMessage,
 )
 
+from tests.fakes.forked import INSTALLED, command
 from tests.fakes.messages_server import step
 from tests.fakes.program import user
 from tests.sdk.world import bash, call, ended_by, result_of, text_of, world
 
 
-async def test_query_yields_init_the_answer_and_one_result(tmp_path: Path):
+@pytest.mark.parametrize("way", ["forked", "installed"])
+async def test_query_yields_init_the_answer_and_one_result(tmp_path: Path, way: str):
     async with world(tmp_path, step("Hello.")) as it:
-        messages = await it.ask("hi")
+        messages = await it.ask("hi", cli_path=command() if way == "forked" else INSTALLED)
         said = it.said()
     init, answer, result = messages
     assert isinstance(init, SystemMessage) and init.subtype == "init"

@@ -1,7 +1,5 @@
 """bridle behind the real Agent SDK: a project, a home and a model service of its own for each test."""
 
-import os
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,10 +17,10 @@ from claude_agent_sdk import (
     query,
 )
 
+from tests.fakes.forked import command
 from tests.fakes.messages_server import MessagesServer, Script
 from tests.fakes.program import Program
 
-BRIDLE = os.path.join(os.path.dirname(sys.executable), "bridle")
 _OLD = __version__.startswith("0.1.")
 _PASSED_ON = (
     "HOME", "CLAUDE_CONFIG_DIR", "NO_PROXY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "ENABLE_TOOL_SEARCH",
@@ -39,7 +37,7 @@ class World:
 
     def options(self, **chosen: Any) -> ClaudeAgentOptions:
         env = {name: self.program.env[name] for name in _PASSED_ON} | chosen.pop("env", {})
-        all_chosen: dict[str, Any] = {"cli_path": BRIDLE, "cwd": self.project, "env": env, **chosen}
+        all_chosen: dict[str, Any] = {"cli_path": command(), "cwd": self.project, "env": env, **chosen}
         return ClaudeAgentOptions(**all_chosen)
 
     @asynccontextmanager
