@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+import subprocess
+import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 
 from bridle.cli.main import SUBCOMMANDS
-from tests.fakes.forked import INSTALLED, command, fork, start_afresh
+from tests.fakes.forked import INSTALLED, command, fork, python, start_afresh
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Done, Program, lines, user
 
@@ -98,6 +100,28 @@ async def test_the_command_has_an_interpreter_of_its_own_where_it_needs_one(
 ):
     async with _commanded(tmp_path, **env) as process:
         assert program() in Path(f"/proc/{process.pid}/cmdline").read_text().split("\0")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("-c", "import sys; print(__name__, sys.argv, sys.path[0]); sys.exit(3)", "a", "-b"),
+        ("-B", "-m", "json.tool", "--help"),
+        ("script.py", "a", "b"),
+        ("-c", "raise ValueError('no')"),
+        ("-X", "dev", "-c", "import sys; print(sys.flags.dev_mode)"),
+    ],
+)
+def test_both_pythons_do_the_same(tmp_path: Path, argv: tuple[str, ...]):
+    (tmp_path / "script.py").write_text(
+        "import sys\nprint(__file__, sys.argv[1:], sys.path[0])\nsys.exit('end')\n"
+    )
+    ways = [
+        subprocess.run([path, *argv], cwd=tmp_path, capture_output=True, text=True, check=False)
+        for path in (python(), sys.executable)
+    ]
+    ours, users = ((way.returncode, way.stdout, way.stderr.splitlines()[-1:]) for way in ways)
+    assert ours == users
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from bridle.frontends.tui.views.agents import ToggleAgent
 from bridle.frontends.tui.views.doing import commands_for
 from bridle.frontends.tui.views.skills import SetVisibility
+from tests.fakes.forked import official_python
 from tests.fakes.host import FakeHost
 from tests.fakes.mcp_session import FAKES
 from tests.fakes.messages_server import MessagesServer, step
@@ -82,7 +82,7 @@ async def test_hooks_of_plugins_are_listed_too(tmp_path: Path):
 
 
 async def test_prompt_of_a_server_may_be_the_first_thing_that_is_asked(tmp_path: Path):
-    server_config = {"command": sys.executable, "args": [str(FAKES / "mcp_everything.py"), "stdio"]}
+    server_config = {"command": official_python(), "args": [str(FAKES / "mcp_everything.py"), "stdio"]}
     async with MessagesServer([step("ok")]) as server, asyncio.timeout(60):
         program = Program(tmp_path, server.url)
         config = json.dumps({"mcpServers": {"s": server_config}})

@@ -1,4 +1,4 @@
-"""A bridle that is imported once and forked for each run; started by `tests.fakes.forked`, see there.
+"""Modules that are imported once and forked for each run; started by `tests.fakes.forked`, see there.
 
 Each message on the socket is one run: its words, folder and environment, and the descriptors of its standard
 streams and of a pipe on which its process id and, at its end, its exit code are written. Other processes
@@ -22,20 +22,21 @@ import struct
 import sys
 import termios
 import threading
-from types import FrameType
-from typing import Any
-
-import bridle
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, NoReturn
 
 _LARGEST = 1 << 22
 
 
 def main() -> None:
     """Serve runs until the other end is closed; in a child, return to be the program."""
-    requests, commands = (socket.socket(fileno=int(word)) for word in sys.argv[1:])
-    for module in pkgutil.walk_packages(bridle.__path__, "bridle."):
-        if not module.name.endswith(".__main__"):
-            importlib.import_module(module.name)
+    requests, commands = (socket.socket(fileno=int(word)) for word in sys.argv[1:3])
+    sys.path.insert(1, str(Path(__file__).parents[2]))
+    for module in sys.argv[3:] or _all_of_bridle():
+        importlib.import_module(module)
+    del sys.path[1]
     gc.collect()
     gc.freeze()
     if (run := _serve(requests, commands)) is not None:
@@ -45,10 +46,41 @@ def main() -> None:
         if run["terminal"]:
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         try:
-            runpy.run_module("bridle", run_name="__main__", alter_sys=True)
+            if run["python"]:
+                _be_python(run["argv"])
+            else:
+                runpy.run_module("bridle", run_name="__main__", alter_sys=True)
         except SystemExit as ending:
             _leave(ending.code)
             raise
+
+
+def _all_of_bridle() -> Iterator[str]:
+    import bridle
+
+    for module in pkgutil.walk_packages(bridle.__path__, "bridle."):
+        if not module.name.endswith(".__main__"):
+            yield module.name
+
+
+def _be_python(argv: list[str]) -> NoReturn:
+    """Do what `python3` does with these words; `forked_command` passes on only those that are known here."""
+    while argv[0] == "-B":
+        sys.dont_write_bytecode = True
+        del argv[0]
+    match argv:
+        case ["-m", module, *words]:
+            sys.argv = [module, *words]
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        case ["-c", code, *words]:
+            sys.argv, sys.path[0] = ["-c", *words], ""
+            sys.modules["__main__"] = ModuleType("__main__")
+            exec(compile(code, "<string>", "exec"), vars(sys.modules["__main__"]))
+        case _:
+            script = os.path.abspath(argv[0])
+            sys.argv, sys.path[0] = argv, os.path.dirname(script)
+            runpy.run_path(script, run_name="__main__")
+    sys.exit()
 
 
 def _leave(code: object) -> None:

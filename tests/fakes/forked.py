@@ -174,7 +174,7 @@ def _ask(
     told, tells = os.pipe()
     folder, words = os.fsdecode(cwd), [os.fsdecode(word) for word in argv]
     run = {"argv": words, "cwd": folder, "path": folder, "env": dict(env), "terminal": terminal}
-    text = marshal.dumps(run)
+    text = marshal.dumps({**run, "python": False})
     requests = _server().requests
     try:
         socket.send_fds(requests, [struct.pack("i", len(text))], [*streams, tells])
@@ -239,7 +239,7 @@ def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 
 class _Server(NamedTuple):
-    """The ways to the server of this process."""
+    """The ways to a server."""
 
     requests: socket.socket
     address: str
@@ -248,10 +248,30 @@ class _Server(NamedTuple):
 
 def command() -> str:
     """The path of an executable that is `bridle` for other programs, forked where it can be."""
-    address = _server().address
-    path = os.path.join(os.path.dirname(address), "bridle")
+    return _executable("bridle", INSTALLED, ())
+
+
+def python(*modules: str) -> str:
+    """The path of a Python that has some modules imported, by default all of bridle: forked where it can be.
+
+    For programs of tests that spend their time importing large packages. Its folder has it as `python`, too.
+    """
+    path = _executable("python3", sys.executable, modules)
+    with suppress(FileExistsError):
+        os.symlink(path, os.path.join(os.path.dirname(path), "python"))
+    return path
+
+
+def official_python() -> str:
+    """A Python that has the official packages imported, which takes longer than a second."""
+    return python("claude_agent_sdk", "mcp.server.mcpserver", "uvicorn")
+
+
+def _executable(name: str, real: str, modules: tuple[str, ...]) -> str:
+    address = _server(modules).address
+    path = os.path.join(os.path.dirname(address), name)
     if not os.path.exists(path):
-        asked = (address, INSTALLED, _READ_AT_START, _read_at_start(os.environ))
+        asked = (address, real, _READ_AT_START, _read_at_start(os.environ))
         text = f"#!{sys.executable} -IS\nimport sys\nsys.path.insert(0, {str(_HERE)!r})\n"
         text += f"from forked_command import main\nmain{asked!r}\n"
         with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
@@ -260,8 +280,8 @@ def command() -> str:
 
 
 @cache
-def _server() -> _Server:
-    """The server of this process, which is started when it is first needed."""
+def _server(modules: tuple[str, ...] = ()) -> _Server:
+    """A server of this process, which is started when it is first needed."""
     ours, theirs = socket.socketpair()
     folder = tempfile.mkdtemp(prefix="bridle-fork-")
     address = os.path.join(folder, "requests")
@@ -269,7 +289,7 @@ def _server() -> _Server:
         commands.bind(address)
         commands.listen(64)
         passed = (theirs.fileno(), commands.fileno())
-        line = [sys.executable, str(_HERE / "fork_server.py"), *map(str, passed)]
+        line = [sys.executable, str(_HERE / "fork_server.py"), *map(str, passed), *modules]
         process = subprocess.Popen(line, pass_fds=passed, stdin=subprocess.DEVNULL)
     atexit.register(_end, process, ours, folder)
     return _Server(ours, address)

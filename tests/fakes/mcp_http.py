@@ -3,13 +3,13 @@
 import asyncio
 import json
 import socket
-import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
+from tests.fakes.forked import official_python
 from tests.fakes.local_http import Listener, read_request
 from tests.fakes.processes import eventually
 
@@ -128,7 +128,7 @@ async def official(*how: str) -> AsyncGenerator[int, None]:
     kind, *more = how
     program = str(Path(__file__).parent / "mcp_everything.py")
     process = await asyncio.create_subprocess_exec(
-        sys.executable, program, kind, str(port), *more,
+        official_python(), program, kind, str(port), *more,
         stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     try:

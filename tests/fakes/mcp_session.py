@@ -18,6 +18,7 @@ from bridle.types.hook_outcome import Hooks, NoHooks
 from bridle.types.mcp import Server, ServerConfig, StdioServer
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.sandbox import Sandbox
+from tests.fakes.forked import official_python
 
 FAKES = Path(__file__).parent
 
@@ -44,7 +45,7 @@ def plain(*odd: str, **env: str) -> StdioServer:
 
 def everything() -> StdioServer:
     """The server on the official package."""
-    return StdioServer(command=sys.executable, args=(str(FAKES / "mcp_everything.py"), "stdio"))
+    return StdioServer(command=official_python(), args=(str(FAKES / "mcp_everything.py"), "stdio"))
 
 
 @asynccontextmanager

@@ -5,12 +5,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.forked import official_python
 from tests.fakes.mcp_session import FAKES
 from tests.fakes.messages_server import MessagesServer, Step, step
 from tests.fakes.program import Program
 
 PLAIN: dict[str, Any] = {"command": sys.executable, "args": ["-I", str(FAKES / "mcp_plain.py")]}
-EVERYTHING: dict[str, Any] = {"command": sys.executable, "args": [str(FAKES / "mcp_everything.py"), "stdio"]}
 MANY = """
 import json, sys
 tools = [{"name": f"tool_{n}", "description": "does a thing " * 20, "inputSchema": {"type": "object"}}
@@ -185,9 +185,10 @@ async def test_ten_thousand_tools_add_little_to_the_first_request(tmp_path: Path
 
 async def test_instructions_of_a_server_reach_the_model_once(tmp_path: Path):
     script = [step(_call("mcp__all__echo", text="x")), step("Done.")]
+    everything = {"command": official_python(), "args": [str(FAKES / "mcp_everything.py"), "stdio"]}
     async with MessagesServer(script) as server, asyncio.timeout(60):
         await Program(tmp_path, server.url, MCP_CONNECT_TIMEOUT_MS="30000").run(
-            "-p", "go", "--mcp-config", _config(all=EVERYTHING), "--allowedTools", "mcp__all__echo"
+            "-p", "go", "--mcp-config", _config(all=everything), "--allowedTools", "mcp__all__echo"
         )
         first, second = (json.dumps(request.body["messages"]) for request in server.requests)
     assert first.count("Ask for one thing at a time.") == 1

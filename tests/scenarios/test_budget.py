@@ -1,7 +1,6 @@
 """Limits that hold over agents, processes and crashes."""
 
 import asyncio
-import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -24,6 +23,7 @@ from bridle.types.model import Completed, ModelEvent, ModelRequest, Started
 from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.engine import facts, make_runtime, make_session
+from tests.fakes.forked import python
 
 PAYER = Payer(run="r1", project="/p")
 _WORKER = """
@@ -77,11 +77,8 @@ def _reservation() -> float:
 
 def test_twenty_processes_under_one_cap_exceed_it_by_one_reservation_at_most(tmp_path: Path):
     path = str(tmp_path / "usage.db")
-    env = {**os.environ, "PYTHONPATH": os.getcwd()}
-    workers = [
-        subprocess.Popen([sys.executable, "-c", _WORKER, path, f"agent-{number}"], env=env)
-        for number in range(20)
-    ]
+    line = [python(__name__), "-c", _WORKER, path]
+    workers = [subprocess.Popen([*line, f"agent-{number}"]) for number in range(20)]
     assert [worker.wait(timeout=120) for worker in workers] == [0] * 20
 
     used = Spending(path).used("day", PAYER)

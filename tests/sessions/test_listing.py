@@ -1,7 +1,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from bridle.types.block import result_block
 from bridle.types.errors import SessionError
 from bridle.types.ids import new_uuid
 from tests.fakes.counting import steps_of
+from tests.fakes.forked import official_python
 from tests.sessions.entries import call, say, text
 
 _LIST_WITH_THE_SDK = """
@@ -57,7 +57,7 @@ class Home:
 
     def as_the_sdk_reads_it(self, *ids: str, directory: bool = True) -> Any:
         done = subprocess.run(
-            [sys.executable, "-c", _LIST_WITH_THE_SDK, str(self.project) if directory else "", *ids],
+            [official_python(), "-c", _LIST_WITH_THE_SDK, str(self.project) if directory else "", *ids],
             env={**os.environ, **self.env},
             capture_output=True,
             text=True,

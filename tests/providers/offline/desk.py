@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from bridle.providers.offline import OfflineProvider
 from bridle.types.block import AssistantMessage, SentMessage, ToolResultBlock, result_block, text_of
 from bridle.types.history import History
 from bridle.types.model import Completed, ModelEvent, ModelRequest
+from tests.fakes.forked import python
 
 TOOLS = ("Bash", "Edit", "Glob", "Grep", "Read")
 Refuse = Callable[[str, Mapping[str, Any]], str | None]
@@ -27,13 +27,13 @@ class Desk:
         *,
         tools: tuple[str, ...] = TOOLS,
         refuse: Refuse | None = None,
-        programs: Path = Path(sys.executable).parent,
+        programs: Path | None = None,
     ) -> None:
         self.folder = folder
         self.tools = tools
         self.refuse = refuse
-        self.programs = programs
-        """Where commands are looked for first; the interpreter of this run has pytest."""
+        self.programs = programs or Path(python("pytest")).parent
+        """Where commands are looked for first: a Python that has pytest."""
         self.answers: dict[tuple[str, int], str] = {}
         """Results given in place of running the Nth call of a tool."""
         self._shown: dict[str, str] = {}

@@ -464,7 +464,7 @@ WRONG_SIGN = (
 )
 
 
-def project(folder: Path, code: str, test: str, *, programs: Path = Path(sys.executable).parent) -> Desk:
+def project(folder: Path, code: str, test: str, *, programs: Path | None = None) -> Desk:
     (folder / "code_under.py").write_text(code, encoding="utf-8")
     (folder / "test_code_under.py").write_text(test, encoding="utf-8")
     return Desk(folder, programs=programs)
