@@ -123,7 +123,7 @@ class Background:
 
     async def until_state(self, job: str, state: str) -> dict[str, Any]:
         """Wait until a job stands like this."""
-        await eventually(lambda: self.home.facts(job).get("state") == state, seconds=20)
+        await eventually(lambda: self.home.facts(job).get("state") == state)
         return self.home.facts(job)
 
     def terminal(self, *argv: str, size: tuple[int, int] = (80, 24)) -> Terminal:
