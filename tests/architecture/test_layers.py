@@ -12,6 +12,7 @@ _LAYERS = (
     {"config"},
     {"providers", "permissions", "hooks", "tools", "mcp", "sessions", "context", "extensions"},
     {"engine"},
+    {"features"},
     {"commands"},
     {"session"},
     {"protocol"},

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bridle.engine.languages.session import Means, SessionLanguages
+from bridle.features.language_servers.session import Means, SessionLanguages
 from bridle.tools.lsp import TOOL, LspInput
 from bridle.types.language import LANGUAGES
 from bridle.types.tool import ToolContext

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bridle.engine.languages.session import Means, SessionLanguages
+from bridle.features.language_servers.session import Means, SessionLanguages
 from bridle.types.errors import ToolError
 from bridle.types.language import Finding, Inquiry, Operation
 from tests.fakes import language_server

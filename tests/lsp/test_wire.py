@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.engine.languages.positions import characters_before, units_before
+from bridle.features.language_servers.positions import characters_before, units_before
 from bridle.host.lsp.wire import Frames, LspFault, encode
 
 _MESSAGES = st.lists(st.dictionaries(st.text(max_size=5), st.text(max_size=20), max_size=3), max_size=5)

@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.engine.beside import Around, Beside
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Inbox, Server
+from bridle.features.context import FeatureContext
+from bridle.features.registry import open_features
 from bridle.providers.scripted import calls, says
 from bridle.sdk import AssistantMessage, ClaudeAgentOptions, ClaudeSDKClient, TextBlock
 from bridle.tools.cron_create import TOOL as CRON_CREATE
@@ -62,8 +63,10 @@ class Scene:
 async def _serving(folder: Path, script: Sequence[Any], **changes: Any) -> AsyncGenerator[Scene]:
     channel, inbox, clock = FakeChannel(), Inbox(), FakeClock()
     runtime = make_runtime(folder, script, *_TOOLS, channel=channel)
-    beside = Beside(
-        Around(
+    session = make_session()
+    features = open_features(
+        FeatureContext(
+            session=session,
             workspace=runtime.workspace,
             project=str(folder),
             storage=str(folder),
@@ -75,8 +78,8 @@ async def _serving(folder: Path, script: Sequence[Any], **changes: Any) -> Async
             clock=clock,
         )
     )
-    runtime = msgspec.structs.replace(runtime, beside=beside, **changes)
-    server = Server(make_session(), runtime, inbox)
+    runtime = msgspec.structs.replace(runtime, features=features, **changes)
+    server = Server(session, runtime, inbox)
     serving = asyncio.create_task(server.serve(wait_for_tasks=0, say_waiting=print))
     try:
         yield Scene(runtime, channel, inbox, clock)
@@ -84,7 +87,7 @@ async def _serving(folder: Path, script: Sequence[Any], **changes: Any) -> Async
         inbox.close()
         async with asyncio.timeout(5):
             await serving
-        await beside.close()
+        await features.close()
 
 
 async def test_a_scheduled_prompt_begins_a_turn_when_the_session_is_idle(tmp_path: Path):
@@ -173,16 +176,15 @@ async def test_stop_hooks_hear_what_is_scheduled(tmp_path: Path):
     script = [says(calls("CronCreate", cron="0 9 * * *", prompt="morning")), says("ok")]
 
     def change(runtime: Runtime) -> Runtime:
-        around = Around(
-            workspace=runtime.workspace, project=str(tmp_path), storage=str(tmp_path), env={}, wake=print,
-            tell=print, trusted=True, lasting=True, clock=FakeClock(),
+        context = FeatureContext(
+            session=make_session(), workspace=runtime.workspace, project=str(tmp_path), storage=str(tmp_path),
+            env={}, wake=print, tell=print, trusted=True, lasting=True, clock=FakeClock(),
         )  # fmt: skip
-        return msgspec.structs.replace(runtime, beside=Beside(around))
+        return msgspec.structs.replace(runtime, features=open_features(context))
 
     async with hooked(tmp_path, script, *_TOOLS, settings={"Stop": stop}, change=change) as made:
         await made.prompt()
-        assert made.runtime.beside is not None
-        await made.runtime.beside.close()
+        await made.runtime.features.close()
     (cron,) = json.loads(log.read_text())["session_crons"]
     assert (cron["schedule"], cron["recurring"], cron["prompt"]) == ("0 9 * * *", True, "morning")
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
-from bridle.engine.monitor_events import Lines, Throttle
-from bridle.engine.monitors import MOST, Means, SessionMonitors
+from bridle.features.monitors.events import Lines, Throttle
+from bridle.features.monitors.session import MOST, Means, SessionMonitors
 from bridle.host.background import BackgroundShells
 from bridle.host.wall.probe import means
 from bridle.types.errors import ToolError

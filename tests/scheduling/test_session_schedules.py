@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bridle.config.schedules import approve, forget, is_approved
-from bridle.engine.schedules.file import ScheduleFile
-from bridle.engine.schedules.session import MOST, Means, SessionSchedules
+from bridle.features.schedules.file import ScheduleFile
+from bridle.features.schedules.session import MOST, Means, SessionSchedules
 from bridle.types.errors import ToolError
 from bridle.types.schedule import Scheduled
 from bridle.types.turn import Prompt
@@ -219,7 +219,7 @@ async def test_only_one_of_several_sessions_lets_a_durable_prompt_come(tmp_path:
 async def test_another_process_that_has_the_lock_lets_them_come(tmp_path: Path):
     (tmp_path / ".claude").mkdir()
     script = (
-        "import sys\nfrom bridle.engine.schedules.file import ScheduleFile\n"
+        "import sys\nfrom bridle.features.schedules.file import ScheduleFile\n"
         "assert ScheduleFile(sys.argv[1], {}).own()\nprint('mine', flush=True)\nsys.stdin.read()\n"
     )
     with subprocess.Popen(

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.engine.schedules.jitter import shifted
-from bridle.engine.schedules.times import describe, parse
+from bridle.features.schedules.jitter import shifted
+from bridle.features.schedules.times import describe, parse
 from tests.tables import table
 
 _NEW_YORK = ZoneInfo("America/New_York")

@@ -85,8 +85,8 @@ def _follow(context: CommandContext, before: str, path: str) -> None:
     workspace = context.workspace
     workspace.files = FileStates()
     workspace.todos = []
-    if runtime.beside is not None:
-        runtime.beside.follow()
+    for feature in runtime.features.at("follow"):
+        feature.follow()
 
 
 def _go_to_worktree(context: CommandContext) -> str:

@@ -17,6 +17,7 @@ from bridle.engine.call_hooks import (
     wants_to_wait,
 )
 from bridle.engine.consult import consult
+from bridle.engine.feature import RunningCall
 from bridle.engine.gate import Passage, TurnedAway, ask_again, pass_gate, read_call, standing
 from bridle.engine.parsing import prepare_call
 from bridle.engine.services import services_of
@@ -109,8 +110,8 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
     beside = runtime.briefing.beside(passage.case.touched) if not output.is_error else None
     if runtime.skills is not None and not output.is_error:
         runtime.skills.touch(passage.case.touched)
-    if runtime.beside is not None and not output.is_error and passage.case.access.writes:
-        runtime.beside.touch(turn.session, passage.case.access.writes)
+    for feature in () if output.is_error else runtime.features.at("settle"):
+        feature.settle(RunningCall(turn=turn, tool=tool, passage=passage))
     more = (*loaded, *((beside,) if beside else ()), *_heard(turn))
     return Settled(output=output, context=(*said.context, *words, *more), ran=ran)
 

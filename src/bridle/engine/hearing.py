@@ -149,10 +149,12 @@ async def hear_display(turn: Turn, message_id: str, index: int, text: str) -> st
 
 
 def _crons(turn: Turn) -> list["SessionCron"]:
-    beside = turn.runtime.beside
+    from bridle.types.schedule import SCHEDULES
+
+    schedules = turn.runtime.features.find(SCHEDULES)
     return [
         {"id": each.id, "schedule": each.cron, "recurring": each.recurring, "prompt": each.prompt}
-        for each in (() if beside is None else beside.scheduled())
+        for each in (() if schedules is None else schedules.all())
     ]
 
 

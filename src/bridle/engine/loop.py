@@ -178,9 +178,10 @@ async def _work(turn: Turn) -> Ending:
 
 def _tell_news(turn: Turn) -> None:
     """What has changed around the conversation stands before the step that it matters to."""
-    news = turn.runtime.news
-    if news is not None and (text := news(turn.session, turn.runtime.toolbox)) is not None:
-        turn.session.say_user([text_block(f"<system-reminder>\n{text}\n</system-reminder>")], meta=True)
+    session, runtime = turn.session, turn.runtime
+    told = None if runtime.news is None else runtime.news(session, runtime.toolbox)
+    if text := "\n\n".join(filter(None, (told, *runtime.features.reminders(session)))):
+        session.say_user([text_block(f"<system-reminder>\n{text}\n</system-reminder>")], meta=True)
 
 
 async def _step(turn: Turn) -> StepEnd:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bridle.context.window import Habits, Window, window_of
 from bridle.engine.cache_watch import CacheWatch
+from bridle.engine.feature import Features
 from bridle.types.block import TextBlock
 from bridle.types.channel import Channel
 from bridle.types.hook_outcome import Hooks, NoHooks
@@ -23,7 +24,6 @@ from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
     from bridle.engine.agents import Agents
-    from bridle.engine.beside import Beside
     from bridle.engine.claims import Claims
     from bridle.engine.editors.session import SessionEditors
     from bridle.engine.skills import SessionSkills
@@ -259,8 +259,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """The skills of the session, where there are any."""
     plugins: "SessionPlugins | None" = None
     """The plugins of the session, where they can be."""
-    beside: "Beside | None" = None
-    """Schedules, monitors and language servers, where they can be."""
+    features: Features = Features()
+    """The capabilities of the session that the engine knows nothing about."""
     editors: "SessionEditors | None" = None
     """The editor beside the session, where there can be one."""
     workflows: "WorkflowDoor | None" = None

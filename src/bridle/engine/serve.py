@@ -165,8 +165,8 @@ class Server:
 
     async def serve(self, *, wait_for_tasks: float, say_waiting: Callable[[str], None]) -> None:
         """Run every prompt; then wait at most `wait_for_tasks` seconds for background jobs to report."""
-        if self.runtime.beside is not None:
-            await self.runtime.beside.begin()
+        for feature in self.runtime.features.at("begin"):
+            await feature.begin()
         await self._serve_inbox()
         clock = self.runtime.clock
         deadline = clock() + wait_for_tasks
@@ -255,8 +255,8 @@ class Server:
                 self._rest()
                 continue
             self._on_work()
-            if self.runtime.beside is not None:
-                self.runtime.beside.work()
+            for feature in self.runtime.features.at("work"):
+                feature.work()
             self._begun = False
             self._inbox.joined.clear()
             self._turn = asyncio.create_task(self._run(prompt))
@@ -275,8 +275,8 @@ class Server:
     def _rest(self) -> None:
         """Say that no turn is owed, unless an agent works whose end will begin one."""
         jobs = self.runtime.workspace.jobs()
-        if self.runtime.beside is not None and not len(self._inbox):
-            self.runtime.beside.rest()
+        for feature in () if len(self._inbox) else self.runtime.features.at("rest"):
+            feature.rest()
         owed = any(task.kind in REPORTING and task.status == "running" for task in jobs)
         if not len(self._inbox) and not owed:
             self._on_rest()

@@ -13,8 +13,9 @@ def services_of(call: Call, turn: Turn) -> Callable[[Service[Any]], Any]:
     """Finds services for a call; what offers them is imported with the first use."""
 
     def find(key: Service[Any]) -> Any:
-        offer = _OFFERS.get(key.name)
-        return None if offer is None else offer(call, turn)
+        if (offer := _OFFERS.get(key.name)) is not None:
+            return offer(call, turn)
+        return turn.runtime.features.offered(key, call, turn)
 
     return find
 
@@ -31,21 +32,6 @@ def _worktrees(call: Call, turn: Turn) -> Any:
     from bridle.engine.session_worktree import SessionWorktree
 
     return SessionWorktree(turn.runtime, turn.session)
-
-
-def _schedules(call: Call, turn: Turn) -> Any:
-    del call
-    return None if (beside := turn.runtime.beside) is None else beside.schedules()
-
-
-def _monitors(call: Call, turn: Turn) -> Any:
-    del call
-    return None if (beside := turn.runtime.beside) is None else beside.monitors()
-
-
-def _languages(call: Call, turn: Turn) -> Any:
-    del call
-    return None if (beside := turn.runtime.beside) is None else beside.languages()
 
 
 def _workflows(call: Call, turn: Turn) -> Any:
@@ -111,9 +97,6 @@ def _advise(call: Call, turn: Turn) -> Any:
 _OFFERS: Mapping[str, Callable[[Call, Turn], Any]] = {
     "planning": _planning,
     "worktrees": _worktrees,
-    "schedules": _schedules,
-    "monitors": _monitors,
-    "languages": _languages,
     "workflows": _workflows,
     "messages": _messages,
     "delegate": _delegate,

@@ -170,8 +170,8 @@ async def load(
     if counts:
         _add_hooks(skills, skill, turn)
     await skills.note_use(turn.session, skill, expanded.text if stays else None)
-    if runtime.beside is not None:
-        await runtime.beside.hear_skill(skill.name)
+    for feature in runtime.features.at("skill_called"):
+        await feature.skill_called(skill.name)
     widens = any(rule.effect is Effect.ALLOW for rule in own)
     return Loaded(
         text=expanded.text, beside=beside, rules=rules, allowed=skill.allowed_tools if widens else ()

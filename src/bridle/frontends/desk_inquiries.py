@@ -171,8 +171,8 @@ async def reload_plugins(desk: Desk, request: Mapping[str, Any]) -> Frame:
     plugins = desk.runtime.plugins
     if plugins is not None:
         await plugins.reload()
-    if desk.runtime.beside is not None:
-        await desk.runtime.beside.reload()
+    for feature in desk.runtime.features.at("reload"):
+        await feature.reload()
     await reload_skills(desk, request)
     status = await mcp_status(desk, request)
     return {

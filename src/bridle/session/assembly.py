@@ -28,8 +28,8 @@ from bridle.session.parts.agents import as_agent, make_agents
 from bridle.session.parts.background_services import (
     beside_editor,
     editor_news,
-    open_beside,
     open_editors,
+    session_features,
     with_editor,
 )
 from bridle.session.parts.briefing import brief, permission_news
@@ -136,7 +136,7 @@ async def assemble(
         warn=brought.warn,
     )
     hooks, plugins, sandbox = base.hooks, base.plugins, base.sandbox
-    beside, editors = open_beside(base), open_editors(base)
+    features, editors = session_features(base), open_editors(base)
     workflows = open_workflows(base, lambda: extensions)
     sample = sampler(lambda: (session, runtime))
     servers = open_servers(base, exchange=brought.exchange, sample=sample)
@@ -199,9 +199,7 @@ async def assemble(
         errands=errands,
         transcript=transcript_of(setup, session),
         servers=servers,
-        news=toolboxes.news(
-            deferring, servers, extensions.skills, beside.news, *editor_news(editors), permissions.news
-        ),
+        news=toolboxes.news(deferring, servers, extensions.skills, *editor_news(editors), permissions.news),
         restore=toolboxes.again(deferring, toolbox),
         agents=agents,
         claims=claims_of(setup, session),
@@ -209,7 +207,7 @@ async def assemble(
         plugins=plugins,
         styles=extensions.style_names,
         trees=_trees(setup),
-        beside=beside,
+        features=features,
         editors=editors,
         workflows=workflows,
     )
@@ -221,7 +219,7 @@ async def assemble(
     async def close() -> None:
         warming.cancel()
         await asyncio.gather(warming, return_exceptions=True)
-        await _close_each(errands, workflows, agents, team, beside, editors)
+        await _close_each(errands, workflows, agents, team, features, editors)
         await hooks.say_goodbye()
         await _close_each(hooks, shells, servers, plugins, sandbox, provider, checkpoints)
         if workspace.visit is not None:

@@ -139,8 +139,8 @@ class SessionCommands:
         runtime = self._parts.runtime
         skills, plugins = runtime.skills, runtime.plugins
         of_plugins = "" if plugins is None else f"{await plugins.reload()} "
-        if runtime.beside is not None:
-            await runtime.beside.reload()
+        for feature in runtime.features.at("reload"):
+            await feature.reload()
         return of_plugins + ("Skills are turned off in this session." if skills is None else skills.reload())
 
     def _open(self) -> "Entrance":

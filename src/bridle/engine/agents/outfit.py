@@ -105,6 +105,7 @@ def outfit(lead: Runtime, work: Assignment, own: Own) -> Runtime:
         claims=own.claims,
         defers=False,
         agents=own.agents(selection.agents),
+        features=lead.features.for_agent(work),
     )
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from bridle.engine.beside import Around, Beside
+from bridle.engine.feature import Features
+from bridle.features.context import FeatureContext
+from bridle.features.registry import open_features
 from bridle.session import choices
 from bridle.session.base import SessionBase
 from bridle.types.event import Noticed
@@ -12,16 +14,16 @@ if TYPE_CHECKING:
     from bridle.engine.editors.session import SessionEditors
     from bridle.sessions.session import Session
     from bridle.types.channel import Channel
-    from bridle.types.schedule import Scheduled
     from bridle.types.tool import Tool
 
 
-def open_beside(base: SessionBase) -> Beside:
-    """The place for schedules, monitors and language servers; none of them runs yet."""
+def session_features(base: SessionBase) -> Features:
+    """The features of a session; nothing of them runs yet."""
     setup = base.setup
     options, env = setup.options, setup.env
-    return Beside(
-        Around(
+    return open_features(
+        FeatureContext(
+            session=base.session,
             workspace=base.workspace,
             project=setup.cwd,
             storage=base.storage,
@@ -32,10 +34,8 @@ def open_beside(base: SessionBase) -> Beside:
             lasting=options.lasts,
             closed=choices.is_closed(options, env),
             sandbox=base.sandbox,
-            language_servers=base.plugins.language_servers,
-            monitors=base.plugins.monitors,
-            recall_scheduled=lambda: base.session.state.scheduled,
-            keep_scheduled=lambda scheduled: _keep(base, scheduled),
+            plugin_language_servers=base.plugins.language_servers,
+            plugin_monitors=base.plugins.monitors,
         )
     )
 
@@ -80,9 +80,3 @@ def with_editor(
 def editor_news(editors: "SessionEditors | None") -> "tuple[Callable[[Session], str | None], ...]":
     """What the editor has to tell conversations."""
     return () if editors is None else (editors.news,)
-
-
-def _keep(base: SessionBase, scheduled: "Sequence[Scheduled]") -> None:
-    from bridle.sessions.scheduled import note_scheduled
-
-    note_scheduled(base.session, scheduled)

@@ -8,9 +8,9 @@ from math import inf
 import msgspec
 from msgspec import Struct
 
-from bridle.engine.monitor_events import Lines, Throttle
-from bridle.engine.schedules.clock import SystemClock
 from bridle.engine.wording import monitor_event
+from bridle.features.monitors.events import Lines, Throttle
+from bridle.features.schedules.clock import SystemClock
 from bridle.host.background import BackgroundShells, exit_code
 from bridle.host.files import make_folders
 from bridle.host.process import Process, start

@@ -3,7 +3,7 @@
 from datetime import tzinfo
 from zlib import crc32
 
-from bridle.engine.schedules.times import Times
+from bridle.features.schedules.times import Times
 
 _SHARE = 0.1
 _MOST_LATE = 900.0

@@ -7,10 +7,10 @@ from datetime import datetime, tzinfo
 
 from msgspec import Struct
 
-from bridle.engine.schedules.clock import SystemClock
-from bridle.engine.schedules.file import ScheduleFile
-from bridle.engine.schedules.jitter import shifted
-from bridle.engine.schedules.times import describe, parse
+from bridle.features.schedules.clock import SystemClock
+from bridle.features.schedules.file import ScheduleFile
+from bridle.features.schedules.jitter import shifted
+from bridle.features.schedules.times import describe, parse
 from bridle.types.errors import ToolError
 from bridle.types.origin import Origin
 from bridle.types.schedule import Clock, Scheduled, Wakeup

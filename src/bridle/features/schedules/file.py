@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from bridle.config import schedules
-from bridle.engine.schedules.times import describe, parse
+from bridle.features.schedules.times import describe, parse
 from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.host.lock import FileLock, Locked, locked_folder
 from bridle.types.errors import ConfigError

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.engine.languages import answers
-from bridle.engine.languages.answers import View
-from bridle.engine.languages.diagnostics import Diagnostics
-from bridle.engine.languages.positions import units_before
+from bridle.features.language_servers import answers
+from bridle.features.language_servers.answers import View
+from bridle.features.language_servers.diagnostics import Diagnostics
+from bridle.features.language_servers.positions import units_before
 from bridle.host.lsp.connection import Launch
 from bridle.host.lsp.documents import path_of, uri_of
 from bridle.host.lsp.server import LanguageServer, LspEntry

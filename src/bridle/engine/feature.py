@@ -1,0 +1,189 @@
+"""A feature: one capability of a session as a value, with every moment at which it may act.
+
+The engine names no feature. It calls each of them at these moments, in the order in which they were opened.
+"""
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from bridle.types.service import Offered, Service
+
+if TYPE_CHECKING:
+    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.call import Call
+    from bridle.engine.gate import Passage
+    from bridle.engine.turn import Turn
+    from bridle.sessions.session import Session
+    from bridle.types.tool import Tool, ToolContext, ToolOutput
+    from bridle.types.turn import Prompt
+
+
+class RunningCall(Struct, frozen=True, kw_only=True):
+    """A call that the gate let through."""
+
+    turn: "Turn"
+    tool: "Tool"
+    passage: "Passage"
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Files that it changes, as absolute paths."""
+        return self.passage.case.access.writes
+
+
+class Feature:
+    """Does nothing at any moment; a feature overrides those that matter to it."""
+
+    name = ""
+
+    def part(self, key: Service[Any]) -> Any:
+        """What it offers to commands and hosts under a key; None for keys of others."""
+        del key
+
+    def offer(self, key: Service[Any], call: "Call", turn: "Turn") -> Any:
+        """What it offers to the tool of a call under a key."""
+        del call, turn
+        return self.part(key)
+
+    def tools(self) -> "Sequence[Tool]":
+        """The tools that it brings; the same object until they change."""
+        return ()
+
+    async def begin(self) -> None:
+        """The session begins to take prompts."""
+
+    async def attach(self, turn: "Turn", prompt: "Prompt") -> "Prompt":
+        """The prompt of a turn, with what belongs beside it."""
+        del turn
+        return prompt
+
+    def work(self) -> None:
+        """A turn begins."""
+
+    def rest(self) -> None:
+        """No turn runs and none waits."""
+
+    def reminder(self, session: "Session") -> str | None:
+        """What a conversation should hear before its next step, once."""
+        del session
+
+    async def fit(self, running: RunningCall, context: "ToolContext") -> "ToolContext":
+        """What the tool of a call works with."""
+        del running
+        return context
+
+    def around_call(self, running: RunningCall) -> AbstractAsyncContextManager[None] | None:
+        """Holds while the call runs; None for nothing."""
+        del running
+
+    def after_call(self, running: RunningCall, output: "ToolOutput") -> "ToolOutput":
+        """The call has run: its output as hooks and the model get it."""
+        del running
+        return output
+
+    def settle(self, running: RunningCall) -> None:
+        """The call has succeeded, and hooks have had their say."""
+        del running
+
+    def remarks(self) -> Sequence[str]:
+        """What the model reads behind the result of a call."""
+        return ()
+
+    def end_turn(self) -> Sequence[str]:
+        """A turn is over, whatever its end; what the user should be warned of."""
+        return ()
+
+    async def skill_called(self, name: str) -> None:
+        """A skill begins to count."""
+        del name
+
+    async def reload(self) -> None:
+        """Settings and plugins were read again."""
+
+    def follow(self) -> None:
+        """The session continues with another conversation."""
+
+    def for_agent(self, work: "Assignment") -> "Feature | None":
+        """The same for an agent of the session. None: the agent does without, and so it is unless said."""
+        del work
+
+    async def close(self) -> None:
+        """The session ends."""
+
+
+class Features:
+    """The features of a session or of an agent."""
+
+    def __init__(self, members: Sequence[Feature] = ()) -> None:
+        self._members = tuple(members)
+        self._acting: dict[str, tuple[Feature, ...]] = {}
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self._members)
+
+    def find(self, key: Service[Offered]) -> Offered | None:
+        """What a feature offers to commands and hosts."""
+        return next((found for each in self.at("part") if (found := each.part(key)) is not None), None)
+
+    def offered(self, key: Service[Any], call: "Call", turn: "Turn") -> Any:
+        """What a feature offers to the tool of a call."""
+        found = (each.offer(key, call, turn) for each in self._members)
+        return next((each for each in found if each is not None), None)
+
+    def at(self, moment: str) -> tuple[Feature, ...]:
+        """The features that act at a moment: most of them do nothing at most moments."""
+        acting = self._acting.get(moment)
+        if acting is None:
+            default = getattr(Feature, moment)
+            acting = tuple(each for each in self._members if getattr(type(each), moment) is not default)
+            self._acting[moment] = acting
+        return acting
+
+    def reminders(self, session: "Session") -> list[str]:
+        """What a conversation should hear before its next step."""
+        return [text for each in self.at("reminder") if (text := each.reminder(session)) is not None]
+
+    async def attach(self, turn: "Turn", prompt: "Prompt") -> "Prompt":
+        for each in self.at("attach"):
+            prompt = await each.attach(turn, prompt)
+        return prompt
+
+    async def fit(self, running: RunningCall, context: "ToolContext") -> "ToolContext":
+        for each in self.at("fit"):
+            context = await each.fit(running, context)
+        return context
+
+    @asynccontextmanager
+    async def around_call(self, running: RunningCall) -> AsyncGenerator[None]:
+        acting = self.at("around_call")
+        if not acting:
+            yield
+            return
+        async with AsyncExitStack() as stack:
+            for each in acting:
+                if (held := each.around_call(running)) is not None:
+                    await stack.enter_async_context(held)
+            yield
+
+    def after_call(self, running: RunningCall, output: "ToolOutput") -> "ToolOutput":
+        for each in self.at("after_call"):
+            output = each.after_call(running, output)
+        return output
+
+    def remarks(self) -> tuple[str, ...]:
+        return tuple(line for each in self.at("remarks") for line in each.remarks())
+
+    def end_turn(self) -> tuple[str, ...]:
+        return tuple(line for each in self.at("end_turn") for line in each.end_turn())
+
+    def for_agent(self, work: "Assignment") -> "Features":
+        """What an agent inherits, as each feature says."""
+        return Features([own for each in self._members if (own := each.for_agent(work)) is not None])
+
+    async def close(self) -> None:
+        """Close each, the last opened first."""
+        for each in reversed(self.at("close")):
+            await each.close()

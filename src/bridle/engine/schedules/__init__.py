@@ -1,1 +1,0 @@
-"""Prompts that come by themselves."""

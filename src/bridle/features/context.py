@@ -1,0 +1,46 @@
+"""What a feature is opened with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from bridle.sessions.session import Session
+from bridle.types.sandbox import Sandbox
+from bridle.types.turn import Prompt
+from bridle.types.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bridle.types.monitor import PluginMonitor
+    from bridle.types.schedule import Clock
+
+
+class FeatureContext(Struct, frozen=True, kw_only=True):
+    """The session that a feature belongs to."""
+
+    session: Session
+    workspace: Workspace
+    project: str
+    """The folder that the session began in."""
+    storage: str
+    env: Mapping[str, str]
+    plugin_monitors: "Callable[[], Sequence[PluginMonitor]]" = tuple
+    plugin_language_servers: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
+    """The entries of plugins by their names."""
+    wake: Callable[[Prompt], None]
+    """Gives the session a prompt."""
+    tell: Callable[[str], None]
+    """Says something to the user."""
+    trusted: bool
+    lasting: bool
+    """The session takes more prompts after its first answer."""
+    closed: bool = False
+    """No file of users or projects extends the session."""
+    sandbox: Sandbox | None = None
+    clock: "Clock | None" = None
+    """None for that of the machine."""
+
+    @property
+    def extends(self) -> bool:
+        """Whether the project may start something in this session."""
+        return self.trusted and not self.closed

@@ -1,0 +1,1 @@
+"""Commands and web sockets that a session watches."""

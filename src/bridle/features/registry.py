@@ -1,0 +1,21 @@
+"""Every feature that a session may have: one line each."""
+
+from collections.abc import Callable
+
+from bridle.engine.feature import Feature, Features
+from bridle.features.context import FeatureContext
+from bridle.features.language_servers.feature import LanguageServersFeature
+from bridle.features.monitors.feature import MonitorsFeature
+from bridle.features.schedules.feature import SchedulesFeature
+
+FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
+    SchedulesFeature,
+    MonitorsFeature,
+    LanguageServersFeature,
+)
+
+
+def open_features(context: FeatureContext) -> Features:
+    """The features of a session; one that has no place in it is left out."""
+    opened = (opener(context) for opener in FEATURES)
+    return Features([feature for feature in opened if feature is not None])

@@ -1,0 +1,1 @@
+"""Prompts that a session schedules for later."""
