@@ -22,9 +22,11 @@ from bridle.context.environment import gather_environment
 from bridle.context.prompt import PromptInputs
 from bridle.engine.agents import Agents, Staff
 from bridle.engine.agents.means import Means
-from bridle.engine.claims import Claims
+from bridle.engine.feature import Features
 from bridle.engine.loop import run_turn
-from bridle.engine.runtime import Asking, Claiming, Limits, ModelFacts, Runtime
+from bridle.engine.runtime import Asking, Limits, ModelFacts, Runtime
+from bridle.features.leases.feature import LeasesFeature
+from bridle.features.leases.leases import Leases
 from bridle.host.background import BackgroundShells
 from bridle.host.merge_queue import MergeQueue, Plan
 from bridle.host.merging import Repository
@@ -139,7 +141,7 @@ def _runtime(
         limits=Limits(parallel_calls=100),
         transcript=str(base / "s1.jsonl"),
         agents=Agents(Staff(Means(), env)),
-        claims=Claiming(lambda: Claims.of_session(str(base / "broker"), "s1")),
+        features=Features([LeasesFeature(lambda: Leases.of_session(str(base / "broker"), "s1"))]),
     )
 
 

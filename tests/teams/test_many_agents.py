@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 
-from bridle.engine.claims import Claims
-from bridle.engine.runtime import Claiming, Runtime
+from bridle.engine.feature import Features
+from bridle.engine.runtime import Runtime
+from bridle.features.leases.feature import LeasesFeature
+from bridle.features.leases.leases import Leases
 from bridle.host.broker import PORT_COUNT
 from bridle.host.merge_queue import MergeQueue, Plan
 from bridle.host.merging import Repository
@@ -51,7 +53,9 @@ class AskedAtOnce(FakeChannel):
 
 def _claiming(folder: Path) -> Any:
     def change(runtime: Runtime) -> Runtime:
-        return msgspec.structs.replace(runtime, claims=Claiming(lambda: Claims.of_session(str(folder), "s1")))
+        return msgspec.structs.replace(
+            runtime, features=Features([LeasesFeature(lambda: Leases.of_session(str(folder), "s1"))])
+        )
 
     return change
 

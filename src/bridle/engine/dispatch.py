@@ -1,8 +1,7 @@
 """One tool call through its six phases: schema, semantics, pre hook, permission, run, post hook."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -34,8 +33,6 @@ from bridle.types.sandbox import Sandbox
 from bridle.types.tool import Tool, ToolContext, ToolOutput
 
 __all__ = ["Call", "dispatch", "prepare_call"]
-
-_SHELLS = ("Bash", "Monitor")
 
 
 async def dispatch(call: Call, turn: Turn, *, is_alone: Callable[[], Awaitable[bool]]) -> Settled | PutOff:
@@ -81,13 +78,14 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
         context,
         permit=_permit(passage, tool, context, turn),
         changes=_changes(tool, passage.input, turn),
-        env=await _environment(tool, turn),
     )
+    running = RunningCall(turn=turn, tool=tool, passage=passage)
+    context = await runtime.features.fit(running, context)
     if runtime.editors is not None:
         await runtime.editors.foresee(passage.case.access.writes)
     before, began, ran = runtime.workspace.cwd, runtime.clock(), True
     try:
-        async with _undisturbed(passage, tool, turn):
+        async with runtime.features.around_call(running):
             output = await _held(passage, tool, context, turn)
     except asyncio.CancelledError:
         hear_interrupt(call, tool, turn, seconds=runtime.clock() - began)
@@ -111,8 +109,9 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
     if runtime.skills is not None and not output.is_error:
         runtime.skills.touch(passage.case.touched)
     for feature in () if output.is_error else runtime.features.at("settle"):
-        feature.settle(RunningCall(turn=turn, tool=tool, passage=passage))
-    more = (*loaded, *((beside,) if beside else ()), *_heard(turn))
+        feature.settle(running)
+    remarks = (f"<system-reminder>{line}</system-reminder>" for line in runtime.features.remarks())
+    more = (*loaded, *((beside,) if beside else ()), *remarks)
     return Settled(output=output, context=(*said.context, *words, *more), ran=ran)
 
 
@@ -152,7 +151,7 @@ async def _held(passage: Passage, tool: Tool, context: ToolContext, turn: Turn) 
 def _boundary(passage: Passage, tool: Tool, turn: Turn) -> Sandbox | None:
     """What a command runs in: rules for files, programs and hosts hold whatever it starts."""
     sandbox = turn.runtime.sandbox
-    if sandbox is None or tool.name not in _SHELLS:
+    if sandbox is None or not tool.shell:
         return sandbox
     from bridle.permissions.enforced import denials
 
@@ -161,43 +160,10 @@ def _boundary(passage: Passage, tool: Tool, turn: Turn) -> Sandbox | None:
 
 
 def _changes(tool: Tool, input: Any, turn: Turn) -> Changes | None:
-    """Who keeps what the call may change; a command that only reads changes nothing."""
-    runtime = turn.runtime
-    if runtime.claims is not None and tool.name != "Bash":
-        return runtime.claims.open().changes(runtime.checkpoints, runtime.workspace.cwd)
-    reads = runtime.checkpoints is not None and tool.name == "Bash" and only_reads(tool.subject(input))
-    return None if reads else runtime.checkpoints
-
-
-async def _environment(tool: Tool, turn: Turn) -> Mapping[str, str]:
-    """The variables that a call's children see; commands have ports for their thread alone."""
-    claims, env = turn.runtime.claims, turn.runtime.env
-    return env if claims is None or tool.name not in _SHELLS else await claims.open().environment(env)
-
-
-def _undisturbed(passage: Passage, tool: Tool, turn: Turn) -> AbstractAsyncContextManager[None]:
-    """Keeps other threads away from what a command changes."""
-    runtime, case = turn.runtime, passage.case
-    if runtime.claims is None or case.reading is None:
-        return nullcontext()
-    from bridle.engine.claims import Command
-
-    command = Command(
-        reading=case.reading,
-        read_only=case.read_only,
-        is_awaited=tool.name == "Bash" and not passage.call.input.get("run_in_background"),
-        cwd=runtime.workspace.cwd,
-        env=runtime.env,
-        seen=runtime.workspace.files.paths(),
-    )
-    return runtime.claims.open().command(command)
-
-
-def _heard(turn: Turn) -> tuple[str, ...]:
-    """What a thread learns about the files that it shares with others."""
-    claims = turn.runtime.claims
-    lines = () if claims is None or claims.made is None else claims.made.heard()
-    return tuple(f"<system-reminder>{line}</system-reminder>" for line in lines)
+    """What keeps the files that a call may change; a command that only reads changes nothing."""
+    checkpoints = turn.runtime.checkpoints
+    reads = checkpoints is not None and tool.shell == "awaited" and only_reads(tool.subject(input))
+    return None if reads else checkpoints
 
 
 def _find(call: Call, turn: Turn) -> Tool:

@@ -117,8 +117,10 @@ class Feature:
 class Features:
     """The features of a session or of an agent."""
 
-    def __init__(self, members: Sequence[Feature] = ()) -> None:
+    def __init__(self, members: Sequence[Feature] = (), *, borrowed: Sequence[Feature] = ()) -> None:
         self._members = tuple(members)
+        self._borrowed = tuple(borrowed)
+        """Those that the session closes, not the agent that these are for."""
         self._acting: dict[str, tuple[Feature, ...]] = {}
 
     def __iter__(self) -> Iterator[Feature]:
@@ -181,9 +183,11 @@ class Features:
 
     def for_agent(self, work: "Assignment") -> "Features":
         """What an agent inherits, as each feature says."""
-        return Features([own for each in self._members if (own := each.for_agent(work)) is not None])
+        own = [made for each in self._members if (made := each.for_agent(work)) is not None]
+        return Features(own, borrowed=self._members)
 
     async def close(self) -> None:
         """Close each, the last opened first."""
         for each in reversed(self.at("close")):
-            await each.close()
+            if each not in self._borrowed:
+                await each.close()

@@ -50,9 +50,8 @@ async def run_turn(session: Session, prompt: Prompt, runtime: Runtime) -> Outcom
         turn.finish(settle_defect(turn, defect))
         raise
     finally:
-        if runtime.claims is not None and runtime.claims.made is not None:
-            for line in runtime.claims.made.end_turn():
-                runtime.channel.emit(Noticed(line, level="warning"))
+        for line in runtime.features.end_turn():
+            runtime.channel.emit(Noticed(line, level="warning"))
     return turn.finish(ending)
 
 

@@ -24,7 +24,6 @@ from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
     from bridle.engine.agents import Agents
-    from bridle.engine.claims import Claims
     from bridle.engine.editors.session import SessionEditors
     from bridle.engine.skills import SessionSkills
     from bridle.engine.structured import AnswerShape
@@ -169,19 +168,6 @@ class Trees(Struct, frozen=True, kw_only=True):
     """The main checkout, where a session in the background may change nothing before it is in a work tree."""
 
 
-class Claiming:
-    """What a thread has for itself alone; made with its first call, because most of it is never needed."""
-
-    def __init__(self, make: "Callable[[], Claims]") -> None:
-        self._make = make
-        self.made: Claims | None = None
-
-    def open(self) -> "Claims":
-        if self.made is None:
-            self.made = self._make()
-        return self.made
-
-
 class Runtime(Struct, frozen=True, kw_only=True):
     provider: Provider
     channel: Channel
@@ -253,8 +239,6 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Notices when the cached prefix is lost."""
     agents: "Agents | None" = None
     """Whom work can be handed to, where it can."""
-    claims: Claiming | None = None
-    """What this thread has for itself alone, where others may be in its way."""
     skills: "SessionSkills | None" = None
     """The skills of the session, where there are any."""
     plugins: "SessionPlugins | None" = None

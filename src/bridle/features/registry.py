@@ -5,6 +5,7 @@ from collections.abc import Callable
 from bridle.engine.feature import Feature, Features
 from bridle.features.context import FeatureContext
 from bridle.features.language_servers.feature import LanguageServersFeature
+from bridle.features.leases.feature import open_leases
 from bridle.features.monitors.feature import MonitorsFeature
 from bridle.features.schedules.feature import SchedulesFeature
 
@@ -12,6 +13,7 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     SchedulesFeature,
     MonitorsFeature,
     LanguageServersFeature,
+    open_leases,
 )
 
 

@@ -38,7 +38,7 @@ from bridle.session.parts.mcp import Exchange, open_servers, relayed, sampler
 from bridle.session.parts.mcp_servers import ServerDoor
 from bridle.session.parts.plugins import open_plugins
 from bridle.session.parts.provider import packages_of, session_provider, warm_up
-from bridle.session.parts.teams import claims_of, joined, member_tools, open_team
+from bridle.session.parts.teams import joined, member_tools, open_team
 from bridle.session.parts.workflows import open_workflows
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
@@ -202,7 +202,6 @@ async def assemble(
         news=toolboxes.news(deferring, servers, extensions.skills, *editor_news(editors), permissions.news),
         restore=toolboxes.again(deferring, toolbox),
         agents=agents,
-        claims=claims_of(setup, session),
         skills=extensions.skills,
         plugins=plugins,
         styles=extensions.style_names,

@@ -58,6 +58,7 @@ def _check(input: BashInput, ctx: ToolContext) -> None:
     subject=lambda input: input.command,
     check=_check,
     max_result_chars=None,
+    shell="awaited",
 )
 async def TOOL(input: BashInput, ctx: ToolContext) -> ToolOutput:
     """Run a shell command and return what it prints."""

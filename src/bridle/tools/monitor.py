@@ -49,7 +49,14 @@ def _subject(input: MonitorInput) -> str:
     return input.command or (input.ws.url if input.ws is not None else "")
 
 
-@tool("Monitor", MonitorInput, subject=_subject, parallel=lambda _: False, check=_check)
+@tool(
+    "Monitor",
+    MonitorInput,
+    subject=_subject,
+    parallel=lambda _: False,
+    check=_check,
+    shell="background",
+)
 async def TOOL(input: MonitorInput, ctx: ToolContext) -> ToolOutput:
     """Watch a command or a web socket in the background and hear of what it says."""
     monitors = ctx.need(MONITORS)

@@ -135,6 +135,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Words to find it by besides its name and description."""
     server: Mapping[str, str] | None = None
     """The MCP server that serves it, as hooks and hosts are told: `name` and `source`."""
+    shell: Literal["", "awaited", "background"] = ""
+    """Whether it runs shell commands, and whether its calls last as long as they do."""
     needs_person: bool = False
     """Somebody must agree to each call, whatever rules and modes allow."""
 
@@ -168,6 +170,7 @@ def tool(
     check: Callable[[Input, ToolContext], None] = lambda _, __: None,
     max_result_chars: int | None = 100_000,
     interrupt: Literal["cancel", "block"] = "cancel",
+    shell: Literal["", "awaited", "background"] = "",
 ) -> Callable[[Callable[[Input, ToolContext], Awaitable[ToolOutput]]], Tool]:
     """Turn an async function into a `Tool`; unless said otherwise it writes and runs alone."""
     is_read_only: Callable[[Input], bool] = read_only if callable(read_only) else lambda _: bool(read_only)
@@ -185,6 +188,7 @@ def tool(
             check=check,
             max_result_chars=max_result_chars,
             interrupt=interrupt,
+            shell=shell,
         )
 
     return build

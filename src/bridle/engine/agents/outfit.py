@@ -12,7 +12,7 @@ from bridle.engine.agents.memory import memory_prompt
 from bridle.engine.agents.tools import AgentToolbox, Standing, select
 from bridle.engine.cache_watch import CacheWatch
 from bridle.engine.metering import charged_to
-from bridle.engine.runtime import Arrivals, Briefing, Claiming, Limits, Runtime
+from bridle.engine.runtime import Arrivals, Briefing, Limits, Runtime
 from bridle.tools.toolbox import JoinedToolbox
 from bridle.types.channel import Channel
 from bridle.types.hook import Stop, SubagentStop
@@ -42,7 +42,6 @@ class Own(Struct, frozen=True, kw_only=True):
     planning: bool = False
     mode: Callable[[], str] = lambda: "default"
     """Its permission mode as it stands."""
-    claims: Claiming | None = None
     appended: str = ""
     """Stands at the end of its prompt."""
 
@@ -102,7 +101,6 @@ def outfit(lead: Runtime, work: Assignment, own: Own) -> Runtime:
         transcript=None if lead.transcript is None else transcript_path(lead, work.agent_id),
         shape=work.shape,
         arrivals=own.arrivals,
-        claims=own.claims,
         defers=False,
         agents=own.agents(selection.agents),
         features=lead.features.for_agent(work),

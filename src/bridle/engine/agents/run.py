@@ -22,7 +22,7 @@ from bridle.engine.agents.outfit import Own, outfit
 from bridle.engine.agents.session import begin_session, last_answer, last_words
 from bridle.engine.agents.worktree import close_place, conflict_note
 from bridle.engine.loop import run_turn
-from bridle.engine.runtime import Claiming, Runtime
+from bridle.engine.runtime import Runtime
 from bridle.engine.session_worktree import SessionWorktree
 from bridle.engine.teams.mailbox import Mail
 from bridle.engine.teams.post import agent_mailbox
@@ -78,7 +78,6 @@ class AgentRun:
         """Hears how its job stands, where that is none of the session's."""
         self._log = AgentLog(output_path(lead.runtime, work.agent_id))
         self._began = lead.runtime.clock()
-        self._claims = self._own_claims()
         self._mail = Mail(agent_mailbox(lead.runtime.storage, work.agent_id), self.session)
         self.mail: Mail | None = self._mail
         """Where to write to it; None once it takes nothing in any more."""
@@ -172,10 +171,10 @@ class AgentRun:
             take_away()
             if servers is not None:
                 self._clean_later(servers.close())
-            if self._claims is not None and self._claims.made is not None:
-                self._clean_later(asyncio.to_thread(self._claims.made.end))
-            if runtime is not None and runtime.workspace.visit is not None:
-                self._clean_later(SessionWorktree(runtime).close())
+            if runtime is not None:
+                self._clean_later(runtime.features.close())
+                if runtime.workspace.visit is not None:
+                    self._clean_later(SessionWorktree(runtime).close())
             self.session.close()
             self._log.close()
         kept = work.place is not None and not await close_place(lead.runtime, work.place)
@@ -251,16 +250,9 @@ class AgentRun:
             extra_tools=extra_tools,
             planning=self.session.state.mode == "plan",
             mode=lambda: self.session.state.mode,
-            claims=self._claims,
             arrivals=self._mail,
             appended=self._appended(),
         )
-
-    def _own_claims(self) -> Claiming | None:
-        theirs, work = self.lead.runtime.claims, self.work
-        if theirs is None:
-            return None
-        return Claiming(lambda: theirs.open().for_agent(work.agent_id, work.name or work.description))
 
     def _appended(self) -> str:
         work = self.work

@@ -1,6 +1,5 @@
-"""What lets a session work beside others: claims, mail for the main thread, a door for other sessions."""
+"""What lets a session work beside others: mail for the main thread, a door for other sessions."""
 
-import asyncio
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -8,8 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from bridle.engine.agents import Agents
-from bridle.engine.runtime import Claiming, Runtime
-from bridle.host.paths import bridle_dir
+from bridle.engine.runtime import Runtime
 from bridle.session.base import SessionBase
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
@@ -18,26 +16,11 @@ from bridle.types.channel import Channel
 from bridle.types.origin import PROGRAM
 from bridle.types.tool import Toolbox
 from bridle.types.turn import Prompt
+from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
-    from bridle.engine.claims import Claims
     from bridle.engine.teams.membership import Membership
     from bridle.host.panes.choice import TeammateMode
-
-_OFF = ("1", "true", "yes", "on")
-
-
-def claims_of(setup: Setup, session: Session) -> Claiming | None:
-    """What the main thread has for itself alone; None where that is turned off."""
-    if setup.env.get("BRIDLE_DISABLE_BROKER", "").strip().lower() in _OFF:
-        return None
-
-    def make() -> "Claims":
-        from bridle.engine.claims import Claims
-
-        return Claims.of_session(os.path.join(bridle_dir(setup.env), "broker"), session.id)
-
-    return Claiming(make)
 
 
 class _Closing(Protocol):
@@ -47,8 +30,7 @@ class _Closing(Protocol):
 class TeamDoor:
     """What must be closed when the session ends."""
 
-    def __init__(self, claims: Claiming | None) -> None:
-        self._claims = claims
+    def __init__(self) -> None:
         self._closing: list[_Closing] = []
 
     def keep(self, part: _Closing) -> None:
@@ -57,8 +39,6 @@ class TeamDoor:
     async def close(self) -> None:
         for part in self._closing:
             await part.close()
-        if self._claims is not None and self._claims.made is not None:
-            await asyncio.to_thread(self._claims.made.close)
 
 
 def joined(setup: Setup, session: Session, channel: Channel, wake: Callable[[Prompt], None]) -> Channel:
@@ -83,7 +63,7 @@ async def open_team(
     `is_whole`: whoever answers is in this process, so that everybody must be.
     """
     setup = base.setup
-    door = TeamDoor(runtime.claims)
+    door = TeamDoor()
     agents.staff.deliver = base.wake
     if setup.member is not None:
         agents.staff.membership = setup.member
@@ -172,4 +152,4 @@ async def _open_socket(base: SessionBase, agents: Agents, door: TeamDoor) -> Non
 
 def _has_team(setup: Setup) -> bool:
     names = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_CODE_COORDINATOR_MODE")
-    return any(setup.env.get(name, "").strip().lower() in _OFF for name in names)
+    return any(is_on(setup.env, name) for name in names)

@@ -8,8 +8,10 @@ from typing import Any
 
 import msgspec
 
-from bridle.engine.claims import Claims
-from bridle.engine.runtime import Claiming, Runtime
+from bridle.engine.feature import Features
+from bridle.engine.runtime import Runtime
+from bridle.features.leases.feature import LeasesFeature
+from bridle.features.leases.leases import Leases
 from bridle.host.broker import Broker
 from bridle.host.owners import this_process
 from bridle.providers.scripted import calls, says
@@ -23,8 +25,10 @@ _HELPER = AgentDefinition(name="helper", description="d", text="p", source="user
 
 
 def _claiming(folder: Path) -> Callable[[Runtime], Runtime]:
-    claims = Claims.of_session(str(folder), "s1")
-    return lambda runtime: msgspec.structs.replace(runtime, claims=Claiming(lambda: claims))
+    claims = Leases.of_session(str(folder), "s1")
+    return lambda runtime: msgspec.structs.replace(
+        runtime, features=Features([LeasesFeature(lambda: claims)])
+    )
 
 
 def _result(made: Team, key: str, number: int) -> Any:
@@ -104,7 +108,7 @@ async def test_a_broker_that_cannot_keep_anything_stops_nobody(tmp_path: Path):
 
 async def test_git_that_another_session_uses_for_too_long_is_an_error_with_a_way_out(tmp_path: Path):
     repository(tmp_path)
-    claims = Claims.of_session(str(tmp_path / "broker"), "s1", patience=0.05)
+    claims = Leases.of_session(str(tmp_path / "broker"), "s1", patience=0.05)
     scripts = {"main": [says(calls("Bash", command="git commit -qm x --allow-empty")), says("ok")]}
     env = {"PATH": os.environ["PATH"]}
     async with (
@@ -114,7 +118,9 @@ async def test_git_that_another_session_uses_for_too_long_is_an_error_with_a_way
             scripts,
             BASH,
             env=env,
-            change=lambda each: msgspec.structs.replace(each, claims=Claiming(lambda: claims)),
+            change=lambda each: msgspec.structs.replace(
+                each, features=Features([LeasesFeature(lambda: claims)])
+            ),
         ) as made,
         asyncio.timeout(10),
     ):

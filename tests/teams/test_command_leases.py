@@ -8,9 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.engine.claims import Claims, Command
-from bridle.engine.command_claims import named
-from bridle.engine.runtime import Claiming, Runtime
+from bridle.engine.feature import Features
+from bridle.engine.runtime import Runtime
+from bridle.features.leases.commands import named
+from bridle.features.leases.feature import LeasesFeature
+from bridle.features.leases.leases import Command, Leases
 from bridle.host.broker import Broker
 from bridle.host.owners import Owner, this_process
 from bridle.permissions.prepare import read_command
@@ -30,8 +32,10 @@ def _other(name: str = "fixer") -> Owner:
 
 
 def _claiming(folder: Path) -> Callable[[Runtime], Runtime]:
-    claims = Claims.of_session(str(folder), "s1")
-    return lambda runtime: msgspec.structs.replace(runtime, claims=Claiming(lambda: claims))
+    claims = Leases.of_session(str(folder), "s1")
+    return lambda runtime: msgspec.structs.replace(
+        runtime, features=Features([LeasesFeature(lambda: claims)])
+    )
 
 
 def _command(text: str, cwd: Path, *, env: dict[str, str] = _ENV) -> Command:
@@ -91,7 +95,7 @@ def test_only_files_that_can_be_meant_are_named(tmp_path: Path):
 async def test_what_a_command_is_seen_to_have_changed_is_its_own_until_the_turn_ends(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n"})
     broker = Broker(str(tmp_path / "broker"))
-    claims = Claims(broker, this_process("s1", label="session s1"))
+    claims = Leases(broker, this_process("s1", label="session s1"))
     broker.join(str(project), _other())
 
     async with claims.command(_command(_UNNAMED, project)):
@@ -129,8 +133,9 @@ async def test_a_thread_hears_what_others_did_to_its_files_with_its_next_call(tm
         env=_ENV,
         change=_claiming(tmp_path / "broker"),
     ) as made:
-        assert made.runtime.claims is not None
-        broker, owner = Broker(str(tmp_path / "broker")), made.runtime.claims.open().owner
+        (leases,) = made.runtime.features
+        assert isinstance(leases, LeasesFeature)
+        broker, owner = Broker(str(tmp_path / "broker")), leases.leases().owner
         broker.tell(owner, "a.py changed")
         await made.prompt()
         assert "<system-reminder>a.py changed</system-reminder>" in _texts(made, 1)
@@ -142,7 +147,7 @@ async def test_a_thread_hears_what_others_did_to_its_files_with_its_next_call(tm
 async def test_changes_of_commands_that_ran_together_are_nobodys(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n"})
     broker = Broker(str(tmp_path / "broker"))
-    main = Claims(broker, this_process("s1", label="session s1"))
+    main = Leases(broker, this_process("s1", label="session s1"))
     agent = main.for_agent("a1", "one")
     broker.join(str(project), _other())
     async with main.command(_command(_UNNAMED, project)), agent.command(_command(_UNNAMED, project)):
@@ -153,7 +158,7 @@ async def test_changes_of_commands_that_ran_together_are_nobodys(tmp_path: Path)
 async def test_what_somebody_edits_while_a_command_runs_stays_theirs_without_a_word(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n"})
     broker = Broker(str(tmp_path / "broker"))
-    claims = Claims(broker, this_process("s1", label="session s1"))
+    claims = Leases(broker, this_process("s1", label="session s1"))
     broker.join(str(project), _other())
     async with claims.command(_command(_UNNAMED, project)):
         broker.lease(str(project / "a.py"), _other())
@@ -172,7 +177,7 @@ async def test_nothing_is_looked_at_while_nobody_else_works_in_the_folder(tmp_pa
     shim.chmod(0o755)
     env = {**_ENV, "PATH": f"{tmp_path}/bin:{_ENV['PATH']}"}
     broker = Broker(str(tmp_path / "broker"))
-    claims = Claims(broker, this_process("s1", label="session s1"))
+    claims = Leases(broker, this_process("s1", label="session s1"))
     broker.join(str(tmp_path), _other())
     async with claims.command(_command(_UNNAMED, project, env=env)):
         pass
@@ -185,7 +190,7 @@ async def test_nothing_is_looked_at_while_nobody_else_works_in_the_folder(tmp_pa
 
 async def test_a_refused_command_reserves_none_of_its_files(tmp_path: Path):
     broker = Broker(str(tmp_path / "broker"))
-    claims = Claims(broker, this_process("s1", label="session s1"))
+    claims = Leases(broker, this_process("s1", label="session s1"))
     broker.lease(str(tmp_path / "b"), _other())
     with pytest.raises(ToolError):
         async with claims.command(_command("touch a b", tmp_path)):
@@ -213,7 +218,7 @@ async def test_a_command_after_a_commit_by_itself_claims_what_it_left_changed(tm
     project = repository(tmp_path / "project", **{"a.py": "old\n", "b.py": "old\n"})
     (project / "b.py").write_text("dirty\n")
     broker = Broker(str(tmp_path / "broker"))
-    claims = Claims(broker, this_process("s1", label="session s1"))
+    claims = Leases(broker, this_process("s1", label="session s1"))
     broker.join(str(project), _other())
     async with claims.command(_command(_UNNAMED, project)):
         (project / "b.py").write_text("dirtier\n")

@@ -1,4 +1,4 @@
-"""What one thread of a session claims for itself alone, so that agents do not get in each other's way."""
+"""What one thread of a session has leased, so that agents do not get in each other's way."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from bridle.engine.command_claims import Named, Runs, look, named, shown
+from bridle.features.leases.commands import Named, Runs, look, named, shown
 from bridle.host import git
 from bridle.host.broker import PORT_COUNT, Broker, Held
 from bridle.host.lock import Locked
@@ -38,8 +38,8 @@ class Command(Struct, frozen=True, kw_only=True):
     """Files that the thread has read."""
 
 
-class Claims:
-    """The claims of the main thread or of one agent; `above` are the threads that it works for."""
+class Leases:
+    """The leases of the main thread or of one agent; `above` are the threads that it works for."""
 
     def __init__(
         self,
@@ -59,17 +59,17 @@ class Claims:
         self._own_lines: list[str] = []
 
     @classmethod
-    def of_session(cls, folder: str, session_id: str, *, patience: float = _PATIENCE) -> "Claims":
+    def of_session(cls, folder: str, session_id: str, *, patience: float = _PATIENCE) -> "Leases":
         """Those of a main thread; nothing is read or written before something is claimed."""
         owner = this_process(session_id, label=f"session {session_id[:8]}")
         return cls(Broker(folder), owner, patience=patience)
 
-    def for_agent(self, agent_id: str, label: str) -> "Claims":
+    def for_agent(self, agent_id: str, label: str) -> "Leases":
         """The same for an agent that this thread starts."""
         run = os.urandom(4).hex()
         owner = this_process(self.owner.session, agent=agent_id, run=run, label=f"agent {label}")
         above = (*self._above, self.owner.key)
-        return Claims(self._broker, owner, above=above, patience=self._patience, runs=self._runs)
+        return Leases(self._broker, owner, above=above, patience=self._patience, runs=self._runs)
 
     def changes(self, watched: Changes | None, cwd: str) -> Changes:
         """Has each file reserved before a tool changes it, then tells whoever else wants to know."""
@@ -234,7 +234,7 @@ class Claims:
 
 
 class _Reserving:
-    def __init__(self, claims: Claims, watched: Changes | None, cwd: str) -> None:
+    def __init__(self, claims: Leases, watched: Changes | None, cwd: str) -> None:
         self._claims = claims
         self._watched = watched
         self._cwd = cwd
