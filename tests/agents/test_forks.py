@@ -72,7 +72,7 @@ async def test_a_fork_waits_for_the_whole_answer_of_its_parent(tmp_path: Path):
         "main": [says(_fork("<left>"), "Said last.", then=go.wait), says("ok")],
         "left": [says("left report")],
     }
-    async with team(tmp_path, scripts, env=_FORKS) as made, asyncio.timeout(5):
+    async with team(tmp_path, scripts, env=_FORKS) as made, asyncio.timeout(50):
         turn = asyncio.create_task(made.prompt())
         await made.channel.seen(lambda event: type(event).__name__ == "ToolStarted")
         assert made.minds.requests("left") == []

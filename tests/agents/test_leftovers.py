@@ -74,7 +74,7 @@ async def test_an_agent_that_somebody_waits_for_can_go_on_in_the_background(tmp_
         await eventually(lambda: made.minds.requests("job"))
         assert made.agents.move_to_background() == 1
         assert made.agents.move_to_background() == 0
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await turn
         data = made.result("call-1")
         go_on.set()
@@ -124,7 +124,7 @@ async def test_a_report_says_when_the_branch_would_conflict(tmp_path: Path):
     go_on = asyncio.Event()
     async with team(project, scripts, BASH, _pausing(go_on), agents=[_HELPER], env=_ENV) as made:
         turn = asyncio.create_task(made.prompt())
-        await eventually(lambda: len(made.minds.requests("job")) == 2, seconds=20)
+        await eventually(lambda: len(made.minds.requests("job")) == 2)
         await asyncio.to_thread(commit, project, "ours", file="ours\n")
         go_on.set()
         await turn

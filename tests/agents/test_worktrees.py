@@ -88,7 +88,7 @@ async def test_commits_and_changes_of_every_kind_count_as_work(tmp_path: Path):
 
 async def test_many_at_once_meet_no_lock(tmp_path: Path):
     project = _repository(tmp_path / "project")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(50):
         trees = await asyncio.gather(
             *(worktrees.create(str(project), f"t{number}", _ENV) for number in range(12))
         )
@@ -128,7 +128,7 @@ async def test_the_work_of_an_interrupted_agent_is_kept_and_an_empty_tree_is_not
         "one": [says(calls("Touch", path="new")), says("x", closed=False, then=hang)],
         "two": [says("x", closed=False, then=hang)],
     }
-    async with team(project, scripts, touch, agents=[_HELPER]) as made, asyncio.timeout(20):
+    async with team(project, scripts, touch, agents=[_HELPER]) as made, asyncio.timeout(50):
         turn = asyncio.create_task(made.prompt())
         await meet.wait()
         turn.cancel()

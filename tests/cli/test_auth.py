@@ -150,7 +150,7 @@ async def test_openrouter_logs_in_by_the_browser_with_a_proof_that_only_we_have(
         bridle = program(tmp_path, OPENROUTER_BASE_URL=f"{server.url}/api/v1")
         process = await bridle.start("auth", "login", "openrouter", "--browser")
         assert process.stdout is not None
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             await process.stdout.readline()
             page = urlsplit((await process.stdout.readline()).decode().strip())
             asked = {name: values[0] for name, values in parse_qs(page.query).items()}
@@ -171,7 +171,7 @@ async def test_the_answer_to_another_login_is_not_used(tmp_path: Path):
         bridle = program(tmp_path, OPENROUTER_BASE_URL=f"{server.url}/api/v1")
         process = await bridle.start("auth", "login", "openrouter", "--browser")
         assert process.stdout is not None
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             await process.stdout.readline()
             page = urlsplit((await process.stdout.readline()).decode().strip())
             back = parse_qs(page.query)["callback_url"][0].partition("?")[0]

@@ -206,7 +206,7 @@ async def test_secret_is_asked_for_at_a_terminal(program: Program):
         start_new_session=True,
     )  # fmt: skip
     os.close(slave)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         shown = b""
         while b"secret" not in shown:
             shown += await asyncio.to_thread(os.read, master, 1024)

@@ -27,7 +27,7 @@ class _Beside:
             "--mcp-config", config, "--allowedTools", self._allowed,
             env={"ANTHROPIC_BASE_URL": self._server.url, "ANTHROPIC_API_KEY": "test-key"},
         )  # fmt: skip
-        await eventually(self._is_ready, seconds=30)
+        await eventually(self._is_ready)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -141,9 +141,9 @@ async def test_a_run_that_is_ended_in_the_middle_of_tests_is_taken_up_by_the_nex
     # The first merge passes at once, the second waits until it is ended.
     test = f"if test -e b; then touch {mark}; sleep 60; fi"
     process = await program.start("merge", "--test", test, "worktree-one", "worktree-two")
-    await eventually(mark.exists, seconds=20)
+    await eventually(mark.exists)
     process.send_signal(signal.SIGTERM)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(50):
         _, err = await process.communicate()
 
     assert process.returncode == 130
@@ -158,7 +158,7 @@ async def test_a_killed_run_leaves_nothing_in_the_way(tmp_path: Path):
     branch(program.project, "worktree-one", a="1\n")
     mark = tmp_path / "mark"
     process = await program.start("merge", "--test", f"touch {mark}; sleep 5", "worktree-one")
-    await eventually(mark.exists, seconds=20)
+    await eventually(mark.exists)
     process.kill()
     await process.wait()
 

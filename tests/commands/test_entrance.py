@@ -198,7 +198,7 @@ async def test_an_interrupted_command_still_has_a_result(tmp_path: Path):
     commanded = Commanded(tmp_path, sources=[_skill("wait", wait)])
     commanded.inbox.put(Prompt(content="/wait", origin=TYPED))
     serving = asyncio.create_task(commanded.server.serve(wait_for_tasks=0, say_waiting=lambda _: None))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await began.wait()
         assert commanded.server.interrupt()
         await commanded.channel.seen(lambda event: isinstance(event, TurnFinished))

@@ -9,7 +9,7 @@ from tests.inprocess.scene import Scene
 
 async def _heard(client: Client, prompt: str) -> Any:
     await client.query(prompt)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(50):
         return [message async for message in client.receive_response()][-1]
 
 

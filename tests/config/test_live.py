@@ -40,7 +40,7 @@ class Follower:
         )
 
     async def follow(self, *happenings: Callable[[], object]) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             try:
                 await self.live.run(interval=1, sleep=FakeClock(*happenings).sleep)
             except Stopped:

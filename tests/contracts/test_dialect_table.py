@@ -116,7 +116,7 @@ async def _cancellation(bench: Bench) -> None:
             if isinstance(event, TextArrived):
                 heard.set()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         task = asyncio.create_task(listen())
         await heard.wait()
         task.cancel()

@@ -67,7 +67,7 @@ class _World:
     async def serve(self) -> list[Any]:
         """Serve all that waits; the texts of the turns' answers."""
         self.inbox.close()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             await self.server.serve(wait_for_tasks=0, say_waiting=print)
         return [event.outcome.text for event in self.channel.of(TurnFinished)]
 

@@ -86,7 +86,7 @@ async def test_calls_that_arrive_after_the_stop_do_not_run_either(tmp_path: Path
         session = make_session(mode="default")
         session.swap(model="claude-sonnet-4-5")
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(50):
                 outcome = await run_turn(session, Prompt(content="go", origin=TYPED), runtime)
         finally:
             await provider.close()
@@ -103,9 +103,9 @@ async def test_an_interrupt_leaves_calls_that_have_not_begun_unrun(tmp_path: Pat
         process = await program.start("-p", "go", "--allowedTools", "Bash")
         assert process.stdin is not None
         process.stdin.close()
-        await eventually((program.project / "begun").exists, 30)
+        await eventually((program.project / "begun").exists)
         process.send_signal(signal.SIGINT)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(50):
             await process.communicate()
         done = await program.run("-p", "-c", "and now?", "--allowedTools", "Bash")
     assert process.returncode == 130 and done.out == "Again.\n"

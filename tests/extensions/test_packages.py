@@ -124,7 +124,7 @@ async def test_sample_installed_by_pip_is_found_and_works(tmp_path: Path):
         str(site),
     ]
     installing = await asyncio.create_subprocess_exec(*command, str(make_wheel(tmp_path)))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(50):
         assert await installing.wait() == 0
     program = Program(tmp_path, PYTHONPATH=str(site))
     assert "not approved" in (await program.run("packages", "list")).out

@@ -105,7 +105,7 @@ class Commanded:
         self._rests.clear()
         for each in prompts:
             self.inbox.put(Prompt(content=each, origin=TYPED) if isinstance(each, str) else each)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             serving = asyncio.create_task(self.server.serve(wait_for_tasks=0, say_waiting=lambda _: None))
             await self._rests.wait()
             serving.cancel()

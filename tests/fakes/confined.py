@@ -135,7 +135,7 @@ class FakePlace:
                 start_new_session=True,
                 pass_fds=confined.pass_fds,
             )
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(50):
                 code = await process.wait()
             output.seek(0)
             return Said(code, output.read().decode(errors="replace"))

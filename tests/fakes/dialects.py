@@ -144,7 +144,7 @@ class Bench:
 
     async def ask(self, step: Script, request: ModelRequest | None = None) -> list[ModelEvent]:
         self.server.script(step)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             return [event async for event in self.provider.stream(request or self.request())]
 
     async def fail(self, step: Script, request: ModelRequest | None = None) -> ProviderError:

@@ -59,7 +59,7 @@ class FakeChannel:
         self._waiters.append((wanted, happened))
         if any(map(wanted, self.events)):
             return
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await happened.wait()
 
 

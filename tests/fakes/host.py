@@ -74,7 +74,7 @@ class FakeHost:
         assert self.process.stdin is not None and self.process.stdout is not None
         assert self.process.stderr is not None
         self.process.stdin.close()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             self.frames += [json.loads(line) for line in (await self.process.stdout.read()).splitlines()]
             err = await self.process.stderr.read()
             return await self.process.wait(), err.decode()

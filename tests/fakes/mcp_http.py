@@ -132,7 +132,7 @@ async def official(*how: str) -> AsyncGenerator[int, None]:
         stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        await eventually(lambda: _listens(port), 30)
+        await eventually(lambda: _listens(port))
         yield port
     finally:
         process.kill()

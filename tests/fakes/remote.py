@@ -37,7 +37,7 @@ class RemoteClient:
         """One request; a header that is None is left out, underscores stand for dashes."""
         reader, writer = await self._ask(method, path, body, headers)
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(50):
                 data = await reader.read()
         finally:
             writer.close()
@@ -107,7 +107,7 @@ class Stream:
 
     async def line(self) -> Any:
         """The next line that is no sign of life; IncompleteReadError when the connection is over."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(50):
             while True:
                 text, newline, rest = self._text.partition(b"\n")
                 if newline:

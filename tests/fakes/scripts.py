@@ -45,7 +45,7 @@ async def run_script(
     """Run a script to its end; calls are answered at once, in their order."""
     calls: list[ScriptCall] = []
     async with (
-        asyncio.timeout(30),
+        asyncio.timeout(50),
         open_script(source, args=args, budget=budget, spent=spent, seconds=seconds) as script,
     ):
         async for event in script.events():

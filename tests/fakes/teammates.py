@@ -60,7 +60,7 @@ class Leader(FakeHost):
     async def begun(self, name: str = "ann") -> int:
         """The process of a teammate, once one has been asked to do something."""
         pids: dict[str, int] = {}
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             while name not in pids or not self.bodies(helpers=True):
                 pids = await self.pids()
         return pids[name]

@@ -44,7 +44,7 @@ class FakeTlsServer:
         self._accepting.cancel()
         await asyncio.gather(self._accepting, return_exceptions=True)
         self._listener.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await asyncio.gather(*self._guests)
 
     async def _accept(self) -> None:

@@ -31,7 +31,7 @@ class Workshop:
 
     async def started(self, *names: str) -> None:
         """Wait until all of these are at work."""
-        async with asyncio.timeout(5), self._changed:
+        async with asyncio.timeout(50), self._changed:
             await self._changed.wait_for(lambda: all(f"start {name}" in self.log for name in names))
 
     def tool(self, name: str, *, parallel: bool, waits: bool = True) -> Tool:

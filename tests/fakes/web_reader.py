@@ -45,5 +45,5 @@ async def fetch(
     tmp_path: Path, url: str, *, reader: FakeReader | None = None, env: Mapping[str, str] = LOCAL
 ) -> ToolOutput:
     ctx = make_context(tmp_path, consult=reader or FakeReader(), env=env)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         return await TOOL.run(WebFetchInput(url, "What colour is the sky?"), ctx)

@@ -150,7 +150,7 @@ async def test_everything_ends_with_the_session():
         return Ran(exit_code=0, stdout="")
 
     session.hooks.adopt(call_of(_hook(rewake=True)), Detached(rest=rest, timeout=60))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await session.hooks.close()
     assert ended.is_set() and len(session.hooks) == 0
     assert (session.woken, session.told, session.hooks.collect()) == ([], [], ())
@@ -169,7 +169,7 @@ async def test_a_program_that_is_async_by_its_settings_is_heard_later(tmp_path: 
     os.mkfifo(gate)
     hook = CommandHook(command=f"read line < {gate}; echo late $line", run_async=True)
     runner = runner_of("UserPromptSubmit", hook, handlers={"command": commands.run}, background=session.hooks)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         outcome = await runner.fire(PROMPT)
         assert (outcome.context, len(session.hooks)) == ((), 1)
         await asyncio.to_thread(gate.write_text, "news\n")
@@ -189,7 +189,7 @@ async def test_a_program_that_announces_itself_goes_on_in_the_background(tmp_pat
         handlers={"command": commands.run},
         background=session.hooks,
     )
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         assert (await runner.fire(PROMPT)).context == ()
         await asyncio.to_thread(gate.write_text, "news\n")
         await eventually(lambda: not len(session.hooks))
@@ -214,7 +214,7 @@ async def test_a_program_in_the_background_ends_with_the_session(tmp_path: Path)
     runner = runner_of("Stop", hook, handlers={"command": commands.run}, background=session.hooks)
     await runner.fire(STOPPED)
     await eventually(lambda: read_number(pid))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await session.hooks.close()
         await commands.close()
     number = read_number(pid)

@@ -35,7 +35,7 @@ async def _run(
     hook = CommandHook(command=command) if isinstance(command, str) else command
     hooks, reaper = _hooks(folder, env=env)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             return await hooks.run(call(hook, event, origin))
     finally:
         await hooks.close()
@@ -291,7 +291,7 @@ async def test_hook_can_go_on_in_the_background(tmp_path: Path):
     hooks, reaper = _hooks(tmp_path)
     command = """echo '{"async": true, "asyncTimeout": 2500}'; read -r go < gate; echo '{"reason": "late"}'"""
     os.mkfifo(tmp_path / "gate")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         detached = await hooks.run(call(CommandHook(command=command)))
         assert isinstance(detached, Detached) and detached.timeout == 2.5
         await asyncio.to_thread((tmp_path / "gate").write_text, "go\n", encoding="utf-8")
@@ -301,7 +301,7 @@ async def test_hook_can_go_on_in_the_background(tmp_path: Path):
 
 async def test_hook_in_the_background_ends_when_nobody_wants_it(tmp_path: Path):
     hooks, reaper = _hooks(tmp_path)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         detached = await hooks.run(
             call(CommandHook(command="""echo $$ > pid; echo '{"async":true}'; sleep 60"""))
         )

@@ -24,7 +24,7 @@ DENIES = b'{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDec
 
 
 async def _ask(hook: HttpHook, limits: HttpLimits | None = None, **env: str) -> Reply:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         return await http_handler(env=env, limits=lambda: limits or HttpLimits())(call_of(hook))
 
 
@@ -96,7 +96,7 @@ async def test_giving_up_a_silent_server_closes_the_connection():
         asking = asyncio.create_task(_ask(HttpHook(url=server.url())))
         await eventually(lambda: server.received)
         asking.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await server.left.wait()
         assert asking.cancelled()
 
@@ -287,6 +287,6 @@ async def test_a_silent_server_is_given_up_after_the_time_of_the_hook():
     async with HookServer(raw=b"") as server:
         handlers: dict[Kind, Handler] = {"http": http_handler(env={}, limits=HttpLimits)}
         hook = HttpHook(url=server.url(), timeout=0.1)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             outcome = await runner_of("PreToolUse", hook, handlers=handlers).fire(BASH)
     assert outcome.decision is None and "did not finish" in outcome.problems[0]

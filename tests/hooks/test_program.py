@@ -25,7 +25,7 @@ def _start(folder: Path, script: str, reaper: Reaper | None, *, shell: str, inpu
 @pytest.mark.parametrize("shell", ["/bin/bash", "/bin/sh"])
 async def test_any_shell_takes_its_input(tmp_path: Path, shell: str):
     reaper = Reaper()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         program = _start(tmp_path, 'cat; echo " $1 $2"', reaper, shell=shell, input=b"x" * 200_000)
         assert not await program.settle()
         assert await program.finish() == 0
@@ -40,7 +40,7 @@ async def test_script_in_any_shell_dies_with_us(tmp_path: Path, shell: str):
     program = _start(tmp_path, "echo $$ > pid; sleep 60", reaper, shell=shell)
     await eventually(lambda: read_number(tmp_path / "pid"))
     reaper.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await program.settle()
         assert await program.finish() == -15
     assert not is_running(program.process.pid)
@@ -49,7 +49,7 @@ async def test_script_in_any_shell_dies_with_us(tmp_path: Path, shell: str):
 async def test_what_a_quick_script_leaves_running_dies_with_us_too(tmp_path: Path):
     reaper = Reaper()
     program = _start(tmp_path, "sleep 60 >/dev/null 2>&1 & echo $! > pid", reaper, shell="/bin/sh")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await program.settle()
         assert await program.finish() == 0
     left = read_number(tmp_path / "pid")
@@ -60,7 +60,7 @@ async def test_what_a_quick_script_leaves_running_dies_with_us_too(tmp_path: Pat
 
 async def test_what_was_looked_for_is_seen_while_it_runs(tmp_path: Path):
     program = _start(tmp_path, "echo ready; sleep 60", None, shell="/bin/sh")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         assert await program.settle(until=lambda printed: b"ready" in printed)
         await program.end()
     assert not is_running(program.process.pid)

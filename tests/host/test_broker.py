@@ -174,7 +174,7 @@ async def test_git_is_used_by_one_at_a_time_in_the_order_of_asking(tmp_path: Pat
             order.append(number)
             inside -= 1
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await asyncio.gather(*(work(number) for number in range(20)))
     assert order == list(range(20))
 

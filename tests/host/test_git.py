@@ -166,7 +166,7 @@ async def test_long_names_in_the_status_are_cut_by_size(repo: Path, env: dict[st
 async def test_output_without_end_is_not_read_to_the_end(repo: Path, tmp_path: Path):
     _, env = fake_git(tmp_path, "exec yes '?? file'")
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         seen = await snapshot(str(repo), env)
 
     assert seen is not None
@@ -177,7 +177,7 @@ async def test_output_without_end_is_not_read_to_the_end(repo: Path, tmp_path: P
 async def test_a_slow_git_is_left_out_and_ended(repo: Path, tmp_path: Path):
     mark, env = fake_git(tmp_path, 'echo $$ >> "$MARK"; sleep 600; true')
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         seen = await snapshot(str(repo), env, seconds=0.3)
 
     assert seen == GitSnapshot(root=str(repo), branch="main")
@@ -189,7 +189,7 @@ async def test_a_cancelled_snapshot_ends_its_processes(repo: Path, tmp_path: Pat
     os.mkfifo(f"{mark}-fifo")
     task = asyncio.create_task(snapshot(str(repo), env, seconds=60))
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await asyncio.to_thread(Path(f"{mark}-fifo").read_bytes)
         for _ in range(100):  # Until the snapshot waits for output instead of for the start.
             await asyncio.sleep(0)

@@ -65,7 +65,7 @@ async def test_a_waiter_gets_the_lock_when_it_is_let_go_and_the_loop_stays_free(
         async with FileLock(str(tmp_path / "l")):
             pass
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         waiter = asyncio.create_task(wait())
         await asyncio.sleep(0)
         assert not waiter.done()

@@ -17,7 +17,7 @@ _SOON = 50
 
 
 async def sh(script: str, cwd: Path, *, timeout: float = 5, limit: int = 1_000_000) -> Captured:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(50):
         return await run(["/bin/sh", "-c", script], cwd=str(cwd), env=ENV, timeout=timeout, limit=limit)
 
 
@@ -85,7 +85,7 @@ async def test_what_ignores_a_polite_request_is_killed_after_the_grace(tmp_path:
 
 async def test_children_that_outlive_their_parent_belong_to_the_group_still(tmp_path: Path):
     process = begin(f"sleep 300 & echo $! > {tmp_path}/child", tmp_path)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         assert await process.wait() == 0
     assert process.has_members()
     await process.end(grace=1)
@@ -112,7 +112,7 @@ async def test_closing_the_reaper_ends_the_groups_that_are_still_listed(tmp_path
     process = begin(f"trap '' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 1; done", tmp_path, reaper)
     await eventually(lambda: read_number(tmp_path / "pid"))
     await asyncio.to_thread(reaper.close)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         assert await process.wait() == -9
 
 
@@ -123,7 +123,7 @@ async def test_a_group_that_was_taken_off_the_list_is_left_alone(tmp_path: Path)
     await eventually(lambda: read_number(tmp_path / "first") and read_number(tmp_path / "second"))
     reaper.forget(first.pid)
     await asyncio.to_thread(reaper.close)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         assert await second.wait() == -15
     assert first.code is None
     await first.end(grace=1)
@@ -135,6 +135,6 @@ async def test_a_reaper_that_was_killed_is_replaced(tmp_path: Path):
     assert reaper._watch is not None
     reaper._watch.kill()
     reaper._watch.wait()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         assert await begin("exit 4", tmp_path, reaper).wait() == 4
     await asyncio.to_thread(reaper.close)

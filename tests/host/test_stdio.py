@@ -77,7 +77,7 @@ async def test_pieces_of_a_sequence_do_not_become_one_on_a_terminal(cut: int):
     for start in range(0, len(ALL), cut):
         output.write(ALL[start : start + cut].encode())
     got, drained = bytearray(), asyncio.create_task(output.drain())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(50):
         while not got.endswith(b"ends"):
             got += await asyncio.to_thread(os.read, reads, 4096)
         await drained

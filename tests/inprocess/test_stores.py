@@ -145,7 +145,7 @@ async def test_an_eager_store_has_lines_before_the_turn_is_over(tmp_path: Path):
     seen: list[int] = []
 
     async def look() -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             while not store.size:
                 await asyncio.sleep(0)
         seen.append(store.size)

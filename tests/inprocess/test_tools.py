@@ -108,7 +108,7 @@ async def test_tools_that_only_read_run_beside_each_other(tmp_path: Path):
 
     @tool("meet", "Meet", {}, annotations=ToolAnnotations(read_only_hint=True))
     async def meet(args: Any) -> dict[str, Any]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await together.wait()
         return {"content": [{"type": "text", "text": "met"}]}
 
@@ -153,7 +153,7 @@ async def test_an_interrupt_cancels_the_function(tmp_path: Path):
 
     scene = Scene(tmp_path, says(calls("mcp__tools__hang")), says("never"))
     task = asyncio.create_task(scene.ask(custom_tools=[hang], allowed_tools=["mcp__tools"]))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await begun.wait()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -86,5 +86,5 @@ async def test_a_real_server_says_what_an_edit_broke(context: ToolContext, tmp_p
     (tmp_path / "main.py").write_text(_MAIN + "total(5)\n")
     languages.touch(mine, [str(tmp_path / "main.py")])
     said: list[str] = []
-    await eventually(lambda: said.append(languages.news(mine) or "") or any(said), seconds=30)
+    await eventually(lambda: said.append(languages.news(mine) or "") or any(said))
     assert "main.py" in said[-1] and "line 4: error:" in said[-1]

@@ -63,7 +63,7 @@ async def _scene(folder: Path, kind: str = "good", **entry: Any) -> AsyncGenerat
     try:
         yield scene
     finally:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(50):
             await scene.languages.close()
 
 

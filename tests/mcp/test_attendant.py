@@ -152,7 +152,7 @@ async def test_call_that_needs_a_page_is_repeated_when_the_page_is_done():
             return answer
 
     person = Visitor(Supplied(action="accept"), Supplied(action="decline"))
-    async with asyncio.timeout(20), connected(plain(), person=person) as servers:
+    async with asyncio.timeout(50), connected(plain(), person=person) as servers:
         # The server wants the page again, and the person has had enough.
         with pytest.raises(McpError, match="was not opened") as caught:
             await servers._find("s").call(_tool("url"), {})

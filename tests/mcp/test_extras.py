@@ -25,7 +25,7 @@ from tests.fakes.tool_context import FakeTasks, make_context
 
 
 async def test_prompt_of_a_server_is_a_command():
-    async with asyncio.timeout(30), connected(everything()) as servers:
+    async with asyncio.timeout(50), connected(everything()) as servers:
         await eventually(servers.prompts)
         (command,) = [each for each in server_commands(servers) if each.source == "mcp"]
         asked = await command.run("Ada", None)
@@ -110,7 +110,7 @@ def test_typed_text_becomes_the_value_of_its_field():
 async def test_call_that_takes_long_goes_on_in_the_background(tmp_path: Path):
     tasks = FakeTasks()
     env = {"CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "1"}
-    async with asyncio.timeout(30), connected(everything(), env=env) as servers:
+    async with asyncio.timeout(50), connected(everything(), env=env) as servers:
         slow = next(tool for tool in servers.tools() if tool.name == "mcp__s__slow")
         output = await slow.run({"steps": 12}, make_context(tmp_path, tasks=tasks))
         (task,) = tasks.all()
@@ -135,7 +135,7 @@ async def test_tools_of_the_host_keep_their_names_where_that_is_asked_for():
 
     server = Server(name="calc", config=SdkServer(name="calc"), scope="dynamic")
     env = {"CLAUDE_AGENT_SDK_MCP_NO_PREFIX": "1"}
-    async with asyncio.timeout(10), connected(server, plain(), exchange=host, env=env) as servers:
+    async with asyncio.timeout(50), connected(server, plain(), exchange=host, env=env) as servers:
         names = [tool.name for tool in servers.tools()]
     assert "add" in names and "mcp__s2__echo" in names
 
@@ -148,7 +148,7 @@ async def test_host_is_not_asked_for_what_its_manifest_says():
         return {"jsonrpc": "2.0", "id": message.get("id"), "result": {"content": []}}
 
     manifest = {"initializeResult": INITIALIZED, "toolsListResult": {"tools": [{"name": "add"}]}}
-    async with asyncio.timeout(10), connected(exchange=host) as servers:
+    async with asyncio.timeout(50), connected(exchange=host) as servers:
         servers.add_sdk(["calc"], configs={"calc": {"timeout": 5000}}, manifests={"calc": manifest})
         await servers.settle()
         await servers.call("calc", "add", {})
@@ -159,7 +159,7 @@ async def test_host_is_not_asked_for_what_its_manifest_says():
 
 async def test_waiting_for_servers_ends_when_they_are_ready(tmp_path: Path):
     timing = msgspec.structs.replace(QUICK, first_turn=0.0)
-    async with asyncio.timeout(20), connected(plain(), timing=timing) as servers:
+    async with asyncio.timeout(50), connected(plain(), timing=timing) as servers:
         wait = next(tool for tool in servers.tools() if tool.name == "WaitForMcpServers")
         output = await wait.run(msgspec.convert({"servers": ["s"]}, wait.input), make_context(tmp_path))
         assert output.data == {"servers": {"s": "connected"}}
@@ -180,7 +180,7 @@ async def test_resources_are_listed_folder_by_folder(tmp_path: Path):
         return usual(asked)
 
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(50),
         FakeEndpoint(answer) as endpoint,
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
@@ -194,14 +194,14 @@ async def test_resources_are_listed_folder_by_folder(tmp_path: Path):
 async def test_known_tools_of_a_remote_server_are_there_before_it_is(tmp_path: Path):
     env = {"MCP_DISCOVERY_CACHE": "1", "CLAUDE_CONFIG_DIR": str(tmp_path)}
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(50),
         FakeEndpoint(usual) as endpoint,
         connected(HttpServer(url=endpoint.url), env=env),
     ):
         pass
     server = HttpServer(url=endpoint.url)
     timing = msgspec.structs.replace(QUICK, attempts=1)
-    async with asyncio.timeout(20), connected(server, env=env, waits=False, timing=timing) as servers:
+    async with asyncio.timeout(50), connected(server, env=env, waits=False, timing=timing) as servers:
         assert [tool.name for tool in servers.tools()] == ["mcp__s__echo"]
         await servers.settle()
 
@@ -242,13 +242,13 @@ async def test_message_of_a_channel_is_taken_from_servers_that_are_one(able: str
     pushed: list[Pushed] = []
     config = msgspec.structs.replace(plain(), args=("-I", "-c", CHANNEL, able))
     timing = msgspec.structs.replace(QUICK, probes=False)
-    async with asyncio.timeout(20), connected(config, timing=timing, pushed=pushed.append):
+    async with asyncio.timeout(50), connected(config, timing=timing, pushed=pushed.append):
         pass
     assert pushed == [Pushed(server="s", content="hello", meta={"from": "x"})] * heard
 
 
 async def test_rows_for_screens_have_states_and_costs():
-    async with asyncio.timeout(20), connected(plain()) as servers:
+    async with asyncio.timeout(50), connected(plain()) as servers:
         found = [tool.told() for tool in servers.tools() if tool.name == "mcp__s__echo"]
         (row,) = rows_of(servers, [each for each in found if each is not None])
     assert (row.name, row.status, row.can_log_in) == ("s", "connected", False)
@@ -305,7 +305,7 @@ async def test_server_that_is_turned_off_stays_off_in_later_sessions(tmp_path: P
     def keep(name: str, enabled: bool) -> None:
         kept.append((name, enabled))
 
-    async with asyncio.timeout(20), connected(plain(), remember=keep) as found:
+    async with asyncio.timeout(50), connected(plain(), remember=keep) as found:
         await found.toggle("s", enabled=False)
         await found.toggle("s", enabled=True)
     assert kept == [("s", False), ("s", True)]

@@ -41,7 +41,7 @@ def _sdk(name: str) -> Server:
 
 async def test_server_in_the_host_is_greeted_and_called_through_one_function():
     host = FakeHost()
-    async with asyncio.timeout(10), connected(_sdk("calc"), exchange=host) as servers:
+    async with asyncio.timeout(50), connected(_sdk("calc"), exchange=host) as servers:
         assert [(state.name, state.status, state.source) for state in servers.status()] == [
             ("calc", "connected", "sdk")
         ]
@@ -54,7 +54,7 @@ async def test_server_in_the_host_is_greeted_and_called_through_one_function():
 
 async def test_message_that_the_host_brings_is_taken():
     host = FakeHost()
-    async with asyncio.timeout(10), connected(_sdk("calc"), exchange=host) as servers:
+    async with asyncio.timeout(50), connected(_sdk("calc"), exchange=host) as servers:
         host.tools.append({"name": "sub", "inputSchema": {"type": "object"}})
         servers.message("calc", {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         await eventually(lambda: len(servers.tools()) == 2)
@@ -62,19 +62,19 @@ async def test_message_that_the_host_brings_is_taken():
 
 
 async def test_servers_of_the_host_can_be_added_later():
-    async with asyncio.timeout(10), connected(exchange=FakeHost()) as servers:
+    async with asyncio.timeout(50), connected(exchange=FakeHost()) as servers:
         servers.add_sdk(["calc", "calc"])
         await servers.settle()
         assert [state.status for state in servers.status()] == ["connected"]
 
 
 async def test_host_that_is_gone_is_told():
-    async with asyncio.timeout(10), connected(_sdk("gone"), exchange=FakeHost()) as servers:
+    async with asyncio.timeout(50), connected(_sdk("gone"), exchange=FakeHost()) as servers:
         assert "the host is gone" in (servers.status()[0].error or "")
 
 
 async def test_without_a_host_there_is_no_way():
-    async with asyncio.timeout(10), connected(_sdk("calc")) as servers:
+    async with asyncio.timeout(50), connected(_sdk("calc")) as servers:
         assert servers.status()[0].status == "failed"
         with pytest.raises(McpError):
             await servers.call("calc", "add", {})

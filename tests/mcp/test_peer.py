@@ -199,7 +199,7 @@ async def test_request_of_the_server_can_be_withdrawn():
         return {}
 
     bench = Bench(wait=wait)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         bench.peer.take({"id": 5, "method": "wait"})
         await began.wait()
         bench.peer.take({"method": "notifications/cancelled", "params": {"requestId": 5}})

@@ -65,7 +65,7 @@ async def test_channel_that_answers_first_decides_and_the_question_here_goes_awa
         return True
 
     relay.relay_by(send)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         answer = await relay.ask(QUESTION)
     assert isinstance(answer, kind) and here.left
     assert sent[0]["tool_name"] == "Bash" and len(sent[0]["input_preview"]) == 201
@@ -77,7 +77,7 @@ async def test_person_here_who_answers_first_decides():
     relay = RelayedChannel(here)
     relay.relay_by(lambda _: True)
     here.decided.set_result(Refused(message="no"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         assert await relay.ask(QUESTION) == Refused(message="no")
 
 
@@ -86,7 +86,7 @@ async def test_answer_that_is_neither_yes_nor_no_settles_nothing():
     relay = RelayedChannel(here)
     relay.relay_by(lambda question: relay.settle("c", question["request_id"], "yes") or True)
     here.decided.set_result(Permitted())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         assert await relay.ask(QUESTION) == Permitted()
 
 

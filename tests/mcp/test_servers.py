@@ -17,7 +17,7 @@ _FEW_STEPS = 20
 
 
 async def test_tools_are_in_the_order_of_their_names_with_those_for_resources():
-    async with asyncio.timeout(20), connected(plain(), plain()) as servers:
+    async with asyncio.timeout(50), connected(plain(), plain()) as servers:
         assert [tool.name for tool in servers.tools()] == [
             "ListMcpResourcesTool", "ReadMcpResourceDirTool", "ReadMcpResourceTool",
             "mcp__s2__echo", "mcp__s2__reader", "mcp__s__echo", "mcp__s__reader",
@@ -26,7 +26,7 @@ async def test_tools_are_in_the_order_of_their_names_with_those_for_resources():
 
 
 async def test_claim_to_only_read_lets_calls_run_together_and_nothing_more():
-    async with asyncio.timeout(20), connected(plain()) as servers:
+    async with asyncio.timeout(50), connected(plain()) as servers:
         reader = next(tool for tool in servers.tools() if tool.name == "mcp__s__reader")
         echo = next(tool for tool in servers.tools() if tool.name == "mcp__s__echo")
         assert [tool.parallel({}) for tool in (reader, echo)] == [True, False]
@@ -34,7 +34,7 @@ async def test_claim_to_only_read_lets_calls_run_together_and_nothing_more():
 
 
 async def test_server_is_turned_off_and_on_again():
-    async with asyncio.timeout(20), connected(plain()) as servers:
+    async with asyncio.timeout(50), connected(plain()) as servers:
         await servers.toggle("s", enabled=False)
         assert (servers.status()[0].status, list(servers.tools())) == ("disabled", [])
         with pytest.raises(McpError, match="turned off"):
@@ -48,7 +48,7 @@ async def test_server_is_turned_off_and_on_again():
 
 async def test_server_that_policy_refuses_cannot_be_turned_on():
     server = Server(name="s", config=plain(), scope="project", off="refused by deniedMcpServers")
-    async with asyncio.timeout(20), connected(server) as servers:
+    async with asyncio.timeout(50), connected(server) as servers:
         assert (servers.status()[0].status, servers.status()[0].error) == (
             "disabled",
             "refused by deniedMcpServers",
@@ -65,13 +65,13 @@ async def test_unknown_server_is_named():
 
 
 async def test_reconnecting_starts_the_program_anew():
-    async with asyncio.timeout(20), connected(plain()) as servers:
+    async with asyncio.timeout(50), connected(plain()) as servers:
         await servers.reconnect("s")
         assert servers.status()[0].status == "connected"
 
 
 async def test_host_replaces_the_servers_that_it_set():
-    async with asyncio.timeout(20), connected(plain()) as servers:
+    async with asyncio.timeout(50), connected(plain()) as servers:
         own = msgspec.to_builtins(plain())
         done = await servers.set_servers(
             {"a": own, "b": own, "bad": {"url": "x"}, "dead": {"command": "nope!"}}
@@ -99,21 +99,21 @@ async def test_first_turn_waits_a_moment_and_no_longer():
 
 async def test_server_that_is_always_loaded_is_waited_for_where_others_are_not():
     slow = msgspec.structs.replace(everything(), always_load=True)
-    async with asyncio.timeout(30), connected(slow, plain("mute"), timing=Timing(first_turn=0.01)) as servers:
+    async with asyncio.timeout(50), connected(slow, plain("mute"), timing=Timing(first_turn=0.01)) as servers:
         assert [state.status for state in servers.status()] == ["connected", "pending"]
 
 
 async def test_only_so_many_local_servers_start_at_a_time():
     timing = Timing(connect=1.0, first_turn=0.4, local_slots=2)
     many = [plain("mute") for _ in range(4)]
-    async with asyncio.timeout(20), connected(*many, plain(), timing=timing) as servers:
+    async with asyncio.timeout(50), connected(*many, plain(), timing=timing) as servers:
         assert [state.status for state in servers.status()][-1] == "pending"
-        await eventually(lambda: servers.status()[-1].status == "connected", 10)
+        await eventually(lambda: servers.status()[-1].status == "connected")
         assert {state.status for state in servers.status()[:2]} == {"failed"}
 
 
 async def test_dead_remote_servers_do_not_hold_up_local_ones():
-    async with FakeEndpoint(lambda _: None) as endpoint, asyncio.timeout(20):
+    async with FakeEndpoint(lambda _: None) as endpoint, asyncio.timeout(50):
         dead = [HttpServer(url="http://127.0.0.1:9/") for _ in range(5)]
         async with connected(*dead, HttpServer(url=endpoint.url), plain()) as servers:
             assert servers.status()[-1].status == "connected"
@@ -131,7 +131,7 @@ async def test_lost_remote_server_is_found_again():
 
     async with (
         FakeEndpoint(answer) as endpoint,
-        asyncio.timeout(20),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         broken.append(True)
@@ -142,7 +142,7 @@ async def test_lost_remote_server_is_found_again():
 
 
 async def test_resources_are_listed_and_read_by_tools(tmp_path: Path):
-    async with asyncio.timeout(30), connected(everything()) as servers:
+    async with asyncio.timeout(50), connected(everything()) as servers:
         await eventually(servers.resources)
         tools = {tool.name: tool for tool in servers.tools()}
         context = make_context(tmp_path)

@@ -31,7 +31,7 @@ async def test_official_server_is_spoken_to_over_its_older_transport():
 async def test_stream_that_cannot_be_used_is_failed(reply: Reply, why: str):
     async with (
         FakeEndpoint(lambda _: reply) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(SseServer(url=endpoint.url)) as servers,
     ):
         assert servers.status()[0].status == "failed" and why in (servers.status()[0].error or "")
@@ -40,7 +40,7 @@ async def test_stream_that_cannot_be_used_is_failed(reply: Reply, why: str):
 async def test_login_is_asked_for():
     async with (
         FakeEndpoint(lambda _: Reply(status=401)) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(SseServer(url=endpoint.url)) as servers,
     ):
         assert servers.status()[0].status == "needs-auth"

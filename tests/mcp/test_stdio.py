@@ -19,7 +19,7 @@ from tests.fakes.tool_context import FakeProgress, make_context
 
 
 async def test_official_server_is_spoken_to_without_handshake():
-    async with asyncio.timeout(30), connected(everything()) as servers:
+    async with asyncio.timeout(50), connected(everything()) as servers:
         (state,) = servers.status()
         assert (state.status, state.protocol, state.error) == ("connected", "2026-07-28", None)
         assert state.info is not None and (state.info.name, state.info.version) == ("everything", "1.2.3")
@@ -43,7 +43,7 @@ async def test_official_server_is_spoken_to_without_handshake():
 
 async def test_official_server_is_spoken_to_with_a_handshake_where_that_is_asked_for():
     timing = Timing(probes=False, connect=20.0, first_turn=20.0)
-    async with asyncio.timeout(30), connected(everything(), timing=timing) as servers:
+    async with asyncio.timeout(50), connected(everything(), timing=timing) as servers:
         assert servers.status()[0].protocol == "2025-11-25"
         answer = await servers.call("s", "whereabouts", {})
         assert answer["content"][0]["text"] == "file:///proj%20folder"
@@ -52,17 +52,17 @@ async def test_official_server_is_spoken_to_with_a_handshake_where_that_is_asked
 
 
 async def test_older_server_is_greeted_with_a_handshake():
-    async with asyncio.timeout(10), connected(plain()) as servers:
+    async with asyncio.timeout(50), connected(plain()) as servers:
         assert (servers.status()[0].status, servers.status()[0].protocol) == ("connected", "2025-06-18")
 
 
 async def test_server_that_ends_at_the_first_question_is_started_again_and_greeted():
-    async with asyncio.timeout(10), connected(plain("exit-on-probe")) as servers:
+    async with asyncio.timeout(50), connected(plain("exit-on-probe")) as servers:
         assert servers.status()[0].status == "connected"
 
 
 async def test_noise_between_messages_is_kept_and_harms_nothing():
-    async with asyncio.timeout(10), connected(plain("noisy")) as servers:
+    async with asyncio.timeout(50), connected(plain("noisy")) as servers:
         assert (await servers.call("s", "echo", {"text": "hi"}))["content"][0]["text"] == "hi"
         log = servers.status()[0].log
         assert "careful" in log and len(log) <= 16 * 1024
@@ -78,7 +78,7 @@ async def test_noise_between_messages_is_kept_and_harms_nothing():
     ],
 )
 async def test_server_that_cannot_be_used_is_failed_with_a_reason(odd: str, why: str):
-    async with asyncio.timeout(10), connected(plain(odd)) as servers:
+    async with asyncio.timeout(50), connected(plain(odd)) as servers:
         (state,) = servers.status()
         assert state.status == "failed" and state.error is not None
         assert "s " in state.error and why in state.error
@@ -96,19 +96,19 @@ async def test_missing_program_is_named():
 
 async def test_mute_server_is_given_up_after_the_time_that_users_set():
     timing = Timing(connect=0.3, first_turn=5.0)
-    async with asyncio.timeout(10), connected(plain("mute"), timing=timing) as servers:
+    async with asyncio.timeout(50), connected(plain("mute"), timing=timing) as servers:
         (state,) = servers.status()
         assert state.status == "failed" and state.error is not None and "within 0.3 s" in state.error
 
 
 async def test_list_that_never_ends_is_cut():
-    async with asyncio.timeout(10), connected(plain("endless")) as servers:
+    async with asyncio.timeout(50), connected(plain("endless")) as servers:
         assert servers.status()[0].status == "connected"
         assert "does not end" in servers.status()[0].log
 
 
 async def test_odd_tools_are_put_right_or_left_out():
-    async with asyncio.timeout(10), connected(plain("odd-tools")) as servers:
+    async with asyncio.timeout(50), connected(plain("odd-tools")) as servers:
         tools = {tool.name: tool.told() for tool in servers.tools() if tool.name.startswith("mcp__")}
         assert sorted(tools) == [
             "mcp__s__either", "mcp__s__fine", "mcp__s__no-schema", "mcp__s__no_good_name",
@@ -124,7 +124,7 @@ async def test_odd_tools_are_put_right_or_left_out():
 
 
 async def test_call_carries_its_id_and_a_progress_token():
-    async with asyncio.timeout(10), connected(plain()) as servers:
+    async with asyncio.timeout(50), connected(plain()) as servers:
         tool = ServerTool(full_name="x", name="meta", description="", schema_json=b"{}")
         answer = await servers._find("s").call(tool, {}, call_id="toolu_1")
         meta = json.loads(answer["content"][0]["text"])
@@ -133,7 +133,7 @@ async def test_call_carries_its_id_and_a_progress_token():
 
 async def test_progress_is_shown_while_a_call_runs(tmp_path: Path):
     progress = FakeProgress()
-    async with asyncio.timeout(30), connected(everything()) as servers:
+    async with asyncio.timeout(50), connected(everything()) as servers:
         tool = next(tool for tool in servers.tools() if tool.name == "mcp__s__slow")
         output = await tool.run({}, make_context(tmp_path, progress=progress))
     assert progress.lines == ["step 1", "step 2", "step 3"]
@@ -141,7 +141,7 @@ async def test_progress_is_shown_while_a_call_runs(tmp_path: Path):
 
 
 async def test_interrupt_reaches_the_server(tmp_path: Path):
-    async with asyncio.timeout(30), connected(everything()) as servers:
+    async with asyncio.timeout(50), connected(everything()) as servers:
         tool = next(tool for tool in servers.tools() if tool.name == "mcp__s__hang")
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):
@@ -156,14 +156,14 @@ async def test_call_that_takes_too_long_is_given_up(tmp_path: Path):
         scope="user",
         config=StdioServer(command=everything().command, args=everything().args, timeout=300),
     )
-    async with asyncio.timeout(30), connected(server) as servers:
+    async with asyncio.timeout(50), connected(server) as servers:
         tool = next(tool for tool in servers.tools() if tool.name == "mcp__s__hang")
         with pytest.raises(ToolError, match=r"did not answer tools/call within 0\.3 s"):
             await tool.run({}, make_context(tmp_path))
 
 
 async def test_error_of_a_server_is_told_to_the_model(tmp_path: Path):
-    async with asyncio.timeout(10), connected(plain()) as servers:
+    async with asyncio.timeout(50), connected(plain()) as servers:
         with pytest.raises(McpError, match="no such luck") as caught:
             await servers._find("s").request("tools/call", {"name": "error"})
         assert caught.value.code == -32000
@@ -177,7 +177,7 @@ async def test_huge_message_ends_the_connection_and_not_the_session():
 
 
 async def test_server_that_died_in_a_call_is_started_again():
-    async with asyncio.timeout(20), connected(plain()) as servers:
+    async with asyncio.timeout(50), connected(plain()) as servers:
         with pytest.raises(McpError, match="ended with code 4"):
             await servers._find("s").request("tools/call", {"name": "die"})
         assert [tool.name for tool in servers.tools() if "echo" in tool.name] == ["mcp__s__echo"]
@@ -187,7 +187,7 @@ async def test_server_that_died_in_a_call_is_started_again():
 
 async def test_server_that_does_not_come_back_is_failed_after_some_attempts(tmp_path: Path):
     server = plain("once", ONCE_FILE=str(tmp_path / "once"))
-    async with asyncio.timeout(20), connected(server) as servers:
+    async with asyncio.timeout(50), connected(server) as servers:
         assert servers.status()[0].status == "connected"
         with pytest.raises(McpError):
             await servers._find("s").request("tools/call", {"name": "die"})
@@ -198,7 +198,7 @@ async def test_server_that_does_not_come_back_is_failed_after_some_attempts(tmp_
 
 async def test_flooding_server_does_not_hold_up_the_others():
     timing = Timing(connect=20.0, first_turn=1.0)
-    async with asyncio.timeout(20), connected(plain("flood"), plain(), timing=timing) as servers:
+    async with asyncio.timeout(50), connected(plain("flood"), plain(), timing=timing) as servers:
         assert [state.status for state in servers.status()] == ["pending", "connected"]
         for _ in range(20):
             assert (await servers.call("s2", "echo", {"text": "hi"}))["content"][0]["text"] == "hi"
@@ -206,7 +206,7 @@ async def test_flooding_server_does_not_hold_up_the_others():
 
 async def test_environment_is_inherited_and_added_to():
     server = StdioServer(command=sys.executable, args=plain().args, env={"OWN": "1"})
-    async with asyncio.timeout(10), connected(server, env={"INHERITED": "2", "OTEL_X": "3"}) as servers:
+    async with asyncio.timeout(50), connected(server, env={"INHERITED": "2", "OTEL_X": "3"}) as servers:
         answer = await servers._find("s").request("tools/call", {"name": "env"})
         seen = json.loads(answer["content"][0]["text"])
         assert (seen["OWN"], seen["INHERITED"], seen.get("OTEL_X")) == ("1", "2", None)
@@ -215,7 +215,7 @@ async def test_environment_is_inherited_and_added_to():
 async def test_only_the_bare_environment_is_given_where_that_is_asked_for():
     env = {"CLAUDE_CODE_MCP_ALLOWLIST_ENV": "1", "SECRET": "2"}
     server = StdioServer(command=sys.executable, args=plain().args, env={"OWN": "1"})
-    async with asyncio.timeout(10), connected(server, env=env) as servers:
+    async with asyncio.timeout(50), connected(server, env=env) as servers:
         answer = await servers._find("s").request("tools/call", {"name": "env"})
         seen = json.loads(answer["content"][0]["text"])
         assert (seen["OWN"], seen.get("SECRET")) == ("1", None) and "PATH" in seen
@@ -224,7 +224,7 @@ async def test_only_the_bare_environment_is_given_where_that_is_asked_for():
 async def test_stubborn_server_and_its_children_are_gone_after_closing(tmp_path: Path):
     pids = tmp_path / "pids"
     server = plain("stubborn", "parent", "pid", PID_FILE=str(pids))
-    async with asyncio.timeout(20), connected(server):
+    async with asyncio.timeout(50), connected(server):
         (group,) = [int(line) for line in pids.read_text().split()]
     assert not _living_members(group)
 
@@ -244,7 +244,7 @@ asyncio.run(main())
     session = await asyncio.create_subprocess_exec(
         sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, start_new_session=True
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         assert session.stdout is not None and await session.stdout.readline() == b"ready\n"
         (group,) = [int(line) for line in pids.read_text().split()]
         assert _living_members(group)
@@ -281,10 +281,10 @@ class FakeSandbox:
 
 
 async def test_server_runs_inside_the_boundary_or_not_at_all():
-    async with asyncio.timeout(10), connected(plain(), sandbox=FakeSandbox()) as servers:
+    async with asyncio.timeout(50), connected(plain(), sandbox=FakeSandbox()) as servers:
         answer = await servers._find("s").request("tools/call", {"name": "env"})
         assert json.loads(answer["content"][0]["text"])["INSIDE"] == "1"
-    async with asyncio.timeout(10), connected(plain(), sandbox=FakeSandbox(usable=False)) as servers:
+    async with asyncio.timeout(50), connected(plain(), sandbox=FakeSandbox(usable=False)) as servers:
         assert "there are no walls" in (servers.status()[0].error or "")
 
 
@@ -293,7 +293,7 @@ async def test_shell_prefix_wraps_the_command(tmp_path: Path):
     wrapper.write_text(f'#!/bin/sh\necho wrapped >> {tmp_path}/used\nexec sh -c "exec $1"\n')
     wrapper.chmod(0o755)
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(plain(), env={"CLAUDE_CODE_SHELL_PREFIX": str(wrapper)}) as servers,
     ):
         assert servers.status()[0].status == "connected"

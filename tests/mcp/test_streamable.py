@@ -59,7 +59,7 @@ async def test_official_server_with_a_handshake_may_ask_back():
 
 
 async def test_session_id_and_revision_go_with_every_request_and_the_session_is_ended():
-    async with FakeEndpoint(usual) as endpoint, asyncio.timeout(10):
+    async with FakeEndpoint(usual) as endpoint, asyncio.timeout(50):
         async with connected(HttpServer(url=endpoint.url)) as servers:
             await servers.call("s", "echo", {})
         first, *later = [each for each in endpoint.asked if each.rpc != "server/discover"]
@@ -74,7 +74,7 @@ async def test_requests_without_handshake_say_everything_about_themselves():
     def answer(asked: Asked) -> Reply | None:
         return result(asked, MODERN) if asked.rpc == "server/discover" else usual(asked)
 
-    async with FakeEndpoint(answer) as endpoint, asyncio.timeout(10):
+    async with FakeEndpoint(answer) as endpoint, asyncio.timeout(50):
         async with connected(HttpServer(url=endpoint.url)) as servers:
             await servers.call("s", "echo", {"text": "ü"})
         call = next(each for each in endpoint.asked if each.rpc == "tools/call")
@@ -102,7 +102,7 @@ async def test_forgotten_session_is_opened_anew_and_the_call_repeated_once():
 
     async with (
         FakeEndpoint(answer) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         called = await servers.call("s", "echo", {})
@@ -117,7 +117,7 @@ async def test_session_that_is_forgotten_again_at_once_is_an_error():
 
     async with (
         FakeEndpoint(answer) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         with pytest.raises(McpError, match="forgotten"):
@@ -136,7 +136,7 @@ async def test_broken_stream_is_taken_up_where_it_ended():
         return usual(asked)
 
     pinned: list[int] = []
-    async with FakeEndpoint(answer) as endpoint, asyncio.timeout(10):
+    async with FakeEndpoint(answer) as endpoint, asyncio.timeout(50):
         async with connected(HttpServer(url=endpoint.url)) as servers:
             assert (await servers.call("s", "echo", {}))["content"][0]["text"] == "late"
         assert [each.headers.get("last-event-id") for each in endpoint.asked if each.method == "GET"][
@@ -152,7 +152,7 @@ async def test_stream_that_ends_without_an_answer_is_an_error_and_the_server_is_
 
     async with (
         FakeEndpoint(answer) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         with pytest.raises(McpError, match="broke off"):
@@ -168,7 +168,7 @@ async def test_interrupted_call_closes_its_stream_where_there_was_no_handshake()
             return Reply(b": wait\n\n", headers={"Content-Type": "text/event-stream"}, stays=True)
         return usual(asked)
 
-    async with FakeEndpoint(answer) as endpoint, asyncio.timeout(10):
+    async with FakeEndpoint(answer) as endpoint, asyncio.timeout(50):
         async with connected(HttpServer(url=endpoint.url)) as servers:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.2):
@@ -185,7 +185,7 @@ async def test_interrupted_call_is_told_where_there_was_a_handshake():
 
     async with (
         FakeEndpoint(answer) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         with pytest.raises(TimeoutError):
@@ -207,7 +207,7 @@ async def test_interrupted_call_is_told_where_there_was_a_handshake():
 async def test_address_that_is_no_mcp_server_is_named(reply: Reply, why: str):
     async with (
         FakeEndpoint(lambda _: reply) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         (state,) = servers.status()
@@ -222,14 +222,14 @@ async def test_redirect_on_the_same_host_is_followed():
 
     async with (
         FakeEndpoint(answer) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         assert servers.status()[0].status == "connected"
 
 
 async def test_dead_address_is_failed():
-    async with asyncio.timeout(10), connected(HttpServer(url="http://127.0.0.1:9/mcp")) as servers:
+    async with asyncio.timeout(50), connected(HttpServer(url="http://127.0.0.1:9/mcp")) as servers:
         (state,) = servers.status()
         assert state.status == "failed" and "cannot be reached" in (state.error or "")
 
@@ -238,7 +238,7 @@ async def test_server_that_wants_a_login_needs_auth():
     reply = Reply(status=401, headers={"WWW-Authenticate": 'Bearer resource_metadata="x"'})
     async with (
         FakeEndpoint(lambda _: reply) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         assert servers.status()[0].status == "needs-auth"
@@ -267,7 +267,7 @@ async def test_authorizer_is_told_of_the_challenge_and_the_request_repeated_once
     authorizer = FakeAuthorizer()
     async with (
         FakeEndpoint(answer) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url), authorizer=authorizer) as servers,
     ):
         assert servers.status()[0].status == "connected"
@@ -280,7 +280,7 @@ async def test_login_that_ends_while_the_session_runs_is_noticed():
 
     async with (
         FakeEndpoint(answer) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         with pytest.raises(McpError, match="log in"):
@@ -291,7 +291,7 @@ async def test_login_that_ends_while_the_session_runs_is_noticed():
 async def test_headers_of_the_configuration_and_of_the_helper_go_with_requests():
     config_headers = {"X-Own": "1", "X-Both": "own"}
     helper = """echo '{"X-Both": "helper", "X-Name": "'$CLAUDE_CODE_MCP_SERVER_NAME'"}'"""
-    async with FakeEndpoint(usual) as endpoint, asyncio.timeout(10):
+    async with FakeEndpoint(usual) as endpoint, asyncio.timeout(50):
         config = HttpServer(url=endpoint.url, headers=config_headers, headers_helper=helper)
         async with connected(config):
             pass
@@ -301,7 +301,7 @@ async def test_headers_of_the_configuration_and_of_the_helper_go_with_requests()
 
 
 async def test_helper_that_fails_is_named():
-    async with FakeEndpoint(usual) as endpoint, asyncio.timeout(10):
+    async with FakeEndpoint(usual) as endpoint, asyncio.timeout(50):
         config = HttpServer(url=endpoint.url, headers_helper="echo no >&2; exit 3")
         async with connected(config) as servers:
             assert servers.status()[0].error == "The headersHelper of s ended with code 3: no."
@@ -313,7 +313,7 @@ async def test_server_without_a_common_revision_is_refused_in_a_sentence():
 
     async with (
         FakeEndpoint(answer) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         assert "2031-01-01" in (servers.status()[0].error or "")
@@ -335,7 +335,7 @@ async def test_question_in_a_result_is_answered_and_the_call_repeated():
         return usual(asked)
 
     person = FakePerson(Supplied(action="accept", content={"name": "Bob"}))
-    async with FakeEndpoint(answer) as endpoint, asyncio.timeout(10):
+    async with FakeEndpoint(answer) as endpoint, asyncio.timeout(50):
         async with connected(HttpServer(url=endpoint.url), person=person) as servers:
             assert (await servers.call("s", "echo", {"a": 1}))["content"][0]["text"] == "called"
         first, second = [each.message for each in endpoint.asked if each.rpc == "tools/call"]
@@ -356,7 +356,7 @@ async def test_parameters_are_repeated_in_headers_where_a_tool_asks_for_it():
             return result(asked, MODERN)
         return result(asked, tools) if asked.rpc == "tools/list" else usual(asked)
 
-    async with FakeEndpoint(answer) as endpoint, asyncio.timeout(10):
+    async with FakeEndpoint(answer) as endpoint, asyncio.timeout(50):
         async with connected(HttpServer(url=endpoint.url)) as servers:
             assert [tool.name for tool in servers.tools()] == ["mcp__s__sql"]
             await servers.call("s", "sql", {"region": "weiß"})
@@ -378,7 +378,7 @@ async def test_tools_are_listed_again_when_the_headers_of_a_call_do_not_fit():
 
     async with (
         FakeEndpoint(answer) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url)) as servers,
     ):
         assert (await servers.call("s", "echo", {"a": "1"}))["content"][0]["text"] == "called"
@@ -392,7 +392,7 @@ async def test_answer_that_is_not_for_the_question_is_an_error():
 
     async with (
         FakeEndpoint(answer) as endpoint,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
         connected(HttpServer(url=endpoint.url), timing=QUICK) as servers,
     ):
         with pytest.raises(McpError, match="not the answer"):

@@ -28,7 +28,7 @@ async def _talk(socket: ServerConnection) -> None:
 
 
 async def test_server_is_spoken_to_over_a_websocket():
-    async with asyncio.timeout(10), serve(_talk, "127.0.0.1", 0) as server:
+    async with asyncio.timeout(50), serve(_talk, "127.0.0.1", 0) as server:
         url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         async with connected(WebSocketServer(url=url, headers={"X-Own": "mine"})) as servers:
             assert servers.status()[0].status == "connected"
@@ -39,7 +39,7 @@ async def test_server_is_spoken_to_over_a_websocket():
 
 
 async def test_proxy_of_the_session_is_used():
-    async with asyncio.timeout(10), serve(_talk, "127.0.0.1", 0) as server:
+    async with asyncio.timeout(50), serve(_talk, "127.0.0.1", 0) as server:
         async with FakeProxy(server.sockets[0].getsockname()[1]) as proxy:
             env = {
                 "HTTP_PROXY": f"http://me:secret@127.0.0.1:{proxy.port}",
@@ -59,7 +59,7 @@ async def test_editor_gets_its_token():
         seen.append(request.headers.get("X-Claude-Code-Ide-Authorization"))
         return None
 
-    async with asyncio.timeout(10), serve(_talk, "127.0.0.1", 0, process_request=look) as server:
+    async with asyncio.timeout(50), serve(_talk, "127.0.0.1", 0, process_request=look) as server:
         url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         async with connected(IdeWebSocketServer(url=url, auth_token="secret")) as servers:
             assert servers.status()[0].status == "connected"
@@ -70,7 +70,7 @@ async def test_refused_and_dead_sockets_have_a_state():
     def refuse(connection: ServerConnection, request: Request) -> Response:
         return connection.respond(401, "no")
 
-    async with asyncio.timeout(10), serve(_talk, "127.0.0.1", 0, process_request=refuse) as server:
+    async with asyncio.timeout(50), serve(_talk, "127.0.0.1", 0, process_request=refuse) as server:
         url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         async with connected(WebSocketServer(url=url), WebSocketServer(url="ws://127.0.0.1:9")) as servers:
             assert [state.status for state in servers.status()] == ["needs-auth", "failed"]

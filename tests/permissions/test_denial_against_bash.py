@@ -60,6 +60,6 @@ def _run(command: str, folder: Path) -> None:
         env={"PATH": f"{folder}/bin:/usr/bin:/bin", "HOME": str(folder)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )

@@ -163,7 +163,7 @@ async def _code(argv: tuple[str, ...], env: dict[str, str], cwd: Path) -> int:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(50):
         return await process.wait()
 
 

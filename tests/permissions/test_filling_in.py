@@ -103,7 +103,7 @@ def _run(command: str, project: Path) -> bytes:
         env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     return done.stdout + done.stderr

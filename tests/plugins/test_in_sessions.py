@@ -120,7 +120,7 @@ async def test_programs_of_plugins_come_last_on_the_path(program: Program):
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", script, cwd=program.project, env=program.env, stdout=asyncio.subprocess.PIPE
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         out, _ = await process.communicate()
     assert out.decode().strip().endswith(f":{GREETER}/bin")
 

@@ -142,7 +142,7 @@ async def test_plugins_that_fit_what_a_turn_did_are_told_of_once(tmp_path: Path)
     runtime = replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
     for _ in range(2):
         await run_turn(session, Prompt(content="plan", origin=TYPED), runtime)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await queue.settle()
     name = "greeter@village"
     sentence = f"The plugin {name} (Terraform) is meant for the command terraform: /plugin install {name}"
@@ -180,7 +180,7 @@ async def test_a_session_at_the_terminal_looks_for_plugins_that_management_lets_
     provider = ScriptedProvider([says(calls("Bash", command="terraform plan")), says("Planned.")])
     runtime = replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
     await run_turn(session, Prompt(content="plan", origin=TYPED), runtime)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await queue.settle()
     await queue.close()
     assert any("greeter@village" in each.text for each in channel.of(Noticed)) is told

@@ -204,7 +204,7 @@ async def test_host_can_look_around(tmp_path: Path):
             await host.result()
             named = await host.request("rename_session", title="my work")
             ended = await host.request("end_session")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(50):
                 await host.process.wait()
     assert (file["contents"], file["truncated"]) == ("hello", False)
     assert rules == [{"rule": "Bash(ls:*)", "behavior": "allow", "source": "cliArg"}]

@@ -239,7 +239,7 @@ def test_a_call_that_says_nothing_is_heard_of_now_and_then():
 async def test_whoever_waits_for_the_introduction_can_be_told_to_go(tmp_path: Path):
     async with FakeHost(Program(tmp_path, "http://127.0.0.1:9"), "--await-initialize") as host:
         pid = host.process.pid
-        await eventually(lambda: _catches(pid, signal.SIGTERM), seconds=20)
+        await eventually(lambda: _catches(pid, signal.SIGTERM))
         host.process.terminate()
         code, err = await host.close()
     assert (code, err) == (143, "")

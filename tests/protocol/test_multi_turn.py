@@ -281,7 +281,7 @@ async def test_input_that_ends_early_still_runs_what_waits(tmp_path: Path):
     ):
         host.prompt("first")
         host.prompt("second")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             code, err = await host.close()
     results = [frame["result"] for frame in host.frames if frame["type"] == "result"]
     assert (code, err, results) == (0, "", ["one", "two"])

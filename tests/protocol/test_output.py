@@ -300,7 +300,7 @@ async def test_closed_pipe_ends_the_run_quietly(tmp_path: Path):
         process.stdin.close()
         await asyncio.to_thread(os.read, reading, 10)
         os.close(reading)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             err = await process.stderr.read()
             code = await process.wait()
     assert (code, err) == (141, b"")
@@ -317,8 +317,8 @@ async def test_signal_settles_the_turn_and_kills_its_commands(
         assert process.stdout is not None and process.stdin is not None
         process.stdin.close()
         pid_file = program.project / "pid"
-        async with asyncio.timeout(20):
-            await eventually(lambda: read_number(pid_file), seconds=20)
+        async with asyncio.timeout(50):
+            await eventually(lambda: read_number(pid_file))
             process.send_signal(number)
             out = await process.stdout.read()
             assert await process.wait() == code

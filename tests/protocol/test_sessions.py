@@ -112,8 +112,8 @@ async def test_killed_process_loses_no_prompt_and_leaves_no_open_call(tmp_path: 
         process = await program.start("-p", "remember me", "--allowedTools", "Bash")
         assert process.stdin is not None
         process.stdin.close()
-        async with asyncio.timeout(20):
-            await eventually((program.project / "ran").exists, seconds=20)
+        async with asyncio.timeout(50):
+            await eventually((program.project / "ran").exists)
             process.send_signal(signal.SIGKILL)
             await process.wait()
         done = await program.run("-p", "-c", "go on")
@@ -173,7 +173,7 @@ async def test_second_process_cannot_write_into_an_open_session(tmp_path: Path):
         assert process.stdin is not None
         process.stdin.close()
         server.arrived.clear()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             await server.arrived.wait()
         done = await program.run("-p", "-c", "third")
         process.kill()

@@ -202,7 +202,7 @@ def test_exceptions_in_the_stream_are_read(name: str, kind: str, retryable: bool
 async def test_vertex_needs_a_project():
     env = {"CLOUDSDK_AUTH_ACCESS_TOKEN": "t"}
     with pytest.raises(ProviderError, match="ANTHROPIC_VERTEX_PROJECT_ID"):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             _ = [event async for event in Providers(env, {}).stream(request("vertex/claude-opus-5"))]
 
 

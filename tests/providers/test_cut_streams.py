@@ -49,7 +49,7 @@ async def check(server: MessagesServer, made: Step, cut: int) -> None:
     completed: Any = None
     broken = False
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             async for event in Retrying(provider, sleep=skip).stream(request()):
                 match event:
                     case BlockClosed():

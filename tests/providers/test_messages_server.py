@@ -26,7 +26,7 @@ async def test_the_fake_service_runs_on_its_own_and_records_what_it_is_asked(tmp
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(50):
             port = int(await process.stdout.readline())
             env = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}", "ANTHROPIC_API_KEY": "key"}
             provider = AnthropicProvider(env)

@@ -156,6 +156,6 @@ async def test_editor_that_takes_calls_and_never_answers_holds_nothing_up(tmp_pa
         program = Program(tmp_path, server.url)
         async with _editor(program) as editor:
             editor.is_slow = True
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(50):
                 done = await program.run("-p", "go", "--ide", "--allowedTools", "Write")
         assert (done.code, done.out) == (0, "Done.\n") and (program.project / "a.py").exists()

@@ -175,7 +175,7 @@ async def test_first_answer_counts_and_the_other_is_withdrawn(tmp_path: Path):
         tmp_path, [says(calls("Work", name="a"))], work, channel=channel, session=make_session(mode="default")
     ) as session:
         session.listen("PermissionRequest", said)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             outcome = await session.prompt()
     assert channel.withdrawn and len(channel.questions) == 1
     assert (outcome.reason, outcome.errors) == ("aborted_tools", ("no",))
@@ -190,7 +190,7 @@ async def test_person_does_not_wait_for_a_hook_that_takes_its_time(tmp_path: Pat
         tmp_path, TWO_STEPS, work, channel=FakeChannel(Permitted()), session=session_mode
     ) as session:
         session.listen("PermissionRequest", lambda _: never.wait())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await session.prompt()
     assert workshop.log == ["start a", "end a"]
 
@@ -205,7 +205,7 @@ async def test_waiting_for_approval_is_a_notification(tmp_path: Path, quiet: str
     ) as session:
         session.listen("Notification", lambda _: channel.go.set(), matcher="permission_prompt")
         session.listen("PermissionRequest", lambda _: channel.go.set())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await session.prompt()
     said = session.inputs("Notification")
     assert len(said) == told
@@ -338,7 +338,7 @@ async def test_interrupted_call_is_told_without_holding_up_the_interrupt(tmp_pat
         turn.cancel()
         with pytest.raises(asyncio.CancelledError):
             await turn
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await heard.wait()
     (told,) = session.told
     assert told["is_interrupt"] is True

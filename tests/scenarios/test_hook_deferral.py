@@ -93,7 +93,7 @@ async def test_only_a_lone_call_can_wait(tmp_path: Path):
     script = [says(calls("Work", name="a"), calls("Work", name="b")), says("Done.")]
     async with hooked(tmp_path, script, work) as session:
         session.listen("PreToolUse", lambda input: DEFER if input["tool_input"]["name"] == "a" else None)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             outcome = await session.prompt()
     assert outcome.text == "Done." and sorted(workshop.log) == ["end a", "end b", "start a", "start b"]
     assert any("cannot be put off" in text for text in session.notices)

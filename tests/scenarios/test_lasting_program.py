@@ -81,7 +81,7 @@ async def test_a_document_that_asks_for_it_is_brought_up_to_date_in_a_pause(tmp_
     async with bridle(tmp_path, script, **_ASIDE) as terminal:
         await terminal.ready()
         await terminal.say("look at the status")
-        await eventually(lambda: "8081" in document.read_text(), 10)
+        await eventually(lambda: "8081" in document.read_text())
         await terminal.until_text("was brought up to date")
 
 

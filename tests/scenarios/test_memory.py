@@ -49,7 +49,7 @@ async def _worked(
         make_runtime(folder, provider, READ, channel=channel), errands=queue, **more
     )
     await run_turn(session, Prompt(content="where do we deploy?", origin=TYPED), runtime)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await queue.settle()
     return channel, session, provider
 
@@ -106,7 +106,7 @@ async def test_the_queue_is_bounded_cancellable_and_closes_at_once(tmp_path: Pat
         await run_turn(session, Prompt(content=str(number), origin=TYPED), runtime)
         await asyncio.sleep(0)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await queue.close()
     assert started == ["x"]
 
@@ -124,7 +124,7 @@ async def test_what_waits_for_a_pause_is_given_up_when_somebody_asks(tmp_path: P
     runtime = msgspec.structs.replace(make_runtime(tmp_path, [says("a"), says("b")]), errands=queue)
     await run_turn(session, Prompt(content="1", origin=TYPED), runtime)
     await run_turn(session, Prompt(content="2", origin=TYPED), runtime)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await done.wait()
     await queue.close()
 

@@ -85,7 +85,7 @@ async def _serving(folder: Path, script: Sequence[Any], **changes: Any) -> Async
         yield Scene(runtime, channel, inbox, clock)
     finally:
         inbox.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await serving
         await features.close()
 
@@ -275,7 +275,7 @@ async def test_a_durable_prompt_comes_in_a_session_of_the_library(tmp_path: Path
         _due(program.project)
         await _approve(program)
         options = ClaudeAgentOptions(cwd=program.project, env={**program.env})
-        async with asyncio.timeout(20), ClaudeSDKClient(options) as client:
+        async with asyncio.timeout(50), ClaudeSDKClient(options) as client:
             said = [
                 block.text
                 async for message in client.receive_response()

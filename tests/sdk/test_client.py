@@ -10,7 +10,7 @@ from tests.sdk.world import bash, ended_by, result_of, text_of, texts_of, world
 
 
 async def _response(client: ClaudeSDKClient) -> list[Message]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         return [message async for message in client.receive_response()]
 
 
@@ -39,7 +39,7 @@ async def test_interrupt_ends_the_turn_and_the_next_one_works(tmp_path: Path):
     slow = step("Once upon a time", silent_after=600)
     async with world(tmp_path, slow, step("Fine.")) as it, it.client() as client:
         await client.query("tell me a story")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             await it.server.arrived.wait()
         await client.interrupt()
         first = await _response(client)

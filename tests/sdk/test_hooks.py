@@ -192,7 +192,7 @@ async def test_hook_that_takes_too_long_is_withdrawn_and_the_call_not_run(tmp_pa
         it.client(hooks={"PreToolUse": [matcher]}, allowed_tools=["Bash"]) as client,
     ):
         await client.query("go")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             messages = [message async for message in client.receive_response()]
             await withdrawn.wait()
     assert not (it.project / "made").exists() and text_of(messages) == "ok"

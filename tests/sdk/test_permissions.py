@@ -197,7 +197,7 @@ async def test_interrupt_withdraws_a_question(tmp_path: Path):
         it.client(can_use_tool=decide) as client,
     ):
         await client.query("go")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             await waiting.wait()
             await client.interrupt()
             messages = [message async for message in client.receive_response()]

@@ -122,7 +122,7 @@ async def test_git_that_another_session_uses_for_too_long_is_an_error_with_a_way
                 each, features=Features([LeasesFeature(lambda: claims)])
             ),
         ) as made,
-        asyncio.timeout(10),
+        asyncio.timeout(50),
     ):
         await made.prompt()
         result = _result(made, "main", 1)

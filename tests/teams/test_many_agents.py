@@ -192,7 +192,7 @@ async def test_an_interrupt_stops_all_agents_and_their_commands(tmp_path: Path):
         project, scripts, BASH, agents=[_HELPER], env=_ENV, change=_claiming(folder / "broker")
     ) as made:
         await made.prompt()
-        await eventually(lambda: len(os.listdir(marks)) == count, seconds=30)
+        await eventually(lambda: len(os.listdir(marks)) == count)
         made.agents.interrupt()
         await eventually(lambda: not made.agents.staff.running)
     assert {task.status for task in made.ended} == {"killed"}

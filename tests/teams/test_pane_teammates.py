@@ -88,7 +88,7 @@ async def test_messages_go_between_teammates_and_to_the_leader(tmp_path: Path):
         made.prompt("go")
         await made.task()
         made.prompt("now ann")
-        await eventually(lambda: "HELLO-MAIN" in json.dumps(_leaders_words(made)), seconds=30)
+        await eventually(lambda: "HELLO-MAIN" in json.dumps(_leaders_words(made)))
         await made.close()
     letter = next(each for each in _leaders_words(made) if "HELLO-MAIN" in json.dumps(each))
     assert 'from=\\"bob\\"' in json.dumps(letter)
@@ -213,7 +213,7 @@ async def test_a_killed_leader_leaves_no_orphan(tmp_path: Path):
         pid = await made.begun()
         made.process.kill()
         await made.process.wait()
-        await eventually(lambda: not is_running(pid), seconds=30)
+        await eventually(lambda: not is_running(pid))
 
 
 async def test_the_end_of_the_tmux_server_is_told_for_each_teammate_once(tmp_path: Path):
@@ -312,7 +312,7 @@ async def test_somebody_who_looks_at_the_pane_keeps_a_teammate_at_work_after_its
             await made.process.wait()
             made.server.released.set()
             await terminal.until_text("I am through")
-        await eventually(lambda: not is_running(pid), seconds=30)
+        await eventually(lambda: not is_running(pid))
         (letter,) = made.transcripts()[0].parent.rglob("mail/main/*.json")
     assert json.loads(letter.read_text())["text"] == "I am through"
 

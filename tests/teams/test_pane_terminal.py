@@ -64,7 +64,7 @@ async def test_a_work_tree_begins_in_a_tmux_session_of_its_name(tmp_path: Path):
     repository(tmp_path / "project", readme="Hello.")
     flags = ("--worktree", "feature", "--tmux", "say where you are")
     async with _at_the_terminal(tmp_path, [step("I AM HERE", repeat=True)], *flags) as (tmux, server):
-        await eventually(lambda: server.requests, seconds=20)
+        await eventually(lambda: server.requests)
         folder = tmp_path / "project" / ".claude" / "worktrees" / "feature"
         (asked,) = [each for each in server.requests if b"say where you are" in each.raw]
         assert f"Working directory: {folder}" in asked.raw.decode()

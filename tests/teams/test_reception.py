@@ -63,7 +63,7 @@ async def _open(folder: Path, member: Member) -> AsyncGenerator[str]:
 async def _say_hello(path: str, agent_id: str = "a1") -> ToMember | None:
     line = await dial(path)
     line.say(Hello(agent_id, os.getpid()))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         said = await line.from_leader()
     await line.close()
     return said

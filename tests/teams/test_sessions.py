@@ -111,7 +111,7 @@ async def test_sessions_of_one_user_write_to_each_other(tmp_path: Path):
         listener = await program.start(
             "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"
         )
-        await eventually(lambda: cards.is_dir() and list(cards.iterdir()), seconds=20)
+        await eventually(lambda: cards.is_dir() and list(cards.iterdir()))
         (card,) = cards.iterdir()
         path = json.loads(card.read_text())["socket"]
         server.script([
@@ -121,10 +121,10 @@ async def test_sessions_of_one_user_write_to_each_other(tmp_path: Path):
         ])  # fmt: skip
         done = await program.run("-p", "say hello")
         assert done.out == "sent\n"
-        await eventually(lambda: any(b"agent-message" in each.raw for each in server.requests), seconds=20)
+        await eventually(lambda: any(b"agent-message" in each.raw for each in server.requests))
         assert listener.stdin is not None
         listener.stdin.close()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             out, _ = await listener.communicate()
     assert b"heard" in out
     assert list(cards.iterdir()) == []

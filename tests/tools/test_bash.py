@@ -50,7 +50,7 @@ class Room:
     async def bash(self, command: str, env: Mapping[str, str] | None = None, **rest: Any) -> ToolOutput:
         input, context = BashInput(command=command, **rest), self.context(env)
         TOOL.check(input, context)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             return await TOOL.run(input, context)
 
 

@@ -78,7 +78,7 @@ class Room:
         )
         permit = Permit(sandbox=self.sandbox or await self.open())
         context = msgspec.structs.replace(context, permit=permit)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             return await TOOL.run(BashInput(command=command, **rest), context)
 
     async def _ask(self, question: NetworkQuestion) -> Answer:

@@ -28,7 +28,7 @@ def plant(root: Path, *paths: str) -> None:
 async def glob(root: Path, pattern: str, path: str | None = None, **env: str) -> ToolOutput:
     input, context = GlobInput(pattern=pattern, path=path), make_context(root, env=env)
     TOOL.check(input, context)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         return await TOOL.run(input, context)
 
 

@@ -32,7 +32,7 @@ async def grep(root: Path, env: dict[str, str] | None = None, **input: Any) -> T
     sent = {name.replace("dash_", "-"): value for name, value in input.items()}
     parsed, context = msgspec.convert(sent, GrepInput), make_context(root, env=env)
     TOOL.check(parsed, context)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         return await TOOL.run(parsed, context)
 
 

@@ -21,7 +21,7 @@ from tests.fakes.tool_context import make_context
 async def read(ctx: ToolContext, path: Path | str, **options: Any) -> ToolOutput:
     input = ReadInput(file_path=str(path), **options)
     TOOL.check(input, ctx)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         return await TOOL.run(input, ctx)
 
 

@@ -120,7 +120,7 @@ async def test_metadata_is_merged_and_null_takes_away(desk: Desk):
 
 async def test_sessions_share_a_list_by_its_name_and_never_lose_an_item(tmp_path: Path):
     desks = [Desk(tmp_path, session=f"s{number}", CLAUDE_CODE_TASK_LIST_ID="team") for number in range(4)]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         made = await asyncio.gather(*(desk.create(f"t{n}") for n in range(5) for desk in desks))
     assert sorted(map(int, made)) == list(range(1, 21))
     assert len((await desks[0].list()).data["tasks"]) == 20

@@ -30,7 +30,7 @@ class Room:
         )
 
     async def look(self, input: TaskOutputInput) -> ToolOutput:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             return await TOOL.run(input, self.context)
 
 

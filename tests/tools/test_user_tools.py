@@ -76,7 +76,7 @@ async def test_a_conversation_that_is_ended_takes_no_more_prompts(tmp_path: Path
     runtime = make_runtime(tmp_path, [says(calls("EndConversation")), says("Goodbye.")], END, channel=channel)
     server = Server(make_session(), runtime, inbox)
     inbox.put(Prompt(content="insults", origin=TYPED))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await server.serve(wait_for_tasks=0, say_waiting=print)
     (finished,) = channel.of(TurnFinished)
     assert finished.outcome.text == "Goodbye."

@@ -108,7 +108,7 @@ async def test_networks_around_this_machine_are_never_reached(tmp_path: Path, ho
 
 
 async def test_a_silent_server_is_given_up(tmp_path: Path):
-    async with FakeWeb({"/": Reply(raw=b"")}) as web, asyncio.timeout(5):
+    async with FakeWeb({"/": Reply(raw=b"")}) as web, asyncio.timeout(50):
         with pytest.raises(ToolError):
             await web_pages.fetch(web.url("/"), LOCAL, folder=str(tmp_path), seconds=0.05)
 

@@ -130,7 +130,7 @@ async def _compare(terminal: Terminal, home: Home, look: Look, size: tuple[int, 
         return []
     wanted = path.read_text(encoding="utf-8")
     try:
-        await terminal.until(lambda _: shown() == wanted, seconds=5)
+        await terminal.until(lambda _: shown() == wanted)
     except AssertionError:
         return [f"{path.name} is now\n{shown()}instead of\n{wanted}"]
     return []

@@ -191,7 +191,7 @@ async def test_output_that_the_terminal_does_not_take_is_kept_and_blocks_nobody(
             received += len(os.read(master, 1 << 16))
 
         loop.add_reader(master, read)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await terminal.drained()
         assert not terminal.is_clogged
         loop.remove_reader(master)

@@ -110,7 +110,7 @@ async def test_what_finished_before_a_kill_is_not_done_again(tmp_path: Path):
         session = "11111111-1111-4111-8111-111111111111"
         process = await program.start("-p", "begin", "--allowedTools", "Workflow", "--session-id", session)
         journal = program.home / ".claude" / "projects"
-        await eventually(lambda: _finished(journal) == 8, 20)
+        await eventually(lambda: _finished(journal) == 8)
         process.send_signal(signal.SIGKILL)
         await process.wait()
         (run,) = journal.rglob("journal.jsonl")

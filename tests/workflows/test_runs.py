@@ -168,17 +168,17 @@ async def test_no_more_than_sixteen_work_at_once(tmp_path: Path):
 
 async def test_the_limit_of_agents_at_once_may_be_lower():
     crew = Crew({"CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "1"})
-    async with asyncio.timeout(5), crew.place(("a",)):
+    async with asyncio.timeout(50), crew.place(("a",)):
         second = asyncio.create_task(_enter(crew, ("b",)))
         await asyncio.sleep(0)
         assert not second.done()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(50):
         await second
 
 
 async def test_agents_that_begin_alike_wait_for_the_first_answer_of_the_first():
     crew = Crew({"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "60000"})
-    async with asyncio.timeout(5), crew.place(("same",)) as warm:
+    async with asyncio.timeout(50), crew.place(("same",)) as warm:
         other = asyncio.create_task(_enter(crew, ("other",)))
         alike = asyncio.create_task(_enter(crew, ("same",)))
         await other
@@ -189,7 +189,7 @@ async def test_agents_that_begin_alike_wait_for_the_first_answer_of_the_first():
 
 async def test_the_wait_for_the_first_answer_is_bounded():
     crew = Crew({"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "1"})
-    async with asyncio.timeout(5), crew.place(("same",)):
+    async with asyncio.timeout(50), crew.place(("same",)):
         await _enter(crew, ("same",))
 
 

@@ -69,7 +69,7 @@ async def race(
     folder: Path, *, shows: bool = True, tools: tuple[str, ...] = TOOLS
 ) -> AsyncGenerator[tuple[Race, FakeEditor]]:
     made = Race(folder, shows=shows)
-    async with asyncio.timeout(20), FakeEditor(made.home, made.project, tools=tools) as editor:
+    async with asyncio.timeout(50), FakeEditor(made.home, made.project, tools=tools) as editor:
         made.editors.begin()
         try:
             await eventually(made.editors.tools)

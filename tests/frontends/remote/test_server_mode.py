@@ -44,7 +44,7 @@ async def serving(folder: Path, script: Script, *flags: str) -> AsyncGenerator[S
         process = await program.start("remote-control", *flags)
         assert process.stdout is not None
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(50):
                 told = b"".join([await process.stdout.readline() for _ in range(3)]).decode()
             found = re.search(r"http://127\.0\.0\.1:(\d+)/#(\w{43})", told)
             assert found is not None, told
@@ -52,7 +52,7 @@ async def serving(folder: Path, script: Script, *flags: str) -> AsyncGenerator[S
         finally:
             if process.returncode is None:
                 process.send_signal(signal.SIGINT)
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(50):
                 await process.wait()
 
 
@@ -169,7 +169,7 @@ async def test_no_session_is_left_when_the_server_ends(tmp_path: Path, number: s
         children = _children(made.process.pid)
         assert len(children) == 1
         made.process.send_signal(number)
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(50):
             assert await made.process.wait() == 0
         assert not [pid for pid in children if is_running(pid)]
 

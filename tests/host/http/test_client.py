@@ -22,7 +22,7 @@ async def client_for(
 ) -> AsyncGenerator[HttpClient, None]:
     client = HttpClient(env or {}, resolve=resolve)
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             yield client
     finally:
         await client.close()

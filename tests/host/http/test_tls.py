@@ -54,7 +54,7 @@ async def status(url: str, env: Mapping[str, str], *, times: int = 1) -> int:
     client = HttpClient(env)
     answered = 0
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             for _ in range(times):
                 async with client.send(
                     Request("POST", f"{url}/v1/messages", (), b'{"model":"m"}')
@@ -157,7 +157,7 @@ async def asked(client: HttpClient, url: str) -> int | None:
     """The status of the answer, None when there is none."""
     try:
         async with (
-            asyncio.timeout(5),
+            asyncio.timeout(50),
             client.send(Request("POST", f"{url}/v1/messages", (), b'{"model":"m"}')) as response,
         ):
             await response.read()

@@ -99,7 +99,7 @@ async def test_what_a_command_leaves_ends_with_its_group_even_as_a_daemon(place:
         extra_groups=[],
         start_new_session=True,
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(50):
         assert await process.wait() == 0
     assert marker.exists()
     left = _running(nap)

@@ -110,7 +110,7 @@ async def test_pipeline_has_no_barrier_between_stages():
       ([before, item, index]) => agent(`two ${before} ${item} ${index}`),
       before => before.length)"""
     order: list[str] = []
-    async with asyncio.timeout(10), open_script(source) as script:
+    async with asyncio.timeout(50), open_script(source) as script:
         held: list[int] = []
         async for event in script.events():
             if isinstance(event, ScriptEnd):
@@ -276,7 +276,7 @@ async def test_answer_that_is_no_json_throws_in_the_script():
 
 
 async def test_answers_to_calls_that_are_not_open_are_passed_over():
-    async with asyncio.timeout(10), open_script("return await agent('a')") as script:
+    async with asyncio.timeout(50), open_script("return await agent('a')") as script:
         async for event in script.events():
             if isinstance(event, ScriptCall):
                 await script.answer(99, "x")
@@ -289,7 +289,7 @@ async def test_answers_to_calls_that_are_not_open_are_passed_over():
 
 
 async def test_child_is_gone_when_the_block_is_left():
-    async with asyncio.timeout(10), open_script("await agent('a')", reaper=(reaper := Reaper())) as script:
+    async with asyncio.timeout(50), open_script("await agent('a')", reaper=(reaper := Reaper())) as script:
         assert isinstance(await anext(script.events()), ScriptCall)
         pid = _pid(script)
         assert is_running(pid)
@@ -306,7 +306,7 @@ async def test_child_is_gone_when_its_task_is_cancelled():
                 heard.set_result(_pid(script))
 
     task = asyncio.create_task(listen())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(50):
         pid = await heard
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -315,7 +315,7 @@ async def test_child_is_gone_when_its_task_is_cancelled():
 
 
 async def test_child_that_is_killed_is_told_as_the_end():
-    async with asyncio.timeout(10), open_script("await agent('a')") as script:
+    async with asyncio.timeout(50), open_script("await agent('a')") as script:
         events = script.events()
         await anext(events)
         os.kill(_pid(script), signal.SIGKILL)
@@ -351,7 +351,7 @@ async def test_child_ends_with_its_parent_even_while_it_computes(source: str):
     )
     assert parent.stdout is not None
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(50):
             pid = int(await parent.stdout.readline())
     finally:
         parent.kill()

@@ -41,12 +41,12 @@ async def _wire() -> AsyncGenerator[Wire, None]:
 
 
 async def _enter(house: FakeHouse, account: Account, browser: FakeBrowser | None = None) -> Login:
-    async with _wire() as wire, asyncio.timeout(20):
+    async with _wire() as wire, asyncio.timeout(50):
         return await log_in(account, Visit(open_page=browser or FakeBrowser(), patience=5), wire=wire)
 
 
 async def test_person_logs_in_and_calls_are_let_in(tmp_path: Path):
-    async with FakeHouse() as house, asyncio.timeout(30):
+    async with FakeHouse() as house, asyncio.timeout(50):
         account, browser = _account(house, tmp_path), FakeBrowser()
         authorizer = OAuthAuthorizer(account, visit=Visit(open_page=browser, patience=5))
         async with connected(HttpServer(url=house.url), authorizer=authorizer) as servers:
@@ -221,7 +221,7 @@ async def test_client_of_the_configuration_proves_itself_with_its_secret(tmp_pat
 
 
 async def test_address_may_be_pasted_when_the_browser_is_elsewhere(tmp_path: Path):
-    async with FakeHouse() as house, _wire() as wire, asyncio.timeout(20):
+    async with FakeHouse() as house, _wire() as wire, asyncio.timeout(50):
         browser, opened = FakeBrowser(), asyncio.Event()
 
         async def show(url: str) -> None:
@@ -286,7 +286,7 @@ print(asyncio.run(OAuthAuthorizer(account).headers())["Authorization"])
 
 
 async def test_two_processes_that_refresh_at_once_end_up_with_one_login(tmp_path: Path):
-    async with FakeHouse() as house, asyncio.timeout(30):
+    async with FakeHouse() as house, asyncio.timeout(50):
         house.tokens_last = 1
         await _enter(house, _account(house, tmp_path))
         house.tokens_last = 3600
@@ -305,7 +305,7 @@ async def test_two_processes_that_refresh_at_once_end_up_with_one_login(tmp_path
 
 
 async def test_revoked_refresh_token_means_a_new_login(tmp_path: Path):
-    async with FakeHouse() as house, asyncio.timeout(30):
+    async with FakeHouse() as house, asyncio.timeout(50):
         account = _account(house, tmp_path)
         await _enter(house, account)
         house.refreshes.clear()
@@ -332,7 +332,7 @@ async def test_token_of_another_process_is_taken_up_after_a_refusal(tmp_path: Pa
 
 
 async def test_more_rights_are_asked_for_when_a_call_needs_them(tmp_path: Path):
-    async with FakeHouse() as house, asyncio.timeout(30):
+    async with FakeHouse() as house, asyncio.timeout(50):
         house.needs = ("write",)
         account, browser = _account(house, tmp_path), FakeBrowser()
         authorizer = OAuthAuthorizer(account, visit=Visit(open_page=browser, patience=5))
@@ -343,7 +343,7 @@ async def test_more_rights_are_asked_for_when_a_call_needs_them(tmp_path: Path):
 
 
 async def test_rights_that_nobody_can_give_now_are_remembered_for_the_next_login(tmp_path: Path):
-    async with FakeHouse() as house, asyncio.timeout(30):
+    async with FakeHouse() as house, asyncio.timeout(50):
         account = _account(house, tmp_path)
         await _enter(house, account)
         house.needs = ("write",)

@@ -64,7 +64,7 @@ async def test_one_proof_of_the_provider_opens_a_server_without_a_person(tmp_pat
     )
     logins = _logins(tmp_path)
     logins.save_id_token("https://idp.example", "who-i-am", time.time() + 3600)
-    async with provider_server, FakeHouse() as house, asyncio.timeout(30):
+    async with provider_server, FakeHouse() as house, asyncio.timeout(50):
         house.know("by-hand", "s3cret", "http://localhost/callback")
         authorizers = Authorizers(_env(tmp_path), logins=logins, provider=provider)
         server = _server(house)
@@ -85,7 +85,7 @@ async def test_proof_that_the_provider_refuses_is_forgotten(tmp_path: Path):
     )
     logins, wire = _logins(tmp_path), Wire({})
     logins.save_id_token("https://idp.example", "old", time.time() + 3600)
-    async with provider_server, FakeHouse() as house, asyncio.timeout(30):
+    async with provider_server, FakeHouse() as house, asyncio.timeout(50):
         account = Account.of(_server(house), logins, _env(tmp_path))
         with pytest.raises(LoginFailed, match="invalid_grant"):
             await enterprise_login(account, provider, wire=wire, challenge=None, visit=None)
@@ -108,7 +108,7 @@ async def test_chain_that_does_not_fit_together_breaks(tmp_path: Path, knob: dic
     )
     logins, wire = _logins(tmp_path), Wire({})
     logins.save_id_token("https://idp.example", "proof", time.time() + 3600)
-    async with FakeHouse() as house, asyncio.timeout(30):
+    async with FakeHouse() as house, asyncio.timeout(50):
         for name, value in knob.items():
             setattr(house, name, value)
         account = Account.of(_server(house), logins, _env(tmp_path))
@@ -120,7 +120,7 @@ async def test_chain_that_does_not_fit_together_breaks(tmp_path: Path, knob: dic
 async def test_person_logs_in_at_the_provider_once_for_every_server_behind_it(tmp_path: Path):
     logins, wire, browser = _logins(tmp_path), Wire({}), FakeBrowser()
     port = free_port()
-    async with FakeIdentityProvider() as idp, FakeHouse() as house, FakeHouse() as barn, asyncio.timeout(30):
+    async with FakeIdentityProvider() as idp, FakeHouse() as house, FakeHouse() as barn, asyncio.timeout(50):
         idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
         provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
         visit = Visit(open_page=browser, patience=5)
@@ -138,7 +138,7 @@ async def test_person_logs_in_at_the_provider_once_for_every_server_behind_it(tm
 async def test_proof_that_has_ended_is_asked_for_again(tmp_path: Path):
     logins, wire, browser = _logins(tmp_path), Wire({}), FakeBrowser()
     port = free_port()
-    async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(30):
+    async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(50):
         idp.lasts = 1
         idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
         house.know("by-hand", "s3cret", "http://localhost/callback")
@@ -153,7 +153,7 @@ async def test_proof_that_has_ended_is_asked_for_again(tmp_path: Path):
 
 async def test_login_that_the_provider_refuses_is_said(tmp_path: Path):
     wire, port = Wire({}), free_port()
-    async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(30):
+    async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(50):
         idp.denies = True
         idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
         provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
@@ -169,7 +169,7 @@ async def test_nobody_who_logs_in_at_the_provider_is_not_waited_for_forever(tmp_
         del url
 
     wire, port = Wire({}), free_port()
-    async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(30):
+    async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(50):
         idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
         provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
         account = Account.of(_server(house), _logins(tmp_path), _env(tmp_path))
@@ -238,7 +238,7 @@ async def test_logins_are_kept_in_the_keyring_where_that_is_asked_for(tmp_path: 
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _KEEPER, env=env, stdout=asyncio.subprocess.PIPE
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         out, _ = await process.communicate()
     assert out.decode().strip() == "a"
     assert not (tmp_path / ".credentials.json").exists()

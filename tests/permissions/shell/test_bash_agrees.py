@@ -70,7 +70,7 @@ def run(command: str, folder: Path) -> list[list[str]]:
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     text = notes.read_text("utf-8", "replace") if notes.exists() else ""

@@ -36,7 +36,7 @@ async def test_five_megabytes_are_pasted_as_one_piece(tmp_path: Path):
     async with bridle(tmp_path, [step("Long.")]) as terminal:
         await terminal.ready()
         terminal.type(b"\x1b[200~" + b"line of text\n" * 400_000 + b"\x1b[201~")
-        await terminal.until(lambda screen: "+400000 lines]" in screen.text, seconds=30)
+        await terminal.until(lambda screen: "+400000 lines]" in screen.text)
         terminal.type("!")
         await terminal.until_text("+400000 lines]!")
         assert await _leave(terminal, clears=True) == 0
@@ -47,7 +47,7 @@ async def test_a_window_of_any_size_can_be_typed_into_and_left(tmp_path: Path, s
     async with bridle(tmp_path, [step("ok")], size=size) as terminal:
         await terminal.until_written(b"\x1b[?2004h")
         terminal.type("hi\r")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(50):
             await terminal.server.arrived.wait()
         terminal.resize(80, 24)
         await terminal.until(lambda screen: "ok" in screen.text and _FOOT in screen.text)

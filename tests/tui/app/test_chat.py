@@ -83,7 +83,7 @@ async def test_what_is_being_typed_when_a_question_comes_answers_nothing(tmp_pat
     async with bridle(tmp_path, script) as terminal:
         await terminal.ready()
         await terminal.say("make it")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(50):
             while "Run a command?" not in terminal.emulator.text:
                 terminal.type("y")
                 await terminal.until_written(b"y")

@@ -33,7 +33,7 @@ async def beside(
         async with bridle(folder, script, size=_SIZE, **env) as terminal:
             await terminal.ready()
             if links:
-                await eventually(lambda: editor.called("getLatestSelection"), 15)
+                await eventually(lambda: editor.called("getLatestSelection"))
                 await terminal.until_text("Neovim ")
             yield terminal, editor
 
@@ -105,7 +105,7 @@ async def test_change_that_is_accepted_here_closes_the_tab_there(tmp_path: Path)
 async def test_change_that_is_rejected_in_the_editor_ends_the_turn(tmp_path: Path):
     async with beside(tmp_path, step(_READ), step(_EDIT)) as (terminal, editor):
         await terminal.say("go on")
-        await eventually(lambda: editor.called("openDiff"), 10)
+        await eventually(lambda: editor.called("openDiff"))
         editor.answer("DIFF_REJECTED", "tab")
         await terminal.until_text("Rejected in Neovim: a.py")
         await terminal.ready()
@@ -118,7 +118,7 @@ async def test_editor_that_dies_leaves_the_question_in_the_terminal(tmp_path: Pa
         await terminal.until_text("❯ 1. Yes, this once")
         await eventually(lambda: editor.called("openDiff"))
         await editor.stop()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(50):
             terminal.type("\r")
             await terminal.until_text("All done.")
         assert (tmp_path / "project" / "a.py").read_text() == "one\n2\n"

@@ -25,7 +25,7 @@ async def test_a_running_command_goes_on_in_the_background(tmp_path: Path):
     async with bridle(tmp_path, script, settings=_ALLOWED) as terminal:
         await terminal.ready()
         await terminal.say("wait for it")
-        await eventually((terminal.program.project / "begun").exists, 10)
+        await eventually((terminal.program.project / "begun").exists)
         terminal.type("\x02")
         await terminal.until_text("Meanwhile I go on.")
         result = terminal.asked[1]["messages"][-1]["content"][0]

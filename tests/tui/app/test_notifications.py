@@ -47,7 +47,7 @@ async def test_a_hook_hears_that_somebody_is_waited_for(tmp_path: Path):
         await terminal.ready()
         await terminal.say("make it")
         await terminal.until_text("Run a command?")
-        await eventually(lambda: heard.exists() and heard.read_text(), 10)
+        await eventually(lambda: heard.exists() and heard.read_text())
         told = json.loads(heard.read_text())
         assert told["hook_event_name"] == "Notification"
         assert told["notification_type"] == "permission_prompt"

@@ -44,7 +44,7 @@ async def _mentions(
 async def test_files_and_folders_that_git_does_not_ignore_are_found(tmp_path: Path):
     index = _index(_project(tmp_path))
     assert not index.is_ready
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         assert await index.refresh()
     assert index.is_ready
     assert sorted(_texts(index, "")) == [
