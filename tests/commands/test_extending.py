@@ -81,10 +81,12 @@ async def test_hooks_of_plugins_are_listed_too(tmp_path: Path):
     assert str(plugin / "hooks" / "hooks.json") in listed.out
 
 
-async def test_prompt_of_a_server_may_be_the_first_thing_that_is_asked(tmp_path: Path):
+@pytest.mark.parametrize("milliseconds", ["5000", "1"])
+async def test_prompt_of_a_server_may_be_the_first_thing_that_is_asked(tmp_path: Path, milliseconds: str):
+    """However short the first turn waits for servers: the one whose prompt is asked for is waited for."""
     server_config = {"command": official_python(), "args": [str(FAKES / "mcp_everything.py"), "stdio"]}
     async with MessagesServer([step("ok")]) as server, asyncio.timeout(60):
-        program = Program(tmp_path, server.url)
+        program = Program(tmp_path, server.url, MCP_CONNECT_TIMEOUT_MS=milliseconds)
         config = json.dumps({"mcpServers": {"s": server_config}})
         done = await program.run("-p", "/mcp__s__greet Ada", "--mcp-config", config)
         (request,) = server.requests

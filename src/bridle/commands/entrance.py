@@ -17,10 +17,13 @@ from bridle.types.command import Asks, Command, CommandResult, Leaves, Resets, S
 from bridle.types.errors import BridleError
 from bridle.types.event import CommandSaid, TurnStarted
 from bridle.types.ids import new_uuid
+from bridle.types.mcp import normalised
 from bridle.types.origin import sender_named
 from bridle.types.slash import read_slashed
 from bridle.types.turn import Outcome, Prompt
 
+_LONGEST_CONNECTING = 600.0
+"""Seconds; a server that does not come has failed long before, by its own limit."""
 _LONGEST_KEPT = 10_000
 _LONGEST_ANSWER = 30_000
 
@@ -70,8 +73,16 @@ class Entrance:
         if not slashed.plain.startswith("mcp__") and ":" not in slashed.plain:
             return False
         await servers.settle()
-        await servers.listed()
+        # Without the server that is named the words would go to the model as they stand.
+        named = [state.name for state in servers.status() if _is_of(slashed.plain, state.name)]
+        await servers.ready(named, _LONGEST_CONNECTING)
+        await servers.listed(named)
         return True
+
+
+def _is_of(name: str, server: str) -> bool:
+    """Whether the name of a command is one that this server would give it."""
+    return name.startswith((f"mcp__{normalised(server)}__", f"{server}:"))
 
 
 async def run(invocation: Invocation, context: CommandContext) -> CommandResult:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,7 @@ from bridle.mcp.catalogue import ServerTool
 from bridle.mcp.connection import Connection
 from bridle.mcp.discovery_cache import DiscoveryCache
 from bridle.mcp.in_process import Exchange, InProcessTransport, ahead, sdk_server
+from bridle.mcp.offer import Offer
 from bridle.mcp.resource_tools import resource_tools, waiting_tool
 from bridle.mcp.results import FitImage
 from bridle.mcp.served_skills import verify
@@ -162,14 +164,12 @@ class Servers:
             _settled(always, self._timing.connect), _settled(others, self._timing.first_turn)
         )
 
-    async def listed(self) -> None:
-        asking = [
-            asyncio.create_task(each.offer.complete()) for each in self._connections.values() if each.offers
-        ]
-        if asking:
-            _, late = await asyncio.wait(asking, timeout=self._timing.first_turn)
-            for task in late:
-                task.cancel()
+    async def listed(self, named: Sequence[str] = ()) -> None:
+        offering = {name: each.offer for name, each in self._connections.items() if each.offers}
+        patience = {
+            name: self._timing.connect if name in named else self._timing.first_turn for name in offering
+        }
+        await asyncio.gather(*(_complete(offer, patience[name]) for name, offer in offering.items()))
 
     async def reconnect(self, name: str) -> None:
         connection = self._find(name)
@@ -391,3 +391,9 @@ async def _settled(connections: Sequence[Connection], seconds: float) -> None:
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def _complete(offer: Offer, seconds: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await offer.complete()

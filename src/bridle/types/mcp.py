@@ -242,8 +242,11 @@ class McpServers(Protocol):
         """Wait a short while until the servers that the first request should know are connected or failed."""
         ...
 
-    async def listed(self) -> None:
-        """Wait a short while until it is known what prompts and resources the connected servers have."""
+    async def listed(self, named: Sequence[str] = ()) -> None:
+        """Wait a short while until it is known what prompts and resources the connected servers have.
+
+        The servers that are named are waited for as long as connecting may take.
+        """
         ...
 
     async def ready(self, names: Sequence[str] | None, seconds: float) -> "tuple[ServerState, ...]":

@@ -96,13 +96,20 @@ async def test_the_program_is_small_after_its_start(tmp_path: Path):
 
 
 async def _clear(terminal: Terminal) -> None:
-    """Come to rest with an empty input: what was just sent may have been put back into it."""
-    terminal.type("draft")
-    await terminal.until_text("draft")
-    while "? for keys" not in terminal.emulator.text:
-        seen = terminal.emulator.text
-        terminal.type("\x03")
-        await terminal.until(lambda screen, seen=seen: screen.text != seen)
+    """Come to rest with an empty input: what was just sent may have been put back into it.
+
+    Words are typed behind each Ctrl-C. Once they are shown it has had its effect, and the next one finds an
+    input that is not empty, which it clears instead of leaving.
+    """
+    terminal.type(words := "draft 0.")
+    await terminal.until_text(words)
+    for count in range(1, 10):
+        if f"❯ {words}" in terminal.emulator.rows and "to interrupt" not in terminal.emulator.text:
+            break
+        terminal.type("\x03" + (words := f"draft {count}."))
+        await terminal.until_text(words)
+    terminal.type("\x7f" * len(words))
+    await terminal.until_text("? for keys")
 
 
 async def _leave(terminal: Terminal, *, clears: bool = False) -> int:

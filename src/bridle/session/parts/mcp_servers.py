@@ -67,9 +67,9 @@ class ServerDoor:
         if self._made is not None:
             await self._made.settle()
 
-    async def listed(self) -> None:
+    async def listed(self, named: Sequence[str] = ()) -> None:
         if self._made is not None:
-            await self._made.listed()
+            await self._made.listed(named)
 
     async def reconnect(self, name: str) -> None:
         await self._known(name).reconnect(name)
