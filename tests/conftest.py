@@ -15,14 +15,18 @@ settings.register_profile("explore", deadline=None, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
+gc.disable()  # What is collected stays to the end.
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes a minute is begun first: nobody waits for it at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pytest_collection_finish() -> None:
-    """Collected tests stay to the end: looking at them again and again would only spoil timings."""
+    """Collected tests stay to the end: nothing among them is looked at for garbage."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     # Tests make much and keep little: looking for circles as often as usual takes a twentieth of the time.
     gc.set_threshold(50_000, 20, 50)
