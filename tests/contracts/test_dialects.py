@@ -126,11 +126,12 @@ async def test_events_of_unknown_kinds_are_no_fault(bench: Bench):
     assert blocks_of(events) == [{"type": "text", "text": "Hello there, you."}]
 
 
-async def test_a_stream_that_is_cut_is_whole_or_broken_and_never_wrong(bench: Bench):
+@pytest.mark.parametrize("every", [41, pytest.param(5, marks=pytest.mark.soak)])
+async def test_a_stream_that_is_cut_is_whole_or_broken_and_never_wrong(bench: Bench, every: int):
     said = (thought("Hm."), "Ok ö.", call("Read", file_path="/a"))
     length = len(b"".join(bench.server.api.frames(answer(*said).said or _never())))
     expected = blocks_of(await bench.ask(answer(*said)))
-    for cut in range(0, length, 13):
+    for cut in range(0, length, every):
         kept: list[Any] = []
         ended = False
         bench.server.script(answer(*said, close_after=cut))

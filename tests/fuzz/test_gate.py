@@ -25,6 +25,7 @@ def playground() -> Iterator[Playground]:
 
 
 @needs_sandbox
+@pytest.mark.long
 @pytest.mark.parametrize("campaign", CAMPAIGNS)
 def test_nothing_that_is_allowed_touches_a_canary(campaign: str, playground: Playground):
     until = time.monotonic() + SECONDS

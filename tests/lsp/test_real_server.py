@@ -77,6 +77,7 @@ async def test_a_real_server_answers_every_question(context: ToolContext, tmp_pa
     assert "area" in await ask("outgoingCalls", "shapes.py", 12, 5)
 
 
+@pytest.mark.long
 async def test_a_real_server_says_what_an_edit_broke(context: ToolContext, tmp_path: Path):
     class Conversation:
         pass

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from bridle.providers.anthropic import AnthropicProvider
 from bridle.providers.retry import Retrying
 from bridle.types.errors import StreamBroken
@@ -23,10 +25,16 @@ EVENTS = list(sse.events_of(sse.message(*ANSWER, **FIXED), piece=12))
 FRAMES = [sse.frame(event) for event in EVENTS]
 
 
-async def test_wherever_a_stream_is_cut_it_is_taken_up_again_or_reported_with_what_was_whole():
-    length = sum(map(len, FRAMES))
+ENDS = [sum(map(len, FRAMES[:number])) for number in range(len(FRAMES) + 1)]
+"""After how many bytes an event is whole: there, and a few bytes before and after, something changes."""
+
+
+@pytest.mark.parametrize("every", [19, pytest.param(1, marks=pytest.mark.soak)])
+async def test_wherever_a_stream_is_cut_it_is_taken_up_again_or_reported_with_what_was_whole(every: int):
+    near = {end + shift for end in ENDS for shift in range(-4, 3)}
+    cuts = sorted({*near, *range(0, ENDS[-1], every)} & {*range(ENDS[-1] + 1)})
     async with MessagesServer() as server:
-        for cut in range(length + 1):
+        for cut in cuts:
             made = step(*ANSWER, message=FIXED, piece=12, framing="close", close_after=cut)
             await check(server, made, cut)
         assert server.left == 0

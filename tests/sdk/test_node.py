@@ -83,6 +83,7 @@ def _script() -> list[Step]:
     shutil.which("node") is None or not os.path.isfile(_SDK),
     reason="there is no node, or BRIDLE_NODE_SDK does not name a folder with the npm SDK installed in it",
 )
+@pytest.mark.long
 async def test_npm_sdk_shows_every_behaviour(tmp_path: Path):
     async with MessagesServer(_script()) as server:
         program = Program(tmp_path, server.url)

@@ -241,7 +241,7 @@ def test_one_endless_line_takes_the_same_work_for_each_piece(unit: str):
             stream.feed(unit * 20)
             stream.open_lines()
 
-    short, long = begin(1_000), begin(8_000)
+    short, long = begin(500), begin(4_000)
     follow(short)
     few, many = steps_of(lambda: follow(short)), steps_of(lambda: follow(long))
     assert many <= few * 1.05
