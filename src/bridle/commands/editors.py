@@ -4,8 +4,9 @@ import asyncio
 import os.path
 
 from bridle.commands.context import CommandContext
-from bridle.engine.editors.session import SessionEditors
-from bridle.engine.editors.upkeep import Row
+from bridle.features.editors.feature import EDITORS
+from bridle.features.editors.session import SessionEditors
+from bridle.features.editors.upkeep import Row
 from bridle.host.editors import find_editors
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
@@ -35,7 +36,7 @@ async def ide(arguments: str, context: CommandContext) -> CommandResult:
 
 async def rows_of(context: CommandContext) -> tuple[Row, ...]:
     """The editors that run, and how the session stands to each."""
-    if (editors := context.runtime.editors) is not None:
+    if (editors := context.runtime.features.find(EDITORS)) is not None:
         return await editors.rows()
     found = await asyncio.to_thread(find_editors, context.env, context.workspace.start)
     return tuple(Row(editor=each) for each in found)
@@ -78,6 +79,6 @@ async def _open(name: str, context: CommandContext, editors: SessionEditors) -> 
 
 
 def _editors(context: CommandContext) -> SessionEditors:
-    if (editors := context.runtime.editors) is None:
+    if (editors := context.runtime.features.find(EDITORS)) is None:
         raise UsageError(_NO_PLACE)
     return editors

@@ -80,9 +80,7 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
         changes=_changes(tool, passage.input, turn),
     )
     running = RunningCall(turn=turn, tool=tool, passage=passage)
-    context = await runtime.features.fit(running, context)
-    if runtime.editors is not None:
-        await runtime.editors.foresee(passage.case.access.writes)
+    context = await runtime.features.before_call(running, context)
     before, began, ran = runtime.workspace.cwd, runtime.clock(), True
     try:
         async with runtime.features.around_call(running):
@@ -98,8 +96,7 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
         # The boundary of what a tool may do to a session: a defect in one becomes its result.
         output = failure(_defect(call, error))
     seconds, loaded = runtime.clock() - began, output.beside
-    if runtime.editors is not None:
-        output = runtime.editors.finish(turn.session, call.id, output, passage.case.access.writes)
+    output = runtime.features.after_call(running, output)
     await hear_move(turn, before)
     if output.is_error:
         words = await hear_failure(call, tool, turn, output, seconds=seconds)

@@ -3,6 +3,7 @@
 The engine names no feature. It calls each of them at these moments, in the order in which they were opened.
 """
 
+import operator
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from bridle.engine.gate import Passage
     from bridle.engine.turn import Turn
     from bridle.sessions.session import Session
+    from bridle.types.channel import Channel
     from bridle.types.tool import Tool, ToolContext, ToolOutput
     from bridle.types.turn import Prompt
 
@@ -52,6 +54,10 @@ class Feature:
         """The tools that it brings; the same object until they change."""
         return ()
 
+    def channel(self, channel: "Channel") -> "Channel":
+        """What the session reports to and asks, perhaps with something in between."""
+        return channel
+
     async def begin(self) -> None:
         """The session begins to take prompts."""
 
@@ -70,8 +76,8 @@ class Feature:
         """What a conversation should hear before its next step, once."""
         del session
 
-    async def fit(self, running: RunningCall, context: "ToolContext") -> "ToolContext":
-        """What the tool of a call works with."""
+    async def before_call(self, running: RunningCall, context: "ToolContext") -> "ToolContext":
+        """A call is about to run: what its tool works with."""
         del running
         return context
 
@@ -122,6 +128,8 @@ class Features:
         self._borrowed = tuple(borrowed)
         """Those that the session closes, not the agent that these are for."""
         self._acting: dict[str, tuple[Feature, ...]] = {}
+        self._brought: tuple[Sequence[Tool], ...] = ()
+        self._tools: Sequence[Tool] = ()
 
     def __iter__(self) -> Iterator[Feature]:
         return iter(self._members)
@@ -144,6 +152,19 @@ class Features:
             self._acting[moment] = acting
         return acting
 
+    def tools(self) -> "Sequence[Tool]":
+        """The tools that features bring; the same object until they change."""
+        brought = tuple(each.tools() for each in self.at("tools"))
+        if not all(map(operator.is_, brought, self._brought)) or len(brought) != len(self._brought):
+            self._brought = brought
+            self._tools = tuple(tool for each in brought for tool in each)
+        return self._tools
+
+    def channel(self, channel: "Channel") -> "Channel":
+        for each in self.at("channel"):
+            channel = each.channel(channel)
+        return channel
+
     def reminders(self, session: "Session") -> list[str]:
         """What a conversation should hear before its next step."""
         return [text for each in self.at("reminder") if (text := each.reminder(session)) is not None]
@@ -153,9 +174,9 @@ class Features:
             prompt = await each.attach(turn, prompt)
         return prompt
 
-    async def fit(self, running: RunningCall, context: "ToolContext") -> "ToolContext":
-        for each in self.at("fit"):
-            context = await each.fit(running, context)
+    async def before_call(self, running: RunningCall, context: "ToolContext") -> "ToolContext":
+        for each in self.at("before_call"):
+            context = await each.before_call(running, context)
         return context
 
     @asynccontextmanager

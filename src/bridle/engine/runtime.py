@@ -24,7 +24,6 @@ from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
     from bridle.engine.agents import Agents
-    from bridle.engine.editors.session import SessionEditors
     from bridle.engine.skills import SessionSkills
     from bridle.engine.structured import AnswerShape
     from bridle.engine.workflows.door import WorkflowDoor
@@ -245,8 +244,6 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """The plugins of the session, where they can be."""
     features: Features = Features()
     """The capabilities of the session that the engine knows nothing about."""
-    editors: "SessionEditors | None" = None
-    """The editor beside the session, where there can be one."""
     workflows: "WorkflowDoor | None" = None
     """The workflows of the session, where there may be any."""
     styles: Callable[[], Sequence[str]] = lambda: ("default",)

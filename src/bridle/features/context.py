@@ -31,9 +31,17 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     """Gives the session a prompt."""
     tell: Callable[[str], None]
     """Says something to the user."""
+    warn: Callable[[str], None] = lambda _: None
+    """Warns of something that is wrong outside the conversation."""
     trusted: bool
     lasting: bool
     """The session takes more prompts after its first answer."""
+    interactive: bool = False
+    """It runs at a terminal."""
+    attended: bool = False
+    """Someone answers questions while it runs."""
+    wants_editor: bool = False
+    """The user asked for their editor."""
     closed: bool = False
     """No file of users or projects extends the session."""
     sandbox: Sandbox | None = None

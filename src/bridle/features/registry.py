@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from bridle.engine.feature import Feature, Features
 from bridle.features.context import FeatureContext
+from bridle.features.editors.feature import open_editors
 from bridle.features.language_servers.feature import LanguageServersFeature
 from bridle.features.leases.feature import open_leases
 from bridle.features.monitors.feature import MonitorsFeature
@@ -13,6 +14,7 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     SchedulesFeature,
     MonitorsFeature,
     LanguageServersFeature,
+    open_editors,
     open_leases,
 )
 

@@ -25,15 +25,9 @@ from bridle.session.conversation import checkpoints_of, recall_files, storage_of
 from bridle.session.parts import memory as lasting
 from bridle.session.parts import tools as toolboxes
 from bridle.session.parts.agents import as_agent, make_agents
-from bridle.session.parts.background_services import (
-    beside_editor,
-    editor_news,
-    open_editors,
-    session_features,
-    with_editor,
-)
 from bridle.session.parts.briefing import brief, permission_news
 from bridle.session.parts.extensions import Extensions, chosen_style, open_extensions
+from bridle.session.parts.features import session_features, with_features
 from bridle.session.parts.mcp import Exchange, open_servers, relayed, sampler
 from bridle.session.parts.mcp_servers import ServerDoor
 from bridle.session.parts.plugins import open_plugins
@@ -136,12 +130,12 @@ async def assemble(
         warn=brought.warn,
     )
     hooks, plugins, sandbox = base.hooks, base.plugins, base.sandbox
-    features, editors = session_features(base), open_editors(base)
+    features = session_features(base)
     workflows = open_workflows(base, lambda: extensions)
     sample = sampler(lambda: (session, runtime))
     servers = open_servers(base, exchange=brought.exchange, sample=sample)
     deferring, tools = toolboxes.offered(
-        base, with_editor(brought.tools, editors), packages, servers, workflows=workflows
+        base, with_features(brought.tools, features), packages, servers, workflows=workflows
     )
     provider = lasting.metered(setup, session, provider, base.facts)
     memory, notes = lasting.memory_of(setup), lasting.notes_of(setup)
@@ -170,7 +164,7 @@ async def assemble(
 
     runtime = Runtime(
         provider=provider,
-        channel=beside_editor(relayed(channel, servers), editors),
+        channel=features.channel(relayed(channel, servers)),
         workspace=workspace,
         toolbox=toolbox,
         decide=lambda case: _decide(case, config),
@@ -199,7 +193,7 @@ async def assemble(
         errands=errands,
         transcript=transcript_of(setup, session),
         servers=servers,
-        news=toolboxes.news(deferring, servers, extensions.skills, *editor_news(editors), permissions.news),
+        news=toolboxes.news(deferring, servers, extensions.skills, permissions.news),
         restore=toolboxes.again(deferring, toolbox),
         agents=agents,
         skills=extensions.skills,
@@ -207,7 +201,6 @@ async def assemble(
         styles=extensions.style_names,
         trees=_trees(setup),
         features=features,
-        editors=editors,
         workflows=workflows,
     )
 
@@ -218,7 +211,7 @@ async def assemble(
     async def close() -> None:
         warming.cancel()
         await asyncio.gather(warming, return_exceptions=True)
-        await _close_each(errands, workflows, agents, team, features, editors)
+        await _close_each(errands, workflows, agents, team, features)
         await hooks.say_goodbye()
         await _close_each(hooks, shells, servers, plugins, sandbox, provider, checkpoints)
         if workspace.visit is not None:

@@ -95,9 +95,8 @@ class SessionCommands:
         return self._open().may_join(prompt) if _may_be_command(prompt) else True
 
     async def attach(self, turn: Turn, prompt: Prompt) -> Prompt:
-        """A prompt with what it mentions beside it, and where the user is in their editor."""
-        if turn.runtime.editors is not None and not prompt.verbatim:
-            prompt = await turn.runtime.editors.beside(turn, prompt)
+        """A prompt with what it mentions beside it, and what features attach."""
+        prompt = await turn.runtime.features.attach(turn, prompt)
         text = text_of(prompt.content)
         if turn.runtime.workflows is not None:
             # Only people ask for more effort by a word.

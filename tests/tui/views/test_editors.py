@@ -1,6 +1,6 @@
 from typing import Any
 
-from bridle.engine.editors.upkeep import Row
+from bridle.features.editors.upkeep import Row
 from bridle.frontends.tui.views.editors import LinkEditor, UnlinkEditor, editors_view
 from bridle.host.editors import Editor
 from tests.tui.views.showing import Showing, assert_screens

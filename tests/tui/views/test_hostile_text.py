@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridle.engine.editors.upkeep import Row
+from bridle.features.editors.upkeep import Row
 from bridle.frontends.tui.keymap import default_keymap
 from bridle.frontends.tui.render.diff import FileChange
 from bridle.frontends.tui.render.pictures import Category

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bridle.cli.terminal.facts import SessionFacts
 from bridle.cli.terminal.looks import short_folder, short_model, theme_of, verbs_of
 from bridle.engine.serve import Server
+from bridle.features.editors.feature import EDITORS
 from bridle.frontends.print_output import debug_logs
 from bridle.frontends.tui.agent_rows import AgentRows
 from bridle.frontends.tui.app import App
@@ -189,6 +190,7 @@ class Stage:
         state = session.state
         window = 0 if server is None else server.runtime.facts(state.model).context_window
         measured = state.measured
+        editors = None if server is None else server.runtime.features.find(EDITORS)
         return Status(
             model=short_model(state.model),
             mode=state.mode,
@@ -198,7 +200,7 @@ class Stage:
             context_window=window if measured is not None else 0,
             cost_usd=session.total_cost_usd,
             shared=self.sharing(),
-            editor="" if server is None or (editors := server.runtime.editors) is None else editors.label(),
+            editor="" if editors is None else editors.label(),
         )
 
     def use_theme(self, name: str) -> None:
@@ -258,7 +260,7 @@ class Stage:
 
     def _follow_editor(self, server: Server, input: InputArea) -> None:
         """Show what the editor beside the session tells, and take what it wants to be mentioned."""
-        if (editors := server.runtime.editors) is None:
+        if (editors := server.runtime.features.find(EDITORS)) is None:
             return
 
         def mention(text: str) -> None:

@@ -27,7 +27,7 @@ class LeasesFeature(Feature):
         self._of_agent = of_agent
         self._made: Leases | None = None
 
-    async def fit(self, running: RunningCall, context: "ToolContext") -> "ToolContext":
+    async def before_call(self, running: RunningCall, context: "ToolContext") -> "ToolContext":
         """Commands get ports of their thread; a file is reserved before a tool changes it."""
         if running.tool.shell:
             env = await self.leases().environment(context.env)

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from bridle.commands.editors import told
-from bridle.engine.editors.choice import Standing
-from bridle.engine.editors.upkeep import Row
+from bridle.features.editors.choice import Standing
+from bridle.features.editors.upkeep import Row
 from bridle.frontends.tui.render.layout import paragraph, style
 from bridle.frontends.tui.text import Line, Span
 from bridle.frontends.tui.views.list_pane import Command, ListPane

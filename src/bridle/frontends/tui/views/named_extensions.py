@@ -11,7 +11,7 @@ from bridle.commands.facts.memories import memory_places, takes_notes
 from bridle.commands.plugins import plugin_rows
 from bridle.commands.reports import breakdown_of
 from bridle.context.tokens import estimate
-from bridle.engine.editors.upkeep import Row
+from bridle.features.editors.upkeep import Row
 from bridle.frontends.tui.views.agents import AgentRow, agents_view
 from bridle.frontends.tui.views.around import Around, Named, fixed, renewed
 from bridle.frontends.tui.views.editors import editors_view

@@ -6,8 +6,8 @@ import os.path
 import msgspec
 from msgspec import Struct
 
-from bridle.engine.editors.proposals import Proposal, is_withdrawn, propose, revised, told_revision
-from bridle.engine.editors.session import SessionEditors
+from bridle.features.editors.proposals import Proposal, is_withdrawn, propose, revised, told_revision
+from bridle.features.editors.session import SessionEditors
 from bridle.mcp.editor_link import EditorLink
 from bridle.types.channel import Channel
 from bridle.types.errors import McpError

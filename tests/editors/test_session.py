@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bridle.engine.editors.choice import only_one, wanted_by
-from bridle.engine.editors.session import SessionEditors
-from bridle.engine.editors.upkeep import Around
 from bridle.engine.turn import Turn
+from bridle.features.editors.choice import only_one, wanted_by
+from bridle.features.editors.session import SessionEditors
+from bridle.features.editors.upkeep import Around
 from bridle.host.editors import Editor
 from bridle.permissions.rules import parse
 from bridle.types.block import text_of

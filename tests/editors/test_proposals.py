@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.engine.editors.proposals import Proposal, is_withdrawn, propose, revised, told_revision
+from bridle.features.editors.proposals import Proposal, is_withdrawn, propose, revised, told_revision
 from bridle.tools.replacements import find_replacement, replace
 from bridle.tools.text_files import TextFile, TextForm
 from bridle.types.workspace import Workspace

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from bridle.engine.editors.selection import (
+from bridle.features.editors.selection import (
     Selection,
     label,
     mention_of,
@@ -16,7 +16,7 @@ from bridle.engine.editors.selection import (
     read_selection,
     reminder,
 )
-from bridle.engine.editors.upkeep import Around, Listener, Row, Upkeep
+from bridle.features.editors.upkeep import Around, Listener, Row, Upkeep
 from bridle.host.editors import Editor
 from bridle.types.block import text_block
 from bridle.types.errors import McpError, UsageError
@@ -24,8 +24,8 @@ from bridle.types.tool import Tool, ToolOutput
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
-    from bridle.engine.editors.problems import Problem, Problems
     from bridle.engine.turn import Turn
+    from bridle.features.editors.problems import Problem, Problems
     from bridle.mcp.editor_link import EditorLink
 
 _FIRST_LOOK = 2.0
@@ -234,7 +234,7 @@ class SessionEditors:
 def _problems_of(link: "EditorLink") -> "Problems | None":
     if not link.offers("getDiagnostics"):
         return None
-    from bridle.engine.editors.problems import Problems, read_problems
+    from bridle.features.editors.problems import Problems, read_problems
     from bridle.host.lsp.documents import uri_of
 
     async def ask(path: str, seconds: float) -> "Sequence[Problem] | None":

@@ -1,6 +1,6 @@
 """The channel of a session with an editor beside it."""
 
-from bridle.engine.editors.session import SessionEditors
+from bridle.features.editors.session import SessionEditors
 from bridle.types.channel import Channel
 from bridle.types.event import Event
 from bridle.types.question import Answer, PermissionQuestion, Question
@@ -21,6 +21,6 @@ class EditorChannel:
             return await self._channel.ask(question)
         if (link := self._editors.diffing) is None:
             return await self._channel.ask(question)
-        from bridle.engine.editors.asking import ask_beside
+        from bridle.features.editors.asking import ask_beside
 
         return await ask_beside(question, self._channel, self._editors, link)

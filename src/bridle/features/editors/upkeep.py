@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from bridle.engine.editors.choice import Choose, Standing, like, named
+from bridle.features.editors.choice import Choose, Standing, like, named
 from bridle.host.editors import Editor, find_editors, locks_folder
 from bridle.host.watch import next_change, stamps
 from bridle.types.errors import McpError

@@ -3,7 +3,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bridle.engine.editors.problems import Problem, Problems, read_problems
+from bridle.features.editors.problems import Problem, Problems, read_problems
 from tests.fakes.editor import problem
 from tests.fakes.processes import eventually
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.commands.mentions import mentions_in
-from bridle.engine.editors.selection import (
+from bridle.features.editors.selection import (
     Place,
     Selection,
     label,

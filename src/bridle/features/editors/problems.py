@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 from msgspec import Struct
 
-from bridle.engine.editors.selection import framed
+from bridle.features.editors.selection import framed
 from bridle.host.lsp.documents import path_of
 from bridle.types.text import encodable
 

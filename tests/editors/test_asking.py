@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bridle.engine.editors.channel import EditorChannel
-from bridle.engine.editors.choice import only_one
-from bridle.engine.editors.session import SessionEditors
-from bridle.engine.editors.upkeep import Around
+from bridle.features.editors.channel import EditorChannel
+from bridle.features.editors.choice import only_one
+from bridle.features.editors.session import SessionEditors
+from bridle.features.editors.upkeep import Around
 from bridle.types.event import Event, Noticed
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 from bridle.types.tool import ToolOutput
