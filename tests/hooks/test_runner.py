@@ -101,7 +101,8 @@ async def test_what_is_run_is_reported(tmp_path: Path):
         id=run.id, name="PreToolUse:Bash", event="PreToolUse", outcome="success", exit_code=0, stdout="out\n",
         stderr="err\n", seconds=run.seconds,
     )  # fmt: skip
-    assert run == expected and run.seconds > 0 and not run.slow
+    assert run == expected and run.seconds > 0
+    assert [msgspec.structs.replace(run, seconds=seconds).slow for seconds in (0.5, 0.6)] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import gc
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from itertools import pairwise
@@ -64,10 +63,8 @@ class CountingProvider:
     def __init__(self) -> None:
         self.asked = 0
         self.sent = self.cached = 0
-        self.seconds: list[float] = []
         self.memory: list[int] = []
         self._last: list[bytes] = []
-        self._began = time.perf_counter()
         self.work: dict[int, int] = {}
         """How many functions are called in every tenth step."""
         self._counting = ExitStack()
@@ -134,13 +131,9 @@ class CountingProvider:
             require_valid(history.messages)
         if not summary:
             self._last = form
-        now = time.perf_counter()
-        self.seconds.append(now - self._began)
-        self._began = now
         if self.asked % 1000 == 999:
             gc.collect()
             self.memory.append(sys.getallocatedblocks())
-            self._began = time.perf_counter()
 
 
 def require_valid(messages: Any) -> None:

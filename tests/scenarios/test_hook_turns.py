@@ -226,7 +226,7 @@ async def test_hook_that_somebody_waited_for_is_named(tmp_path: Path):
     settings = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "sleep 0.6"}]}]}
     async with hooked(tmp_path, [says("Hello.")], settings=settings) as session:
         await session.prompt()
-    assert any(text.startswith("The UserPromptSubmit hook took ") for text in session.notices)
+    assert any(text.startswith("The UserPromptSubmit hook took ") for text in session.all_notices)
 
 
 async def test_everything_reaches_hooks_of_an_agent_with_its_name(tmp_path: Path):
