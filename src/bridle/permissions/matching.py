@@ -35,10 +35,10 @@ def find_rule(case: Case, effect: Effect) -> Rule | None:
 
 def find_part_rule(case: Case, part: Part, effect: Effect) -> Rule | None:
     """The first rule with this effect for one simple command of the call; the widest allow rule counts."""
-    found = (rule for rule in _with_effect(case, effect) if covers_part(rule, case, part))
     if effect is not Effect.ALLOW:
-        return next(found, None)
-    return min(found, key=_narrowness, default=None)
+        return next((rule for rule in _with_effect(case, effect) if covers_part(rule, case, part)), None)
+    found = [rule for rule in sorted_rules(case.rules).allow_commands if covers_part(rule, case, part)]
+    return min(found, key=_narrowness) if found else None
 
 
 def find_path_rule(case: Case, path: str, *, writes: bool) -> Rule | None:

@@ -98,10 +98,14 @@ class _Names:
 def naming_rule(rules: Sequence[Rule], subject: str, reading: Reading) -> Rule | None:
     """The first of some rules, none of which covers the command, whose name stands where it may be run."""
     forms = (form for part in reading.parts for form in part.deny_forms[1:])
-    glance = _QUOTES.sub("", _CONTINUED.sub("", " ".join([subject, *forms]))).casefold()
+    glance = " ".join([subject, *forms])
+    if _QUOTES.search(glance):
+        glance = _QUOTES.sub("", _CONTINUED.sub("", glance))
+    glance = glance.casefold()
     for rule in rules:
         names = _names(rule.content or "")
-        if all(piece in glance for piece in names.pieces) and _stand(names, subject, reading):
+        first, *further = names.pieces
+        if first in glance and all(piece in glance for piece in further) and _stand(names, subject, reading):
             return rule
     return None
 

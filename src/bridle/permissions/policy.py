@@ -3,6 +3,7 @@
 import os.path
 import re
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 from msgspec import Struct
@@ -55,6 +56,7 @@ def decide(case: Case) -> Decision:
     """Allow, ask about or deny a call; what cannot be weighed is never allowed."""
     try:
         decision = _first_opinion(case)
+        later = partial(_later_opinion, case) if decision.parts else _first_opinion
         if case.tool == SHELL and not decision.parts:
             # The rules that deny come first, so that whatever else was decided, none of them covers a part.
             weighed = parts.weigh(case, parts.REFUSING if isinstance(decision, Deny) else (Effect.ASK,))
@@ -67,7 +69,7 @@ def decide(case: Case) -> Decision:
             return Deny(
                 reason, "mode", decision.rule, decision.parts, suggest(usual, decision, _first_opinion)
             )
-        return msgspec.structs.replace(decision, suggestions=suggest(case, decision, _first_opinion))
+        return msgspec.structs.replace(decision, suggestions=suggest(case, decision, later))
     except _FAULTS as error:
         reason = f"the call could not be weighed: {error}"
         return (
@@ -329,13 +331,30 @@ CHECKS = (
 """The order is the policy: the first with an opinion wins."""
 
 
+_CHECKS_OF_COMMANDS = tuple(
+    check
+    for check in CHECKS
+    if check not in (plan_question, own_file, another_machine, accepted_edit, allow_rule, no_effect)
+)
+"""Those that may have an opinion on a command: the others are about tools that this is not."""
+
+
 def _first_opinion(case: Case) -> Decision:
-    for check in CHECKS:
+    for check in _CHECKS_OF_COMMANDS if case.tool == SHELL else CHECKS:
         # Where the others have been asked before, no rule that denies or asks covers any part.
         opinion = command(case, ()) if check is command else check(case)
         if opinion is not None:
             return opinion
     return Ask("no rule covers this call")
+
+
+def _later_opinion(before: Case, case: Case) -> Decision:
+    """The first opinion on a command that was in doubt for one of its parts, after an answer to that.
+
+    Where the answer was rules that allow something, no check before that of the parts has an opinion now:
+    such rules only ever keep a check from having one."""
+    same = case.roots == before.roots and case.mode == before.mode
+    return (command(case, ()) if same else None) or _first_opinion(case)
 
 
 def _spared(what: str) -> Deny:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -44,6 +45,8 @@ class SortedRules(Struct, frozen=True):
     """All rules of a session."""
 
     allow: tuple[Rule, ...]
+    allow_commands: tuple[Rule, ...]
+    """Those that may allow a command by its text, or every command."""
     ask: Sorted
     deny: Sorted
     by_command: tuple[Rule, ...]
@@ -55,11 +58,17 @@ def sorted_rules(rules: tuple[Rule, ...]) -> SortedRules:
     kept = _kept.get(id(rules))
     if kept is not None and kept[0] is rules:
         return kept[1]
+    allow = tuple(rule for rule in rules if rule.effect is Effect.ALLOW)
     made = SortedRules(
-        tuple(rule for rule in rules if rule.effect is Effect.ALLOW),
+        allow,
+        tuple(rule for rule in allow if names(rule, SHELL)),
         _sorted(rules, Effect.ASK),
         _sorted(rules, Effect.DENY),
-        tuple(rule for rule in rules if rule.effect is not Effect.ALLOW and _is_by_command(rule)),
+        tuple(
+            rule
+            for rule in rules
+            if rule.effect is not Effect.ALLOW and _is_by_command(rule.tool, rule.content)
+        ),
     )
     if len(_kept) >= _MOST:
         _kept.clear()
@@ -68,12 +77,17 @@ def sorted_rules(rules: tuple[Rule, ...]) -> SortedRules:
 
 
 def names(rule: Rule, tool: str) -> bool:
+    """Whether a rule is about a tool."""
+    return names_tool(rule.tool, tool)
+
+
+def names_tool(named: str, tool: str) -> bool:
     """A server's name stands for all its tools; a star for the rest of a name."""
-    if rule.tool == tool:
+    if named == tool:
         return True
-    if "*" in rule.tool:
-        return fnmatchcase(tool, texts.only_stars(rule.tool))
-    server = rule.tool.removesuffix("__")
+    if "*" in named:
+        return fnmatchcase(tool, texts.only_stars(named))
+    server = named.removesuffix("__")
     return server.startswith("mcp__") and "__" not in server[5:] and tool.startswith(f"{server}__")
 
 
@@ -83,18 +97,22 @@ _kept: dict[int, tuple[tuple[Rule, ...], SortedRules]] = {}
 
 def _sorted(rules: tuple[Rule, ...], effect: Effect) -> Sorted:
     mine = tuple(rule for rule in rules if rule.effect is effect)
-    plain = {rule: texts.beginning(rule.content or "") for rule in mine if _begins(rule)}
-    others = tuple(rule for rule in mine if rule not in plain)
-    return Sorted(mine, tuple(plain.get(rule, "") for rule in mine), tuple({*plain.values()}), others)
+    begins = [_begins(rule.tool, rule.content) for rule in mine]
+    others = tuple(rule for rule, each in zip(mine, begins, strict=True) if each is None)
+    known = {each for each in begins if each is not None}
+    return Sorted(mine, tuple(each or "" for each in begins), tuple(known), others)
 
 
-def _begins(rule: Rule) -> bool:
-    """Whether nothing but the beginning of a command tells that a rule is not about it."""
-    return _is_by_command(rule) and not OPERATOR.search(rule.content or "")
+@lru_cache(maxsize=1024)
+def _begins(tool: str, content: str | None) -> str | None:
+    """How a command begins that a rule is about; None where something else may tell that it is."""
+    if content is None or not _is_by_command(tool, content) or OPERATOR.search(content):
+        return None
+    return texts.beginning(content)
 
 
-def _is_by_command(rule: Rule) -> bool:
-    content = rule.content
-    if content is None or not names(rule, SHELL):
+@lru_cache(maxsize=1024)
+def _is_by_command(tool: str, content: str | None) -> bool:
+    if content is None or not names_tool(tool, SHELL):
         return False
     return content.endswith(":*") or content.partition(":")[0] not in _FIELDS

@@ -126,10 +126,14 @@ def _searched_first(found: str | None, search: Search) -> Iterator[str]:
 
 def _find(name: str, search: Search) -> tuple[str | None, bool]:
     """The file that bash would start, and whether a relative folder of PATH has it."""
-    for folder, relative in _folders(search.path, search.cwd):
-        path = folder + name
-        if _runs(path):
-            return path, relative
+    try:
+        for folder, relative in _folders(search.path, search.cwd):
+            path = folder + name
+            # Asked first, because of most folders on the way the answer is no, and that is no exception.
+            if os.access(path, os.X_OK) and _is_file(path):
+                return path, relative
+    except ValueError:
+        return None, False  # No file can have such a name.
     return None, False
 
 
@@ -139,12 +143,11 @@ def _folders(path: tuple[str, ...], cwd: str) -> tuple[tuple[str, bool], ...]:
     return tuple((os.path.join(cwd, entry, ""), not os.path.isabs(entry)) for entry in path)
 
 
-def _runs(path: str) -> bool:
-    """Whether a path is a program; not remembered, because a file that becomes one changes no folder."""
+def _is_file(path: str) -> bool:
+    """Whether a path is a file; not remembered, because a file that becomes a program changes no folder."""
     try:
-        # Asked first, because of most folders on the way the answer is no, and that is no exception.
-        return os.access(path, os.X_OK) and stat.S_ISREG(os.stat(path).st_mode)
-    except (OSError, ValueError):
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
         return False
 
 

@@ -63,13 +63,13 @@ def mode_of(update: PermissionUpdate) -> Mode:
 def changed_rules(rules: tuple[Rule, ...], update: PermissionUpdate) -> tuple[Rule, ...]:
     """The rules of a session after an update of rules; other rules stay as they are."""
     named = rules_of(update)
-    identities = {_identity(rule) for rule in named}
     match update["type"]:
         case "addRules":
             known = {_identity(rule) for rule in rules}
             return (*rules, *(rule for rule in named if _identity(rule) not in known))
         case "removeRules":
-            return tuple(rule for rule in rules if _identity(rule) not in identities)
+            removed = {_identity(rule) for rule in named}
+            return tuple(rule for rule in rules if _identity(rule) not in removed)
         case "replaceRules":
             kept = (
                 rule

@@ -14,7 +14,7 @@ from bridle.permissions.shell.syntax import Script
 from bridle.permissions.shell.tree import parse
 from tests.tables import table
 
-CHARACTERS = "aeiloOxR_0129./:=,+@%^-"
+CHARACTERS = "aeiloOxR_0129./:=,+@%^*?~-"
 PRINTABLE = "".join(map(chr, range(32, 127)))
 RESERVED = listed("""
     if then elif else fi while until for do done case esac in function select time coproc declare typeset
@@ -29,9 +29,10 @@ REDIRECTIONS = (
 PLAIN = (
     "ls", "git status", "  ls -la\tsrc ", "git log --oneline -5 | head -3", "make build && make test || true",
     "cd a; ls", "cat a 2>/dev/null | sort > b", "tar xf - 2>&1", "grep -n 'a | b' \"c; d\"", "a --b='c d'",
+    "ls *.py ~/a?",
 )  # fmt: skip
 OTHERS = (
-    "", " ", "ls;", "ls &", "ls |", "| ls", "a=b", "a=b ls", "ls *", "ls ~", "echo $x", 'echo "$x"',
+    "", " ", "ls;", "ls &", "ls |", "| ls", "a=b", "a=b ls", "ls {a}", "ls [a]", "echo $x", 'echo "$x"',
     "echo `a`", "ls # x", "ls\nls", "ls \\\n a", "echo a\\ b", "if a; then b; fi", "time ls",
     "export a=b", "[ a ]", "'ls' a", '"ls"', "ls {a,b}", "! ls", "(ls)", "f() a",
     "ls 'a", 'ls "a', "ls é", "ls 'é'", "a ==", "3>f", "ls >", "ls > $x", "ls 2>&1 a", "ls a> b",

@@ -45,7 +45,7 @@ class Behind(Struct):
 
 def look_behind(args: Args, redirections: Sequence[Redirection]) -> Behind:
     """Look through a command for every other that it may run."""
-    return _Search(_with_input(args), redirections).run()
+    return _Search(with_input(args), redirections).run()
 
 
 def runs_others(name: str) -> bool:
@@ -329,8 +329,8 @@ def _relative(name: str) -> Runner | None:
     return next((each for names, each in FAMILIES if names.fullmatch(name)), None)
 
 
-def _with_input(args: Args) -> Args:
-    """The words with what `xargs` and its like put into them, which cannot be told."""
+def with_input(args: Args) -> Args:
+    """The words with what `xargs` and its like put into them, which cannot be told; often there is none."""
     for index, arg in enumerate(args):
         name = arg.value.rpartition("/")[2]
         if name in ("xargs", "gxargs"):

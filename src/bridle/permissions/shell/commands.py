@@ -19,6 +19,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:(\[)|\+?=)", re.ASCII)
 _EQUALS = re.compile(r"\+?=")
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=(?=\()", re.ASCII)
 _REDIRECT = re.compile(r"\d{0,5}(<<<|<<-|<<|<>|<&|<(?!\()|>>|>\||>&|>(?!\())|(&>>|&>)")
+_BEGINS_REDIRECT = frozenset("<>&{0123456789")
 _DESCRIPTOR = re.compile(r"(?:\d+|\{\w+\})[<>]", re.ASCII)
 _VARIABLE_AS_DESCRIPTOR = re.compile(r"\{\w+(?:\[[^]]*\])?\}[<>]", re.ASCII)
 _ENDS_COMMAND = frozenset(("", "\n", ";", "|", "&", ")"))
@@ -59,7 +60,7 @@ class Commands(Lexer):
                 continue
             if self.text[at : at + 1] in _ENDS_COMMAND and not self.text.startswith("&>", at):
                 break
-            if redirect := self.redirect():
+            if self.text[at] in _BEGINS_REDIRECT and (redirect := self.redirect()):
                 redirects.append(redirect)
             elif not words and self._assigns():
                 assignments.append((at, self.at))

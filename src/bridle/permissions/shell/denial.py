@@ -7,7 +7,7 @@ from functools import lru_cache
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bridle.permissions.shell.behind import Args, Behind, look_behind, runs_others
+from bridle.permissions.shell.behind import Args, Behind, look_behind, runs_others, with_input
 from bridle.permissions.shell.code import assigned_texts
 from bridle.permissions.shell.evaluable import as_lines, evaluable, evaluates, is_filled_in
 from bridle.permissions.shell.expansions import FULL, HOLE, evaluate, evaluate_parts
@@ -242,7 +242,8 @@ def salvaged(words: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """The forms of a command of which no more is known than its words, as written and without quotes."""
     denial = Denial()
     args = tuple(Arg(raw, value) for raw, value in words)
-    if len(args) == 1 and _runs_nothing(args[0].value) and not _ASSIGNMENT.match(args[0].raw):
+    runs = not _runs_nothing(args[0].value) or _ASSIGNMENT.match(args[0].raw)
+    if not runs and with_input(args) is args:
         return tuple(dict.fromkeys(_squeezed(form) for form in _forms(args, denial.open_forms) if form))
     denial.note(look_behind(args, ()), None)
     return tuple(denial.forms)

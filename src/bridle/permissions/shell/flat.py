@@ -17,13 +17,15 @@ _MOST_REDIRECTIONS = 200
 
 def flat(root: "Node", text: str, *, home: str, places: Places) -> list[Simple]:
     """Every simple command and every redirection to a file that the grammar sees, each once."""
-    source = Source(text, expansion_ends(root, text), home)
+    nodes = list(descendants(root))
+    source = Source(text, expansion_ends(nodes, text), home)
     simples: dict[str, Simple] = {}
     redirections: list[Redirection] = []
-    for node in descendants(root):
-        if node.type == "file_redirect" and len(redirections) < _MOST_REDIRECTIONS:
+    for node in nodes:
+        kind = node.type
+        if kind == "file_redirect" and len(redirections) < _MOST_REDIRECTIONS:
             redirections.append(_redirection(node, source))
-        if node.type not in _COMMANDS:
+        if kind not in _COMMANDS:
             continue
         written = squeezed(source.written(node.start_byte, node.end_byte))
         if written and written not in simples:

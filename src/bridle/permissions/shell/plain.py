@@ -2,11 +2,11 @@
 
     git log --oneline | head -5 2>/dev/null && ls -la 'my notes'
 
-Every word of such a line holds nothing but characters that mean nothing to a shell wherever they stand, or
-quotes around text in which nothing is filled in. Its commands begin with a name that is not reserved, end
-with their redirections, and are joined by `|`, `&&`, `||` and `;`. The rules of bash leave no second way to
-read it, and the grammar is known to find the same tokens, so that it need not be asked. A line of which this
-is not proven here goes the full way.
+Every word of such a line holds nothing but characters that neither end a word nor open anything, wherever
+they stand, or quotes around text in which nothing is filled in. Its commands begin with a name that is not
+reserved, end with their redirections, and are joined by `|`, `&&`, `||` and `;`. The rules of bash leave no
+second way to read it, and the grammar is known to find the same tokens, so that it need not be asked. A line
+of which this is not proven here goes the full way.
 """
 
 import re
@@ -29,7 +29,7 @@ _MOST_TOKENS = 90
 """So few that no limit of the full way is ever reached."""
 _BEHIND = r"(?=[ \t|&;]|\Z)"
 _NAME = rf"[A-Za-z_./][\w./+-]*+{_BEHIND}"
-_WORD = rf"(?!=)(?:[\w./:=,+@%^-]++|'[ -&(-~]*+'|\"[ #%-\[\]-_a-~]*+\")++{_BEHIND}"
+_WORD = rf"(?!=)(?:[\w./:=,+@%^*?~-]++|'[ -&(-~]*+'|\"[ #%-\[\]-_a-~]*+\")++{_BEHIND}"
 """Not with an equals sign in front: the grammar takes two of them for an operator."""
 _REDIRECT = rf"(?:[12]?>&[12]{_BEHIND}|(?:[12]?>>?+|<|&>>?+)[ \t]*+{_NAME})"
 _COMMAND = rf"{_NAME}(?:[ \t]++{_WORD})*+(?:[ \t]++{_REDIRECT})*+"

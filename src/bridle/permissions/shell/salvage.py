@@ -9,6 +9,7 @@ from bridle.types.shell import Part
 _BOUNDARY = re.compile(r"[;|&<>`(){}\r\n]|\$\(")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _QUOTING = re.compile(r"""['"\\]""")
+_BLANKS = re.compile(r"\s+")
 _MOST = 5_000
 
 
@@ -21,7 +22,7 @@ def pieces(command: str) -> Iterator[Part]:
         while words and _ASSIGNMENT.match(words[0][0]):
             words = words[1:]
         if words:
-            whole = re.sub(r"\s+", " ", text)
+            whole = _BLANKS.sub(" ", text)
             yield Part(
                 text=whole,
                 deny_forms=tuple(dict.fromkeys((whole, *salvaged(words)))),

@@ -1,7 +1,7 @@
 """The grammar's view of a command line: a second reading, and all there is where the first one fails."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -35,13 +35,9 @@ def descendants(node: "Node") -> Iterator["Node"]:
         waiting.extend(reversed(current.children))
 
 
-def expansion_ends(root: "Node", text: str) -> dict[int, int]:
-    """From the start of each expansion that the grammar sees to its end."""
-    return {
-        first_visible(text, node.start_byte): node.end_byte
-        for node in descendants(root)
-        if node.type in _EXPANSIONS
-    }
+def expansion_ends(nodes: Iterable["Node"], text: str) -> dict[int, int]:
+    """From the start of each expansion among the nodes of a tree to its end."""
+    return {first_visible(text, node.start_byte): node.end_byte for node in nodes if node.type in _EXPANSIONS}
 
 
 def first_visible(text: str, start: int) -> int:
