@@ -1,4 +1,4 @@
-"""S6: what is proven to be a line of plain words is what both readings make of it."""
+"""S10: what is proven to be a line of plain words is what both readings make of it."""
 
 import random
 import subprocess

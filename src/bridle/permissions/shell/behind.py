@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -70,10 +71,16 @@ class _Search:
         """Where those begin; the list beside it says where each ends."""
         self.ends: list[int] = []
         self.waiting: list[tuple[int, bool]] = [(0, True)]
-        values = [arg.value for arg in args]
-        self.dashes = [index for index, value in enumerate(values) if value == "--"]
-        self.special = [
-            index for index, value in enumerate(values) if _SYNTAX.search(value) or value == ":::"
+
+    @cached_property
+    def dashes(self) -> list[int]:
+        return [index for index, arg in enumerate(self.args) if arg.value == "--"]
+
+    @cached_property
+    def special(self) -> list[int]:
+        """Where words stand that a shell would not take as they are."""
+        return [
+            index for index, arg in enumerate(self.args) if _SYNTAX.search(arg.value) or arg.value == ":::"
         ]
 
     def run(self) -> Behind:

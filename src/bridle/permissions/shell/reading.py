@@ -8,6 +8,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.permissions.lists import listed
 from bridle.permissions.shell.agreement import disagreement
 from bridle.permissions.shell.commands import TOO_MANY
 from bridle.permissions.shell.denial import Denial, Line, below, look_through, read_line
@@ -38,6 +39,9 @@ _MOST_REDIRECTIONS = 1_000
 _DEEPEST_SCRIPT = 3
 _FILLS_IN = re.compile(r"[$`(\\]")
 """What may begin an expansion, also where it is written with codes of characters."""
+_FIRST_NAME = re.compile(r"[ \t]*([A-Za-z_]\w*)(?:\Z|[;|&<>\n]|[ \t]+(?![ \t(\\]))", re.ASCII)
+"""The name that a line begins with, where it is certain to be a whole word and no function's."""
+_OPENS = listed("if while until for select case function")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _HIDDEN = re.compile(
     "[\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f"
@@ -108,6 +112,8 @@ def _unreadable(command: str) -> str | None:
 
 def only_reads(command: str, *, cwd: str, home: str) -> bool:
     """Whether every part of a command is harmless; the same reading as a whole one, up to the first doubt."""
+    if (first := _FIRST_NAME.match(command)) and first[1] not in KNOWN and first[1] not in _OPENS:
+        return False  # Whatever follows, the first command is one that is not known.
     script = _readable_script(command)
     if script is None:
         return False
