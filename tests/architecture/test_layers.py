@@ -16,9 +16,8 @@ _LAYERS = (
     {"commands"},
     {"session"},
     {"protocol"},
-    {"frontends", "remote", "fleet"},
-    {"cli"},
-    {"sdk"},
+    {"frontends"},
+    {"cli", "sdk"},
     {"__main__", "__init__"},
 )
 _LEVEL = {package: level for level, packages in enumerate(_LAYERS) for package in packages}

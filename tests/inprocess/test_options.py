@@ -1,4 +1,4 @@
-"""Options ask for the same flags and variables as the official SDK does."""
+"""Options ask for the same session and variables as the official SDK does."""
 
 import json
 import subprocess
@@ -7,12 +7,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from bridle.cli.args import parse
+from bridle.cli.options import session_options as of_command_line
 from bridle.sdk import Options
 from bridle.sdk.errors import CLIConnectionError
-from bridle.sdk.options import flags, introduction, variables, working_folder
+from bridle.sdk.options import introduction, session_options, variables, working_folder
+from bridle.session.options import SessionOptions
+from bridle.types.errors import UsageError
 from bridle.types.ids import new_uuid
 
 _ID = "11111111-2222-4333-8444-555555555555"
@@ -74,17 +78,20 @@ def official() -> dict[str, list[str]]:
     return json.loads(done.stdout)
 
 
-def settings_read(values: Any) -> Any:
-    text = values.get("settings")
-    return {**values, "settings": json.loads(text)} if text else values
+def _as_read(options: SessionOptions) -> dict[str, Any]:
+    """Settings as values, and lists whether their parts came in one word or in several."""
+    read = {
+        name: ",".join(value) if isinstance(value, tuple) else value
+        for name, value in msgspec.structs.asdict(options).items()
+    }
+    return {**read, "settings": json.loads(options.settings)} if options.settings else read
 
 
 @pytest.mark.parametrize("case", _CASES)
-def test_the_same_options_are_the_same_flags(case: str):
-    ours = parse(flags(Options(**_CASES[case]), "/somewhere"))
-    theirs = parse(official()[case])
-    assert settings_read(ours.values) == settings_read(theirs.values)
-    assert ours.words == theirs.words == ()
+def test_options_ask_for_the_session_that_the_flags_of_the_official_sdk_ask_for(case: str):
+    ours = session_options(Options(**_CASES[case]), "/somewhere")
+    theirs = of_command_line(parse(official()[case]))
+    assert _as_read(ours) == _as_read(theirs)
 
 
 def test_variables_are_added_for_the_session_alone(tmp_path: Path):
@@ -137,7 +144,33 @@ def test_agents_and_shapes_go_with_the_introduction():
 )
 def test_what_cannot_be_asked_for_is_refused(given: dict[str, Any]):
     with pytest.raises((ValueError, CLIConnectionError)):
-        flags(Options(**given), "/")
+        session_options(Options(**given), "/")
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"max_turns": -1}, "max_turns"),
+        ({"max_budget_usd": 0.0}, "max_budget_usd"),
+        ({"permission_mode": "none"}, "permission_mode"),
+        ({"effort": "lots"}, "effort"),
+        ({"thinking": {"type": "sometimes"}}, "thinking"),
+        ({"extra_args": {"max-total-tokens": "few"}}, "max_total_tokens"),
+        ({"extra_args": {"no-such-flag": None}}, "--no-such-flag"),
+        ({"extra_args": {"model": None}}, "model"),
+    ],
+)
+def test_values_that_an_option_does_not_take_are_refused_by_name(given: dict[str, Any], complaint: str):
+    with pytest.raises(UsageError, match=complaint):
+        session_options(Options(**given), "/")
+
+
+def test_extra_arguments_are_flags_by_name_and_lists_grow():
+    options = Options(
+        add_dirs=["/a"], extra_args={"add-dir": "/b", "max-total-tokens": "7", "bare": None, "tools": ""}
+    )
+    asked = session_options(options, "/")
+    assert (asked.add_dir, asked.max_total_tokens, asked.bare, asked.tools) == (("/a", "/b"), 7, True, ("",))
 
 
 def test_each_set_of_options_has_lists_of_its_own():

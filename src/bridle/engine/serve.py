@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from bridle.engine.job_notes import REPORTING, end_note, is_note, one_note
 from bridle.engine.loop import record_prompt, run_turn
@@ -155,7 +155,8 @@ class Server:
         self._aliases: Mapping[str, str] | None = None
         """Names that stand for other tools; None while nobody has given any."""
         self._ended = asyncio.Event()
-        self.runtime = msgspec.structs.replace(runtime, arrivals=inbox, leave=inbox.close)
+        is_wired = runtime.arrivals is inbox
+        self.runtime = runtime if is_wired else replace(runtime, arrivals=inbox, leave=inbox.close)
         """What turns work with; a change counts from the next turn on."""
         inbox.jobs = self._jobs
         inbox.is_told = lambda note: self.runtime.workspace.is_told(note.origin.who)
@@ -185,7 +186,7 @@ class Server:
 
     def change(self, **changes: Any) -> None:
         """Let the next turn work with other parts."""
-        self.runtime = msgspec.structs.replace(self.runtime, **changes)
+        self.runtime = replace(self.runtime, **changes)
 
     def shape_answers(self, shape: "AnswerShape") -> None:
         """Let answers have a shape from the next turn on."""

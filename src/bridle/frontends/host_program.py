@@ -24,7 +24,7 @@ from bridle.protocol.frames import Framer, StateReports
 from bridle.protocol.opening import Inventory
 from bridle.protocol.prompts import Line, Variables, read_line
 from bridle.providers import catalog
-from bridle.session.parts.mcp import Exchange
+from bridle.session.host import Exchange
 from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
@@ -41,7 +41,7 @@ _LAST_ANSWERS = 5.0
 """Seconds that requests may still take when the input has ended."""
 
 
-class HostFront:
+class HostProgram:
     """Reads lines from the host while turns run, and writes frames to it."""
 
     def __init__(

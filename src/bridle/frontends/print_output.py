@@ -18,7 +18,7 @@ from bridle.types.turn import Outcome
 
 if TYPE_CHECKING:
     from bridle.engine.runtime import Runtime
-    from bridle.session.parts.mcp import Exchange
+    from bridle.session.host import Exchange
     from bridle.session.settings import SessionSettings
     from bridle.types.question import Answer, Question
 

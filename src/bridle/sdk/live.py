@@ -3,12 +3,10 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import AsyncExitStack
 from typing import Any
 
-from bridle.cli.args import parse
-from bridle.cli.options import session_options
-from bridle.engine.serve import Inbox, Server
-from bridle.frontends.host_program import HostFront
+from bridle.frontends.host_program import HostProgram
 from bridle.protocol.control import ControlRequest, ControlResponse
 from bridle.protocol.prompts import Variables, read_message
 from bridle.protocol.result import start_failure
@@ -16,23 +14,18 @@ from bridle.sdk.callbacks import Callbacks
 from bridle.sdk.errors import ClaudeSDKError, CLIConnectionError, ProcessError, ResultError
 from bridle.sdk.frames import Frame, message_of
 from bridle.sdk.messages import Message, ResultMessage
-from bridle.sdk.options import Options, flags, introduction, tool_servers, variables, working_folder
+from bridle.sdk.options import Options, introduction, session_options, tool_servers, variables, working_folder
 from bridle.sdk.store_mirror import StoreMirror, bring_back, mirror_for
 from bridle.sdk.store_types import SessionKey
 from bridle.sdk.tool_servers import ToolServers
-from bridle.session.assembly import Brought, Parts, assemble
-from bridle.session.commands import SessionCommands
-from bridle.session.conversation import open_session, place_of
+from bridle.session import open as session
+from bridle.session.host import Connection, Host
 from bridle.session.prepare import set_up
-from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
-from bridle.sessions.store import Place
 from bridle.types.errors import BridleError, SessionError
 from bridle.types.ids import new_uuid
-from bridle.types.task import Task
 
-_BACKGROUND_WAIT_MS = 600_000
 _LAST_WORDS = 5.0
 """Seconds that a turn may take to be put in order when the session is closed in the middle of it."""
 
@@ -40,19 +33,17 @@ _LAST_WORDS = 5.0
 class LiveSession:
     """Opened by `open_live`; whoever opens it closes it."""
 
-    def __init__(
-        self, options: Options, setup: Setup, session: Session, *, mirror: StoreMirror | None = None
-    ) -> None:
+    def __init__(self, options: Options, setup: Setup, *, mirror: StoreMirror | None = None) -> None:
         self.info: dict[str, Any] | None = None
         """What the session said when the program introduced itself."""
         self.servers = ToolServers(tool_servers(options))
         self.last_result: Frame | None = None
         self._options = options
         self._setup = setup
-        self._session = session
-        self._inbox = Inbox()
-        self._server: Server | None = None
-        self._parts: Parts | None = None
+        self._stack = AsyncExitStack()
+        self._live: session.LiveSession | None = None
+        self._program: HostProgram | None = None
+        self._session: Session | None = None
         self._messages: asyncio.Queue[Message | None] = asyncio.Queue()
         self._waiting: dict[str, asyncio.Future[Frame]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -62,36 +53,39 @@ class LiveSession:
         self._mirror = mirror
         if mirror is not None:
             mirror.failed = self._lose_copy
-        self._front = HostFront(setup, session, self._hear)
 
     async def start(self) -> None:
-        """Put the parts together and introduce the program."""
-        brought = Brought(
+        """Open the session and introduce the program.
+
+        Raises:
+            BridleError: it cannot be begun.
+        """
+        host = Host(
+            setup=self._setup,
             provider=self._options.provider,
             tools=self.servers.tools if self.servers.names else None,
             warn=self.warn,
+            tell=self.warn,
+            follow=None if self._mirror is None else self._mirror.take,
         )
-        self._parts = parts = await assemble(
-            self._setup,
-            self._session,
-            self._front.channel,
-            on_task=self._note_task,
-            wake=self._inbox.put,
-            brought=brought,
-        )
-        server = Server(
-            self._session, parts.runtime, self._inbox, on_work=self._front.work, on_rest=self._front.rest
-        )
-        self._server = server
-        settings = SessionSettings(self._setup, self._session, server, parts.hooks, warn=self.warn)
-        SessionCommands(
-            self._setup, self._session, server, parts, settings, inbox=self._inbox, place=self._place
-        ).attend()
-        self._front.attach(self._inbox, server, settings)
-        self._serving = asyncio.create_task(self._serve(server))
-        self._spawn(settings.run())
-        self._spawn(self._front.summaries.run())
+        opening = session.open_session(self._setup.options, self._connect, host=host)
+        self._live = live = await self._stack.enter_async_context(opening)
+        program = self._talking
+        program.attach(live.inbox, live.server, live.settings)
+        self._serving = asyncio.create_task(self._serve(live))
+        self._spawn(live.settings.run())
+        self._spawn(program.summaries.run())
         self.info = await self.request(**introduction(self._options, self._callbacks.registered))
+
+    def _connect(self, setup: Setup, conversation: Session) -> Connection:
+        self._session = conversation
+        program = self._program = HostProgram(setup, conversation, self._hear)
+        return Connection(channel=program.channel, work=program.work, rest=program.rest)
+
+    @property
+    def _talking(self) -> HostProgram:
+        assert self._program is not None, "the session is not open"
+        return self._program
 
     def put(self, message: Mapping[str, Any]) -> None:
         """Send a prompt, in the form of the stream that hosts write.
@@ -105,11 +99,12 @@ class LiveSession:
             # Those of the process belong to the program and its other sessions.
             self._setup.env.update(line.values)
         else:
-            self._front.take(line)
+            self._talking.take(line)
 
     def end_input(self) -> None:
         """No more prompts will come: the session ends when the last is done."""
-        self._inbox.close()
+        assert self._live is not None
+        self._live.inbox.close()
 
     async def request(self, subtype: str, **fields: Any) -> dict[str, Any]:
         """Ask something of the session that is not a prompt.
@@ -121,7 +116,7 @@ class LiveSession:
         answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
         try:
-            self._front.take(ControlRequest(request_id, subtype, {"subtype": subtype, **fields}))
+            self._talking.take(ControlRequest(request_id, subtype, {"subtype": subtype, **fields}))
             response = await answer
         finally:
             self._waiting.pop(request_id, None)
@@ -155,13 +150,11 @@ class LiveSession:
         for task in (*self._tasks, *self._answering.values()):
             task.cancel()
         await asyncio.gather(*self._tasks, *self._answering.values(), return_exceptions=True)
-        if self._parts is not None:
-            parts, self._parts = self._parts, None
-            await parts.close()
-            await self._front.leave()
-            await self._front.finish()
-        else:
-            self._session.close()
+        is_open, self._live = self._live is not None, None
+        await self._stack.aclose()
+        if is_open:
+            await self._talking.leave()
+            await self._talking.finish()
         if self._mirror is not None:
             await self._mirror.close()
         for waiting in self._waiting.values():
@@ -174,9 +167,9 @@ class LiveSession:
         if self._options.stderr is not None:
             self._options.stderr(text)
 
-    async def _serve(self, server: Server) -> None:
+    async def _serve(self, live: session.LiveSession) -> None:
         try:
-            await server.serve(wait_for_tasks=self._patience(), say_waiting=self.warn)
+            await live.serve()
         finally:
             self._messages.put_nowait(None)
 
@@ -207,7 +200,7 @@ class LiveSession:
     def _answer(self, request_id: str, request: Frame) -> None:
         async def answer() -> None:
             answered, error = await self._callbacks.answer(request)
-            self._front.take(ControlResponse(request_id, answered, error))
+            self._talking.take(ControlResponse(request_id, answered, error))
 
         task = asyncio.create_task(answer())
         self._answering[request_id] = task
@@ -215,27 +208,14 @@ class LiveSession:
 
     def _lose_copy(self, key: SessionKey, error: str) -> None:
         """Tell the program that its store has not taken some lines."""
+        session_id = key["session_id"] if self._session is None else self._session.id
         told = {"type": "system", "subtype": "mirror_error", "key": key, "error": error}
-        self._tell({**told, "session_id": self._session.id, "uuid": new_uuid()})
-
-    def _place(self) -> Place:
-        follow = None if self._mirror is None else self._mirror.take
-        return place_of(self._setup, warn=self.warn, follow=follow)
-
-    def _note_task(self, task: Task) -> None:
-        if self._server is not None:
-            self._server.note_task(task)
+        self._tell({**told, "session_id": session_id, "uuid": new_uuid()})
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    def _patience(self) -> float:
-        """How long to wait for background jobs, in seconds."""
-        text = self._setup.env.get("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "")
-        milliseconds = int(text) if text.isdecimal() else _BACKGROUND_WAIT_MS
-        return milliseconds / 1000 if milliseconds else float("inf")
 
 
 async def open_live(options: Options) -> LiveSession:
@@ -250,14 +230,8 @@ async def open_live(options: Options) -> LiveSession:
     try:
         if options.session_store is not None:
             options = await bring_back(options, cwd, env)
-        setup = set_up(session_options(parse(flags(options, cwd))), env, cwd=cwd)
-        mirror = mirror_for(options, setup.env)
-        follow = None if mirror is None else mirror.take
-        session = open_session(setup, warn=options.stderr or _drop, follow=follow)
-        live = LiveSession(options, setup, session, mirror=mirror)
-    except SessionError as error:
-        session_id = options.resume or options.session_id or new_uuid()
-        raise result_error(start_failure(session_id, str(error))) from error
+        setup = set_up(session_options(options, cwd), env, cwd=cwd)
+        live = LiveSession(options, setup, mirror=mirror_for(options, setup.env))
     except CLIConnectionError:
         raise
     except BridleError as error:
@@ -266,6 +240,9 @@ async def open_live(options: Options) -> LiveSession:
         await live.start()
     except BaseException as error:
         await live.close()
+        if isinstance(error, SessionError):
+            session_id = options.resume or options.session_id or new_uuid()
+            raise result_error(start_failure(session_id, str(error))) from error
         if isinstance(error, BridleError) and not isinstance(error, ClaudeSDKError):
             raise ProcessError(str(error), exit_code=1) from error
         raise
@@ -283,8 +260,3 @@ def _innermost(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}"
-
-
-def _drop(text: str) -> None:
-    """Nobody asked to be told."""
-    del text

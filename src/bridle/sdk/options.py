@@ -1,4 +1,4 @@
-"""What a program may choose for a session, and the flags and variables that say the same."""
+"""What a program may choose for a session, and the session options and variables that say the same."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -11,11 +11,14 @@ from bridle.sdk.errors import CLIConnectionError
 from bridle.sdk.hook_types import HookMatcher
 from bridle.sdk.permissions import CanUseTool, PermissionMode
 from bridle.sdk.tools import SdkMcpTool, ToolServer
+from bridle.session.options import EFFORTS, SessionOptions, field_of
+from bridle.types.errors import UsageError
 from bridle.types.model import Provider
 from bridle.version import __version__
 
 EffortLevel = Literal["low", "medium", "high", "xhigh", "max"]
 SettingSource = Literal["user", "project", "local"]
+_LISTS = {name for name, value in SessionOptions.__annotations__.items() if "tuple" in str(value)}
 _FORBIDDEN_IN_SKILLS = set("(),*:\n") - {":"}
 
 
@@ -129,55 +132,75 @@ def variables(options: Options, inherited: Mapping[str, str], cwd: str) -> dict[
     return env
 
 
-def flags(options: Options, cwd: str) -> list[str]:
-    """The command line that asks for the same session.
+def session_options(options: Options, cwd: str) -> SessionOptions:
+    """The options of the session that the program asks for.
 
     Raises:
         CLIConnectionError: an option cannot be had inside the process, or cannot be read.
+        UsageError: a value is none that the option takes.
         ValueError: options contradict each other.
     """
     _refuse(options)
     allowed, sources = _with_skills(options)
-    words = ["--output-format=stream-json", "--verbose", "--input-format=stream-json"]
-    words += _prompt_flags(options, cwd)
-    if options.tools is not None:
-        named_tools = ",".join(options.tools) if isinstance(options.tools, list) else "default"
-        words.append(f"--tools={named_tools}")
-    named: Mapping[str, object] = {
-        "allowedTools": ",".join(allowed) or None,
-        "disallowedTools": ",".join(options.disallowed_tools) or None,
-        "max-turns": options.max_turns or None,
-        "max-budget-usd": options.max_budget_usd,
-        "task-budget": None if options.task_budget is None else options.task_budget["total"],
+    asked: dict[str, Any] = {
+        "output_format": "stream-json",
+        "input_format": "stream-json",
+        "verbose": True,
+        "tools": _tools(options),
+        "allowed_tools": allowed,
+        "disallowed_tools": options.disallowed_tools,
+        "max_turns": options.max_turns or None,
+        "max_budget_usd": options.max_budget_usd,
+        "task_budget": None if options.task_budget is None else options.task_budget["total"],
         "model": options.model,
-        "fallback-model": options.fallback_model,
-        "betas": ",".join(options.betas) or None,
-        "permission-prompt-tool": "stdio" if options.can_use_tool else options.permission_prompt_tool_name,
-        "permission-mode": options.permission_mode,
+        "fallback_model": options.fallback_model,
+        "betas": options.betas,
+        "permission_prompt_tool": "stdio" if options.can_use_tool else options.permission_prompt_tool_name,
+        "permission_mode": options.permission_mode,
+        "continue_newest": options.continue_conversation,
         "resume": options.resume or None,
-        "session-id": options.session_id or None,
+        "session_id": options.session_id or None,
+        "fork_session": options.fork_session,
+        "resume_session_at": options.resume_session_at or None,
+        "resume_drops_turn": options.resume_drops_turn,
         "settings": _settings(options, cwd),
-        "resume-session-at": options.resume_session_at or None,
-        "resume-drops-turn": options.resume_drops_turn,
-        "setting-sources": None if sources is None else ",".join(sources),
+        "setting_sources": None if sources is None else ",".join(sources),
         "effort": options.effort,
-        "mcp-config": _server_config(options),
+        "add_dir": [os.fspath(folder) for folder in options.add_dirs],
+        "include_partial_messages": options.include_partial_messages,
+        "include_hook_events": options.include_hook_events,
+        "mcp_config": _server_config(options),
+        "strict_mcp_config": options.strict_mcp_config,
+        **_system_prompt(options, cwd),
         **_thinking(options),
+        **_plugins(options),
     }
-    words += (f"--{name}={value}" for name, value in named.items() if value is not None)
-    words += (f"--add-dir={os.fspath(folder)}" for folder in options.add_dirs)
-    words += (_plugin_flag(plugin) for plugin in options.plugins)
-    switches = {
-        "continue": options.continue_conversation,
-        "include-partial-messages": options.include_partial_messages,
-        "include-hook-events": options.include_hook_events,
-        "strict-mcp-config": options.strict_mcp_config,
-        "fork-session": options.fork_session,
-    }
-    words += (f"--{name}" for name, on in switches.items() if on)
+    return _checked_options({**asked, **_extra(options, asked)})
+
+
+def _checked_options(asked: Mapping[str, Any]) -> SessionOptions:
+    if (effort := asked.get("effort")) is not None and effort not in EFFORTS:
+        raise UsageError(f"effort takes one of {', '.join(EFFORTS)}, not {effort!r}")
+    try:
+        return msgspec.convert(asked, SessionOptions, strict=False)
+    except msgspec.ValidationError as error:
+        what, _, field = str(error).partition(" - at `$.")
+        raise UsageError(f"{field.rstrip('`') or 'options'}: {what}") from error
+
+
+def _extra(options: Options, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What `extra_args` says, by the names of flags; a flag that takes many values adds one."""
+    found: dict[str, Any] = {}
     for name, value in options.extra_args.items():
-        words.append(f"--{name}" if value is None else f"--{name}={value}")
-    return words
+        field = field_of(name)
+        if field not in SessionOptions.__struct_fields__:
+            raise UsageError(f"unknown option '--{name}'")
+        if field in _LISTS:
+            earlier = asked.get(field) or ()
+            found[field] = [*earlier, *(() if value is None else (value,))]
+        else:
+            found[field] = True if value is None else value
+    return found
 
 
 def tool_servers(options: Options) -> dict[str, ToolServer]:
@@ -243,9 +266,19 @@ def _refuse(options: Options) -> None:
             raise ValueError(f"Unsupported plugin type: {plugin['type']}")
 
 
-def _plugin_flag(plugin: Mapping[str, Any]) -> str:
-    name = "plugin-dir-no-mcp" if plugin.get("skip_mcp_discovery") else "plugin-dir"
-    return f"--{name}={plugin['path']}"
+def _plugins(options: Options) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {"plugin_dir": [], "plugin_dir_no_mcp": []}
+    for plugin in options.plugins:
+        field = "plugin_dir_no_mcp" if plugin.get("skip_mcp_discovery") else "plugin_dir"
+        found[field].append(str(plugin["path"]))
+    return found
+
+
+def _tools(options: Options) -> list[str] | None:
+    """The built-in tools to offer; None for the usual ones."""
+    if options.tools is None or isinstance(options.tools, list):
+        return options.tools
+    return ["default"]
 
 
 def _with_skills(options: Options) -> tuple[list[str], list[str] | None]:
@@ -264,20 +297,20 @@ def _checked(skill: str) -> str:
     return skill
 
 
-def _prompt_flags(options: Options, cwd: str) -> list[str]:
+def _system_prompt(options: Options, cwd: str) -> dict[str, str]:
     match options.system_prompt:
         case None:
-            return ["--system-prompt="]
+            return {"system_prompt": ""}
         case str() as text:
-            return [f"--system-prompt={text}"]
+            return {"system_prompt": text}
         case {"type": "file", "path": path}:
-            return [f"--system-prompt-file={os.path.join(cwd, path)}"]
+            return {"system_prompt_file": os.path.join(cwd, path)}
         case {"type": "custom", "prompt": text}:
-            return [f"--system-prompt={text}"]
+            return {"system_prompt": text}
         case {"type": "preset", "append": text}:
-            return [f"--append-system-prompt={text}"]
+            return {"append_system_prompt": text}
         case _:
-            return []
+            return {}
 
 
 def _settings(options: Options, cwd: str) -> str | None:
@@ -297,22 +330,22 @@ def _settings(options: Options, cwd: str) -> str | None:
     return msgspec.json.encode({**values, "sandbox": options.sandbox}).decode()
 
 
-def _server_config(options: Options) -> str | None:
+def _server_config(options: Options) -> list[str]:
     """The servers that are reached from outside; those of the program itself need no way in."""
     given = options.mcp_servers
     if not isinstance(given, Mapping):
-        return os.fspath(given) or None
+        return [path] if (path := os.fspath(given)) else []
     outside = {name: config for name, config in given.items() if config.get("type") != "sdk"}
-    return msgspec.json.encode({"mcpServers": outside}).decode() if outside else None
+    return [msgspec.json.encode({"mcpServers": outside}).decode()] if outside else []
 
 
 def _thinking(options: Options) -> dict[str, object]:
     match options.thinking:
         case None:
-            return {"max-thinking-tokens": options.max_thinking_tokens}
+            return {"max_thinking_tokens": options.max_thinking_tokens}
         case {"type": "enabled", "budget_tokens": budget, **rest}:
-            return {"max-thinking-tokens": budget, "thinking-display": rest.get("display")}
+            return {"max_thinking_tokens": budget, "thinking_display": rest.get("display")}
         case {"type": kind, **rest}:
-            return {"thinking": kind, "thinking-display": rest.get("display")}
+            return {"thinking": kind, "thinking_display": rest.get("display")}
         case _:
             raise ValueError('thinking needs a type: {"type": "adaptive"}')

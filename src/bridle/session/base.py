@@ -1,12 +1,15 @@
-"""What every part of a session stands on."""
+"""What every part of a session is made from."""
 
 from collections.abc import Callable
 
 from msgspec import Struct
 
 from bridle.engine.hook_door import HookDoor
-from bridle.engine.runtime import ModelFacts
+from bridle.engine.runtime import ModelFacts, Runtime
+from bridle.engine.serve import Server
+from bridle.session.host import Connection, Host
 from bridle.session.parts.plugins import OpenPlugins
+from bridle.session.parts.shells import Shells
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.types.channel import Channel
@@ -15,26 +18,47 @@ from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 
 
+class CurrentRuntime:
+    """The runtime of a session as it is now, for parts that need it when something happens."""
+
+    def __init__(self) -> None:
+        self.server: Server | None = None
+
+    def __call__(self) -> Runtime:
+        assert self.server is not None, "the session is not put together yet"
+        return self.server.runtime
+
+
 class SessionBase(Struct, frozen=True, kw_only=True):
     """What is there before the parts, and what they are made from."""
 
     setup: Setup
     session: Session
+    host: Host
+    connection: Connection
     channel: Channel
+    """That of the connection; in a teammate's process its leader shares it."""
     workspace: Workspace
     hooks: HookDoor
     sandbox: Sandbox | None
     plugins: OpenPlugins
     storage: str
     """Where large outputs go."""
+    shells: Shells
+    roots: tuple[str, ...]
+    """Working folders besides the current one."""
     facts: Callable[[str], ModelFacts]
     """What is known of a model."""
     wake: Callable[[Prompt], None]
     """Says something to the model as soon as it rests."""
-    warn: Callable[[str], None]
+    runtime: CurrentRuntime
+
+    def warn(self, text: str) -> None:
+        """Tell the user what could not be had."""
+        self.host.warn(text)
 
     def earlier(self) -> tuple[str, ...]:
-        """The same of the conversations that this one is a copy of, the nearest first."""
+        """The storage of the conversations that this one is a copy of, the nearest first."""
         if not self.session.entries:
             return ()
         from bridle.sessions.origins import origin_folders

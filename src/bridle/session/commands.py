@@ -5,18 +5,16 @@ from typing import TYPE_CHECKING
 
 from bridle.engine.serve import Inbox, Server
 from bridle.engine.turn import Turn
-from bridle.session.assembly import Parts
+from bridle.session.base import SessionBase
+from bridle.session.conversation import checkpoints_of, place_of
 from bridle.session.settings import SessionSettings
-from bridle.session.setup import Setup
-from bridle.sessions.session import Session
-from bridle.sessions.store import Place
 from bridle.types.block import text_of
 from bridle.types.command import Command
 from bridle.types.slash import begins_with_slash
 from bridle.types.turn import Outcome, Prompt
 
 if TYPE_CHECKING:
-    from bridle.commands.context import CommandContext, Jobs, Sharing
+    from bridle.commands.context import CommandContext, Jobs
     from bridle.commands.entrance import Entrance
     from bridle.commands.registry import Registry
 
@@ -26,47 +24,22 @@ Source = Callable[[], Sequence[Command]]
 class SessionCommands:
     """Implements `types.command.Commands`, and tells the server what prompts mean."""
 
-    def __init__(
-        self,
-        setup: Setup,
-        session: Session,
-        server: Server,
-        parts: Parts,
-        settings: SessionSettings,
-        *,
-        inbox: Inbox,
-        place: Callable[[], Place],
-        screen: bool = False,
-        sharing: "Sharing | None" = None,
-    ) -> None:
-        self._setup = setup
-        self._session = session
-        self._server = server
-        self._parts = parts
-        self._settings = settings
-        self._inbox = inbox
-        self._place = place
-        self._screen = screen
-        self._sharing = sharing
-        skills = parts.runtime.skills
-        workflows = parts.runtime.workflows
-        self._sources: list[Source] = [
-            *(() if skills is None else (skills.commands,)),
-            *(() if workflows is None else (workflows.commands,)),
-            parts.commands,
-        ]
+    def __init__(self, base: SessionBase, sources: Sequence[Source]) -> None:
+        self._base = base
+        self._sources = list(sources)
         self._change: Callable[[Command], Command] | None = None
         self._registry: Registry | None = None
         self._context: CommandContext | None = None
         self._entrance: Entrance | None = None
+        self._attended: tuple[Server, SessionSettings, Inbox] | None = None
         self.jobs: Jobs | None = None
         """Sessions in the background; set before the first command is called."""
 
-    def attend(self) -> None:
-        """From now on prompts of this session may be commands and mention files."""
-        self._server.interpret = self.interpret
-        self._inbox.may_join = self.may_join
-        self._server.change(attach=self.attach, commands=self)
+    def attend(self, server: Server, settings: SessionSettings, inbox: Inbox) -> None:
+        """From now on prompts of this session may be commands."""
+        self._attended = server, settings, inbox
+        server.interpret = self.interpret
+        inbox.may_join = self.may_join
 
     def add(self, source: Source) -> None:
         """Let more commands be found: those of files, plugins, servers."""
@@ -115,27 +88,31 @@ class SessionCommands:
         if self._context is None:
             from bridle.commands.context import CommandContext
 
+            assert self._attended is not None
+            server, settings, inbox = self._attended
+            base = self._base
+            setup, host = base.setup, base.host
             self._context = CommandContext(
-                session=self._session,
-                server=self._server,
+                session=base.session,
+                server=server,
                 commands=self,
-                hooks=self._parts.hooks,
-                place=self._place(),
-                settings=self._settings,
-                env=self._setup.env,
-                trusted=self._setup.trusted,
-                screen=self._screen,
-                open_checkpoints=self._parts.open_checkpoints,
-                leave=self._inbox.close,
-                hook_faults=self._hook_faults,
+                hooks=base.hooks,
+                place=place_of(setup, warn=host.tell, follow=host.follow),
+                settings=settings,
+                env=setup.env,
+                trusted=setup.trusted,
+                screen=host.shows_views,
+                open_checkpoints=lambda: checkpoints_of(base),
+                leave=inbox.close,
+                hook_faults=lambda: self._hook_faults(settings),
                 jobs=self.jobs,
                 reload_extensions=self._reload,
-                sharing=self._sharing,
+                sharing=base.connection.sharing,
             )
         return self._context
 
     async def _reload(self) -> str:
-        runtime = self._parts.runtime
+        runtime = self._base.runtime()
         skills, plugins = runtime.skills, runtime.plugins
         of_plugins = "" if plugins is None else f"{await plugins.reload()} "
         for feature in runtime.features.at("reload"):
@@ -160,18 +137,18 @@ class SessionCommands:
         return [*(command for source in self._sources for command in source()), *self._of_servers()]
 
     def _of_servers(self) -> Sequence[Command]:
-        servers = self._server.runtime.servers
+        servers = self._base.runtime().servers
         if servers is None or not servers.status():
             return ()
         from bridle.mcp.commands import server_commands
 
         return server_commands(servers)
 
-    def _hook_faults(self) -> Sequence[str]:
+    def _hook_faults(self, settings: SessionSettings) -> Sequence[str]:
         from bridle.commands.facts.hook_faults import hook_faults
 
-        setup = self._setup
-        return hook_faults(self._settings.config(), trusted=setup.trusted, cwd=setup.cwd, env=setup.env)
+        setup = self._base.setup
+        return hook_faults(settings.config(), trusted=setup.trusted, cwd=setup.cwd, env=setup.env)
 
 
 def _may_be_command(prompt: Prompt) -> bool:

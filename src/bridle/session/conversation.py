@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bridle.sessions.checkpoints import FileCheckpoints
 
 
-def open_session(setup: Setup, *, warn: Callable[[str], None], follow: Follow | None = None) -> Session:
+def open_conversation(setup: Setup, *, warn: Callable[[str], None], follow: Follow | None = None) -> Session:
     """Begin a conversation, or go on with one.
 
     Raises:

@@ -38,7 +38,7 @@ class SessionSettings:
         self._live = LiveConfig(
             setup.config,
             changed=self._follow,
-            report=lambda problem: warn(f"warning: {problem}"),
+            report=lambda problem: warn(str(problem)),
             agrees=lambda before, after: hear_settings_change(hooks, before.layers, after.layers),
         )
         self._counting = setup.config
@@ -115,7 +115,7 @@ class SessionSettings:
                 options, config, self._session.state.rules, trusted=setup.trusted
             )
         except UsageError as error:
-            self._warn(f"warning: {error}")
+            self._warn(str(error))
             return False
         self._session.swap(rules=rules)
         if not choices.is_closed(options, setup.env):
@@ -165,7 +165,7 @@ class SessionSettings:
         except UsageError as error:
             advisor, doubts = None, (str(error),)
         for doubt in doubts:
-            self._warn(f"warning: {doubt}")
+            self._warn(doubt)
         self._session.swap(advisor=advisor)
 
 

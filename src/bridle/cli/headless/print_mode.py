@@ -5,32 +5,28 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from bridle.engine.serve import Inbox, Server
 from bridle.frontends.print_output import Front, PrintFront
 from bridle.host.stdio import complain
 from bridle.host.streams import Output, read_all
-from bridle.session.assembly import Brought, Parts, assemble
-from bridle.session.commands import SessionCommands
-from bridle.session.conversation import open_session, place_of
+from bridle.session.host import Connection, Host
+from bridle.session.open import LiveSession, open_session
 from bridle.session.options import SessionOptions
 from bridle.session.parts.agents import with_initial
 from bridle.session.prepare import set_up
-from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
 from bridle.sessions.deferred import deferred_call
 from bridle.sessions.session import Session
-from bridle.sessions.store import Place
 from bridle.sessions.transcript import Follow
 from bridle.types.channel import Channel
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.ids import new_uuid
 from bridle.types.model import Provider
 from bridle.types.origin import PROGRAM, Origin
-from bridle.types.task import Task
 from bridle.types.text import encodable
 from bridle.types.turn import Prompt
 
@@ -43,7 +39,6 @@ _STDIN, _STDOUT = 0, 1
 _STDIN_PATIENCE = 3.0
 _LAST_WORDS = 2.0
 """Seconds for a reader to take the rest after we were told to stop."""
-_BACKGROUND_WAIT_MS = 600_000
 _ARGUMENT = Origin(source="argument")
 _NO_PROMPT = 'there is no prompt: give one as an argument (bridle -p "…") or on standard input'
 
@@ -85,85 +80,69 @@ class _Run:
         """What the host has said before anything was begun."""
         self._shape = shape
         self._around = around
-        self._inbox = Inbox()
-        self._server: Server | None = None
+        self._output = Output(_STDOUT, on_closed=self._lose_output)
+        self._front: Front | None = None
+        self._remoting: Remoting | None = None
+        self._live: LiveSession | None = None
         self._task: asyncio.Task[None] | None = None
         self._code: int | None = None
-        self._follow: Follow | None = None
         self._stopped = asyncio.Event()
-        self._remoting: Remoting | None = None
 
     async def run(self, prompts: list[Prompt]) -> int:
-        output = Output(_STDOUT, on_closed=self._lose_output)
-        try:
-            self._follow = _follow(self._setup.options, output)
-            session = open_session(self._setup, warn=complain, follow=self._follow)
-        except SessionError as error:
-            return await self._refuse(output, error)
-        prompts = with_initial(
-            self._setup.agent, prompts or _continuation(session, self._setup.options), session
+        options = self._setup.options
+        host = Host(
+            setup=self._setup,
+            around=self._around,
+            follow=_follow(options, self._output),
         )
-        front = _front(self._setup, session, output, read=self._read)
-        channel = _channel(self._setup.options, front, self._servers)
-        self._remoting = remoting = _remoting(self._setup, session, channel, front)
-        parts = await assemble(
-            self._setup,
-            session,
-            channel if remoting is None else remoting.channel,
-            on_task=self._note_task,
-            wake=self._inbox.put,
-            brought=Brought(exchange=front.exchange, around=self._around),
+        async with AsyncExitStack() as stack:
+            try:
+                live = await stack.enter_async_context(open_session(options, self._connect, host=host))
+            except SessionError as error:
+                return await self._refuse(error)
+            if not options.init_only:
+                if self._remoting is not None:
+                    stack.push_async_callback(self._remoting.close)
+                await self._work(live, prompts)
+        return await self._finish()
+
+    def _connect(self, setup: Setup, session: Session) -> Connection:
+        front = self._front = _front(setup, session, self._output, read=self._read)
+        channel = _channel(setup.options, front, self._servers)
+        self._remoting = remoting = _remoting(setup, session, channel, front)
+        return Connection(
+            channel=channel if remoting is None else remoting.channel,
+            exchange=front.exchange,
+            work=front.work,
+            rest=front.rest,
+            sharing=remoting,
         )
-        if self._setup.options.init_only:
-            await parts.close()
-            await front.finish()
-            return 0
-        self._server = server = Server(
-            session, parts.runtime, self._inbox, on_work=front.work, on_rest=front.rest
-        )
+
+    async def _work(self, live: LiveSession, prompts: list[Prompt]) -> None:
+        """Run the prompts until all is done or we are told to stop."""
+        session, options = live.session, self._setup.options
+        self._live = live
         if self._shape is not None:
-            server.shape_answers(self._shape)
-        for prompt in prompts:
-            self._inbox.put(prompt)
+            live.server.shape_answers(self._shape)
+        for prompt in with_initial(self._setup.agent, prompts or _continuation(session, options), session):
+            live.inbox.put(prompt)
         # From here on there is garbage; what start-up made stays and is never looked at again.
         gc.freeze()
         gc.enable()
         loop = asyncio.get_running_loop()
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             loop.add_signal_handler(number, self._stop, code)
-        try:
-            self._task = asyncio.create_task(self._serve(session, parts, server, front))
-            await asyncio.wait([self._task])
-        finally:
-            if remoting is not None:
-                await remoting.close()
-            await parts.close()
-        await front.finish()
-        await self._drain(output)
-        if not self._task.cancelled() and (fault := self._task.exception()) is not None:
-            raise fault
-        if self._code is not None:
-            return self._code
-        return 1 if front.outcome is not None and front.outcome.is_error else 0
+        self._task = asyncio.create_task(self._serve(live))
+        await asyncio.wait([self._task])
 
-    async def _serve(self, session: Session, parts: Parts, server: Server, front: Front) -> None:
-        settings = SessionSettings(self._setup, session, server, parts.hooks, warn=complain)
-        SessionCommands(
-            self._setup,
-            session,
-            server,
-            parts,
-            settings,
-            inbox=self._inbox,
-            place=self._place,
-            sharing=self._remoting,
-        ).attend()
+    async def _serve(self, live: LiveSession) -> None:
+        assert self._front is not None
         if self._remoting is not None:
-            self._remoting.attend(server)
+            self._remoting.attend(live.server)
             await self._remoting.begin()
-        serving = asyncio.create_task(server.serve(wait_for_tasks=self._patience(), say_waiting=complain))
-        following = asyncio.create_task(settings.run())
-        feeding = asyncio.create_task(front.feed(self._inbox, server, settings))
+        serving = asyncio.create_task(live.serve())
+        following = asyncio.create_task(live.settings.run())
+        feeding = asyncio.create_task(self._front.feed(live.inbox, live.server, live.settings))
         try:
             await asyncio.wait([serving, feeding], return_when=asyncio.FIRST_COMPLETED)
             if feeding.done():
@@ -174,12 +153,19 @@ class _Run:
                 task.cancel()
             await asyncio.gather(serving, following, feeding, return_exceptions=True)
 
-    def _place(self) -> Place:
-        return place_of(self._setup, warn=complain, follow=self._follow)
-
-    def _note_task(self, task: Task) -> None:
-        if self._server is not None:
-            self._server.note_task(task)
+    async def _finish(self) -> int:
+        """Show what is left to show; the exit code of the run."""
+        assert self._front is not None
+        await self._front.finish()
+        if self._task is None:
+            return 0
+        await self._drain(self._output)
+        if not self._task.cancelled() and (fault := self._task.exception()) is not None:
+            raise fault
+        if self._code is not None:
+            return self._code
+        outcome = self._front.outcome
+        return 1 if outcome is not None and outcome.is_error else 0
 
     def _lose_output(self, error: OSError) -> None:
         """A reader that went away is no fault; a full disk is."""
@@ -197,20 +183,20 @@ class _Run:
         if self._task is not None:
             self._task.cancel()
 
-    async def _refuse(self, output: Output, error: SessionError) -> int:
+    async def _refuse(self, error: SessionError) -> int:
         options = self._setup.options
         if options.output_format in ("json", "stream-json"):
             from bridle.protocol.frames import encode
             from bridle.protocol.result import start_failure
 
             session_id = options.resumed_id or options.session_id or new_uuid()
-            output.write(encode(start_failure(session_id, str(error))))
-            await output.drain()
+            self._output.write(encode(start_failure(session_id, str(error))))
+            await self._output.drain()
         complain(str(error))
         return 1
 
     def _servers(self) -> "McpServers | None":
-        return None if self._server is None else self._server.runtime.servers
+        return None if self._live is None else self._live.server.runtime.servers
 
     async def _drain(self, output: Output) -> None:
         """Wait until the reader has everything; one that stalls is left behind when we are told to go."""
@@ -222,12 +208,6 @@ class _Run:
         for task in (draining, stopping):
             task.cancel()
         await asyncio.gather(draining, stopping, return_exceptions=True)
-
-    def _patience(self) -> float:
-        """How long to wait for background jobs, in seconds."""
-        text = self._setup.env.get("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "")
-        milliseconds = int(text) if text.isdecimal() else _BACKGROUND_WAIT_MS
-        return milliseconds / 1000 if milliseconds else float("inf")
 
 
 def _leave(number: int, _frame: object) -> None:
@@ -248,10 +228,10 @@ def _front(setup: Setup, session: Session, output: Output, *, read: bytes = b"")
     """Whoever the flags say is on the other end."""
     if not setup.options.is_hosted:
         return PrintFront(setup, session, output)
-    from bridle.frontends.host_program import HostFront
+    from bridle.frontends.host_program import HostProgram
     from bridle.protocol.frames import encode
 
-    return HostFront(setup, session, lambda frame: output.write(encode(frame)), read=read)
+    return HostProgram(setup, session, lambda frame: output.write(encode(frame)), read=read)
 
 
 def _channel(options: SessionOptions, front: Front, servers: "Callable[[], McpServers | None]") -> Channel:

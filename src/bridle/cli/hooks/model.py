@@ -2,15 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 
 from bridle.engine.hook_models import ask_model, run_inspector
 from bridle.frontends.printing import PrintChannel
 from bridle.providers import catalog
-from bridle.session.assembly import Parts, assemble
-from bridle.session.conversation import open_session
+from bridle.session.host import Host
+from bridle.session.open import LiveSession, open_session
 from bridle.session.options import SessionOptions
-from bridle.session.prepare import set_up
-from bridle.sessions.session import Session
 
 _OPTIONS = SessionOptions(print_mode=True, no_session_persistence=True)
 
@@ -21,34 +20,34 @@ class TrialModels:
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
         self._lock = asyncio.Lock()
-        self._made: tuple[Session, Parts] | None = None
+        self._live: LiveSession | None = None
+        self._stack = AsyncExitStack()
 
     @property
     def usd(self) -> float | None:
         """What the models have cost; None when none was asked."""
-        return None if self._made is None else self._made[0].total_cost_usd
+        return None if self._live is None else self._live.session.total_cost_usd
 
     async def ask(self, prompt: str, *, system: str, model: str | None) -> str:
-        session, parts = await self._open()
-        return await ask_model(session, parts.runtime, self._resolve)(prompt, system=system, model=model)
+        live = await self._open()
+        ask = ask_model(live.session, live.server.runtime, self._resolve)
+        return await ask(prompt, system=system, model=model)
 
     async def inspect(self, prompt: str, *, system: str, model: str | None, timeout: float) -> str:
-        session, parts = await self._open()
-        run = run_inspector(session, parts.runtime, self._resolve, transcript=None)
+        live = await self._open()
+        run = run_inspector(live.session, live.server.runtime, self._resolve, transcript=None)
         return await run(prompt, system=system, model=model, timeout=timeout)
 
     async def close(self) -> None:
-        if self._made is not None:
-            await self._made[1].close()
+        await self._stack.aclose()
 
-    async def _open(self) -> tuple[Session, Parts]:
+    async def _open(self) -> LiveSession:
         async with self._lock:
-            if self._made is None:
-                setup = set_up(_OPTIONS, self._env)
-                session = open_session(setup, warn=lambda _: None)
-                parts = await assemble(setup, session, PrintChannel(), on_task=lambda _: None, greets=False)
-                self._made = session, parts
-            return self._made
+            if self._live is None:
+                host = Host(env=self._env, tell=lambda _: None, greets=False)
+                opening = open_session(_OPTIONS, PrintChannel(), host=host)
+                self._live = await self._stack.enter_async_context(opening)
+            return self._live
 
     def _resolve(self, name: str) -> str:
         return catalog.resolve(name, self._env)

@@ -114,26 +114,20 @@ async def _call(
     env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str], arguments: Mapping[str, Any]
 ) -> Any:
     """Connect to the server and call, through the gate of a session of its own."""
-    from bridle.session.assembly import Brought, assemble
-    from bridle.session.conversation import open_session
+    from bridle.session.host import Host
+    from bridle.session.open import open_session
     from bridle.session.options import SessionOptions
     from bridle.session.parts.outside_calls import OutsideCalls
-    from bridle.session.prepare import set_up
 
     tool = snapshot.tool(words[0])
     config = {"mcpServers": {tool.server_name: snapshot.configs[tool.server_name]}}
     given = msgspec.json.encode(config).decode()
     options = SessionOptions(no_session_persistence=True, mcp_config=(given,), strict_mcp_config=True)
-    setup = set_up(options, {**env, "ENABLE_TOOL_SEARCH": "false"})
-    session = open_session(setup, warn=_warn)
-    brought = Brought(warn=_warn)
-    parts = await assemble(setup, session, _Typed(), on_task=lambda _: None, greets=False, brought=brought)
-    try:
-        if parts.runtime.servers is not None:
-            await parts.runtime.servers.settle()
-        output = await OutsideCalls(session, parts.runtime).run(tool.name, arguments)
-    finally:
-        await parts.close()
+    host = Host(env={**env, "ENABLE_TOOL_SEARCH": "false"}, warn=_warn, tell=_warn, greets=False)
+    async with open_session(options, _Typed(), host=host) as live:
+        if live.server.runtime.servers is not None:
+            await live.server.runtime.servers.settle()
+        output = await OutsideCalls(live.session, lambda: live.server.runtime).run(tool.name, arguments)
     return {"content": output.content, "isError": output.is_error}
 
 

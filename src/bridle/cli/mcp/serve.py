@@ -10,8 +10,8 @@ import msgspec
 from bridle.cli.mcp.words import Kind, read_words
 from bridle.host.stdio import complain
 from bridle.mcp.server import Ask, Offer, Result, ServedClient, StandardStreams
-from bridle.session.assembly import Brought, assemble
-from bridle.session.conversation import open_session
+from bridle.session.host import Host
+from bridle.session.open import open_session
 from bridle.session.options import SessionOptions
 from bridle.session.parts.outside_calls import OutsideCalls
 from bridle.session.prepare import set_up
@@ -47,15 +47,11 @@ async def _serve(env: Mapping[str, str], *, verbose: bool) -> None:
     setup = set_up(options, {**env, "ENABLE_TOOL_SEARCH": "false"})
     for problem in setup.problems:
         channel.warn(problem)
-    session = open_session(setup, warn=channel.warn)
-    brought = Brought(warn=channel.warn)
-    parts = await assemble(setup, session, channel, on_task=lambda _: None, brought=brought)
-    offered = _Offered(OutsideCalls(session, parts.runtime), channel)
-    offer = Offer(tools=offered.definitions, call=offered.run)
-    try:
+    host = Host(setup=setup, warn=channel.warn, tell=channel.warn)
+    async with open_session(options, channel, host=host) as live:
+        offered = _Offered(OutsideCalls(live.session, lambda: live.server.runtime), channel)
+        offer = Offer(tools=offered.definitions, call=offered.run)
         await ServedClient(StandardStreams(0, 1), offer).serve()
-    finally:
-        await parts.close()
 
 
 class _Offered:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os.path
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,7 +25,6 @@ from bridle.cli.terminal.consent import (
 from bridle.cli.terminal.looks import has_own_window, is_read_to, theme_of
 from bridle.cli.terminal.stage import Stage
 from bridle.config.state import is_trusted
-from bridle.engine.serve import Inbox, Server
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat import Chat
 from bridle.frontends.tui.early import early_rows
@@ -36,16 +36,13 @@ from bridle.frontends.tui.screen import Screen
 from bridle.frontends.tui.showing import Showing
 from bridle.frontends.tui.terminal import Terminal
 from bridle.host.paths import config_home
-from bridle.session.assembly import Brought, Parts, assemble
-from bridle.session.commands import SessionCommands
-from bridle.session.conversation import open_session, place_of
+from bridle.session.host import Connection, Host
+from bridle.session.open import LiveSession, open_session
 from bridle.session.options import SessionOptions
 from bridle.session.prepare import set_up
-from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.types.command import Command, CommandResult, Shows
-from bridle.types.task import Task
 
 if TYPE_CHECKING:
     from bridle.cli.background.moving import JobDoor
@@ -77,7 +74,8 @@ class _TerminalRun:
     def __init__(self, setup: Setup, start: Start) -> None:
         self._setup = setup
         self._start = start
-        self._server: Server | None = None
+        self._built: Stage | None = None
+        self._remoting: Remoting | None = None
         self._early_warnings: list[str] = []
         self._chat: Chat | None = None
         self._resumable = ""
@@ -130,7 +128,7 @@ class _TerminalRun:
         setup = self._setup
         if setup.member is not None:
             # Whoever leads the team has answered all that.
-            await self._serve(app, keymap, open_session(setup, warn=self._warn))
+            await self._serve(app, keymap)
             return
         if not is_trusted(setup.env, setup.cwd):
             if not await ask_for_trust(app, setup):
@@ -151,14 +149,22 @@ class _TerminalRun:
         await ask_for_servers(app, setup)
         await ask_for_schedules(app, setup)
         await ask_for_imports(app, setup)
-        session = open_session(setup, warn=self._warn)
-        await self._serve(app, keymap, session)
+        await self._serve(app, keymap)
 
-    async def _serve(self, app: App, keymap: KeymapFile, session: Session) -> None:
-        setup, inbox = self._setup, Inbox()
+    async def _serve(self, app: App, keymap: KeymapFile) -> None:
+        setup = self._setup
+        host = Host(setup=setup, warn=self._warn, tell=self._warn, shows_views=True, defers=False)
+        connect = partial(self._connect, app)
+        async with open_session(setup.options, connect, host=host) as live:
+            try:
+                await self._talk(app, keymap, live)
+            finally:
+                await self._part(live)
+
+    def _connect(self, app: App, setup: Setup, session: Session) -> Connection:
         reporter = None if self._standing is None else self._standing.reporter
-        built = Stage(app, setup, session, warn=self._warn, reporter=reporter)
-        remoting = Remoting(
+        built = self._built = Stage(app, setup, session, warn=self._warn, reporter=reporter)
+        remoting = self._remoting = Remoting(
             setup,
             session,
             built.channel,
@@ -168,61 +174,41 @@ class _TerminalRun:
             on_change=app.redraw,
         )
         built.sharing = lambda: remoting.sign
-        parts = await assemble(
-            setup,
-            session,
-            remoting.channel,
-            on_task=self._note_task,
-            wake=inbox.put,
-            brought=Brought(warn=self._warn),
-        )
-        try:
-            server = self._server = Server(session, parts.runtime, inbox)
-            server.change(defers=False)
-            remoting.attend(server)
-            await self._talk(app, keymap, session, _Running(parts, server, inbox, built, remoting))
-        finally:
-            await remoting.close()
-            built.channel.finish(None if self._server is None else self._server.last)
-            if session.entries and not setup.options.no_session_persistence:
-                self._resumable = session.id
-            await parts.close()
+        return Connection(channel=remoting.channel, sharing=remoting)
 
-    async def _talk(self, app: App, keymap: KeymapFile, session: Session, running: "_Running") -> None:
-        setup, server, built = self._setup, running.server, running.built
-        settings = SessionSettings(setup, session, server, running.parts.hooks, warn=self._warn)
-        door = SessionCommands(
-            setup,
-            session,
-            server,
-            running.parts,
-            settings,
-            inbox=running.inbox,
-            place=lambda: place_of(setup, warn=self._warn),
-            screen=True,
-            sharing=running.remoting,
-        )
+    async def _part(self, live: LiveSession) -> None:
+        """No one talks to the session any more."""
+        if self._remoting is not None:
+            await self._remoting.close()
+        if self._built is not None:
+            self._built.channel.finish(live.server.last)
+        if live.session.entries and not self._setup.options.no_session_persistence:
+            self._resumable = live.session.id
+
+    async def _talk(self, app: App, keymap: KeymapFile, live: LiveSession) -> None:
+        setup, server, built, remoting = self._setup, live.server, self._built, self._remoting
+        assert built is not None and remoting is not None
+        remoting.attend(server)
         showing = Showing(
             app,
-            session,
+            live.session,
             env=setup.env,
-            context=door.context,
+            context=live.commands.context,
             keys_file=keymap.path,
             use_theme=built.use_theme,
             use_layout=built.use_layout,
         )
-        door.change(lambda command: _on_screen(command, showing))
-        door.jobs = self._jobs = self._job_door(app, session, running)
-        door.attend()
+        live.commands.change(lambda command: _on_screen(command, showing))
+        live.commands.jobs = self._jobs = self._job_door(app, live)
         showing.tell = self._warn
-        chat = self._chat = self._jobs.chat = built.make_chat(server, door, showing)
+        chat = self._chat = self._jobs.chat = built.make_chat(server, live.commands, showing)
         if has_own_window(setup):
             app.cover(())
         app.stand_on(chat)
-        self._greet(app, session, built)
-        await running.remoting.begin()
-        watched = [asyncio.create_task(work) for work in built.beside(settings, keymap, app)]
-        serving = asyncio.create_task(server.serve(wait_for_tasks=_FOREVER, say_waiting=self._warn))
+        self._greet(app, live.session, built)
+        await remoting.begin()
+        watched = [asyncio.create_task(work) for work in built.beside(live.settings, keymap, app)]
+        serving = asyncio.create_task(live.serve(wait_for_tasks=_FOREVER))
         gc.freeze()
         gc.enable()
         try:
@@ -233,20 +219,20 @@ class _TerminalRun:
                 task.cancel()
             await asyncio.gather(serving, *watched, return_exceptions=True)
 
-    def _job_door(self, app: App, session: Session, running: "_Running") -> "JobDoor":
+    def _job_door(self, app: App, live: LiveSession) -> "JobDoor":
         """What the session has to do with others in the background; it can be talked to from now on."""
         from bridle.cli.background.moving import JobDoor
 
-        setup, standing = self._setup, self._standing
-        assert standing is not None
+        setup, standing, session = self._setup, self._standing, live.session
+        assert standing is not None and self._built is not None
         standing.begin(
             app,
             session.id,
             setup.cwd,
-            recent=running.built.recent,
+            recent=self._built.recent,
             has_prompt=bool(setup.options.prompt),
         )
-        workspace = running.server.runtime.workspace
+        workspace = live.server.runtime.workspace
         if standing.inside is not None:
             standing.inside.take_over(lambda: workspace.tasks)
         return JobDoor(app, setup, session, inside=standing.inside, workspace=workspace)
@@ -277,21 +263,6 @@ class _TerminalRun:
         """Put something on the screen and nowhere else."""
         if self._chat is not None:
             self._chat.tell(text, "info")
-
-    def _note_task(self, task: Task) -> None:
-        if self._server is not None:
-            self._server.note_task(task)
-
-
-class _Running:
-    """The engine of a session that runs."""
-
-    def __init__(self, parts: Parts, server: Server, inbox: Inbox, built: Stage, remoting: Remoting) -> None:
-        self.parts = parts
-        self.server = server
-        self.inbox = inbox
-        self.built = built
-        self.remoting = remoting
 
 
 def _take_over(frame: FirstFrame, app: App) -> bytes:

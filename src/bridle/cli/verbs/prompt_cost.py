@@ -15,8 +15,8 @@ from bridle.engine.loop import run_turn
 from bridle.host.stdio import complain
 from bridle.providers.anthropic import AnthropicProvider
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.session.assembly import Brought, assemble
-from bridle.session.conversation import open_session
+from bridle.session.host import Host
+from bridle.session.open import open_session
 from bridle.session.prepare import set_up
 from bridle.types.errors import UsageError
 from bridle.types.event import Event
@@ -91,15 +91,11 @@ async def first_request(mode: str, flags: Sequence[str], env: Mapping[str, str])
     for problem in setup.problems:
         complain(problem)
     provider = _Capture(setup.env, _script(kind, agent))
-    session = open_session(setup, warn=complain)
-    brought = Brought(provider=provider, warn=complain)
-    parts = await assemble(setup, session, _Silence(), on_task=lambda _: None, greets=False, brought=brought)
-    try:
-        runtime = msgspec.structs.replace(parts.runtime, hooks=NoHooks(), errands=None)
-        await run_turn(session, Prompt(content=_PROMPT, origin=TYPED), runtime)
+    host = Host(setup=setup, provider=provider, warn=complain, greets=False)
+    async with open_session(options, _Silence(), host=host) as live:
+        runtime = msgspec.structs.replace(live.server.runtime, hooks=NoHooks(), errands=None)
+        await run_turn(live.session, Prompt(content=_PROMPT, origin=TYPED), runtime)
         briefing = runtime.briefing
-    finally:
-        await parts.close()
     wanted = 1 if kind == "agent" else 0
     if len(provider.bodies) <= wanted:
         raise UsageError(f"--mode: there is no agent {agent or 'general-purpose'!r} here")

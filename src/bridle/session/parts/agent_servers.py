@@ -6,18 +6,17 @@ from typing import Any
 from bridle.config.mcp_variables import NEVER_GIVEN, credentials
 from bridle.config.reach import CHANGED
 from bridle.engine.agents.means import AgentServers
-from bridle.mcp.attendant import Company, Sampler
+from bridle.mcp.attendant import Company
 from bridle.mcp.servers import Servers
 from bridle.session import choices
 from bridle.session.base import SessionBase
+from bridle.session.parts.mcp import sampler
 from bridle.session.parts.mcp_wiring import read_server, surroundings
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ConfigError, ToolError
 
 
-async def open_agent_servers(
-    base: SessionBase, definition: AgentDefinition, *, sample: Sampler
-) -> AgentServers | None:
+async def open_agent_servers(base: SessionBase, definition: AgentDefinition) -> AgentServers | None:
     """Connect the servers that a definition spells out; those it only names are the session's.
 
     Raises:
@@ -48,7 +47,7 @@ async def open_agent_servers(
     except ConfigError as error:
         raise ToolError(f"The agent {definition.name} cannot start its MCP server: {error}.") from error
     company = Company(
-        roots=lambda: workspace.roots, ask=base.channel.ask, hooks=lambda: base.hooks, sample=sample
+        roots=lambda: workspace.roots, ask=base.channel.ask, hooks=lambda: base.hooks, sample=sampler(base)
     )
     servers = Servers(found, surroundings(base, company, cwd=workspace.cwd))
     await servers.settle()

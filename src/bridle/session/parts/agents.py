@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,7 +13,9 @@ from bridle.engine.agents.means import AgentServers, Means
 from bridle.engine.hook_door import HookDoor
 from bridle.providers import catalog
 from bridle.session import choices
+from bridle.session.base import SessionBase
 from bridle.session.options import SessionOptions
+from bridle.session.parts.teams import member_tools
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.types.agent import AgentDefinition
@@ -21,6 +23,9 @@ from bridle.types.errors import UsageError
 from bridle.types.origin import Origin
 from bridle.types.tool import Toolbox
 from bridle.types.turn import Prompt
+
+if TYPE_CHECKING:
+    from bridle.session.parts.extensions import Extensions
 
 _FILE = Origin(source="file")
 _STRICT_MODES = (None, "plan", "dontAsk")
@@ -69,6 +74,49 @@ def make_agents(
             setup.env,
         )
     )
+
+
+def open_agents(base: SessionBase, extensions: "Extensions", toolbox: Toolbox) -> tuple[Agents, Toolbox]:
+    """Whom a session can hand work to, and its tools, fewer where it is an agent itself."""
+    setup = base.setup
+    agents = make_agents(
+        setup,
+        base.hooks,
+        warn=base.warn,
+        found=extensions.agents.definitions,
+        skill=extensions.skill_text,
+        toolbox=toolbox,
+        open_servers=lambda definition, _: _own_servers(base, definition),
+    )
+    if setup.agent is None:
+        return agents, toolbox
+    if setup.member is not None:
+        return agents, member_tools(toolbox, setup.agent, setup.member)
+    toolbox, allowed = as_agent(toolbox, setup.agent)
+    return Agents(agents.staff, allowed=allowed), toolbox
+
+
+async def _own_servers(base: SessionBase, definition: AgentDefinition) -> AgentServers | None:
+    if not definition.mcp_servers:
+        return None
+    from bridle.session.parts.agent_servers import open_agent_servers
+
+    return await open_agent_servers(base, definition)
+
+
+def listing_of(agents: Agents, session: Session, toolbox: Toolbox) -> Callable[[], str | None]:
+    """What the model is told of agents when a conversation begins."""
+
+    def listing() -> str | None:
+        if "Agent" not in toolbox.names():
+            return None
+        if not any(rule.tool == "Agent" for rule in session.state.rules):
+            return agents.listing()
+        from bridle.permissions.matching import denied_agents
+
+        return agents.listing(denied_agents(session.state.rules))
+
+    return listing
 
 
 def flag_agents(options: SessionOptions) -> tuple[AgentDefinition, ...]:

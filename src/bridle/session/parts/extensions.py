@@ -118,18 +118,37 @@ def chosen_style(extensions: Extensions, wanted: str | None, *, warn: Callable[[
         return Style()
 
 
-def open_extensions(base: SessionBase, *, offered: Sequence[str], servers: ServerDoor | None) -> Extensions:
-    """Know where the extension files of a session lie; in bare and safe mode none count."""
+class ExtensionFiles(Struct, frozen=True):
+    """Where the extension files of a session lie."""
+
+    index: Index
+    roots: Callable[[Kind], tuple[Root, ...]]
+    """The folders of a kind: the administrator's, the user's, the project's, plugins'."""
+
+
+def extension_files(base: SessionBase) -> ExtensionFiles:
+    """The files that extend a session; in bare and safe mode none count."""
     setup = base.setup
-    options, env, config = setup.options, setup.env, setup.config
-    closed = choices.is_closed(options, env)
-    index = open_index(env)
+    config, env = setup.config, setup.env
+    closed = choices.is_closed(setup.options, env)
 
     def roots(kind: Kind) -> tuple[Root, ...]:
         if closed:
             return ()
         own = roots_of(kind, whereabouts(config, env, cwd=setup.cwd, extra=base.workspace.roots[1:]))
         return (*own, *base.plugins.roots(kind))
+
+    return ExtensionFiles(open_index(env), roots)
+
+
+def open_extensions(
+    base: SessionBase, files: ExtensionFiles, *, offered: Sequence[str], servers: ServerDoor | None
+) -> Extensions:
+    """What the extension files bring to a session that offers these tools."""
+    setup = base.setup
+    options, env, config = setup.options, setup.env, setup.config
+    closed = choices.is_closed(options, env)
+    index, roots = files.index, files.roots
 
     def skill_roots() -> tuple[Root, ...]:
         unwanted = config.settings.disable_bundled_skills or is_on(env, "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS")

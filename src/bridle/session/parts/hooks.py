@@ -1,36 +1,70 @@
-"""The hooks of a session, put together from what the command line and the settings say."""
+"""The hooks of a session; what runs them is imported where there are any."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from bridle.engine.hook_door import HookDoor
 from bridle.engine.runtime import Runtime
-from bridle.engine.session_hooks import Basis, SessionHooks
-from bridle.hooks.table import Table
-from bridle.providers import catalog
 from bridle.session import choices
+from bridle.session.parts.plugins import OpenPlugins
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
-from bridle.sessions.store import transcript_path
-from bridle.types.hook import Setup as SettingUp
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
 
+if TYPE_CHECKING:
+    from bridle.engine.session_hooks import SessionHooks
 
-def make_hooks(
+
+def lazy_hooks(
+    setup: Setup,
+    session: Session,
+    runtime: Callable[[], Runtime],
+    *,
+    wake: Callable[[Prompt], None],
+    plugins: OpenPlugins,
+) -> HookDoor:
+    """The hooks of a session, made with the first that listens."""
+    return HookDoor(lambda: _make_hooks(setup, session, runtime(), wake=wake, plugins=plugins))
+
+
+def has_hooks(hooks: HookDoor, setup: Setup) -> bool:
+    """Whether settings, plugins or packages bring any that count."""
+    named = hooks.is_open or any(layer.values.get("hooks") for layer in setup.config.layers)
+    return named and not choices.is_closed(setup.options, setup.env)
+
+
+async def greet(hooks: "SessionHooks", setup: Setup, session: Session) -> None:
+    """Tell hooks that the session begins, and let them set the project up first where that was asked for."""
+    options = setup.options
+    if options.init or options.init_only or options.maintenance:
+        from bridle.types.hook import Setup as SettingUp
+
+        await hooks.prepare(SettingUp(trigger="maintenance" if options.maintenance else "init"))
+    resumed = bool(session.entries)
+    await hooks.greet("fork" if resumed and options.fork_session else "resume" if resumed else "startup")
+
+
+def _make_hooks(
     setup: Setup,
     session: Session,
     runtime: Runtime,
     *,
     wake: Callable[[Prompt], None],
-    plugins: Sequence[Table] = (),
-) -> SessionHooks:
-    """What runs the hooks of a session; where only the host may bring some, those of files do not count."""
+    plugins: OpenPlugins,
+) -> "SessionHooks":
+    """What runs hooks; where only the host may bring some, those of files do not count."""
+    from bridle.engine.session_hooks import Basis, SessionHooks
+    from bridle.providers import catalog
+    from bridle.sessions.store import transcript_path
+
     closed = choices.is_closed(setup.options, setup.env)
     return SessionHooks(
         session,
         runtime,
         Basis(
             layers=() if closed else setup.config.layers,
-            plugins=plugins,
+            plugins=plugins.hook_tables(),
             trusted=setup.trusted,
             vouched=setup.config.vouched,
             transcript_path=transcript_path(session.id, setup.cwd, setup.env),
@@ -52,12 +86,3 @@ def _boundary(setup: Setup, sandbox: Sandbox | None) -> Sandbox | None:
     from bridle.config.sandboxing import sandbox_for_programs
 
     return sandbox_for_programs(setup.config, sandbox)
-
-
-async def greet(hooks: SessionHooks, setup: Setup, session: Session) -> None:
-    """Tell hooks that the session begins, and let them set the project up first where that was asked for."""
-    options = setup.options
-    if options.init or options.init_only or options.maintenance:
-        await hooks.prepare(SettingUp(trigger="maintenance" if options.maintenance else "init"))
-    resumed = bool(session.entries)
-    await hooks.greet("fork" if resumed and options.fork_session else "resume" if resumed else "startup")

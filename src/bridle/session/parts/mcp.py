@@ -1,6 +1,6 @@
 """The MCP servers of a session: which there are, and what they are run in."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridle.config.mcp_places import is_any_configured
@@ -15,26 +15,21 @@ from bridle.types.turn import Prompt
 if TYPE_CHECKING:
     from bridle.config.mcp import Found
     from bridle.engine.relaying import RelayedChannel
-    from bridle.engine.runtime import Runtime
     from bridle.mcp.attendant import Pushed, Sampler
     from bridle.mcp.servers import Servers
-    from bridle.sessions.session import Session
-
-Exchange = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
-"""Puts a message to an MCP server inside the host program and returns its answer."""
-
 
 Allowed = Callable[[str], bool]
 """Whether a server, by its full name, may be a channel."""
 
 
-def open_servers(base: SessionBase, *, exchange: Exchange | None, sample: "Sampler") -> ServerDoor | None:
+def open_servers(base: SessionBase) -> ServerDoor | None:
     """The servers that are configured, connecting in the background; None where none can ever come.
 
     Raises:
         ConfigError: a value of --mcp-config cannot be used.
     """
     setup, channel, workspace = base.setup, base.channel, base.workspace
+    exchange = base.connection.exchange
     found = _find(setup, base.warn, base.plugins.servers(), shared=base.plugins.shared_servers())
     if found is None and exchange is None:
         return None
@@ -51,7 +46,7 @@ def open_servers(base: SessionBase, *, exchange: Exchange | None, sample: "Sampl
             roots=lambda: workspace.roots,
             ask=channel.ask,
             hooks=lambda: base.hooks,
-            sample=sample,
+            sample=sampler(base),
             pushed=_pushed(allowed, base.wake),
             settled=None if relay is None else relay.settle,
         )
@@ -137,14 +132,13 @@ def _relay_for(allowed: Allowed | None, channel: Channel) -> "RelayedChannel | N
     return RelayedChannel(channel)
 
 
-def sampler(parts: "Callable[[], tuple[Session, Runtime]]") -> "Sampler":
+def sampler(base: SessionBase) -> "Sampler":
     """Who asks a model for a server; what does it is imported with the first question."""
 
     async def sample(server: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         from bridle.engine.sampling import sample_for
 
-        session, runtime = parts()
-        return await sample_for(server, params, session, runtime)
+        return await sample_for(server, params, base.session, base.runtime())
 
     return sample
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -163,10 +163,11 @@ class Automation:
         return answer(snapshot, command, given)
 
 
-async def automate(session: Session, runtime: Runtime, servers: ServerDoor) -> None:
+async def automate(session: Session, runtime: Callable[[], Runtime], servers: ServerDoor) -> None:
     """Let scripts use the servers of a session, where a variable asks for that."""
-    if is_enabled(runtime.env):
+    env = runtime().env
+    if is_enabled(env):
         calls = OutsideCalls(session, runtime)
-        automation = Automation(servers, calls, env=runtime.env, session_id=session.id)
+        automation = Automation(servers, calls, env=env, session_id=session.id)
         await automation.open()
         servers.before_close(automation.close)

@@ -1,6 +1,6 @@
 """Calls that no model of the session makes: other programs do, through the same gate."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bridle.engine.call import Call, PutOff, failure
@@ -20,16 +20,16 @@ from bridle.types.turn import Prompt
 class OutsideCalls:
     """Takes calls through every phase of a call; nothing of them is part of the conversation."""
 
-    def __init__(self, session: Session, runtime: Runtime) -> None:
+    def __init__(self, session: Session, runtime: Callable[[], Runtime]) -> None:
         self._session = session
         self._runtime = runtime
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        return self._runtime.toolbox.definitions()
+        return self._runtime().toolbox.definitions()
 
     async def run(self, name: str, input: Mapping[str, Any]) -> ToolOutput:
         """What a call came to; whatever goes wrong is its result."""
-        turn = Turn(self._session, Prompt(content="", origin=PROGRAM), self._runtime)
+        turn = Turn(self._session, Prompt(content="", origin=PROGRAM), self._runtime())
         call = Call(id=f"toolu_{new_uuid().replace('-', '')[:24]}", name=name, input=input)
         settled = await dispatch(call, turn, is_alone=_yes)
         if isinstance(settled, PutOff):

@@ -1,13 +1,12 @@
-"""Connects a session to the gate: decisions, the boundary around commands, and what is written down."""
+"""Connects a session to the gate: what judges, the boundary around commands, and what is written down."""
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from bridle.config.load import Config
 from bridle.engine.turn import Turn
 from bridle.host.paths import config_home
-from bridle.permissions import policy
 from bridle.session.setup import Setup
 from bridle.types.channel import Channel
 from bridle.types.errors import ConfigError
@@ -17,25 +16,44 @@ from bridle.types.sandbox import Sandbox
 from bridle.types.workspace import Workspace
 
 
-def decide(case: Case, config: Config) -> Decision:
-    """What the gate says, by the settings of a session."""
-    if case.mode != "auto":
-        return policy.decide(case)
-    from bridle.permissions.auto import screen
-    from bridle.permissions.auto_rules import merged
+def judge_by(config: Config) -> Callable[[Turn, Case, Ask], Awaitable[Decision]]:
+    """Auto mode's answer to what would be asked; the judge is imported with the first question."""
+    settings = config.settings
 
-    return screen(policy.decide, merged(config.settings.auto_mode))(case)
+    async def judge(turn: Turn, case: Case, doubt: Ask) -> Decision:
+        from bridle.engine.judge import make_judge
 
+        during_plan = settings.use_auto_mode_during_plan is not False
+        return await make_judge(settings.auto_mode, during_plan=during_plan)(turn, case, doubt)
 
-async def judge(turn: Turn, case: Case, doubt: Ask, config: Config) -> Decision:
-    """Auto mode's answer to what would be asked."""
-    from bridle.engine.judge import make_judge
-
-    during_plan = config.settings.use_auto_mode_during_plan is not False
-    return await make_judge(config.settings.auto_mode, during_plan=during_plan)(turn, case, doubt)
+    return judge
 
 
-async def persist(update: PermissionUpdate, setup: Setup) -> None:
+def persist_in(setup: Setup) -> Callable[[PermissionUpdate], Awaitable[None]]:
+    """Writes updates into the settings files that they name."""
+    return lambda update: _persist(update, setup)
+
+
+async def open_sandbox(
+    setup: Setup, workspace: Workspace, channel: Channel, warn: Callable[[str], None]
+) -> Sandbox | None:
+    """The boundary around commands; its code is imported only where the settings turn it on."""
+    wanted = setup.config.settings.sandbox
+    if wanted is None or not wanted.enabled:
+        return None
+    from bridle.config.sandboxing import make_sandbox
+
+    return await make_sandbox(
+        setup.config,
+        cwd=setup.cwd,
+        env=setup.env,
+        roots=lambda: workspace.roots,
+        ask=lambda question: _ask_about_host(question, channel, setup, warn),
+        warn=warn,
+    )
+
+
+async def _persist(update: PermissionUpdate, setup: Setup) -> None:
     """Write an update into the settings file that it names.
 
     Raises:
@@ -57,22 +75,6 @@ async def persist(update: PermissionUpdate, setup: Setup) -> None:
     await asyncio.to_thread(edit, path, lambda values: changed_settings(values, update), env=setup.env)
 
 
-async def open_sandbox(
-    setup: Setup, workspace: Workspace, channel: Channel, warn: Callable[[str], None]
-) -> Sandbox | None:
-    """The boundary around commands, as the settings want it."""
-    from bridle.config.sandboxing import make_sandbox
-
-    return await make_sandbox(
-        setup.config,
-        cwd=setup.cwd,
-        env=setup.env,
-        roots=lambda: workspace.roots,
-        ask=lambda question: _ask_about_host(question, channel, setup, warn),
-        warn=warn,
-    )
-
-
 async def _ask_about_host(
     question: NetworkQuestion, channel: Channel, setup: Setup, warn: Callable[[str], None]
 ) -> Answer:
@@ -83,7 +85,7 @@ async def _ask_about_host(
     for given in answer.updates if isinstance(answer, Permitted) else ():
         try:
             if (update := read_update(given))["destination"] in PERSISTENT:
-                await persist(update, setup)
+                await _persist(update, setup)
         except (ConfigError, OSError, ValueError) as error:
             warn(f"The host may be reached in this session only: {error}")
     return answer

@@ -27,7 +27,7 @@ class _Closing(Protocol):
     async def close(self) -> None: ...
 
 
-class TeamDoor:
+class Team:
     """What must be closed when the session ends."""
 
     def __init__(self) -> None:
@@ -57,13 +57,13 @@ def member_tools(toolbox: Toolbox, definition: AgentDefinition, membership: "Mem
 
 async def open_team(
     base: SessionBase, agents: Agents, runtime: Runtime, *, is_whole: bool = False
-) -> TeamDoor:
+) -> Team:
     """Let messages reach the main thread: from its agents, left over from before, and from other sessions.
 
     `is_whole`: whoever answers is in this process, so that everybody must be.
     """
     setup = base.setup
-    door = TeamDoor()
+    door = Team()
     agents.staff.deliver = base.wake
     if setup.member is not None:
         agents.staff.membership = setup.member
@@ -79,7 +79,7 @@ async def open_team(
     return door
 
 
-async def _open_crew(base: SessionBase, agents: Agents, runtime: Runtime, door: TeamDoor) -> None:
+async def _open_crew(base: SessionBase, agents: Agents, runtime: Runtime, door: Team) -> None:
     """Let teammates have processes of their own."""
     from bridle.engine.agents.start import follow
     from bridle.engine.teams.crew import Crew
@@ -130,7 +130,7 @@ def _take_up(base: SessionBase) -> None:
             base.wake(as_prompt(letter))
 
 
-async def _open_socket(base: SessionBase, agents: Agents, door: TeamDoor) -> None:
+async def _open_socket(base: SessionBase, agents: Agents, door: Team) -> None:
     from bridle.engine.teams.peers import PeerDoor
 
     setup = base.setup

@@ -7,6 +7,7 @@ from bridle.engine.skills import SessionSkills
 from bridle.engine.workflows.door import WorkflowDoor
 from bridle.session import choices, model_choices
 from bridle.session.base import SessionBase
+from bridle.session.host import Offer
 from bridle.session.parts.mcp_servers import ServerDoor
 from bridle.sessions.session import Session
 from bridle.tools.toolbox import BuiltinToolbox, Deferral
@@ -17,9 +18,6 @@ from bridle.types.tool import Tool, Toolbox
 if TYPE_CHECKING:
     from bridle.session.parts.packages import Packages
     from bridle.tools.deferring import DeferringToolbox
-
-Offer = Callable[[], Sequence[Tool]]
-"""Tools that are looked up anew at each step, because they come and go."""
 
 
 def offered(

@@ -10,7 +10,7 @@ from bridle.extensions.workflows import WorkflowFile, WorkflowFiles, are_workflo
 from bridle.permissions.rules import split_rules
 from bridle.session import choices
 from bridle.session.base import SessionBase
-from bridle.session.parts.extensions import Extensions
+from bridle.session.parts.extensions import ExtensionFiles
 from bridle.types.event import Noticed
 from bridle.types.permission import Effect
 
@@ -18,8 +18,8 @@ _ULTRACODE = "ultracode"
 _MOST_TOLD = 5
 
 
-def open_workflows(base: SessionBase, extensions: Callable[[], Extensions]) -> WorkflowDoor | None:
-    """The workflows of a session, whose files are known later; None where it takes nothing from files."""
+def open_workflows(base: SessionBase, files: ExtensionFiles) -> WorkflowDoor | None:
+    """The workflows of a session; None where it takes nothing from files."""
     setup = base.setup
     options, settings, env = setup.options, setup.config.settings, setup.env
     if choices.is_closed(options, env):
@@ -27,7 +27,7 @@ def open_workflows(base: SessionBase, extensions: Callable[[], Extensions]) -> W
     usual = _ULTRACODE if settings.ultracode else settings.effort_level
     effort = options.effort or env.get("CLAUDE_CODE_EFFORT_LEVEL") or usual
     return WorkflowDoor(
-        _looked_up(base, extensions),
+        _looked_up(base, files),
         wishes=_wishes(settings),
         ultracode=effort == _ULTRACODE,
         wanted=_is_cheap(base) or _is_named(base),
@@ -63,18 +63,15 @@ def _wishes(settings: Settings) -> Wishes:
     )
 
 
-def _looked_up(
-    base: SessionBase, extensions: Callable[[], Extensions]
-) -> Callable[[], Mapping[str, WorkflowFile]]:
+def _looked_up(base: SessionBase, files: ExtensionFiles) -> Callable[[], Mapping[str, WorkflowFile]]:
     """The workflow files as they are now; what is wrong with them is told with the first look."""
     settings, env = base.setup.config.settings, base.setup.env
     made: list[WorkflowFiles] = []
 
     def look() -> Mapping[str, WorkflowFile]:
         if not made:
-            known = extensions()
             made.append(
-                WorkflowFiles(known.index, lambda: workflow_roots(settings, env, known.roots("workflows")))
+                WorkflowFiles(files.index, lambda: workflow_roots(settings, env, files.roots("workflows")))
             )
             # Host programs show nobody what is written to standard error.
             if not env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):

@@ -1,0 +1,185 @@
+"""Opens a session: the one way for print mode, the terminal, programs, teammates and background jobs."""
+
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from bridle.engine.serve import Inbox, Server
+from bridle.host.programs import PROGRAMS
+from bridle.session import choices, model_choices
+from bridle.session.assembly import Parts, brief_at, close_parts, command_sources, make_runtime, open_parts
+from bridle.session.base import CurrentRuntime, SessionBase
+from bridle.session.commands import SessionCommands
+from bridle.session.conversation import open_conversation, recall_files, storage_of
+from bridle.session.host import Connect, Connection, Host
+from bridle.session.options import SessionOptions
+from bridle.session.parts.hooks import greet, has_hooks, lazy_hooks
+from bridle.session.parts.memory import end
+from bridle.session.parts.permissions import open_sandbox
+from bridle.session.parts.plugins import open_plugins
+from bridle.session.parts.shells import Shells
+from bridle.session.parts.teams import Team, joined, open_team
+from bridle.session.prepare import set_up
+from bridle.session.settings import SessionSettings
+from bridle.session.setup import Setup
+from bridle.sessions.session import Session
+from bridle.types.channel import Channel
+from bridle.types.workspace import Workspace
+
+_ALONE = Host()
+_BACKGROUND_WAIT_MS = 600_000
+
+
+@asynccontextmanager
+async def open_session(
+    options: SessionOptions, channel: Channel | Connect, *, host: Host = _ALONE
+) -> "AsyncGenerator[LiveSession]":
+    """Begin or continue a conversation, ready for prompts; everything is closed at the end.
+
+    A channel that must know the settings and the conversation is made by a function of both.
+
+    Raises:
+        SessionError: there is no such conversation, or it cannot be opened.
+        BridleError: the options cannot be used.
+    """
+    env = os.environ if host.env is None else host.env
+    setup = host.setup or set_up(options, env, cwd=host.cwd)
+    session = open_conversation(setup, warn=host.tell, follow=host.follow)
+    live: LiveSession | None = None
+    try:
+        connection = channel(setup, session) if callable(channel) else Connection(channel=channel)
+        live = await _assemble(setup, session, connection, host)
+        await live.begin()
+        yield live
+    finally:
+        if live is None:
+            session.close()
+        else:
+            await live.close()
+
+
+class LiveSession:
+    """A session that can be talked to; made by `open_session`, which also closes it."""
+
+    def __init__(
+        self, base: SessionBase, parts: Parts, commands: SessionCommands, server: Server, inbox: Inbox
+    ) -> None:
+        self.setup = base.setup
+        self.session = base.session
+        self.inbox = inbox
+        """Prompts are put here; closing it ends the session after the last."""
+        self.server = server
+        """Runs the prompts, and holds the runtime as it is now."""
+        self.settings = SessionSettings(base.setup, base.session, server, base.hooks, warn=base.warn)
+        self.commands = commands
+        self._base = base
+        self._parts = parts
+        self._team: Team | None = None
+        commands.attend(server, self.settings, inbox)
+
+    async def serve(self, *, wait_for_tasks: float | None = None) -> None:
+        """Run every prompt until the inbox is closed, then wait for background jobs, as long as is usual."""
+        patience = background_patience(self.setup) if wait_for_tasks is None else wait_for_tasks
+        await self.server.serve(wait_for_tasks=patience, say_waiting=self._base.host.tell)
+
+    async def begin(self) -> None:
+        """Let in what comes from outside, go to the work tree, and tell hooks.
+
+        Raises:
+            UsageError: there can be no such work tree.
+        """
+        base, parts = self._base, self._parts
+        self._team = await open_team(base, parts.agents, self.server.runtime, is_whole=base.host.answers)
+        await self._let_scripts_in()
+        if parts.packages is not None:
+            parts.packages.listen(base.hooks)
+        base.plugins.follow(base.hooks)
+        if self.setup.options.worktree is not None or self.session.worktree is not None:
+            await self._go_to_worktree()
+        if base.host.greets and has_hooks(base.hooks, self.setup):
+            await greet(base.hooks.open(), self.setup, self.session)
+
+    async def close(self) -> None:
+        """End everything that the session has started."""
+        await close_parts(self._base, self._parts, self._team)
+        if self._base.workspace.visit is not None:
+            from bridle.session.parts.worktree import leave_worktree
+
+            await leave_worktree(self.server.runtime, self.session)
+        end(self.session, self.setup)
+
+    async def _let_scripts_in(self) -> None:
+        """Scripts beside the session may use its MCP servers, where a variable asks for that."""
+        servers = self._parts.servers
+        if servers is not None and self.setup.env.get("ENABLE_EXPERIMENTAL_MCP_CLI"):
+            from bridle.session.parts.mcp_endpoint import automate
+
+            await automate(self.session, self._base.runtime, servers)
+
+    async def _go_to_worktree(self) -> None:
+        """Move to the work tree that the options ask for, or in which the conversation was left."""
+        from bridle.session.parts.worktree import enter_worktree
+
+        if has_hooks(self._base.hooks, self.setup):
+            self._base.hooks.open()
+        await enter_worktree(self.server.runtime, self.session, self.setup.options, self._base.warn)
+        there = msgspec.structs.replace(self.setup, cwd=self._base.workspace.cwd)
+        self.server.change(briefing=await brief_at(self._base, self._parts, there))
+
+
+async def _assemble(setup: Setup, session: Session, connection: Connection, host: Host) -> LiveSession:
+    inbox, current = Inbox(), CurrentRuntime()
+    base = await _lay_base(setup, session, connection, host, inbox=inbox, current=current)
+    parts = await open_parts(base)
+    commands = SessionCommands(base, command_sources(parts))
+    runtime = await make_runtime(base, parts, commands, inbox)
+    server = Server(session, runtime, inbox, on_work=connection.work, on_rest=connection.rest)
+    current.server = server
+    base.shells.on_change = server.note_task
+    return LiveSession(base, parts, commands, server, inbox)
+
+
+async def _lay_base(
+    setup: Setup,
+    session: Session,
+    connection: Connection,
+    host: Host,
+    *,
+    inbox: Inbox,
+    current: CurrentRuntime,
+) -> SessionBase:
+    options, config = setup.options, setup.config
+    channel = joined(setup, session, connection.channel, inbox.put)
+    storage = storage_of(setup, session)
+    shells = Shells(storage)
+    roots = choices.choose_roots(options, config, setup.cwd, trusted=setup.trusted)
+    workspace = Workspace(setup.cwd, tasks=shells.make, extra_roots=roots)
+    PROGRAMS.watch(workspace)
+    recall_files(session, workspace)
+    plugins = await open_plugins(setup, warn=host.warn)
+    return SessionBase(
+        setup=setup,
+        session=session,
+        host=host,
+        connection=connection,
+        channel=channel,
+        workspace=workspace,
+        hooks=lazy_hooks(setup, session, current, wake=inbox.put, plugins=plugins),
+        sandbox=await open_sandbox(setup, workspace, channel, host.warn),
+        plugins=plugins,
+        storage=storage,
+        shells=shells,
+        roots=roots,
+        facts=model_choices.facts_of(options, config, setup.env),
+        wake=inbox.put,
+        runtime=current,
+    )
+
+
+def background_patience(setup: Setup) -> float:
+    """How long to wait for background jobs when the last prompt is done, in seconds."""
+    text = setup.env.get("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "")
+    milliseconds = int(text) if text.isdecimal() else _BACKGROUND_WAIT_MS
+    return milliseconds / 1000 if milliseconds else float("inf")
