@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.commands.mentions import Mention, mentions_in
+from bridle.engine.mentions import Mention, mentions_in
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import says
 from bridle.types.origin import TYPED
@@ -115,7 +115,7 @@ async def test_what_is_mentioned_is_bounded(tmp_path: Path):
 
 
 async def test_agents_and_binary_files_leave_a_note(tmp_path: Path):
-    from bridle.commands.mentions import attach
+    from bridle.engine.mentions import attach
     from bridle.engine.turn import Turn
 
     commanded = Commanded(tmp_path)

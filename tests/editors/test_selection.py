@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.commands.mentions import mentions_in
+from bridle.engine.mentions import mentions_in
 from bridle.features.editors.selection import (
     Place,
     Selection,
@@ -16,6 +16,7 @@ from bridle.features.editors.selection import (
     read_selection,
     reminder,
 )
+from bridle.engine.mentions import mentions_in
 from tests.fakes.editor import selected
 
 FILE = Path("/p/a.py")

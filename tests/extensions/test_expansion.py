@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.commands.mentions import mentions_in
+from bridle.engine.mentions import mentions_in
 from bridle.extensions.expansion import Circumstances, Expanded, expand
 from bridle.extensions.places import Root
 from bridle.extensions.skills import Skill

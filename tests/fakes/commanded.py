@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from bridle.commands.context import CommandContext
 from bridle.commands.entrance import Entrance
-from bridle.commands.mentions import attach
 from bridle.commands.registry import Registry
 from bridle.config.load import Config, load, reload
 from bridle.engine.hook_door import HookDoor
+from bridle.engine.mentions import attach
 from bridle.engine.serve import Inbox, Server
 from bridle.engine.session_hooks import Basis, SessionHooks
 from bridle.sessions.store import Place, begin, transcript_path

@@ -12,6 +12,7 @@ from bridle.engine.runtime import Runtime
 from bridle.sessions.session import Session
 from bridle.tools.toolbox import AliasedToolbox, JoinedToolbox
 from bridle.types.event import PromptMoved, PromptState, TaskEnded, TaskStarted
+from bridle.types.slash import may_be_command
 from bridle.types.task import Task
 from bridle.types.tool import Tool
 from bridle.types.turn import Outcome, Prompt
@@ -38,7 +39,7 @@ class Inbox:
         self.joined: list[Prompt] = []
         """Those that have joined the turn that runs."""
         self.may_join: Callable[[Prompt], bool] = lambda _: True
-        """Whether a prompt may join a turn that runs; commands get one of their own."""
+        """Whether a prompt that looks like a command may join a turn that runs."""
         self.is_told: Callable[[Prompt], bool] = lambda _: False
         """Whether the model knows already what a note about background work says."""
         self.jobs: Callable[[], Sequence[Task]] = tuple
@@ -91,7 +92,7 @@ class Inbox:
         if self._holds or not self._waiting:
             return None
         first = self._waiting[0]
-        if first.priority != "later" and not is_note(first) and self.may_join(first):
+        if first.priority != "later" and not is_note(first) and self._joins(first):
             return first
         notes = [prompt for prompt in self._waiting if is_note(prompt)]
         if not notes:
@@ -126,6 +127,9 @@ class Inbox:
         notes = [prompt for prompt in self._waiting if is_note(prompt)]
         self._waiting = [prompt for prompt in self._waiting if not is_note(prompt)]
         return one_note(notes, self.jobs())
+
+    def _joins(self, prompt: Prompt) -> bool:
+        return not may_be_command(prompt) or self.may_join(prompt)
 
     def _drop_told(self) -> None:
         self._waiting = [prompt for prompt in self._waiting if not (is_note(prompt) and self.is_told(prompt))]
@@ -162,7 +166,7 @@ class Server:
         inbox.is_told = lambda note: self.runtime.workspace.is_told(note.origin.who)
         self.last: Outcome | None = None
         self.interpret: Interpret | None = None
-        """Asked what each prompt means before its turn, where slash commands are to be had."""
+        """Asked what a prompt that looks like a command means before its turn, where there are commands."""
 
     async def serve(self, *, wait_for_tasks: float, say_waiting: Callable[[str], None]) -> None:
         """Run every prompt; then wait at most `wait_for_tasks` seconds for background jobs to report."""
@@ -286,7 +290,7 @@ class Server:
         self._begun = True
         if self._stop_first and (own := asyncio.current_task()) is not None:
             own.cancel()
-        if self.interpret is not None and not prompt.meta:
+        if self.interpret is not None and may_be_command(prompt):
             meant = await self.interpret(prompt)
             if isinstance(meant, Outcome):
                 return meant

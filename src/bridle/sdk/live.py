@@ -68,19 +68,16 @@ class LiveSession:
             tell=self.warn,
             follow=None if self._mirror is None else self._mirror.take,
         )
-        opening = session.open_session(self._setup.options, self._connect, host=host)
-        self._live = live = await self._stack.enter_async_context(opening)
-        program = self._talking
+        begun = session.begin_session(self._setup.options, host)
+        self._session = begun.session
+        program = self._program = HostProgram(begun.setup, begun.session, self._hear)
+        connection = Connection(channel=program.channel, work=program.work, rest=program.rest)
+        self._live = live = await self._stack.enter_async_context(session.open_session(begun, connection))
         program.attach(live.inbox, live.server, live.settings)
         self._serving = asyncio.create_task(self._serve(live))
         self._spawn(live.settings.run())
         self._spawn(program.summaries.run())
         self.info = await self.request(**introduction(self._options, self._callbacks.registered))
-
-    def _connect(self, setup: Setup, conversation: Session) -> Connection:
-        self._session = conversation
-        program = self._program = HostProgram(setup, conversation, self._hear)
-        return Connection(channel=program.channel, work=program.work, rest=program.rest)
 
     @property
     def _talking(self) -> HostProgram:

@@ -11,10 +11,14 @@ from bridle.config.state import installation_id
 from bridle.context.briefing import SessionBriefing
 from bridle.context.window import habits_from
 from bridle.engine.agents import Agents
+from bridle.engine.attachments import attach_to_prompt
 from bridle.engine.feature import Features
+from bridle.engine.listings import agent_listing, workflow_listing
+from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.permission_news import PermissionNews
 from bridle.engine.runtime import Asking, Errands, Notes, Runtime
 from bridle.engine.serve import Inbox
+from bridle.engine.session_tools import again, fitted, news
 from bridle.engine.workflows.door import WorkflowDoor
 from bridle.permissions.decision import decider
 from bridle.session import choices, model_choices, permission_choices
@@ -22,12 +26,11 @@ from bridle.session.base import SessionBase
 from bridle.session.commands import SessionCommands, Source
 from bridle.session.conversation import checkpoints_of, transcript_of
 from bridle.session.parts import memory, tools
-from bridle.session.parts.agents import listing_of, open_agents
+from bridle.session.parts.agents import open_agents
 from bridle.session.parts.briefing import brief, permission_news
 from bridle.session.parts.extensions import Extensions, chosen_style, extension_files, open_extensions
 from bridle.session.parts.features import session_features, with_features
 from bridle.session.parts.mcp import open_servers, relayed
-from bridle.session.parts.mcp_servers import ServerDoor
 from bridle.session.parts.permissions import judge_by, persist_in
 from bridle.session.parts.provider import packages_of, session_provider, warm_up
 from bridle.session.parts.workflows import open_workflows
@@ -51,7 +54,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     packages: "Packages | None"
     features: Features
     workflows: WorkflowDoor | None
-    servers: ServerDoor | None
+    servers: LazyServers | None
     extensions: Extensions
     agents: Agents
     tools: Toolbox
@@ -98,7 +101,7 @@ async def open_parts(base: SessionBase) -> Parts:
         agents=agents,
         tools=offered,
         deferring=deferring,
-        toolbox=tools.fitted(offered, base.window),
+        toolbox=fitted(offered, base.window),
         permissions=permission_news(base),
         memory=folder,
         notes=notes,
@@ -146,13 +149,13 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         errands=parts.errands,
         transcript=transcript_of(setup, session),
         servers=servers,
-        news=tools.news(
+        news=news(
             parts.deferring,
             servers,
             extensions.skills,
             parts.permissions.news,
         ),
-        restore=tools.again(parts.deferring, parts.toolbox),
+        restore=again(parts.deferring, parts.toolbox),
         agents=parts.agents,
         skills=extensions.skills,
         plugins=base.plugins,
@@ -162,7 +165,7 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         workflows=parts.workflows,
         arrivals=inbox,
         leave=inbox.close,
-        attach=commands.attach,
+        attach=attach_to_prompt,
         commands=commands,
         defers=base.host.defers,
     )
@@ -178,13 +181,14 @@ async def brief_at(base: SessionBase, parts: Parts, place: Setup) -> SessionBrie
         roots=base.roots,
         hooks=base.hooks,
         listings=(
-            listing_of(parts.agents, base.session, parts.toolbox),
+            agent_listing(parts.agents, base.session, parts.toolbox),
             memory.memory_listing(parts.memory),
             parts.extensions.skill_listing,
-            lambda: None if parts.workflows is None else parts.workflows.listing(parts.toolbox.names()),
+            workflow_listing(parts.workflows, parts.toolbox),
             parts.permissions.opening,
         ),
         style=style,
+        facts=base.facts,
     )
 
 

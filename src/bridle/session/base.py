@@ -5,7 +5,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from bridle.engine.hook_door import HookDoor
-from bridle.engine.runtime import ModelFacts, Runtime
+from bridle.engine.model_facts import Facts
+from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Server
 from bridle.session.host import Connection, Host
 from bridle.session.parts.plugins import OpenPlugins
@@ -47,8 +48,10 @@ class SessionBase(Struct, frozen=True, kw_only=True):
     shells: Shells
     roots: tuple[str, ...]
     """Working folders besides the current one."""
-    facts: Callable[[str], ModelFacts]
+    facts: Facts
     """What is known of a model."""
+    window: Callable[[], int]
+    """How many tokens the model that answers now can hold."""
     wake: Callable[[Prompt], None]
     """Says something to the model as soon as it rests."""
     runtime: CurrentRuntime
@@ -64,7 +67,3 @@ class SessionBase(Struct, frozen=True, kw_only=True):
         from bridle.sessions.origins import origin_folders
 
         return origin_folders(self.session, self.setup.env)
-
-    def window(self) -> int:
-        """How many tokens the model that answers now can hold."""
-        return self.facts(self.session.state.model).context_window

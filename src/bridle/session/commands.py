@@ -4,13 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from bridle.engine.serve import Inbox, Server
-from bridle.engine.turn import Turn
 from bridle.session.base import SessionBase
 from bridle.session.conversation import checkpoints_of, place_of
 from bridle.session.settings import SessionSettings
-from bridle.types.block import text_of
 from bridle.types.command import Command
-from bridle.types.slash import begins_with_slash
 from bridle.types.turn import Outcome, Prompt
 
 if TYPE_CHECKING:
@@ -60,28 +57,12 @@ class SessionCommands:
         return self._commands().nearest(name)
 
     async def interpret(self, prompt: Prompt) -> Prompt | Outcome:
-        """What a prompt means before a turn begins with it."""
-        return await self._open().interpret(prompt) if _may_be_command(prompt) else prompt
+        """What a prompt that looks like a command means before a turn begins with it."""
+        return await self._open().interpret(prompt)
 
     def may_join(self, prompt: Prompt) -> bool:
-        """Whether a prompt may join a turn that runs."""
-        return self._open().may_join(prompt) if _may_be_command(prompt) else True
-
-    async def attach(self, turn: Turn, prompt: Prompt) -> Prompt:
-        """A prompt with what it mentions beside it, and what features attach."""
-        prompt = await turn.runtime.features.attach(turn, prompt)
-        text = text_of(prompt.content)
-        if turn.runtime.workflows is not None:
-            # Only people ask for more effort by a word.
-            own = prompt.origin.own_words(text) if prompt.origin.is_person else ""
-            prompt = turn.runtime.workflows.urge(turn, prompt, own)
-        if prompt.verbatim or "@" not in text:
-            return prompt
-        from bridle.commands.mentions import attach
-
-        agents = turn.runtime.agents
-        names = () if agents is None else tuple(each.name for each in agents.definitions())
-        return await attach(turn, prompt, agents=names)
+        """Whether a prompt that looks like a command may join a turn that runs."""
+        return self._open().may_join(prompt)
 
     def context(self) -> "CommandContext":
         """What commands work with."""
@@ -149,12 +130,3 @@ class SessionCommands:
 
         setup = self._base.setup
         return hook_faults(settings.config(), trusted=setup.trusted, cwd=setup.cwd, env=setup.env)
-
-
-def _may_be_command(prompt: Prompt) -> bool:
-    if prompt.verbatim or prompt.meta:
-        return False
-    content = prompt.content
-    if isinstance(content, str):
-        return begins_with_slash(content)
-    return any(block["type"] == "text" and begins_with_slash(block["text"]) for block in content)

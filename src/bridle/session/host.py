@@ -1,25 +1,23 @@
 """The program around a session: what it brings, and the other end of the channel."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from bridle.engine.session_tools import Offer
 from bridle.host.stdio import complain
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.sessions.transcript import Follow
 from bridle.types.channel import Channel
 from bridle.types.model import Provider
-from bridle.types.tool import Tool
 
 if TYPE_CHECKING:
     from bridle.commands.context import Sharing
 
 Exchange = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 """Puts a message to an MCP server inside the host program and returns its answer."""
-Offer = Callable[[], Sequence[Tool]]
-"""Tools that are looked up anew at each step, because they come and go."""
 
 
 def _warn(text: str) -> None:
@@ -64,7 +62,7 @@ class Host(Struct, frozen=True, kw_only=True):
 
 
 class Connection(Struct, frozen=True, kw_only=True):
-    """The other end of a session, made when its settings and its conversation are known."""
+    """The other end of a session: its channel, and what a host program adds to that."""
 
     channel: Channel
     exchange: Exchange | None = None
@@ -77,4 +75,9 @@ class Connection(Struct, frozen=True, kw_only=True):
     """Lets others reach the session."""
 
 
-Connect = Callable[[Setup, Session], Connection]
+class Begun(Struct, frozen=True, kw_only=True):
+    """A session whose settings are read and whose conversation is open, before anything of it runs."""
+
+    setup: Setup
+    session: Session
+    host: Host

@@ -1,27 +1,23 @@
 """What flags, variables and settings choose about models: which ones, and how they are asked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bridle.config.load import Config, users_models
-from bridle.engine.runtime import Asking, ModelFacts
+from bridle.engine.model_facts import Facts, ModelWishes, known_models
+from bridle.engine.runtime import Asking
 from bridle.permissions.rules import split_rules
 from bridle.providers import catalog
-from bridle.providers.catalog import Model
 from bridle.session.options import EFFORTS, SessionOptions
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 from bridle.types.model import Thinking
-from bridle.types.usage import Usage
 from bridle.types.variables import is_on, whole_number
 
 if TYPE_CHECKING:
     from bridle.providers.user_command import CloudCommands
-
-SMALL_WINDOW = 16_384
-"""A model with fewer tokens than this gets a short prompt and few tools."""
 
 
 def choose_model(
@@ -85,36 +81,19 @@ def choose_asking(options: SessionOptions, config: Config, env: Mapping[str, str
     )
 
 
-def facts_of(options: SessionOptions, config: Config, env: Mapping[str, str]) -> Callable[[str], ModelFacts]:
-    """What the engine must know of any model, looked up once each."""
-    own = catalog.with_declared(config.raw.get("bridleModels") or {}, env)
-    override = _thinking(options, config, env)
-    fixed = is_on(env, "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING")
-    window = whole_number(env, "CLAUDE_CODE_MAX_CONTEXT_TOKENS")
-    lenient = is_on(env, "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT")
+def facts_of(options: SessionOptions, config: Config, env: Mapping[str, str]) -> Facts:
+    """What the engine must know of any model."""
     always = is_on(env, "CLAUDE_CODE_ALWAYS_ENABLE_EFFORT")
-    known: dict[str, ModelFacts] = {}
-
-    def facts(name: str) -> ModelFacts:
-        if name not in known:
-            model = catalog.find(name, own)
-
-            def cost(usage: Usage) -> float:
-                return catalog.cost(model, usage)
-
-            thinks = model.thinking != "none"
-            known[name] = ModelFacts(
-                context_window=window or model.context_window,
-                window_enforced=not lenient or window is not None or model.window_known,
-                max_output=model.max_output,
-                max_tokens=model.max_tokens,
-                thinking=(override or _usual_thinking(model, fixed=fixed)) if thinks else None,
-                efforts=EFFORTS if always else model.efforts,
-                cost=cost,
-            )
-        return known[name]
-
-    return facts
+    return known_models(
+        ModelWishes(
+            own=catalog.with_declared(config.raw.get("bridleModels") or {}, env),
+            thinking=_thinking(options, config, env),
+            fixed_budget=is_on(env, "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING"),
+            window=whole_number(env, "CLAUDE_CODE_MAX_CONTEXT_TOKENS"),
+            lenient=is_on(env, "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT"),
+            efforts=EFFORTS if always else None,
+        )
+    )
 
 
 def _available(named: str, config: Config, env: Mapping[str, str]) -> str:
@@ -125,12 +104,6 @@ def _available(named: str, config: Config, env: Mapping[str, str]) -> str:
         allowed = ", ".join(config.settings.available_models or ())
         raise UsageError(f"the model {named} is not among availableModels: {allowed}")
     return named
-
-
-def _usual_thinking(model: Model, *, fixed: bool) -> Thinking | None:
-    """How a model thinks when nobody said otherwise; `fixed` is for those that can do with a budget too."""
-    budgeted = fixed and catalog.normal(model.id).endswith("-4-6")
-    return Thinking("enabled") if budgeted else model.default_thinking()
 
 
 def _thinking(options: SessionOptions, config: Config, env: Mapping[str, str]) -> Thinking | None:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
+from bridle.engine.model_facts import window_in_use
 from bridle.engine.serve import Inbox, Server
 from bridle.host.programs import PROGRAMS
 from bridle.session import choices, model_choices
@@ -13,7 +14,7 @@ from bridle.session.assembly import Parts, brief_at, close_parts, command_source
 from bridle.session.base import CurrentRuntime, SessionBase
 from bridle.session.commands import SessionCommands
 from bridle.session.conversation import open_conversation, recall_files, storage_of
-from bridle.session.host import Connect, Connection, Host
+from bridle.session.host import Begun, Connection, Host
 from bridle.session.options import SessionOptions
 from bridle.session.parts.hooks import greet, has_hooks, lazy_hooks
 from bridle.session.parts.memory import end
@@ -34,11 +35,33 @@ _BACKGROUND_WAIT_MS = 600_000
 
 @asynccontextmanager
 async def open_session(
-    options: SessionOptions, channel: Channel | Connect, *, host: Host = _ALONE
+    options: SessionOptions | Begun, channel: Channel | Connection, *, host: Host = _ALONE
 ) -> "AsyncGenerator[LiveSession]":
     """Begin or continue a conversation, ready for prompts; everything is closed at the end.
 
-    A channel that must know the settings and the conversation is made by a function of both.
+    A host whose channel must know the settings and the conversation calls `begin_session` first and gives
+    what that returns.
+
+    Raises:
+        SessionError: there is no such conversation, or it cannot be opened.
+        BridleError: the options cannot be used.
+    """
+    begun = options if isinstance(options, Begun) else begin_session(options, host)
+    connection = channel if isinstance(channel, Connection) else Connection(channel=channel)
+    live: LiveSession | None = None
+    try:
+        live = await _assemble(begun.setup, begun.session, connection, begun.host)
+        await live.begin()
+        yield live
+    finally:
+        if live is None:
+            begun.session.close()
+        else:
+            await live.close()
+
+
+def begin_session(options: SessionOptions, host: Host = _ALONE) -> Begun:
+    """Read the settings and begin or continue the conversation.
 
     Raises:
         SessionError: there is no such conversation, or it cannot be opened.
@@ -47,17 +70,7 @@ async def open_session(
     env = os.environ if host.env is None else host.env
     setup = host.setup or set_up(options, env, cwd=host.cwd)
     session = open_conversation(setup, warn=host.tell, follow=host.follow)
-    live: LiveSession | None = None
-    try:
-        connection = channel(setup, session) if callable(channel) else Connection(channel=channel)
-        live = await _assemble(setup, session, connection, host)
-        await live.begin()
-        yield live
-    finally:
-        if live is None:
-            session.close()
-        else:
-            await live.close()
+    return Begun(setup=setup, session=session, host=host)
 
 
 class LiveSession:
@@ -158,6 +171,7 @@ async def _lay_base(
     workspace = Workspace(setup.cwd, tasks=shells.make, extra_roots=roots)
     PROGRAMS.watch(workspace)
     recall_files(session, workspace)
+    facts = model_choices.facts_of(options, config, setup.env)
     plugins = await open_plugins(setup, warn=host.warn)
     return SessionBase(
         setup=setup,
@@ -172,7 +186,8 @@ async def _lay_base(
         storage=storage,
         shells=shells,
         roots=roots,
-        facts=model_choices.facts_of(options, config, setup.env),
+        facts=facts,
+        window=window_in_use(facts, session),
         wake=inbox.put,
         runtime=current,
     )

@@ -1,8 +1,12 @@
 """Reads a line that begins with a slash; every way into a session reads it here and nowhere else."""
 
 import re
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from bridle.types.turn import Prompt
 
 _UNSEEN = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f"
@@ -46,6 +50,16 @@ def begins_with_slash(text: str) -> bool:
     """Whether a text could call a command; cheap, for prompts that mostly do not."""
     blanks = _BLANKS.match(text)
     return text.startswith(("/", "\uff0f"), 0 if blanks is None else blanks.end())
+
+
+def may_be_command(prompt: "Prompt") -> bool:
+    """Whether a prompt could call a command: a person or a program wrote it, and it begins with a slash."""
+    if prompt.verbatim or prompt.meta:
+        return False
+    content = prompt.content
+    if isinstance(content, str):
+        return begins_with_slash(content)
+    return any(block["type"] == "text" and begins_with_slash(block["text"]) for block in content)
 
 
 def _plain(name: str) -> str:

@@ -5,7 +5,6 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,8 +12,8 @@ import msgspec
 from bridle.frontends.print_output import Front, PrintFront
 from bridle.host.stdio import complain
 from bridle.host.streams import Output, read_all
-from bridle.session.host import Connection, Host
-from bridle.session.open import LiveSession, open_session
+from bridle.session.host import Begun, Connection, Host
+from bridle.session.open import LiveSession, begin_session, open_session
 from bridle.session.options import SessionOptions
 from bridle.session.parts.agents import with_initial
 from bridle.session.prepare import set_up
@@ -81,7 +80,6 @@ class _Run:
         self._shape = shape
         self._around = around
         self._output = Output(_STDOUT, on_closed=self._lose_output)
-        self._front: Front | None = None
         self._remoting: Remoting | None = None
         self._live: LiveSession | None = None
         self._task: asyncio.Task[None] | None = None
@@ -95,21 +93,19 @@ class _Run:
             around=self._around,
             follow=_follow(options, self._output),
         )
-        async with AsyncExitStack() as stack:
-            try:
-                live = await stack.enter_async_context(open_session(options, self._connect, host=host))
-            except SessionError as error:
-                return await self._refuse(error)
+        try:
+            begun = begin_session(options, host)
+        except SessionError as error:
+            return await self._refuse(error)
+        front = _front(begun.setup, begun.session, self._output, read=self._read)
+        async with open_session(begun, self._connect(begun, front)) as live:
             if not options.init_only:
-                if self._remoting is not None:
-                    stack.push_async_callback(self._remoting.close)
-                await self._work(live, prompts)
-        return await self._finish()
+                await self._work(live, front, prompts)
+        return await self._finish(front)
 
-    def _connect(self, setup: Setup, session: Session) -> Connection:
-        front = self._front = _front(setup, session, self._output, read=self._read)
-        channel = _channel(setup.options, front, self._servers)
-        self._remoting = remoting = _remoting(setup, session, channel, front)
+    def _connect(self, begun: Begun, front: Front) -> Connection:
+        channel = _channel(begun.setup.options, front, self._servers)
+        self._remoting = remoting = _remoting(begun.setup, begun.session, channel, front)
         return Connection(
             channel=channel if remoting is None else remoting.channel,
             exchange=front.exchange,
@@ -118,7 +114,7 @@ class _Run:
             sharing=remoting,
         )
 
-    async def _work(self, live: LiveSession, prompts: list[Prompt]) -> None:
+    async def _work(self, live: LiveSession, front: Front, prompts: list[Prompt]) -> None:
         """Run the prompts until all is done or we are told to stop."""
         session, options = live.session, self._setup.options
         self._live = live
@@ -132,17 +128,20 @@ class _Run:
         loop = asyncio.get_running_loop()
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             loop.add_signal_handler(number, self._stop, code)
-        self._task = asyncio.create_task(self._serve(live))
-        await asyncio.wait([self._task])
+        try:
+            self._task = asyncio.create_task(self._serve(live, front))
+            await asyncio.wait([self._task])
+        finally:
+            if self._remoting is not None:
+                await self._remoting.close()
 
-    async def _serve(self, live: LiveSession) -> None:
-        assert self._front is not None
+    async def _serve(self, live: LiveSession, front: Front) -> None:
         if self._remoting is not None:
             self._remoting.attend(live.server)
             await self._remoting.begin()
         serving = asyncio.create_task(live.serve())
         following = asyncio.create_task(live.settings.run())
-        feeding = asyncio.create_task(self._front.feed(live.inbox, live.server, live.settings))
+        feeding = asyncio.create_task(front.feed(live.inbox, live.server, live.settings))
         try:
             await asyncio.wait([serving, feeding], return_when=asyncio.FIRST_COMPLETED)
             if feeding.done():
@@ -153,10 +152,9 @@ class _Run:
                 task.cancel()
             await asyncio.gather(serving, following, feeding, return_exceptions=True)
 
-    async def _finish(self) -> int:
+    async def _finish(self, front: Front) -> int:
         """Show what is left to show; the exit code of the run."""
-        assert self._front is not None
-        await self._front.finish()
+        await front.finish()
         if self._task is None:
             return 0
         await self._drain(self._output)
@@ -164,7 +162,7 @@ class _Run:
             raise fault
         if self._code is not None:
             return self._code
-        outcome = self._front.outcome
+        outcome = front.outcome
         return 1 if outcome is not None and outcome.is_error else 0
 
     def _lose_output(self, error: OSError) -> None:

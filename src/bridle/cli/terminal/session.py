@@ -4,7 +4,6 @@ import asyncio
 import gc
 import os.path
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -36,8 +35,8 @@ from bridle.frontends.tui.screen import Screen
 from bridle.frontends.tui.showing import Showing
 from bridle.frontends.tui.terminal import Terminal
 from bridle.host.paths import config_home
-from bridle.session.host import Connection, Host
-from bridle.session.open import LiveSession, open_session
+from bridle.session.host import Begun, Connection, Host
+from bridle.session.open import LiveSession, begin_session, open_session
 from bridle.session.options import SessionOptions
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
@@ -154,14 +153,15 @@ class _TerminalRun:
     async def _serve(self, app: App, keymap: KeymapFile) -> None:
         setup = self._setup
         host = Host(setup=setup, warn=self._warn, tell=self._warn, shows_views=True, defers=False)
-        connect = partial(self._connect, app)
-        async with open_session(setup.options, connect, host=host) as live:
+        begun = begin_session(setup.options, host)
+        async with open_session(begun, self._connect(app, begun)) as live:
             try:
                 await self._talk(app, keymap, live)
             finally:
                 await self._part(live)
 
-    def _connect(self, app: App, setup: Setup, session: Session) -> Connection:
+    def _connect(self, app: App, begun: Begun) -> Connection:
+        setup, session = begun.setup, begun.session
         reporter = None if self._standing is None else self._standing.reporter
         built = self._built = Stage(app, setup, session, warn=self._warn, reporter=reporter)
         remoting = self._remoting = Remoting(

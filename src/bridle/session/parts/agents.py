@@ -104,21 +104,6 @@ async def _own_servers(base: SessionBase, definition: AgentDefinition) -> AgentS
     return await open_agent_servers(base, definition)
 
 
-def listing_of(agents: Agents, session: Session, toolbox: Toolbox) -> Callable[[], str | None]:
-    """What the model is told of agents when a conversation begins."""
-
-    def listing() -> str | None:
-        if "Agent" not in toolbox.names():
-            return None
-        if not any(rule.tool == "Agent" for rule in session.state.rules):
-            return agents.listing()
-        from bridle.permissions.matching import denied_agents
-
-        return agents.listing(denied_agents(session.state.rules))
-
-    return listing
-
-
 def flag_agents(options: SessionOptions) -> tuple[AgentDefinition, ...]:
     """The agents of `--agents`: JSON, or in print mode a file with it.
 

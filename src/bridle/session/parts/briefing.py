@@ -10,9 +10,10 @@ from bridle.context.prompt import Attribution, PromptInputs
 from bridle.context.scope import ALL_SOURCES, InstructionFile, Scope, open_scope
 from bridle.context.switches import read_switches
 from bridle.engine.hook_door import HookDoor
+from bridle.engine.model_facts import Facts, has_small_window
 from bridle.engine.permission_news import PermissionNews
 from bridle.host import git
-from bridle.session import choices, model_choices, permission_choices
+from bridle.session import choices, permission_choices
 from bridle.session.options import SessionOptions
 from bridle.session.parts.agents import agent_prompt
 from bridle.session.parts.extensions import Style
@@ -37,6 +38,7 @@ async def brief(
     hooks: HookDoor,
     listings: Sequence[Callable[[], str | None]] = (),
     style: Style,
+    facts: Facts,
 ) -> SessionBriefing:
     options, settings, env = setup.options, setup.config.settings, setup.env
     switches = read_switches(env)
@@ -69,7 +71,7 @@ async def brief(
         git=await git.snapshot(setup.cwd, env) if wants_git else None,
         on_load=lambda file, reason: _tell_of_instructions(hooks, file, reason),
         listings=listings,
-        is_small=_small_windows(setup),
+        is_small=has_small_window(facts),
     )
 
 
@@ -138,12 +140,6 @@ def _attribution(config: Config) -> Attribution:
         usual.commit if given.commit is None else given.commit,
         usual.pull_request if given.pr is None else given.pr,
     )
-
-
-def _small_windows(setup: Setup) -> Callable[[str], bool]:
-    """Which models have a window so small that they are told little."""
-    facts = model_choices.facts_of(setup.options, setup.config, setup.env)
-    return lambda model: facts(model).context_window < model_choices.SMALL_WINDOW
 
 
 def _appended(options: SessionOptions) -> str:

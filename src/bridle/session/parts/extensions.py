@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bridle.config.load import Config
+from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.skills import Basis, SessionSkills
 from bridle.extensions.agents import AgentFiles
 from bridle.extensions.index import Index
@@ -18,7 +19,6 @@ from bridle.providers import catalog
 from bridle.session import choices
 from bridle.session.base import SessionBase
 from bridle.session.parts.agents import may_choose
-from bridle.session.parts.mcp_servers import ServerDoor
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def extension_files(base: SessionBase) -> ExtensionFiles:
 
 
 def open_extensions(
-    base: SessionBase, files: ExtensionFiles, *, offered: Sequence[str], servers: ServerDoor | None
+    base: SessionBase, files: ExtensionFiles, *, offered: Sequence[str], servers: LazyServers | None
 ) -> Extensions:
     """What the extension files bring to a session that offers these tools."""
     setup = base.setup
@@ -199,7 +199,7 @@ def _covers(config: Config) -> Callable[[str], bool]:
     return (lambda path: True) if vouched is None else vouched.covers_file
 
 
-def _served(servers: ServerDoor | None) -> Sequence[Skill]:
+def _served(servers: LazyServers | None) -> Sequence[Skill]:
     """Skills of MCP servers; what makes skills of them is imported with the first."""
     if servers is None or not servers.skills():
         return ()

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridle.config.mcp_places import is_any_configured
+from bridle.engine.mcp_servers import LazyServers
 from bridle.session import choices
 from bridle.session.base import SessionBase
-from bridle.session.parts.mcp_servers import ServerDoor
 from bridle.session.setup import Setup
 from bridle.types.channel import Channel
 from bridle.types.origin import Origin
@@ -22,7 +22,7 @@ Allowed = Callable[[str], bool]
 """Whether a server, by its full name, may be a channel."""
 
 
-def open_servers(base: SessionBase) -> ServerDoor | None:
+def open_servers(base: SessionBase) -> LazyServers | None:
     """The servers that are configured, connecting in the background; None where none can ever come.
 
     Raises:
@@ -59,7 +59,7 @@ def open_servers(base: SessionBase) -> ServerDoor | None:
         )
         return Servers(() if found is None else found.servers, around)
 
-    door = ServerDoor(make, relay=relay)
+    door = LazyServers(make, relay=relay)
     if relay is not None and allowed is not None:
         relay.relay_by(lambda question: door.relay(question, allowed))
     if found is not None and found.servers:
@@ -119,7 +119,7 @@ def _pushed(allowed: Allowed | None, wake: Callable[[Prompt], None]) -> "Callabl
     return push
 
 
-def relayed(channel: Channel, servers: ServerDoor | None) -> Channel:
+def relayed(channel: Channel, servers: LazyServers | None) -> Channel:
     """The channel that asks for permission: with others beside it, where some may decide."""
     return channel if servers is None or servers.asking is None else servers.asking
 

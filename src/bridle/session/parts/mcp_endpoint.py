@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.runtime import Runtime
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import bridle_dir
 from bridle.mcp.automation import Snapshot, answer, take_snapshot
-from bridle.session.parts.mcp_servers import ServerDoor
 from bridle.session.parts.outside_calls import OutsideCalls
 from bridle.sessions.session import Session
 from bridle.types.errors import BridleError, McpError, UsageError
@@ -52,7 +52,7 @@ class Automation:
     """Opened with a session, closed with it; the files are gone then."""
 
     def __init__(
-        self, servers: ServerDoor, calls: OutsideCalls, *, env: Mapping[str, str], session_id: str
+        self, servers: LazyServers, calls: OutsideCalls, *, env: Mapping[str, str], session_id: str
     ) -> None:
         self._servers = servers
         self._calls = calls
@@ -163,7 +163,7 @@ class Automation:
         return answer(snapshot, command, given)
 
 
-async def automate(session: Session, runtime: Callable[[], Runtime], servers: ServerDoor) -> None:
+async def automate(session: Session, runtime: Callable[[], Runtime], servers: LazyServers) -> None:
     """Let scripts use the servers of a session, where a variable asks for that."""
     env = runtime().env
     if is_enabled(env):

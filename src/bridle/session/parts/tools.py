@@ -1,19 +1,13 @@
-"""Puts the tools of a session together: its own, those from outside, and which are told later."""
+"""Chooses the tools of a session."""
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from bridle.engine.skills import SessionSkills
+from bridle.engine.mcp_servers import LazyServers
+from bridle.engine.session_tools import Offer, deferring, foreign, joined
 from bridle.engine.workflows.door import WorkflowDoor
-from bridle.session import choices, model_choices
+from bridle.session import choices
 from bridle.session.base import SessionBase
-from bridle.session.host import Offer
-from bridle.session.parts.mcp_servers import ServerDoor
-from bridle.sessions.session import Session
-from bridle.tools.toolbox import BuiltinToolbox, Deferral
-from bridle.types.model import ToolDefinition
-from bridle.types.permission import Effect, Rule
-from bridle.types.tool import Tool, Toolbox
+from bridle.types.tool import Toolbox
 
 if TYPE_CHECKING:
     from bridle.session.parts.packages import Packages
@@ -24,7 +18,7 @@ def offered(
     base: SessionBase,
     brought: Offer | None,
     packages: "Packages | None",
-    servers: ServerDoor | None,
+    servers: LazyServers | None,
     *,
     workflows: WorkflowDoor | None = None,
 ) -> tuple["DeferringToolbox | None", Toolbox]:
@@ -38,141 +32,13 @@ def offered(
         advised=lambda: session.state.advisor is not None,
         workflows=lambda: workflows is not None and workflows.offered,
     )
+    added = () if packages is None else packages.tools(own.names())
     later = deferring(
         own,
-        foreign(with_packages(brought, packages, own.names()), servers, session),
+        foreign(joined(brought, added), servers, session),
         deferral=choices.choose_deferral(setup.options, setup.env, session.state.rules),
         window=base.window,
         session=session,
         servers=servers,
     )
     return later, later or own
-
-
-def deferring(
-    own: BuiltinToolbox,
-    others: Offer | None,
-    *,
-    deferral: Deferral,
-    window: Callable[[], int],
-    session: Session,
-    servers: ServerDoor | None,
-) -> "DeferringToolbox | None":
-    """The tools of the session where some come later; None where all are told at once from the start."""
-    if others is None and (deferral.when != "always" or not own.deferred()):
-        return None
-    from bridle.tools.deferred import found_before, told_before
-    from bridle.tools.deferring import DeferringToolbox
-
-    results = [entry.get("toolUseResult") for entry in session.entries if entry["type"] == "user"]
-    return DeferringToolbox(
-        own,
-        others or _none,
-        deferral=deferral,
-        window=window,
-        loaded=found_before(results),
-        heard=lambda other: told_before(other.history.messages) if isinstance(other, Session) else (),
-        waiting=lambda: () if servers is None else servers.waiting(),
-    )
-
-
-def foreign(brought: Offer | None, servers: ServerDoor | None, session: Session) -> Offer | None:
-    """The tools that come from outside, without those that are denied as a whole.
-
-    They are asked for at every step, so the same answer is the same object until something changes.
-    """
-    if servers is None and brought is None:
-        return None
-    own = brought or _none
-    known: list[tuple[object, object, object, Sequence[Tool]]] = []
-
-    def offered() -> Sequence[Tool]:
-        first, second = own(), servers.tools() if servers is not None else ()
-        rules = session.state.rules
-        if known and known[0][0] is first and known[0][1] is second and known[0][2] is rules:
-            return known[0][3]
-        denied = [rule for rule in rules if rule.effect is Effect.DENY and rule.content is None]
-        every = (*first, *second)
-        known[:] = [(first, second, rules, _allowed(every, denied) if denied else every)]
-        return known[0][3]
-
-    return offered
-
-
-def _allowed(tools: Sequence[Tool], denied: Sequence[Rule]) -> Sequence[Tool]:
-    from bridle.permissions.matching import names  # Few sessions deny whole tools.
-
-    return [tool for tool in tools if not any(names(rule, tool.name) for rule in denied)]
-
-
-def with_packages(brought: Offer | None, packages: "Packages | None", taken: Sequence[str]) -> Offer | None:
-    """What was brought, and the tools of Python packages."""
-    tools = () if packages is None else packages.tools(taken)
-    if not tools:
-        return brought
-    return (lambda: tools) if brought is None else lambda: (*brought(), *tools)
-
-
-def fitted(toolbox: Toolbox, window: Callable[[], int]) -> Toolbox:
-    """The tools as the model that answers can take them; `window` is that of the model in use."""
-    return _Fitted(toolbox, window)
-
-
-class _Fitted:
-    """A toolbox that is shorter for as long as the window is small."""
-
-    def __init__(self, inner: Toolbox, window: Callable[[], int]) -> None:
-        self._inner = inner
-        self._window = window
-        self._slim: tuple[int, Toolbox] | None = None
-
-    def definitions(self) -> tuple[ToolDefinition, ...]:
-        return self._chosen().definitions()
-
-    def names(self) -> tuple[str, ...]:
-        return self._chosen().names()
-
-    def find(self, name: str) -> Tool | None:
-        return self._inner.find(name)
-
-    def _chosen(self) -> Toolbox:
-        window = self._window()
-        if window >= model_choices.SMALL_WINDOW:
-            return self._inner
-        if self._slim is None or self._slim[0] != window:
-            from bridle.providers.trimming import SlimToolbox
-
-            self._slim = (window, SlimToolbox(self._inner, window))
-        return self._slim[1]
-
-
-def news(
-    deferring: "DeferringToolbox | None",
-    servers: ServerDoor | None,
-    skills: SessionSkills | None,
-    *more: Callable[[Session], str | None],
-) -> Callable[[Session, Toolbox], str | None] | None:
-    """What the model should learn before a step: tools that are there, what servers say, skills that came."""
-    sources: list[Callable[[Session], str | None]] = []
-    if servers is not None:
-        sources.append(servers.news)
-    if skills is not None:
-        sources.append(skills.news)
-    sources += more
-    if deferring is None and not sources:
-        return None
-
-    def told(session: Session, offered: Toolbox) -> str | None:
-        tools = None if deferring is None else deferring.news(session, offered)
-        return "\n\n".join(filter(None, (tools, *(source(session) for source in sources)))) or None
-
-    return told
-
-
-def again(deferring: "DeferringToolbox | None", offered: Toolbox) -> tuple[Callable[[], str | None], ...]:
-    """What the model must be told again after a compaction."""
-    return () if deferring is None else (lambda: deferring.again(offered),)
-
-
-def _none() -> Sequence[Tool]:
-    return ()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bridle.types.tool import Tool
 
 
-class ServerDoor:
+class LazyServers:
     """Passes everything on once there is a server; until then a question costs a look."""
 
     def __init__(self, make: "Callable[[], Servers]", *, relay: "RelayedChannel | None" = None) -> None:

@@ -1,0 +1,22 @@
+"""Puts beside a prompt what belongs to it: what features attach, and what it mentions."""
+
+from bridle.engine.turn import Turn
+from bridle.types.block import text_of
+from bridle.types.turn import Prompt
+
+
+async def attach_to_prompt(turn: Turn, prompt: Prompt) -> Prompt:
+    """A prompt with what it mentions beside it; what reads files is imported with the first mention."""
+    runtime = turn.runtime
+    prompt = await runtime.features.attach(turn, prompt)
+    text = text_of(prompt.content)
+    if runtime.workflows is not None:
+        # Only people ask for more effort by a word.
+        own = prompt.origin.own_words(text) if prompt.origin.is_person else ""
+        prompt = runtime.workflows.urge(turn, prompt, own)
+    if prompt.verbatim or "@" not in text:
+        return prompt
+    from bridle.engine.mentions import attach
+
+    names = () if runtime.agents is None else tuple(each.name for each in runtime.agents.definitions())
+    return await attach(turn, prompt, agents=names)
