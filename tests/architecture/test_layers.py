@@ -4,27 +4,25 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from tests.architecture.modules import modules
-
-_LAYERS = (
-    {"types", "version"},
-    {"host"},
-    {"config"},
-    {"providers", "permissions", "hooks", "tools", "mcp", "sessions", "context", "extensions"},
-    {"engine"},
-    {"features"},
-    {"commands"},
-    {"session"},
-    {"protocol"},
-    {"frontends"},
-    {"cli", "sdk"},
-    {"__main__", "__init__"},
-)
-_LEVEL = {package: level for level, packages in enumerate(_LAYERS) for package in packages}
+from tests.architecture.layers import LAYERS, LEVELS, level
+from tests.architecture.modules import SOURCE, modules
 
 
 def test_imports_go_down_only():
     assert [wrong for module in modules() for wrong in _upward(module)] == []
+
+
+def test_every_layer_is_there_and_every_package_has_one():
+    packages = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    files = {path.stem for path in SOURCE.glob("*.py")}
+    assert packages | files == set(LEVELS)
+
+
+def test_documents_draw_the_layers_as_they_are():
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawing = page.partition("## Layers")[2].split("```")[1]
+    drawn = [set(line.split()) for line in drawing.strip().splitlines()]
+    assert drawn[::-1] == [layer - {"version"} for layer in LAYERS[:-1]]
 
 
 def test_no_module_imports_itself_through_others():
@@ -52,9 +50,9 @@ def _upward(module: str) -> Iterator[str]:
     own = module.partition("/")[0].removesuffix(".py")
     for imported in _imports(module).all:
         other = imported.split(".")[1]
-        if other not in _LEVEL:
+        if other not in LEVELS:
             yield f"{module}: {imported} belongs to no layer"
-        elif other != own and _LEVEL[other] >= _LEVEL[own]:
+        elif other != own and LEVELS[other] >= level(module):
             yield f"{module} may not import {imported}"
 
 

@@ -16,7 +16,6 @@ from bridle.features.editors.selection import (
     read_selection,
     reminder,
 )
-from bridle.engine.mentions import mentions_in
 from tests.fakes.editor import selected
 
 FILE = Path("/p/a.py")

@@ -55,9 +55,7 @@ def member_tools(toolbox: Toolbox, definition: AgentDefinition, membership: "Mem
     return AgentToolbox(toolbox, select(definition, standing).takes)
 
 
-async def open_team(
-    base: SessionBase, agents: Agents, runtime: Runtime, *, is_whole: bool = False
-) -> Team:
+async def open_team(base: SessionBase, agents: Agents, runtime: Runtime, *, is_whole: bool = False) -> Team:
     """Let messages reach the main thread: from its agents, left over from before, and from other sessions.
 
     `is_whole`: whoever answers is in this process, so that everybody must be.

@@ -1,0 +1,22 @@
+"""The layers of bridle, the lowest first; packages on one line never import each other."""
+
+LAYERS = (
+    {"types", "version"},
+    {"host"},
+    {"config"},
+    {"providers", "permissions", "hooks", "tools", "mcp", "sessions", "context", "extensions"},
+    {"engine"},
+    {"features"},
+    {"commands"},
+    {"session"},
+    {"protocol"},
+    {"frontends"},
+    {"cli", "sdk"},
+    {"__main__", "__init__"},
+)
+LEVELS = {package: level for level, packages in enumerate(LAYERS) for package in packages}
+
+
+def level(module: str) -> int:
+    """How high a module stands, by its path below `src/bridle`."""
+    return LEVELS[module.partition("/")[0].removesuffix(".py")]
