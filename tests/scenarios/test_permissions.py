@@ -63,7 +63,7 @@ class Recorder:
         self.inputs: list[Any] = []
         self.contexts: list[ToolContext] = []
 
-        @tool(name, Note, subject=lambda i: i.command or i.text)
+        @tool(name, Note, subject=lambda i: i.command or i.text, shell="awaited" if name == "Bash" else "")
         async def record(input: Note, ctx: ToolContext) -> ToolOutput:
             """Remember."""
             self.inputs.append(input.command or input.text)
