@@ -17,7 +17,7 @@ JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
 BENCHES := model agents context dialects extensions mcp sdk sessions teams tui wall sandbox
 
-.PHONY: help try test soak check format bench fuzz faults screens conformance definitions release clean
+.PHONY: help try test soak check format bench fuzz faults screens conformance definitions tables release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -85,6 +85,9 @@ format: $(VENV)/.ready-dev ## put the code into shape
 
 definitions: $(VENV)/.ready ## write what the model is told about each tool
 	$(BIN)/python scripts/write_definitions.py
+
+tables: $(VENV)/.ready ## write the tables of settings and variables into docs/
+	$(BIN)/python scripts/write_tables.py
 
 bench: $(VENV)/.ready-dev ## measure start-up, steps, streaming and search against a bare-Python floor, then each capability
 	$(BIN)/python -m bench.run

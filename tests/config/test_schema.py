@@ -1,8 +1,8 @@
 import msgspec
 
-from bridle.config.defaults import DEFAULTS
 from bridle.config.explain import known_keys
 from bridle.config.schema import GlobalConfig, Settings
+from bridle.config.settings_table import DEFAULTS
 from bridle.config.validate import check
 
 KEYS = """

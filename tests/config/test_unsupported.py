@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
-from msgspec.structs import fields
 
 from bridle.config.explain import explain, render
 from bridle.config.load import Config, load
 from bridle.config.published import settings_schema
 from bridle.config.schema import Settings
-from bridle.config.unsupported import UNSUPPORTED
+from bridle.config.settings_table import NO_EFFECT
 from bridle.config.version_limits import check_version
 from bridle.types.errors import ConfigError
 from tests.fakes.program import Program
@@ -41,11 +40,28 @@ def test_what_asks_for_less_or_for_the_default_is_no_problem(tmp_path: Path):
     assert "  ! no effect: bridle makes no artifacts" in render(explain(config, "disableArtifact"))
 
 
-def test_the_schema_says_it_and_every_key_is_one():
-    properties = settings_schema()["properties"]
+def test_a_part_of_an_object_can_be_without_effect(tmp_path: Path):
+    config = _loaded(tmp_path, '{"remote": {"defaultEnvironmentId": "env_1"}}')
 
-    assert UNSUPPORTED.keys() <= {each.encode_name for each in fields(Settings)}
-    assert [key for key in UNSUPPORTED if "No effect: " not in properties[key]["description"]] == []
+    (problem,) = config.problems
+    assert problem.key == "remote" and "no cloud sessions" in problem.message
+    assert "no cloud sessions" in render(explain(config, "remote.defaultEnvironmentId"))[-1]
+
+
+def test_the_schema_says_it_and_every_key_is_one():
+    schema = settings_schema()
+    network = schema["$defs"]["Sandbox"]["properties"]["socatPath"]
+
+    assert [
+        key
+        for key in NO_EFFECT
+        if "." not in key and "No effect: " not in schema["properties"][key]["description"]
+    ] == []
+    assert network["description"] == f"No effect: {NO_EFFECT['sandbox.socatPath']}."
+    assert (
+        schema["properties"]["cleanupPeriodDays"]["description"]
+        == "Days after which unused sessions are removed."
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,12 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
-from bridle.config.defaults import DEFAULTS
 from bridle.config.load import Config
 from bridle.config.merge import STRICTER
 from bridle.config.problem import KeyPath, dotted, line_numbers
 from bridle.config.schema import Settings
+from bridle.config.settings_table import DEFAULTS, NO_EFFECT
 from bridle.config.sources import Layer, Source
-from bridle.config.unsupported import UNSUPPORTED
 from bridle.config.validate import alternatives, is_struct
 
 _LONGEST_SHOWN = 2_000
@@ -50,7 +49,7 @@ def explain(config: Config, key: str) -> Explanation:
     found = [(layer, value) for layer in config.layers if _says(layer, value := _find(layer.values, path))]
     left_out = tuple(str(problem) for problem in config.problems if _concerns(problem.key, dotted(path)))
     value = _find(config.raw, path)
-    no_effect = UNSUPPORTED.get(str(path[0])) if path else None
+    no_effect = _no_effect(dotted(path))
     if not found:
         unset = _unset(path, known=_is_known(path))
         return Explanation(key=key, left_out=left_out, no_effect=no_effect, **unset)
@@ -184,6 +183,13 @@ def _unset(path: KeyPath, *, known: bool) -> dict[str, Any]:
 
     nearest = difflib.get_close_matches(key, known_keys(), n=1)
     return {"rule": "unknown", "value": None, "suggestion": nearest[0] if nearest else None}
+
+
+def _no_effect(key: str) -> str | None:
+    """Why a key does nothing, also where that is so for all of an object that it is in."""
+    while key and key not in NO_EFFECT:
+        key = key.rpartition(".")[0]
+    return NO_EFFECT.get(key)
 
 
 def known_keys() -> tuple[str, ...]:

@@ -4,9 +4,8 @@ from typing import Any
 
 import msgspec
 
-from bridle.config.defaults import DEFAULTS
 from bridle.config.schema import Settings
-from bridle.config.unsupported import UNSUPPORTED
+from bridle.config.settings_table import SETTINGS, Setting
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -16,11 +15,9 @@ def settings_schema() -> dict[str, Any]:
     (_, parts) = msgspec.json.schema_components([Settings], ref_template="#/$defs/{name}")
     definitions = {name: _tidy(part) for name, part in sorted(parts.items())}
     settings = definitions.pop("Settings")
-    for key, value in DEFAULTS.items():
-        if key in settings["properties"]:
-            settings["properties"][key]["default"] = value
-    for key, reason in UNSUPPORTED.items():
-        settings["properties"][key] |= {"description": f"No effect: {reason}.", "deprecated": True}
+    for row in SETTINGS:
+        if (place := _place(row.key, settings, definitions)) is not None:
+            place |= _notes(row)
     return {
         "$schema": _DIALECT,
         "title": "bridle settings",
@@ -29,6 +26,27 @@ def settings_schema() -> dict[str, Any]:
         "properties": {"$schema": {"type": "string"}, **settings["properties"]},
         "$defs": definitions,
     }
+
+
+def _notes(row: Setting) -> dict[str, Any]:
+    """What an editor shows beside a key."""
+    if row.no_effect:
+        return {"description": f"No effect: {row.no_effect}.", "deprecated": True}
+    notes: dict[str, Any] = {"description": f"{row.meaning}."}
+    return notes if row.default is None else {**notes, "default": row.default}
+
+
+def _place(key: str, settings: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any] | None:
+    """The part of the schema that describes a dotted key; None for one of a form that several keys share."""
+    *above, name = key.split(".")
+    current = settings
+    for part in above:
+        forms = current["properties"][part].get("anyOf", [current["properties"][part]])
+        references = [form["$ref"] for form in forms if "$ref" in form]
+        if len(references) != 1 or references[0].endswith("/BudgetLimit"):
+            return None
+        current = definitions[references[0].rpartition("/")[2]]
+    return current["properties"][name]
 
 
 def _tidy(part: Any) -> Any:

@@ -10,49 +10,21 @@ from bridle.config.variables import never_from_project, only_when_trusted
 SHARED = ("projectSettings", "localSettings")
 """Sources that come with a folder and not from the person who opens it."""
 
-_MANAGED_ONLY = """
-    allowAllClaudeAiMcps allowManagedHooksOnly allowManagedMcpServersOnly allowManagedPermissionRulesOnly
-    allowedChannelPlugins blockedMarketplaces browserExternalPageTools channelsEnabled claudeMd
-    disableBrowserExternalNavigation disableCommandPluginSources disableMobileSimulatorTools
-    disableSideloadFlags forceLoginGatewayUrl forceRemoteSettingsRefresh parentSettingsBehavior
-    pluginSuggestionMarketplaces pluginTrustMessage policyHelper requiredMaximumVersion
-    requiredMinimumVersion sandbox.bwrapPath sandbox.filesystem.allowManagedReadPathsOnly
-    sandbox.network.allowManagedDomainsOnly sandbox.socatPath sshHostAllowlist strictKnownMarketplaces
-    strictPluginOnlyCustomization wslInheritsWindowsSettings
-    """
-_NOT_FROM_FOLDERS = """
-    apiKeyHelper askUserQuestionTimeout autoMode awsAuthRefresh awsCredentialExport bridleModels dialogExpiry
-    enableArtifact footerLinksRegexes forceLoginMethod forceLoginOrgUUID gcpAuthRefresh otelHeadersHelper
-    pluginConfigs processWrapper sandbox.allowAppleEvents sandbox.credentials.allowPlaintextInject
-    sandbox.credentials.awsPairs sandbox.credentials.sigv4 sandbox.filesystem.disabled
-    sandbox.network.httpProxyPort sandbox.network.socksProxyPort sandbox.network.strictAllowlist
-    sandbox.network.tlsTerminate sandbox.ripgrep skipAutoPermissionPrompt spellcheck sshConfigs
-    vimInsertModeRemaps
-    """
-_NOT_FROM_PROJECTS = "skipDangerousModePermissionPrompt syncClaudeAiSkills useAutoModeDuringPlan"
-
-
-def _paths(keys: str) -> tuple[KeyPath, ...]:
-    return tuple(tuple(key.split(".")) for key in keys.split())
-
-
-_CLOSED: dict[str, tuple[tuple[tuple[KeyPath, ...], str], ...]] = {
-    "userSettings": ((_paths(_MANAGED_ONLY), "only managed settings can set this"),),
-    "flagSettings": ((_paths(_MANAGED_ONLY), "only managed settings can set this"),),
-    "localSettings": (
-        (_paths(_MANAGED_ONLY), "only managed settings can set this"),
-        (_paths(_NOT_FROM_FOLDERS), "a folder cannot set this for you; put it in your user settings"),
-    ),
-    "projectSettings": (
-        (_paths(_MANAGED_ONLY), "only managed settings can set this"),
-        (_paths(_NOT_FROM_FOLDERS), "a folder cannot set this for you; put it in your user settings"),
-        (
-            _paths(_NOT_FROM_PROJECTS),
-            "a project cannot set this for you; put it in your user or local settings",
-        ),
-    ),
-    "policySettings": (),
+_CLOSED_TO: dict[str, dict[str, str]] = {
+    "userSettings": {"managed": "only managed settings can set this"},
+    "flagSettings": {"managed": "only managed settings can set this"},
+    "localSettings": {
+        "managed": "only managed settings can set this",
+        "no folder": "a folder cannot set this for you; put it in your user settings",
+    },
+    "projectSettings": {
+        "managed": "only managed settings can set this",
+        "no folder": "a folder cannot set this for you; put it in your user settings",
+        "no project": "a project cannot set this for you; put it in your user or local settings",
+    },
+    "policySettings": {},
 }
+"""For each source, the keys that are closed to it, by `Setting.who`, and why."""
 
 _REFUSED: tuple[tuple[KeyPath, tuple[Any, ...], str], ...] = (
     (("permissions", "defaultMode"), ("bypassPermissions", "auto"), "a folder cannot turn the questions off"),
@@ -68,12 +40,7 @@ _REFUSED: tuple[tuple[KeyPath, tuple[Any, ...], str], ...] = (
 
 def permitted(values: dict[str, Any], source: str) -> tuple[dict[str, Any], tuple[Fault, ...]]:
     """The values that this source may set, and why the others are left out."""
-    faults: list[Fault] = [
-        (path, reason)
-        for paths, reason in _CLOSED[source]
-        for path in paths
-        if path[0] in values and _find(values, path) is not None
-    ]
+    faults = list(_closed(values, source))
     faults += _impossible_variables(values)
     if source in SHARED:
         faults += _refused_in_folders(values)
@@ -85,50 +52,10 @@ def permitted(values: dict[str, Any], source: str) -> tuple[dict[str, Any], tupl
 
 _UNTRUSTED = "does not count while this folder is not trusted; run `bridle trust` to trust it"
 CHANGED = "is new or has changed since you trusted this folder; run `bridle trust` to see and approve it"
-_HARMLESS_KEYS = """
-    $schema agentPushNotifEnabled alwaysThinkingEnabled attribution autoCompactEnabled
-    autoCompactWindow autoScrollEnabled awaySummaryEnabled axScreenReader deniedMcpServers disableAgentView
-    disableAutoMode disableDeepLinkRegistration disabledMcpjsonServers editorMode effortLevel
-    emojiCompletionEnabled fastMode fastModePerSessionOptIn feedbackSurveyRate
-    includeCoAuthoredBy includeGitInstructions inputNeededNotifEnabled keybindingFlavor language
-    outputStyle permissions.ask permissions.deny permissions.disableAutoMode
-    permissions.disableBypassPermissionsMode prUrlTemplate preferredNotifChannel prefersReducedMotion
-    promptSuggestionEnabled respectGitignore respondToBashCommands sandbox.filesystem.denyRead
-    sandbox.filesystem.denyWrite sandbox.network.deniedDomains showClearContextOnPlanAccept
-    showThinkingSummaries showTurnDuration skillListingBudgetFraction skillListingMaxDescChars
-    spinnerTipsEnabled spinnerTipsOverride spinnerVerbs switchModelsOnFlag syntaxHighlightingDisabled
-    terminalProgressBarEnabled terminalTitleFromRename theme tui verbose viewMode
-    wheelScrollAccelerationEnabled workflowKeywordTriggerEnabled workflowSizeGuideline worktree.baseRef
-    """
-_HARMLESS = frozenset(_HARMLESS_KEYS.split())
-"""All that counts from anywhere: looks, words, and what only takes away. A key that is new is not here."""
 _MODELS = ("model", "fallbackModel", "advisorModel", "availableModels")
 """Count from anywhere for models of the services that the user's own models are on."""
 _OPENED = ("permissions", "sandbox", "sandbox.filesystem", "sandbox.network", "worktree")
 """Objects whose keys are weighed one by one."""
-_STRICT: dict[str, Any] = {
-    "autoMemoryEnabled": False,
-    "crossSessionInbound": "refuse",
-    "disableArtifact": True,
-    "disableBundledSkills": True,
-    "disableClaudeAiConnectors": True,
-    "disableRemoteControl": True,
-    "disableSkillShellExecution": True,
-    "disableWorkflows": True,
-    "enableWorkflows": False,
-    "enforceAvailableModels": True,
-    "fileCheckpointingEnabled": True,
-    "isolatePeerMachines": True,
-    "remoteControlAtStartup": False,
-    "sandbox.allowUnsandboxedCommands": False,
-    "sandbox.autoAllowBashIfSandboxed": False,
-    "sandbox.failIfUnavailable": True,
-    "skipWebFetchPreflight": False,
-    "syncClaudeAiSkills": False,
-    "useAutoModeDuringPlan": False,
-    "worktree.bgIsolation": "worktree",
-}
-"""The one value that takes away, for keys that can do both."""
 _LOOSEST_FIRST = ("bypassPermissions", "auto", "acceptEdits", "default", "dontAsk", "plan")
 
 
@@ -166,7 +93,7 @@ def _waiting(values: dict[str, Any], above: KeyPath, mode: str, own: OwnModels) 
             yield path
         elif name in _MODELS:
             yield from _foreign_models(path, value, own)
-        elif value in (None, [], {}) or name in _HARMLESS:
+        elif value in (None, [], {}) or name == "$schema" or _is_harmless(name, value):
             continue
         elif name in _OPENED:
             yield from _waiting(value, path, mode, own)
@@ -177,8 +104,32 @@ def _waiting(values: dict[str, Any], above: KeyPath, mode: str, own: OwnModels) 
         elif name == "permissions.defaultMode":
             if _strictness(value) < _strictness(mode):
                 yield path
-        elif name not in _STRICT or value != _STRICT[name]:
+        else:
             yield path
+
+
+def _is_harmless(name: str, value: Any) -> bool:
+    """Looks, words, and what only takes away; a key that the table does not know is not harmless."""
+    # Few folders have settings.
+    from bridle.config.settings_table import ROWS
+
+    row = ROWS.get(name)
+    return row is not None and (row.harmless or (row.harmless_as is not None and value == row.harmless_as))
+
+
+def _closed(values: dict[str, Any], source: str) -> Iterator[Fault]:
+    """The keys that are not this source's to set."""
+    reasons = _CLOSED_TO[source]
+    if not values or not reasons:
+        return
+    # Many runs have no settings.
+    from bridle.config.settings_table import stated
+
+    left_out: KeyPath = ("",)
+    for path, _, row in stated(values):
+        if row.who in reasons and path[: len(left_out)] != left_out:
+            left_out = path
+            yield path, reasons[row.who]
 
 
 def _foreign_models(path: KeyPath, value: Any, own: OwnModels) -> Iterator[KeyPath]:

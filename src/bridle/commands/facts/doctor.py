@@ -10,6 +10,7 @@ from msgspec import Struct
 from bridle.config import mcp
 from bridle.config.load import Config
 from bridle.config.sandboxing import make_sandbox
+from bridle.config.variables_table import without_effect
 from bridle.context.instructions import load
 from bridle.context.scope import open_scope
 from bridle.extensions.agents import load_agents
@@ -132,6 +133,9 @@ def _settings(scene: Scene) -> Iterator[Check]:
         yield _ok("Settings", f"{layer.source}: {layer.path}")
     for problem in scene.config.problems[:_MOST_SHOWN]:
         yield _fault("Settings", str(problem), "mend the value; bridle config explain KEY tells who sets it")
+    for variable in without_effect(scene.env):
+        text = f"{variable.name} has no effect: {variable.no_effect}"
+        yield _warning("Settings", text, "remove it; docs/variables.md lists every variable")
     if not scene.trusted:
         yield _warning(
             "Settings",

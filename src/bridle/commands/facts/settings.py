@@ -6,10 +6,10 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
-from bridle.config.defaults import DEFAULTS
 from bridle.config.explain import explain, known_keys
 from bridle.config.load import Config
 from bridle.config.schema import Settings
+from bridle.config.settings_table import DEFAULTS
 from bridle.config.validate import alternatives, check, is_struct
 from bridle.types.errors import UsageError
 

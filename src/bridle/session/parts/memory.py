@@ -16,6 +16,7 @@ from bridle.sessions.session import Session
 from bridle.types.errors import UsageError
 from bridle.types.model import Provider
 from bridle.types.turn import Outcome
+from bridle.types.variables import is_off
 
 if TYPE_CHECKING:
     from bridle.engine.errands import Errand
@@ -103,7 +104,7 @@ def end(session: Session, setup: Setup) -> None:
     kept_nowhere = setup.options.no_session_persistence or setup.member is not None
     if kept_nowhere or is_bare(setup.options, setup.env):
         return
-    from bridle.config.defaults import DEFAULTS
+    from bridle.config.settings_table import DEFAULTS
     from bridle.sessions.retention import remove_old_sessions
 
     days = setup.config.settings.cleanup_period_days or DEFAULTS["cleanupPeriodDays"]
@@ -147,7 +148,7 @@ def errands_of(setup: Setup, *, memory: str | None, notes: Notes | None) -> Erra
 
     settings, env = setup.config.settings, setup.env
     errands: dict[str, Errand] = {}
-    if settings.prompt_suggestion_enabled is not False and not _off(
+    if settings.prompt_suggestion_enabled is not False and not is_off(
         env, "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION"
     ):
         errands["suggestion"] = _imported_when_due(_suggestion)
@@ -159,7 +160,7 @@ def errands_of(setup: Setup, *, memory: str | None, notes: Notes | None) -> Erra
     if settings.plugin_suggestion_marketplaces:
         errands["plugins"] = _imported_when_due(lambda: _plugin_hints(setup))
     idle: dict[str, tuple[float, Errand]] = {}
-    if settings.away_summary_enabled is not False and not _off(env, "CLAUDE_CODE_ENABLE_AWAY_SUMMARY"):
+    if settings.away_summary_enabled is not False and not is_off(env, "CLAUDE_CODE_ENABLE_AWAY_SUMMARY"):
         idle["recap"] = (_seconds(env, "BRIDLE_AWAY_SECONDS", _AWAY_SECONDS), _imported_when_due(_recap))
     if settings.bridle_idle_compaction:
         seconds = _seconds(env, "BRIDLE_IDLE_SECONDS", _IDLE_SECONDS)
@@ -219,7 +220,7 @@ def _compaction() -> "Errand":
 def _for_hosts(setup: Setup) -> Errands | None:
     options, env, name = setup.options, setup.env, "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION"
     refused = setup.config.settings.prompt_suggestion_enabled is False and not env.get(name)
-    if not options.is_hosted or refused or _off(env, name):
+    if not options.is_hosted or refused or is_off(env, name):
         return None
     from bridle.engine.errands import Errands as Queue
     from bridle.engine.suggesting import suggest_prompt, suggest_when_asked
@@ -231,14 +232,10 @@ def _works_aside(setup: Setup) -> bool:
     if setup.config.settings.bridle_background_work is False or setup.member is not None:
         return False
     bare = is_closed(setup.options, setup.env)
-    return not bare and setup.env.get("BRIDLE_BACKGROUND_WORK", "") not in ("0", "false", "no", "off")
+    return not bare and not is_off(setup.env, "BRIDLE_BACKGROUND_WORK")
 
 
 def _seconds(env: Mapping[str, str], name: str, usual: float) -> float:
     """How long a pause is, for who wants another than the usual one."""
     text = env.get(name, "").strip()
     return float(text) if text.replace(".", "", 1).isdecimal() else usual
-
-
-def _off(env: Mapping[str, str], name: str) -> bool:
-    return env.get(name, "").strip().lower() in ("0", "false", "no", "off")
