@@ -22,7 +22,7 @@ _OWN_BUSINESS = {
 }
 _START_PROGRAMS = frozenset({
     "cli/bytecode.py", "cli/plugin/author.py", "cli/terminal/tmux.py", "commands/facts/advisories.py",
-    "extensions/plugins/fetching.py",
+    "config/policy_helper.py", "extensions/plugins/fetching.py",
     "extensions/plugins/repositories.py", "frontends/remote/child.py", "frontends/tui/external_editor.py",
     "frontends/tui/guard.py", "frontends/tui/pictures.py", "frontends/tui/questioner.py",
     "frontends/tui/row_command.py", "frontends/tui/showing.py", "hooks/program.py", "host/browser.py",

@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from bridle.config.load import Config, reload
 from bridle.config.problem import Problem
 from bridle.config.sources import watched
 from bridle.host.watch import INTERVAL, next_change, stamps
+from bridle.types.errors import ConfigError
 
 
 class LiveConfig:
@@ -36,7 +39,12 @@ class LiveConfig:
     ) -> None:
         """Call `changed` with the new settings whenever the files say something else."""
         while True:
-            await next_change(self._known, interval=interval, sleep=sleep)
+            policy = self.current.policy
+            try:
+                async with asyncio.timeout(None if policy is None else policy.refresh_seconds):
+                    await next_change(self._known, interval=interval, sleep=sleep)
+            except TimeoutError:
+                await self._ask_helper()
             before = self.current
             after = self.refresh()
             if after.raw == before.raw:
@@ -45,6 +53,21 @@ class LiveConfig:
                 self.current = before
                 continue
             self._changed(after)
+
+    async def _ask_helper(self) -> None:
+        """Run the administrator's helper again; while it fails, what it printed before counts."""
+        # Few machines have one.
+        from bridle.config.policy_helper import run_helper
+
+        current = self.current
+        if current.policy is None:
+            return
+        try:
+            policy = await asyncio.to_thread(run_helper, current.policy.helper, current.inputs.env)
+        except ConfigError as error:
+            self._report(Problem(file=current.policy.helper.path, message=str(error), broken=True))
+            return
+        self.current = msgspec.structs.replace(current, policy=policy)
 
     def refresh(self) -> Config:
         """Read the files now and tell nobody: for a caller that has written them itself."""

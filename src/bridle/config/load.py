@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct
 
 from bridle.config.merge import merge
@@ -19,6 +20,7 @@ from bridle.host import paths
 from bridle.types.errors import ConfigError
 
 if TYPE_CHECKING:
+    from bridle.config.policy_helper import HelperPolicy
     from bridle.config.vouching import Vouched
 
 
@@ -64,6 +66,8 @@ class Config(Struct, frozen=True, kw_only=True):
     """Whether the user trusts the folder; asked only when it brings something that depends on it."""
     vouched: "Vouching | None" = None
     """What of a trusted folder the user has approved as it is; None where all of it counts."""
+    policy: "HelperPolicy | None" = None
+    """What the administrator's helper printed, where there is one."""
 
 
 def load(
@@ -83,7 +87,7 @@ def load(
 
     Raises:
         ConfigError: `flag` (the value of --settings) or `parent` (that of --managed-settings) cannot be
-            read, or a source has an unknown name.
+            read, a source has an unknown name, or the administrator's policy helper fails.
     """
     inputs = Inputs(
         home=paths.config_home(env),
@@ -93,16 +97,19 @@ def load(
         managed_dir=paths.managed_dir(sys.platform) if managed_dir is None else managed_dir,
         models=tuple(env[name] for name in NAMING if env.get(name)),
         parent=parent,
+        env=env,
     )
     if trusted is None:
-        return _load(inputs, trusted=_trust(env, cwd), vouched=Vouching(env, cwd), previous=None)
-    return _load(inputs, trusted=lambda: trusted, vouched=None, previous=None)
+        return _load(inputs, trusted=_trust(env, cwd), vouched=Vouching(env, cwd), before=None)
+    return _load(inputs, trusted=lambda: trusted, vouched=None, before=None)
 
 
 def reload(config: Config) -> Config:
-    """Read everything again; a file that is broken now goes on saying what it said before."""
-    previous = {layer.path: layer for layer in config.layers}
-    return _load(config.inputs, trusted=config.trusted, vouched=config.vouched, previous=previous)
+    """Read everything again; a file that is broken now goes on saying what it said before.
+
+    What the policy helper printed still counts, unless another one is named now.
+    """
+    return _load(config.inputs, trusted=config.trusted, vouched=config.vouched, before=config)
 
 
 def users_models(config: Config, *more: str | None) -> OwnModels:
@@ -146,10 +153,11 @@ def _load(
     *,
     trusted: Callable[[], bool],
     vouched: "Vouching | None",
-    previous: Mapping[str, Layer] | None,
+    before: Config | None,
 ) -> Config:
     layers: list[Layer] = []
     problems: list[Problem] = []
+    previous = None if before is None else {layer.path: layer for layer in _known_layers(before)}
     for place in places(inputs):
         layer, found = _read_layer(place, previous)
         problems += found
@@ -160,6 +168,10 @@ def _load(
             layers.append(layer)
     if vouched is not None:
         vouched.settle()
+    policy = None
+    if any("policyHelper" in layer.values for layer in layers if layer.source == "policySettings"):
+        policy, layers, found = _computed(inputs, layers, before)
+        problems += found
     raw = merge([(layer.source, layer.values) for layer in layers])
     return Config(
         settings=settings_of(raw),
@@ -169,7 +181,46 @@ def _load(
         inputs=inputs,
         trusted=trusted,
         vouched=vouched,
+        policy=policy,
     )
+
+
+def _known_layers(config: Config) -> tuple[Layer, ...]:
+    return config.layers if config.policy is None else (*config.layers, *config.policy.files)
+
+
+def _computed(
+    inputs: Inputs, layers: list[Layer], before: Config | None
+) -> "tuple[HelperPolicy | None, list[Layer], tuple[Problem, ...]]":
+    """The layers with what the policy helper prints in the place of all other managed settings.
+
+    Raises:
+        ConfigError: it fails, and there is nothing that it printed before.
+    """
+    # Few machines have one.
+    from bridle.config.parent import PARENT
+    from bridle.config.policy_helper import helper_of, run_helper
+
+    known = None if before is None else before.policy
+    managed = [layer for layer in layers if layer.source == "policySettings" and layer.path != PARENT]
+    problems: tuple[Problem, ...] = ()
+    try:
+        helper = helper_of(managed)
+        if helper is None:
+            return None, layers, ()
+        if known is None or known.helper != helper:
+            known = run_helper(helper, inputs.env)
+    except ConfigError as error:
+        if known is None:
+            raise
+        problems = (Problem(file=known.helper.path, message=str(error), broken=True),)
+    known = msgspec.structs.replace(known, files=tuple(managed))
+    if known.values is None:
+        return known, layers, problems
+    place = Place("policySettings", known.helper.path, msgspec.json.encode(known.values).decode())
+    computed, found = _read_layer(place, None)
+    others = [layer for layer in layers if layer.source != "policySettings"]
+    return known, [*others, *([] if computed is None else [computed])], (*problems, *found)
 
 
 def _wary(
@@ -214,6 +265,10 @@ def _read_layer(
     if layer is None:
         return None, ()
     values, wrong = check(layer.values)
+    if place.source == "policySettings" and layer.values.get("policyHelper") and "policyHelper" not in values:
+        # Without it, less would hold than the administrator wants.
+        reason = next((reason for path, reason in wrong if path[0] == "policyHelper"), "it cannot be used")
+        raise ConfigError(f"policyHelper in {place.path}: {reason}.")
     values, refused = permitted(values, layer.source)
     faults = (*wrong, *refused, *without_effect(values))
     problems = located(faults, file=layer.path, text=layer.text)

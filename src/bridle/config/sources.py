@@ -3,6 +3,7 @@
 import errno
 import os
 import os.path
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -48,6 +49,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     """Models that the user's environment names."""
     parent: str | None = None
     """What the program that started us wants to hold, as JSON."""
+    env: Mapping[str, str] = {}
+    """The environment, for a helper of the administrator."""
 
 
 def places(inputs: Inputs) -> tuple[Place, ...]:
