@@ -266,7 +266,7 @@ DIALOGS: Sequence[Scene] = (
             Look("mode-of-edits", "\x1b[Z", ["edits accepted"]),
             Look("mode-of-plans", "\x1b[Z", ["plan mode"]),
             Look("plan", "plan it\r", ["Carry out this plan?", "Round to cents", ARMED]),
-            Look("plan-no", UP, ["Carry out this plan?", "❯ 4."]),
+            Look("plan-no", UP, ["Carry out this plan?", "❯ 3."]),
         ]
     ),
 )

@@ -109,7 +109,7 @@ def test_in_a_field_of_a_question_keys_have_their_first_meaning(tmp_path: Path):
 
 def test_a_plan_names_and_obeys_the_users_keys(tmp_path: Path):
     question = PermissionQuestion(call_id="p", tool="ExitPlanMode", input={"plan": "# Plan"}, reason="plan")
-    dialog = PlanDialog(question, may_bypass=False)
+    dialog = PlanDialog(question, may_bypass=False, offers_new=True)
     dialog.panel.arm()
     shown = Showing(dialog, keymap=_keys(tmp_path))
     assert "alt+n to keep planning · alt+v to edit the plan" in shown.text

@@ -55,7 +55,7 @@ def every_dialog() -> list[tuple[str, View[Any]]]:
         ("workflow", PermissionDialog(Subject(workflow, "/proj"))),
         ("bash", bash("rm -rf build && npm test", suggestions=(RULE,))),
         ("edit", PermissionDialog(Subject(edit, "/proj", "a\nx = 1\nb\n"))),
-        ("plan", PlanDialog(plan, may_bypass=False, used=0.4)),
+        ("plan", PlanDialog(plan, may_bypass=False, used=0.4, offers_new=True)),
         ("questions", QuestionsDialog(ask)),
         ("form", FormDialog(form)),
         ("page", open_page(ElicitationQuestion(server="s", message="m", mode="url", url="https://e.org/x"))),

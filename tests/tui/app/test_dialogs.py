@@ -236,7 +236,7 @@ def _plan(*, asker: str | None = None, **options: Any) -> PlanDialog:
         agent_id=asker,
         asker=asker,
     )
-    return PlanDialog(question, **{"may_bypass": False, **options})
+    return PlanDialog(question, **{"may_bypass": False, "offers_new": True, **options})
 
 
 def test_a_plan_of_an_agent_begins_no_new_conversation_of_the_user():

@@ -1,4 +1,4 @@
-"""The four answers to a plan, given at the terminal."""
+"""The answers to a plan, given at the terminal."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,7 @@ def _is_left(foot: str, shown: str) -> bool:
     return "plan mode" not in foot and shown in foot
 
 
-@pytest.mark.parametrize(("key", "shown"), [("2", "edits accepted"), ("3", "")])
+@pytest.mark.parametrize(("key", "shown"), [("1", "edits accepted"), ("2", "")])
 async def test_an_approved_plan_is_carried_out_in_the_chosen_mode(tmp_path: Path, key: str, shown: str):
     async with bridle(tmp_path, _script(tmp_path, step("Renaming.")), *_FLAGS) as terminal:
         await _hand_in(terminal)
@@ -57,7 +57,9 @@ async def test_an_approved_plan_is_carried_out_in_the_chosen_mode(tmp_path: Path
 
 
 async def test_a_plan_is_carried_out_in_a_new_conversation_with_what_it_may_run(tmp_path: Path):
-    async with bridle(tmp_path, _script(tmp_path, step("Afresh.")), *_FLAGS) as terminal:
+    settings = {"showClearContextOnPlanAccept": True}
+    script = _script(tmp_path, step("Afresh."))
+    async with bridle(tmp_path, script, *_FLAGS, settings=settings) as terminal:
         await _hand_in(terminal)
         terminal.type("1")
         await terminal.until_text("Afresh.")
@@ -73,7 +75,8 @@ async def test_a_plan_is_carried_out_in_a_new_conversation_with_what_it_may_run(
 async def test_what_is_to_be_changed_goes_to_the_model(tmp_path: Path):
     async with bridle(tmp_path, _script(tmp_path, step("Thinking again.")), *_FLAGS) as terminal:
         await _hand_in(terminal)
-        terminal.type("4")
+        assert "in a new conversation" not in terminal.emulator.text
+        terminal.type("3")
         terminal.type("use c instead\r")
         await terminal.until_text("Thinking again.")
         assert "use c instead" in json.dumps(terminal.asked[-1])

@@ -4,11 +4,13 @@ import os.path
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bridle.config.schema import SpinnerVerbs
+from bridle.config.schema import Settings, SpinnerVerbs
 from bridle.frontends.tui.colors import Rgb
+from bridle.frontends.tui.render.status import VERBS
 from bridle.frontends.tui.theme import Theme, detect_depth, detect_links, ground_of_environment, make_theme
 from bridle.session import choices
 from bridle.session.setup import Setup
+from bridle.types.variables import is_off, is_on
 
 
 def theme_of(
@@ -28,7 +30,8 @@ def theme_of(
         ground=ground or ground_of_environment(env),
         custom=_from_file(setup, wanted, warn),
     )
-    return theme.without_syntax if setup.config.settings.syntax_highlighting_disabled else theme
+    plain = setup.config.settings.syntax_highlighting_disabled or is_off(env, "CLAUDE_CODE_SYNTAX_HIGHLIGHT")
+    return theme.without_syntax if plain else theme
 
 
 def _from_file(setup: Setup, wanted: str, warn: Callable[[str], None]) -> Mapping[str, Any] | None:
@@ -56,22 +59,30 @@ def is_read_to(setup: Setup) -> bool:
     return (
         setup.options.ax_screen_reader
         or setup.config.settings.ax_screen_reader is True
-        or setup.env.get("CLAUDE_AX_SCREEN_READER", "0") not in ("", "0")
+        or is_on(setup.env, "CLAUDE_AX_SCREEN_READER")
     )
 
 
 def has_own_window(setup: Setup) -> bool:
     """Whether the conversation covers the window, instead of using the terminal's own scrollback."""
     env = setup.env
-    if env.get("CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN", "0") not in ("", "0"):
+    if is_on(env, "CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN"):
         return False
-    asked = env.get("CLAUDE_CODE_NO_FLICKER", "0") not in ("", "0")
+    asked = is_on(env, "CLAUDE_CODE_NO_FLICKER")
     return asked or setup.config.settings.tui == "fullscreen"
 
 
 def verbs_of(wanted: SpinnerVerbs | None) -> Sequence[str]:
     """Words of the user for the time that a turn takes."""
-    return () if wanted is None else tuple(wanted.verbs or ())
+    if wanted is None or not wanted.verbs:
+        return ()
+    return (*VERBS, *wanted.verbs) if wanted.mode == "append" else tuple(wanted.verbs)
+
+
+def tips_of(settings: Settings) -> Sequence[str]:
+    """Tips of the user for the time that a turn takes."""
+    wanted = settings.spinner_tips_override
+    return () if wanted is None or settings.spinner_tips_enabled is False else tuple(wanted.tips or ())
 
 
 def short_model(model: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridle.cli.terminal.facts import SessionFacts
-from bridle.cli.terminal.looks import short_folder, short_model, theme_of, verbs_of
+from bridle.cli.terminal.looks import short_folder, short_model, theme_of, tips_of, verbs_of
 from bridle.engine.serve import Server
 from bridle.features.editors.feature import EDITORS
 from bridle.frontends.print_output import debug_logs
@@ -39,11 +39,13 @@ from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.types.command import Command, CommandResult
+from bridle.types.variables import is_on
 from bridle.version import __version__
 
 if TYPE_CHECKING:
     from bridle.cli.background.reporting import Reporter
     from bridle.engine.planning import PlanAnswer
+    from bridle.frontends.tui.complete.file_command import FileCommand
     from bridle.frontends.tui.text import Line
 
 
@@ -83,7 +85,8 @@ class Stage:
             quiet=app.is_plain,
         )
         is_calm = settings.prefers_reduced_motion is True
-        self.work = Work(clock, verbs=verbs_of(settings.spinner_verbs), is_calm=is_calm)
+        verbs, tips = verbs_of(settings.spinner_verbs), tips_of(settings)
+        self.work = Work(clock, verbs=verbs, tips=tips, is_calm=is_calm)
         self.notifier = Notifier(
             app.terminal,
             channel=settings.preferred_notif_channel or "auto",
@@ -100,6 +103,7 @@ class Stage:
             start_afresh=self._start_afresh,
             tell=warn,
             script_of=self._script_of,
+            offers_new=settings.show_clear_context_on_plan_accept is True,
         )
         self.channel = TerminalChannel(
             self.live,
@@ -118,6 +122,7 @@ class Stage:
         )
         self.status_command = self._status_command()
         self.agent_rows = self._agent_rows()
+        self.file_command = self._file_command()
 
     def make_chat(self, server: Server, door: SessionCommands, showing: Showing) -> Chat:
         """The conversation, once there is somebody to talk to."""
@@ -129,7 +134,8 @@ class Stage:
 
         around = Surroundings(
             cwd=self._cwd,
-            index=FileIndex(setup.cwd, setup.env, ignored_too=settings.respect_gitignore is False),
+            index=self.file_command
+            or FileIndex(setup.cwd, setup.env, ignored_too=settings.respect_gitignore is False),
             commands=door.all,
         )
         input = InputArea(
@@ -146,6 +152,7 @@ class Stage:
             commands=door,
             run_now=run_now,
             responds_to_shell=settings.respond_to_bash_commands is not False,
+            shell=settings.default_shell or "bash",
             env=setup.env,
         )
         parts = ChatParts(
@@ -160,10 +167,13 @@ class Stage:
             agent_rows=self.agent_rows,
             on_answer=self._learn,
             transcript=showing.transcript,
+            titles_from_names=settings.terminal_title_from_rename is not False,
         )
         self._chat = Chat(self._app, talk, parts)
         showing.put_prompt = input.editor.set
         self._follow_editor(server, input)
+        if self.file_command is not None:
+            self.file_command.on_change = lambda: self._complete_again(input)
         return self._chat
 
     def beside(self, settings: SessionSettings, keymap: KeymapFile, app: App) -> list[Any]:
@@ -172,6 +182,8 @@ class Stage:
         if self.status_command is not None:
             self.status_command.refresh()
             works.append(self.status_command.run())
+        if self.file_command is not None:
+            works.append(self.file_command.run())
         if self.agent_rows is not None:
             works.append(self.agent_rows.run())
         return works
@@ -181,7 +193,7 @@ class Stage:
         setup, session, width = self._setup, self._session, max(self._app.size.columns, 1)
         if session.entries:
             return recent_lines(session.history.messages, width)
-        folder = short_folder(setup.cwd, setup.env)
+        folder = "" if is_on(setup.env, "CLAUDE_CODE_HIDE_CWD") else short_folder(setup.cwd, setup.env)
         return welcome(width, version=__version__, model=setup.model, folder=folder)
 
     def status(self) -> Status:
@@ -238,6 +250,15 @@ class Stage:
             on_change=self._app.redraw,
         )
 
+    def _file_command(self) -> "FileCommand | None":
+        wanted = self._setup.config.settings.file_suggestion
+        if wanted is None or not self._runs_commands:
+            return None
+        # Few have one.
+        from bridle.frontends.tui.complete.file_command import FileCommand
+
+        return FileCommand(wanted.command, root=self._setup.cwd, env=lambda: self._setup.env, warn=self._warn)
+
     def _agent_rows(self) -> AgentRows | None:
         """The user's own command comes before that of a plugin."""
         setup = self._setup
@@ -257,6 +278,10 @@ class Stage:
         )
         self.channel.on_agents = rows.refresh
         return rows
+
+    def _complete_again(self, input: InputArea) -> None:
+        input.refresh()
+        self._app.redraw()
 
     def _follow_editor(self, server: Server, input: InputArea) -> None:
         """Show what the editor beside the session tells, and take what it wants to be mentioned."""

@@ -40,6 +40,7 @@ from bridle.types.event import ConversationReset, PromptMoved, PromptSuggested
 from bridle.types.model import Thinking
 from bridle.types.slash import read_slashed
 from bridle.types.turn import Outcome
+from bridle.types.variables import is_on
 
 _COST_STEP_USD = 5.0
 _INVITATION = 'ask for anything, "/" for commands'
@@ -63,6 +64,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     """Told what the terminal says about itself."""
     transcript: Callable[[], Awaitable[None]]
     """Opens the whole conversation."""
+    titles_from_names: bool = True
+    """Whether the terminal's title shows the name of the session."""
 
 
 class Chat:
@@ -202,13 +205,15 @@ class Chat:
         if not self._queue and outcome.reason not in ("command", "aborted_streaming", "aborted_tools"):
             self._parts.notifier.tell("bridle waits for you")
             self._idle.begin()
-        if outcome.total_cost_usd >= self._acknowledged_usd + _COST_STEP_USD:
+        warns = not is_on(self._talk.env, "DISABLE_COST_WARNINGS")
+        if warns and outcome.total_cost_usd >= self._acknowledged_usd + _COST_STEP_USD:
             self._acknowledged_usd = outcome.total_cost_usd
             self._app.spawn(self._chores.mention_cost(outcome.total_cost_usd, self._stop))
 
     def renamed(self, title: str, /) -> None:
         self._title = title
-        self._parts.notifier.show_title(f"{title} · bridle")
+        if self._parts.titles_from_names:
+            self._show_title(title)
 
     def suggested(self, event: PromptSuggested, /) -> None:
         self._suggestion = one_line(event.text)
@@ -307,8 +312,7 @@ class Chat:
     def _send(self, draft: Draft) -> None:
         self._suggestion = ""
         if not self._title:
-            self.renamed(one_line(draft.shown)[:_MOST_TITLE])
-            self._title = ""
+            self._show_title(one_line(draft.shown)[:_MOST_TITLE])
         self._queue.send(draft)
 
     def _command(self, name: str, draft: Draft) -> None:
@@ -392,15 +396,18 @@ class Chat:
         command, again = self._parts.status_command, self._twice.waiting
         hint = hint_of(self.input, again=again, cancel=self._cancel_key, pending=self._app.keys.pending)
         rows = [] if command is None else command.rows(width)
+        vim = () if command is not None and command.hides_vim_mode else vim_mode(self.input)
         if rows:
             mode, shared = mode_line(self._talk.session.state.mode), shared_line(self._parts.status())
-            known = (*mode, *((Span("  "),) if mode and shared else ()), *shared)
-            last = (*known, *((Span("  "),) if known and hint else ()), *hint)
+            last = _joined(mode, shared, vim, hint)
             return [*rows, last] if last else rows
-        shown = footer(self._parts.status(), width, left=hint, right=vim_mode(self.input))
+        shown = footer(self._parts.status(), width, left=hint, right=vim)
         # What the next key would do matters more than how the session stands.
         is_urgent = bool(again) and text_of(hint) not in text_of(shown)
         return [truncate(hint, width) if is_urgent else shown]
+
+    def _show_title(self, title: str) -> None:
+        self._parts.notifier.show_title(f"{title} · bridle")
 
     @property
     def _cancel_key(self) -> str:
@@ -412,3 +419,11 @@ class Chat:
 
     def _width(self) -> int:
         return max(self._app.size.columns, 1)
+
+
+def _joined(*parts: Line) -> Line:
+    """Parts of a row with blanks between them."""
+    joined: Line = ()
+    for part in filter(None, parts):
+        joined = (*joined, *((Span("  "),) if joined else ()), *part)
+    return joined

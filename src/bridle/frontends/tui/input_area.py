@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from bridle.frontends.tui import cells
 from bridle.frontends.tui.complete.commands import complete_argument, complete_command, find_command
 from bridle.frontends.tui.complete.completion import Completion
-from bridle.frontends.tui.complete.files import FileIndex
-from bridle.frontends.tui.complete.mentions import Resource, complete_mention
+from bridle.frontends.tui.complete.mentions import Files, Resource, complete_mention
 from bridle.frontends.tui.complete.trigger import Mode, Trigger, mode_of, trigger_at
 from bridle.frontends.tui.editor import Draft, Editor
 from bridle.frontends.tui.editor_view import Look, render
@@ -35,7 +34,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """What completions are taken from."""
 
     cwd: Callable[[], str]
-    index: FileIndex
+    index: Files
     commands: Callable[[], Sequence[Command]]
     resources: Callable[[], Sequence[Resource]] = tuple
     agents: Callable[[], Sequence[tuple[str, str]]] = tuple

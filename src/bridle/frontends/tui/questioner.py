@@ -48,8 +48,13 @@ class Questioner:
         start_afresh: Callable[["PlanAnswer"], Awaitable[None]],
         tell: Callable[[str], None],
         script_of: Callable[[Mapping[str, Any]], str | None] = lambda _: None,
+        offers_new: bool = False,
     ) -> None:
-        """`script_of` finds the file of a workflow that a call only names."""
+        """`script_of` finds the file of a workflow that a call only names.
+
+        `offers_new` offers to carry out a plan in a new conversation.
+        """
+        self._offers_new = offers_new
         self._app = app
         self._notifier = notifier
         self._cwd = cwd
@@ -140,7 +145,12 @@ class Questioner:
         while True:
             modes = self._modes()
             may_bypass = "bypassPermissions" in modes
-            dialog = PlanDialog(question, may_bypass=may_bypass, used=self._context_share())
+            dialog = PlanDialog(
+                question,
+                may_bypass=may_bypass,
+                used=self._context_share(),
+                offers_new=self._offers_new,
+            )
             reply = await self._app.open(
                 dialog, priority=_URGENT, guard=GUARD_SECONDS, on_armed=dialog.panel.arm
             )

@@ -36,6 +36,11 @@ class StatusCommand:
         self._due = asyncio.Event()
         self._rows: Sequence[Line] = ()
 
+    @property
+    def hides_vim_mode(self) -> bool:
+        """Whether the user's command shows the mode of vim itself."""
+        return self._wanted.hide_vim_mode_indicator is True
+
     def refresh(self) -> None:
         """Something that it may show has changed."""
         self._due.set()

@@ -16,11 +16,12 @@ from bridle.frontends.tui.editor import Draft
 from bridle.frontends.tui.live import Live
 from bridle.frontends.tui.render import messages
 from bridle.host.paths import config_home
+from bridle.host.programs import find_program
 from bridle.sessions.session import Session
 from bridle.tools.text_files import ImageKind
 from bridle.types.block import UserBlock, text_block, text_of
 from bridle.types.command import Command, CommandResult, Commands
-from bridle.types.errors import ToolError
+from bridle.types.errors import BridleError, ToolError
 from bridle.types.ids import new_uuid
 from bridle.types.origin import TYPED, Origin
 from bridle.types.slash import read_slashed
@@ -46,6 +47,8 @@ class Talk(Struct, frozen=True, kw_only=True):
     run_now: Callable[[Command, str], Awaitable[CommandResult]] | None = None
     """Runs a command beside a turn."""
     responds_to_shell: bool = True
+    shell: str = "bash"
+    """Which shell `!` commands are for: bash or powershell."""
     env: Mapping[str, str] = {}
 
 
@@ -73,7 +76,12 @@ async def run_shell(command: str, talk: Talk, live: Live, own_calls: set[str], *
 
     call_id = f"shell_{new_uuid()}"
     live.say(messages.shell_prompt(command, width))
-    call = Call(id=call_id, name="Bash", input={"command": command})
+    try:
+        wanted = command if talk.shell == "bash" else in_powershell(command, talk.env)
+    except BridleError as error:
+        live.say(messages.notice(str(error), width, level="warning"))
+        return
+    call = Call(id=call_id, name="Bash", input={"command": wanted})
     runtime = talk.server.runtime
     turn = Turn(talk.session, Prompt(content=command, origin=TYPED), runtime)
     own_calls.add(call_id)
@@ -100,6 +108,20 @@ async def run_shell(command: str, talk: Talk, live: Live, own_calls: set[str], *
     )
     out, err = _streams(output.data, text_of(output.content), failed=output.is_error)
     _record(talk, command, out, err, responds=talk.responds_to_shell)
+
+
+def in_powershell(command: str, env: Mapping[str, str]) -> str:
+    """The shell command that runs a command of PowerShell.
+
+    Raises:
+        BridleError: PowerShell is not installed.
+    """
+    import shlex
+
+    program = find_program("pwsh", env) or find_program("powershell", env)
+    if program is None:
+        raise BridleError("PowerShell was not found. Install pwsh, or unset defaultShell in your settings.")
+    return shlex.join([program, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", command])
 
 
 def memory_files(cwd: str, env: Mapping[str, str]) -> list[tuple[str, str]]:

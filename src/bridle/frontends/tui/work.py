@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from bridle.frontends.tui.cells import truncate
+from bridle.frontends.tui.render.layout import MUTED, one_line
 from bridle.frontends.tui.render.messages import retry_countdown
 from bridle.frontends.tui.render.status import spinner_line
-from bridle.frontends.tui.text import Line
+from bridle.frontends.tui.text import Line, Span
 from bridle.types.event import RetryScheduled
 
 FRAME_SECONDS = 0.2
@@ -17,11 +19,18 @@ class Work:
     """Busy from the start of a turn to its end."""
 
     def __init__(
-        self, clock: Callable[[], float], *, verbs: Sequence[str] = (), is_calm: bool = False
+        self,
+        clock: Callable[[], float],
+        *,
+        verbs: Sequence[str] = (),
+        tips: Sequence[str] = (),
+        is_calm: bool = False,
     ) -> None:
-        """`verbs` are the user's own; `is_calm` moves nothing but the time."""
+        """`verbs` and `tips` are the user's own; `is_calm` moves nothing but the time."""
         self._clock = clock
         self._verbs = verbs
+        self._tips = tips
+        self._turns = 0
         self._is_calm = is_calm
         self._since: float | None = None
         self._characters = 0
@@ -52,6 +61,7 @@ class Work:
 
     def begin(self) -> None:
         self._since, self._characters, self._retry = self._clock(), 0, None
+        self._turns += 1
         self.verb = self.note = ""
 
     def end(self) -> None:
@@ -91,7 +101,14 @@ class Work:
             interrupt_key=interrupt_key,
             note=self.note,
         )
-        return [*rows, spinner]
+        return [*rows, spinner, *self._tip(width)]
+
+    def _tip(self, width: int) -> list[Line]:
+        """A tip for each turn, in their order."""
+        if not self._tips:
+            return []
+        tip = one_line(self._tips[(self._turns - 1) % len(self._tips)])
+        return [truncate((Span(f"  Tip: {tip}", MUTED),), width)]
 
     def _own_verb(self) -> str:
         if not self._verbs:

@@ -3,18 +3,26 @@
 import os
 import os.path
 from collections.abc import Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
 from bridle.frontends.tui.complete.candidates import Hit
 from bridle.frontends.tui.complete.completion import Completion
-from bridle.frontends.tui.complete.files import FileIndex
 from bridle.frontends.tui.complete.fuzzy import Found, lowered, match
 from bridle.frontends.tui.complete.trigger import Trigger
 from bridle.types.text import printable
 
 _MOST_ENTRIES = 5_000
 _NEEDS_QUOTES = frozenset(" \t\"'`()[]{}")
+
+
+class Files(Protocol):
+    """Where files to mention are looked for."""
+
+    def search(self, query: str, *, limit: int = 20) -> list[Hit]: ...
+
+    async def refresh(self) -> bool: ...
 
 
 class Resource(Struct, frozen=True, kw_only=True):
@@ -29,7 +37,7 @@ def complete_mention(
     trigger: Trigger,
     *,
     cwd: str,
-    index: FileIndex,
+    index: Files,
     resources: Sequence[Resource] = (),
     agents: Sequence[tuple[str, str]] = (),
     limit: int = 20,

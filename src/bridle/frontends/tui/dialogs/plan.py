@@ -29,16 +29,23 @@ class PlanReply(Struct, frozen=True):
 
 
 class PlanDialog:
-    """The plan as it is written, and four ways to go on."""
+    """The plan as it is written, and the ways to continue."""
 
     is_full = False
     refresh = None
 
-    def __init__(self, question: PermissionQuestion, *, may_bypass: bool, used: float | None = None) -> None:
-        """`used` is how full the window is, from 0 to 1."""
+    def __init__(
+        self,
+        question: PermissionQuestion,
+        *,
+        may_bypass: bool,
+        used: float | None = None,
+        offers_new: bool = False,
+    ) -> None:
+        """`used` is how full the window is, from 0 to 1; `offers_new` offers a new conversation."""
         self.plan = str(question.input.get("plan") or "")
         # A new conversation takes the place of the user's own, never of an agent's.
-        self._begins_anew = bool(self.plan) and question.agent_id is None
+        self._begins_anew = offers_new and bool(self.plan) and question.agent_id is None
         choices = _choices(may_bypass=may_bypass, used=used) if self.plan else _PLAIN
         menu = Menu([each for each in choices if self._begins_anew or each.value != "clear_and_start"])
         whose = "" if question.asker is None else f"{one_line(question.asker)}: "

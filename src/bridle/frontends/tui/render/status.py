@@ -20,7 +20,7 @@ _MODES = {
     "dontAsk": "never asks",
     "bypassPermissions": "permissions bypassed",
 }
-_VERBS = ("Thinking", "Working", "Reading on", "Weighing", "Putting together", "Looking closer")
+VERBS = ("Thinking", "Working", "Reading on", "Weighing", "Putting together", "Looking closer")
 
 
 class Status(Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ def spinner_line(
 
 def verb_for(seconds: float) -> str:
     """A word for work that has no better name; it changes now and then, so that one sees it is alive."""
-    return _VERBS[int(seconds // 20) % len(_VERBS)]
+    return VERBS[int(seconds // 20) % len(VERBS)]
 
 
 def status_line(status: Status, width: int) -> Line:
