@@ -1,11 +1,12 @@
 """The commands of a session: the built-in ones and whatever other sources bring."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from bridle.commands.catalog import CATALOG, Listing
 from bridle.types.command import Command, CommandResult
+from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.commands.context import CommandContext
@@ -14,19 +15,33 @@ Source = Callable[[], Sequence[Command]]
 """Asked at each look, because commands come and go."""
 
 _FARTHEST = 3
+_SWITCHES = {
+    "DISABLE_DOCTOR_COMMAND": ("doctor",),
+    "DISABLE_FEEDBACK_COMMAND": ("feedback",),
+    "DISABLE_INSTALL_GITHUB_APP_COMMAND": ("install-github-app",),
+    "DISABLE_LOGIN_COMMAND": ("login",),
+}
+"""Variables that turn commands off."""
 
 
 class Registry:
     """Implements `types.command.Commands`; of equal names the first counts."""
 
     def __init__(
-        self, *, sources: Sequence[Source] = (), context: "Callable[[], CommandContext] | None" = None
+        self,
+        *,
+        sources: Sequence[Source] = (),
+        context: "Callable[[], CommandContext] | None" = None,
+        env: Mapping[str, str] | None = None,
     ) -> None:
+        """`env` can turn commands off."""
         self._sources = list(sources)
         self._context = context
         """Looked up when arguments are completed."""
-        self._builtin = [self._command(listing) for listing in CATALOG if not listing.yields]
-        self._yielding = [self._command(listing) for listing in CATALOG if listing.yields]
+        off = {name for variable, names in _SWITCHES.items() if is_on(env or {}, variable) for name in names}
+        listings = [listing for listing in CATALOG if listing.name not in off]
+        self._builtin = [self._command(listing) for listing in listings if not listing.yields]
+        self._yielding = [self._command(listing) for listing in listings if listing.yields]
 
     def add(self, source: Source) -> None:
         """Ask one more source, after the others."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from bridle.host.git import worktrees
 from bridle.host.paths import project_dir
+from bridle.types.variables import is_off, is_on
 
 INDEX = "MEMORY.md"
 
@@ -19,10 +20,6 @@ def memory_folder(cwd: str, env: Mapping[str, str], *, chosen: str | None = None
 
 def is_enabled(env: Mapping[str, str], setting: bool | None) -> bool:
     """A variable counts more than the setting, in both directions."""
-    match env.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").strip().lower():
-        case "":
-            return setting is not False
-        case "0" | "false":
-            return True
-        case _:
-            return False
+    if is_on(env, "CLAUDE_CODE_DISABLE_AUTO_MEMORY"):
+        return False
+    return is_off(env, "CLAUDE_CODE_DISABLE_AUTO_MEMORY") or setting is not False

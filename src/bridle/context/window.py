@@ -5,6 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from bridle.types.variables import is_on
+
 _SUMMARY_TOKENS = 20_000
 _COMPACT_MARGIN = 13_000
 _WARNING_MARGIN = 20_000
@@ -73,8 +75,8 @@ class Habits(Struct, frozen=True, kw_only=True):
 def habits_from(env: Mapping[str, str], *, enabled: bool | None, window: int | None) -> Habits:
     """Variables count more than settings; what cannot be read is as if it were not there."""
     return Habits(
-        automatic=enabled is not False and not _is_set(env, "DISABLE_AUTO_COMPACT"),
-        allowed=not _is_set(env, "DISABLE_COMPACT"),
+        automatic=enabled is not False and not is_on(env, "DISABLE_AUTO_COMPACT"),
+        allowed=not is_on(env, "DISABLE_COMPACT"),
         window=_number(env.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW")) or window,
         percent=_percent(env.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")),
     )
@@ -94,10 +96,6 @@ def read_window(text: str) -> int | None:
     if not digits.isascii() or not digits.isdigit() or not _SMALLEST <= int(digits) * factor <= _LARGEST:
         raise ValueError(f"{text!r} is not a window: use auto, or tokens from 100k to 1m")
     return int(digits) * factor
-
-
-def _is_set(env: Mapping[str, str], name: str) -> bool:
-    return env.get(name, "").strip().lower() not in ("", "0", "false", "no", "off")
 
 
 def _number(text: str | None) -> int | None:

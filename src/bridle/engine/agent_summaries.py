@@ -21,6 +21,7 @@ from bridle.types.event import (
 from bridle.types.task import Task
 from bridle.types.tool import Consultation
 from bridle.types.turn import Outcome
+from bridle.types.variables import is_on
 
 _SECONDS = 30.0
 _KEPT = 12
@@ -69,7 +70,7 @@ class AgentSummaries:
         while True:
             await asyncio.sleep(self._seconds)
             runtime = self._runtime()
-            if runtime is None or not runtime.offer.agent_progress_summaries or runtime.env.get(_OFF) == "1":
+            if runtime is None or not runtime.offer.agent_progress_summaries or is_on(runtime.env, _OFF):
                 continue
             for agent_id in tuple(self._fresh & self._tasks.keys()):
                 self._fresh.discard(agent_id)

@@ -11,6 +11,7 @@ from bridle.types.origin import HOOK
 from bridle.types.permission import Allow, Ask, Deny
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Refused
 from bridle.types.tool import Tool
+from bridle.types.variables import is_on
 
 _QUIET = "CLAUDE_CODE_DISABLE_PERMISSION_PROMPT_NOTIFY_HOOKS"
 
@@ -59,7 +60,7 @@ async def _hear(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer | None
 
 
 def _tell_of_question(turn: Turn, tool: Tool) -> None:
-    if turn.runtime.env.get(_QUIET, "") in ("", "0", "false"):
+    if not is_on(turn.runtime.env, _QUIET):
         message = f"Your approval is needed for a call of {tool.name}."
         tell_person(turn.runtime.hooks, "permission_prompt", message)
 

@@ -19,6 +19,7 @@ from bridle.types.errors import McpError, ToolError
 from bridle.types.permission import Access, Ask, Decision, Deny
 from bridle.types.tool import ToolContext
 from bridle.types.turn import Prompt
+from bridle.types.variables import is_on
 
 _MENTION = re.compile(r'(?:^|(?<=[\s(\[{"\']))@(?:"([^"\n]+)"|([^\s"\'`,;]+))')
 _RANGE = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?$")
@@ -29,7 +30,7 @@ _MOST_CHARS = 400_000
 """Of all mentions of a prompt together."""
 _MOST_LISTED = 1_000
 _MOST_RESOURCE_CHARS = 100_000
-_OFF = ("1", "true", "yes", "on")
+_OFF = ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "CLAUDE_CODE_DISABLE_FILE_MENTIONS")
 
 
 class Mention(Struct, frozen=True):
@@ -47,8 +48,7 @@ async def attach(turn: Turn, prompt: Prompt, *, agents: Sequence[str] = ()) -> P
     What the user did not name, but a skill, a schedule, a remote client or a pipe did, counts only where the
     model may read it unasked.
     """
-    switch = turn.runtime.env.get("CLAUDE_CODE_DISABLE_FILE_MENTIONS", "")
-    if prompt.verbatim or prompt.meta or switch.lower() in _OFF:
+    if prompt.verbatim or prompt.meta or any(is_on(turn.runtime.env, name) for name in _OFF):
         return prompt
     text = text_of(prompt.content)
     if "@" not in text:

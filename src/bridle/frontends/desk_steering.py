@@ -12,6 +12,7 @@ from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
 from bridle.types.model import Thinking
 from bridle.types.permission import MODES, Mode
+from bridle.types.variables import is_on
 from bridle.types.workspace import FileState
 
 _LONGEST_TITLE = 200
@@ -169,7 +170,7 @@ async def background_tasks(desk: Desk, request: Mapping[str, Any]) -> Frame:
     """Let calls that the turn waits for go on beside it, all or that of one call."""
     from bridle.engine.letting_go import let_go
 
-    if desk.runtime.env.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "") not in ("", "0", "false"):
+    if is_on(desk.runtime.env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"):
         raise UsageError("Background tasks are turned off in this session.")
     named = request.get("tool_use_id")
     call_id = named if isinstance(named, str) else None

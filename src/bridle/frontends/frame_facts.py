@@ -5,6 +5,7 @@ from bridle.protocol.opening import Facts, Inventory
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.types.command import Commands
+from bridle.types.variables import is_on
 
 
 def facts_of(setup: Setup, session: Session) -> Facts:
@@ -58,6 +59,6 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
 
 def tells_agent_text(setup: Setup, runtime: Runtime | None) -> bool:
     """Whether what agents say is told too."""
-    if setup.options.forward_subagent_text or setup.env.get("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT") == "1":
+    if setup.options.forward_subagent_text or is_on(setup.env, "CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"):
         return True
     return runtime is not None and runtime.offer.forward_subagent_text

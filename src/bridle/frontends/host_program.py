@@ -31,6 +31,7 @@ from bridle.sessions.session import Session
 from bridle.types.kept_prompt import KeptPrompt, no_prompt
 from bridle.types.question import Answer, Question
 from bridle.types.turn import Outcome, Prompt
+from bridle.types.variables import is_on
 
 _STDIN = 0
 _LOOK_SECONDS = 0.9
@@ -255,6 +256,6 @@ def _seconds(env: Mapping[str, str], name: str, usual: float) -> float:
 
 
 def _state_reports(setup: Setup) -> StateReports | None:
-    if setup.env.get("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") == "1":
+    if is_on(setup.env, "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"):
         return "everyone"
-    return "host" if setup.env.get("CLAUDE_CODE_SDK_READS_SESSION_STATE") == "1" else None
+    return "host" if is_on(setup.env, "CLAUDE_CODE_SDK_READS_SESSION_STATE") else None

@@ -15,6 +15,7 @@ from bridle.sessions.session import Session
 from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
 from bridle.types.turn import Outcome
+from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.engine.runtime import Runtime
@@ -122,8 +123,8 @@ def debug_logs(setup: Setup, session: Session) -> tuple[Presenter, ...]:
     Raises:
         UsageError: it cannot be written.
     """
-    path = setup.options.debug_file
-    if path is None and not (setup.options.debug or setup.env.get("DEBUG") == "1"):
+    path = setup.options.debug_file or setup.env.get("CLAUDE_CODE_DEBUG_LOGS_DIR") or None
+    if path is None and not (setup.options.debug or is_on(setup.env, "DEBUG")):
         return ()
     from bridle.frontends.debug_log import DebugLog
 

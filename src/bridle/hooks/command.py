@@ -200,6 +200,7 @@ def _environment(call: HookCall, env: Mapping[str, str], project_dir: str) -> di
         "PWD": project_dir,
         "CLAUDECODE": "1",
         "CLAUDE_CODE_CHILD_SESSION": "1",
+        "CLAUDE_PID": str(os.getpid()),
         "CLAUDE_PROJECT_DIR": project_dir,
         "CLAUDE_CODE_SESSION_ID": call.payload.get("session_id"),
         "CLAUDE_EFFORT": (call.payload.get("effort") or {}).get("level"),

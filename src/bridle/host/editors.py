@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from bridle.host.owners import birth
 from bridle.host.paths import config_home
+from bridle.types.variables import is_on
 
 _LOCK = re.compile(r"([1-9]\d{0,4})\.lock", re.ASCII)
 _HOST = re.compile(r"[\w.:-]{1,253}", re.ASCII)
@@ -100,7 +101,7 @@ def _read(folder: str, name: str, env: Mapping[str, str], cwd: str) -> Editor | 
         transport="ws" if lock.transport == "ws" else "sse",
         host=chosen or "127.0.0.1",
         token=lock.auth_token,
-        fits=_is_on(env, "CLAUDE_CODE_IDE_SKIP_VALID_CHECK") or _has_open(folders, cwd),
+        fits=is_on(env, "CLAUDE_CODE_IDE_SKIP_VALID_CHECK") or _has_open(folders, cwd),
     )
 
 
@@ -158,7 +159,3 @@ def _has_open(folders: Sequence[str], cwd: str) -> bool:
 def _shown_name(name: str) -> str:
     shown = "".join(char for char in name if char.isprintable()).strip()
     return shown[:_LONGEST_NAME] or "editor"
-
-
-def _is_on(env: Mapping[str, str], name: str) -> bool:
-    return env.get(name, "").strip().lower() in ("1", "true", "yes", "on")

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from bridle.host.programs import PROGRAMS, find_program
+from bridle.types.variables import is_off
 
 _STAND_IN = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
@@ -33,7 +34,7 @@ def search_environment(env: Mapping[str, str]) -> dict[str, str]:
 def find_ripgrep(env: Mapping[str, str], *, writable: Iterable[str] = ()) -> str | None:
     """The `rg` installed with bridle, unless USE_BUILTIN_RIPGREP=0 rules that out, else the system's."""
     PROGRAMS.keep_out_of(writable)
-    if env.get("USE_BUILTIN_RIPGREP", "").lower() not in ("0", "false", "no", "off"):
+    if not is_off(env, "USE_BUILTIN_RIPGREP"):
         folders = (os.path.dirname(sys.executable), os.path.join(sys.prefix, "bin"))
         own = (os.path.join(folder, "rg") for folder in folders)
         if (found := next(filter(PROGRAMS.is_safe, own), None)) is not None:

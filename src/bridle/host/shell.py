@@ -62,6 +62,7 @@ def shell_environment(env: Mapping[str, str], *, cwd: str, session_id: str) -> d
         "CLAUDECODE": "1",
         "CLAUDE_CODE_SESSION_ID": session_id,
         "CLAUDE_CODE_CHILD_SESSION": "1",
+        "CLAUDE_PID": str(os.getpid()),
         "GIT_EDITOR": "true",
     }
 

@@ -13,9 +13,9 @@ from msgspec import Struct
 from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.host.paths import bridle_dir
 from bridle.types.mcp import Server
+from bridle.types.variables import is_on
 
 _LARGEST = 32 * 1024 * 1024
-_ON = ("1", "true", "yes", "on")
 _STRIKES = 3
 
 
@@ -37,7 +37,7 @@ class DiscoveryCache(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, env: Mapping[str, str]) -> "DiscoveryCache | None":
         """The cache, where a variable asks for one."""
-        if env.get("MCP_DISCOVERY_CACHE", "").strip().lower() not in _ON:
+        if not is_on(env, "MCP_DISCOVERY_CACHE"):
             return None
         return cls(
             folder=os.path.join(bridle_dir(env), "mcp-discovery"),

@@ -16,6 +16,7 @@ from bridle.mcp.transport import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver,
 from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import StdioServer
 from bridle.types.sandbox import Sandbox
+from bridle.types.variables import is_on
 
 _SHELL = "/bin/sh"
 _AFTER_CLOSE = 1.0
@@ -326,7 +327,7 @@ class _Inlet:
 
 def _inherited(env: Mapping[str, str]) -> dict[str, str]:
     """What a server sees of the session's environment besides what its configuration adds."""
-    if env.get("CLAUDE_CODE_MCP_ALLOWLIST_ENV", "").lower() in ("1", "true", "yes", "on"):
+    if is_on(env, "CLAUDE_CODE_MCP_ALLOWLIST_ENV"):
         return {name: value for name, value in env.items() if name in _BASELINE or name.startswith("LC_")}
     return {name: value for name, value in env.items() if not name.startswith(("OTEL_", "BASH_FUNC_"))}
 

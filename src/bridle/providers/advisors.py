@@ -7,6 +7,7 @@ from bridle.providers.connect import check_vendor, cloud_of
 from bridle.providers.nearest import alike
 from bridle.providers.offers import Choice, is_available
 from bridle.types.errors import ConfigError
+from bridle.types.variables import is_on
 
 
 def advisor_id(name: str, choice: Choice) -> str:
@@ -28,7 +29,7 @@ def advisor_id(name: str, choice: Choice) -> str:
 
 def is_disabled(env: Mapping[str, str]) -> bool:
     """Whether the environment lets no model advise."""
-    return env.get("CLAUDE_CODE_DISABLE_ADVISOR_TOOL", "").strip().lower() in ("1", "true", "yes", "on")
+    return is_on(env, "CLAUDE_CODE_DISABLE_ADVISOR_TOOL")
 
 
 def _is_known(name: str, chosen: str, choice: Choice) -> bool:

@@ -19,6 +19,7 @@ from bridle.providers.patience import SILENCE, limits_of
 from bridle.providers.sse import EventReader
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
 from bridle.types.model import Completed, LimitTold, ModelEvent, ModelRequest
+from bridle.types.variables import is_on
 from bridle.version import __version__
 
 __all__ = ["AnthropicProvider", "Decoder", "encode"]
@@ -33,7 +34,6 @@ _LISTING = 3.0
 _LARGEST_LISTING = 4 * 1024 * 1024
 _REST = 0.25
 """Seconds that the end of a response may lag behind the end of the answer in it."""
-_ON = ("1", "true")
 _REFERENCES = re.compile("(?i)tool.?reference|defer.?loading|advanced-tool-use|item type in content")
 """What a service that knows no references to tools names when it refuses a request."""
 
@@ -171,7 +171,7 @@ class AnthropicProvider:
 
     @property
     def _is_plain(self) -> bool:
-        return self._env.get("CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS") in _ON
+        return is_on(self._env, "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS")
 
     def _refers(self, request: ModelRequest) -> bool:
         """Whether tools that were loaded are sent as references: at home, or where the user says so."""
@@ -217,9 +217,9 @@ class AnthropicProvider:
         if self._refers(request):
             wanted.append(BETA)
         wanted += (name.strip() for name in self._env.get("ANTHROPIC_BETAS", "").split(","))
-        if self._env.get("CLAUDE_CODE_ENABLE_FINE_GRAINED_TOOL_STREAMING") in _ON and request.tools:
+        if is_on(self._env, "CLAUDE_CODE_ENABLE_FINE_GRAINED_TOOL_STREAMING") and request.tools:
             wanted.append("fine-grained-tool-streaming-2025-05-14")
-        if self._env.get("DISABLE_INTERLEAVED_THINKING") in _ON:
+        if is_on(self._env, "DISABLE_INTERLEAVED_THINKING"):
             wanted = [name for name in wanted if not name.startswith("interleaved-thinking-")]
         return [name for name in dict.fromkeys(wanted) if name]
 

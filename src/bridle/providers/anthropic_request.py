@@ -10,6 +10,7 @@ from bridle.providers import catalog
 from bridle.providers.on_demand import Wire, sent_tools
 from bridle.types.block import SentMessage, TextBlock
 from bridle.types.model import ModelRequest, Thinking
+from bridle.types.variables import is_on
 
 CacheLife = Literal["5m", "1h"]
 
@@ -17,7 +18,6 @@ OURS = "bridle"
 """The key in a block under which a vendor's own data rests; only the dialect that put it there sends it."""
 
 _LONG = "[1m]"
-_ON = ("1", "true")
 _FAMILIES = ("sonnet", "opus", "haiku", "fable")
 _THOUGHTS = ("thinking", "redacted_thinking")
 _MARKED_SYSTEM_BLOCKS = 2
@@ -57,11 +57,11 @@ def cache_life(env: Mapping[str, str], model: str, *, bedrock: bool = False) -> 
     """How long marked prefixes of requests to a model are kept, as variables have it; None for no marks."""
     off = ["DISABLE_PROMPT_CACHING"]
     off += (f"DISABLE_PROMPT_CACHING_{name.upper()}" for name in _FAMILIES if name in model)
-    if any(env.get(name) in _ON for name in off):
+    if any(is_on(env, name) for name in off):
         return None
-    older = bedrock and env.get("ENABLE_PROMPT_CACHING_1H_BEDROCK") in _ON
-    long = older or env.get("ENABLE_PROMPT_CACHING_1H") in _ON
-    return "1h" if long and env.get("FORCE_PROMPT_CACHING_5M") not in _ON else "5m"
+    older = bedrock and is_on(env, "ENABLE_PROMPT_CACHING_1H_BEDROCK")
+    long = older or is_on(env, "ENABLE_PROMPT_CACHING_1H")
+    return "1h" if long and not is_on(env, "FORCE_PROMPT_CACHING_5M") else "5m"
 
 
 def encode_for_counting(request: ModelRequest, *, references: bool = False) -> bytes:

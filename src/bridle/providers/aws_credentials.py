@@ -14,6 +14,7 @@ from bridle.host.aws_signature import AwsCredentials
 from bridle.providers import url_parts
 from bridle.providers.user_command import CloudCommands, fault, output_of
 from bridle.types.errors import ProviderError
+from bridle.types.variables import is_on
 
 _KEPT_FOR = 300.0
 """Seconds; the chain refreshes what expires, so that asking it again is cheap."""
@@ -56,7 +57,7 @@ class CredentialChain:
         if (given := from_variables(env)) is not None:
             return given
         fresh = self._found is not None and time.monotonic() < self._until
-        if self._found is None or not fresh or env.get("CLAUDE_CODE_SKIP_AWS_CRED_CACHE"):
+        if self._found is None or not fresh or is_on(env, "CLAUDE_CODE_SKIP_AWS_CRED_CACHE"):
             self._found = await self._walk(env)
             self._until = time.monotonic() + _KEPT_FOR
         return self._found

@@ -12,6 +12,7 @@ from bridle.providers.facts import Model
 from bridle.providers.messages import MessagesDialect
 from bridle.types.errors import ProviderError
 from bridle.types.model import ModelRequest
+from bridle.types.variables import is_on
 
 _SERVICES: Mapping[str, str] = {"mantle": "bedrock-mantle", "anthropic-aws": "aws-external-anthropic"}
 """What Amazon calls them, in addresses and in signatures."""
@@ -43,7 +44,7 @@ class AwsMessagesDialect:
 
     async def admitted(self, request: Request, place: Place) -> Request:
         vendor = place.vendor
-        if place.key or place.env.get(vendor.unguarded_env):
+        if place.key or is_on(place.env, vendor.unguarded_env):
             return admitted_by_key(request, place)
         credentials = await self._chain.find(place.env, place.commands)
         return signed(request, credentials, region=region_of(place.env), service=_SERVICES[vendor.name])

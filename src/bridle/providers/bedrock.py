@@ -23,6 +23,7 @@ from bridle.providers.facts import Model
 from bridle.providers.messages import MessagesDecoder
 from bridle.providers.vendors import Vendor
 from bridle.types.model import ModelEvent, ModelRequest
+from bridle.types.variables import is_on
 
 _VERSION = "bedrock-2023-05-31"
 _PREFIXES = {"us": "us", "eu": "eu", "ap": "apac", "ca": "us", "sa": "us"}
@@ -61,7 +62,7 @@ class BedrockDialect:
         return Request("POST", url, (("accept", accepted), *headers), body)
 
     async def admitted(self, request: Request, place: Place) -> Request:
-        if place.env.get(place.vendor.unguarded_env):
+        if is_on(place.env, place.vendor.unguarded_env):
             return request
         if place.key:
             return replace(request, headers=(*request.headers, ("authorization", f"Bearer {place.key}")))

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.providers.facts import ALL_EFFORTS, LONG, MILLION, LongPrompts, Model, cost
+from bridle.types.variables import is_on
 
 __all__ = [
     "ALIASES",
@@ -79,7 +80,7 @@ def resolve(
     if own and isinstance(target := own.get(name.strip()), str):
         return resolve(target, env, planning=planning)
     base, long = (name[: -len(LONG)], LONG) if name.lower().endswith(LONG) else (name, "")
-    if env.get("CLAUDE_CODE_DISABLE_1M_CONTEXT") in ("1", "true"):
+    if is_on(env, "CLAUDE_CODE_DISABLE_1M_CONTEXT"):
         long = ""
     alias = base.strip().lower()
     if alias == "opusplan":

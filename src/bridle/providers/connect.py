@@ -14,6 +14,7 @@ from bridle.providers.pairing import paired
 from bridle.providers.retry import LONGEST_DELAY, Retrying, WarmingProvider
 from bridle.types.errors import ConfigError
 from bridle.types.model import ModelEvent, ModelRequest, Provider, Repaired
+from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.providers.user_command import CloudCommands
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 _RETRIES = 10
 _MOST_RETRIES = 15
 _RETRIES_UNATTENDED = 50
-_ON = ("1", "true", "yes", "on")
 _CLOUDS = {
     "CLAUDE_CODE_USE_BEDROCK": "bedrock",
     "CLAUDE_CODE_USE_VERTEX": "vertex",
@@ -61,7 +61,7 @@ def provider_for(
         fallbacks=fallbacks,
         find=providers.find,
         sleep=sleep,
-        whole_answers=not env.get("CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK"),
+        whole_answers=not is_on(env, "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK"),
         patient=is_unattended(env),
         stops_on_overload=bool(env.get("FALLBACK_FOR_ALL_PRIMARY_MODELS")),
         switches_when_declined=switches_when_declined,
@@ -197,7 +197,7 @@ def check_vendor(name: str, env: Mapping[str, str], own_models: Mapping[str, Any
 
 def cloud_of(env: Mapping[str, str]) -> str | None:
     """The vendor that the environment sends Anthropic's models to, None for Anthropic itself."""
-    return next((name for key, name in _CLOUDS.items() if env.get(key, "").lower() in _ON), None)
+    return next((name for key, name in _CLOUDS.items() if is_on(env, key)), None)
 
 
 def retries(env: Mapping[str, str]) -> int:
@@ -216,4 +216,4 @@ def longest_overload_delay(env: Mapping[str, str]) -> float:
 
 def is_unattended(env: Mapping[str, str]) -> bool:
     """Whether nobody waits for the answer, so that it may take as long as a service is busy."""
-    return env.get("CLAUDE_CODE_RETRY_WATCHDOG", "").lower() in _ON
+    return is_on(env, "CLAUDE_CODE_RETRY_WATCHDOG")

@@ -17,6 +17,7 @@ from bridle.providers.user_command import CloudCommands
 from bridle.providers.vendors import Vendor
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
 from bridle.types.model import Completed, ModelEvent, ModelRequest, Started
+from bridle.types.variables import is_on
 from bridle.version import __version__
 
 _LARGEST_ERROR = 64 * 1024
@@ -260,7 +261,7 @@ def admitted_by_key(request: Request, place: Place) -> Request:
     """
     vendor, key = place.vendor, place.key
     names = {name for name, _ in request.headers}
-    if vendor.key_header in names or (vendor.unguarded_env and place.env.get(vendor.unguarded_env)):
+    if vendor.key_header in names or is_on(place.env, vendor.unguarded_env):
         return request
     if token := next((token for name in vendor.token_env if (token := place.env.get(name, "").strip())), ""):
         return replace(request, headers=(*request.headers, ("authorization", f"Bearer {token}")))

@@ -10,10 +10,10 @@ from bridle.host.files import read_bytes, write_atomic
 from bridle.host.paths import bridle_dir
 from bridle.providers.keys import Keys
 from bridle.types.errors import ProviderError
+from bridle.types.variables import is_on
 
 _LARGEST = 4 * 1024 * 1024
 _MOST = 200
-_ON = ("1", "true", "yes", "on")
 _SERVED = ("claude", "anthropic")
 """How the names of models begin that the Messages API is about."""
 
@@ -27,7 +27,7 @@ class _Kept(Struct, frozen=True):
 
 def is_wanted(env: Mapping[str, str]) -> bool:
     """Whether the user has a gateway, and wants its models listed."""
-    asked = env.get("CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY", "").lower() in _ON
+    asked = is_on(env, "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY")
     return asked and bool(env.get("ANTHROPIC_BASE_URL"))
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from bridle.host.http.client import Limits
+from bridle.types.variables import is_off
 
 SILENCE = 90.0
 """Seconds that a stream may be silent."""
 _WHOLE_ANSWER = 600.0
 _LARGEST_ANSWER = 64 * 1024 * 1024
-_OFF = ("0", "false", "no", "off")
 
 
 def limits_of(env: Mapping[str, str], *, streamed: bool, silence: float = SILENCE) -> Limits:
@@ -16,7 +16,7 @@ def limits_of(env: Mapping[str, str], *, streamed: bool, silence: float = SILENC
     whole = _seconds(env, "API_TIMEOUT_MS") or _WHOLE_ANSWER
     if not streamed:
         return Limits(idle=whole, total=whole, body=_LARGEST_ANSWER)
-    watched = env.get("CLAUDE_ENABLE_STREAM_WATCHDOG", "").lower() not in _OFF
+    watched = not is_off(env, "CLAUDE_ENABLE_STREAM_WATCHDOG")
     unlimited = env.get("API_FORCE_IDLE_TIMEOUT", "") == "0" or not watched
     given = _seconds(env, "API_FORCE_IDLE_TIMEOUT") or _seconds(env, "CLAUDE_STREAM_IDLE_TIMEOUT_MS")
     idle = whole if unlimited else given or silence

@@ -14,6 +14,7 @@ from bridle.providers.google_credentials import TokenChain
 from bridle.providers.messages import MessagesDecoder
 from bridle.types.errors import ProviderError
 from bridle.types.model import ModelRequest
+from bridle.types.variables import is_on
 
 _VERSION = "vertex-2023-10-16"
 _DATES: Mapping[str, str] = {
@@ -55,7 +56,7 @@ class VertexDialect:
         return Request("POST", url, headers, encode(asked, served=served, cache=cache_life(env, asked.model)))
 
     async def admitted(self, request: Request, place: Place) -> Request:
-        if place.env.get(place.vendor.unguarded_env):
+        if is_on(place.env, place.vendor.unguarded_env):
             return request
         token = await self._tokens.find(place.env)
         return replace(request, headers=(*request.headers, ("authorization", f"Bearer {token}")))

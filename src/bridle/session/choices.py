@@ -13,7 +13,7 @@ from bridle.tools.toolbox import OPT_IN, BuiltinToolbox, Deferral, choose
 from bridle.types.errors import UsageError
 from bridle.types.on_demand import CALL, SEARCH
 from bridle.types.permission import Effect, Rule
-from bridle.types.variables import is_on, whole_number
+from bridle.types.variables import is_off, is_on, whole_number
 
 _BARE_TOOLS = ("Bash", "Edit", "Read")
 _SHARED = ("projectSettings", "localSettings")
@@ -78,7 +78,7 @@ def choose_tools(
         base = _BARE_TOOLS
     if base is None:
         # One list of things to do is enough; who names the other one gets it.
-        removed |= {"TodoWrite"} if env.get("CLAUDE_CODE_ENABLE_TASKS") not in ("0", "false") else _TASK_TOOLS
+        removed |= _TASK_TOOLS if is_off(env, "CLAUDE_CODE_ENABLE_TASKS") else {"TodoWrite"}
         removed |= _without_use(options, env, rules)
     return choose(
         base=base,

@@ -111,7 +111,7 @@ class SessionCommands:
         if self._registry is None:
             from bridle.commands.registry import Registry
 
-            self._registry = Registry(sources=[self._brought], context=self.context)
+            self._registry = Registry(sources=[self._brought], context=self.context, env=self._setup.env)
         return self._registry
 
     def _brought(self) -> Sequence[Command]:

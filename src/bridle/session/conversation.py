@@ -13,6 +13,7 @@ from bridle.sessions import store
 from bridle.sessions.session import Session
 from bridle.sessions.transcript import Follow
 from bridle.types.errors import UsageError
+from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def place_of(setup: Setup, *, warn: Callable[[str], None], follow: Follow | None
         warn=warn,
         git_branch=git.current_branch(setup.cwd),
         entrypoint=env.get("CLAUDE_CODE_ENTRYPOINT") or ("cli" if options.interactive else "sdk-cli"),
-        persist=not (options.no_session_persistence or env.get("CLAUDE_CODE_SKIP_PROMPT_HISTORY")),
+        persist=not (options.no_session_persistence or is_on(env, "CLAUDE_CODE_SKIP_PROMPT_HISTORY")),
         follow=follow,
     )
 

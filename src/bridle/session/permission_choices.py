@@ -11,6 +11,7 @@ from bridle.session.model_choices import choose_model
 from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
 from bridle.types.permission import Effect, Mode, Rule, RuleSource
+from bridle.types.variables import is_on
 
 _USABLE_MODES: Mapping[str, Mode] = {
     "acceptEdits": "acceptEdits",
@@ -124,7 +125,7 @@ def _require_bypass(config: Config, env: Mapping[str, str]) -> None:
     permissions = config.settings.permissions
     if permissions is not None and permissions.disable_bypass_permissions_mode == "disable":
         raise UsageError("bypassPermissions is forbidden by permissions.disableBypassPermissionsMode")
-    if os.geteuid() == 0 and env.get("IS_SANDBOX") != "1":
+    if os.geteuid() == 0 and not is_on(env, "IS_SANDBOX"):
         raise UsageError(
             "bypassPermissions is refused for root: run as another user, or set IS_SANDBOX=1 in a sandbox"
         )

@@ -17,6 +17,7 @@ from bridle.tools.bash_reading import is_silent, may_outlive_its_limit, meaning_
 from bridle.types.errors import Overstepped, ToolError
 from bridle.types.sandbox import OUT_OF_SANDBOX, Confined, Sandbox
 from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.variables import is_on
 from bridle.types.wall import View
 from bridle.types.workspace import Workspace
 
@@ -305,7 +306,7 @@ def _stand_somewhere(workspace: Workspace) -> list[str]:
 def _settle(workspace: Workspace, place: str | None, env: Mapping[str, str]) -> str | None:
     """Stay where the command went if that is allowed; otherwise the sentence that says so."""
     before = os.path.realpath(workspace.cwd)
-    if _is_on(env.get("CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR")):
+    if is_on(env, "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR"):
         workspace.cwd = workspace.start
         return _reset_notice(workspace) if place not in (None, before) else None
     if place is None or place == before:
@@ -351,8 +352,4 @@ def _number(env: Mapping[str, str], name: str, default: int) -> int:
 
 
 def _may_use_background(env: Mapping[str, str]) -> bool:
-    return not _is_on(env.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"))
-
-
-def _is_on(value: str | None) -> bool:
-    return (value or "").strip().lower() in ("1", "true", "yes", "on")
+    return not is_on(env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS")

@@ -14,6 +14,7 @@ from bridle.tools.file_search import NEVER_SEARCHED, below, newest_first, requir
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
 from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.variables import is_off
 from bridle.types.workspace import Workspace
 
 _MOST = 100
@@ -99,9 +100,9 @@ async def _find(input: GlobInput, ctx: ToolContext, *, folder: str, pattern: str
 
 def _listing_options(env: Mapping[str, str], depth: int | None) -> list[str]:
     options = ["--files", "--null"]
-    if not _is_off(env.get("CLAUDE_CODE_GLOB_HIDDEN")):
+    if not is_off(env, "CLAUDE_CODE_GLOB_HIDDEN"):
         options.append("--hidden")
-    if not _is_off(env.get("CLAUDE_CODE_GLOB_NO_IGNORE")):
+    if not is_off(env, "CLAUDE_CODE_GLOB_NO_IGNORE"):
         options.append("--no-ignore")
     if depth is not None:
         options.append(f"--max-depth={depth}")
@@ -111,7 +112,3 @@ def _listing_options(env: Mapping[str, str], depth: int | None) -> list[str]:
 def _timeout(env: Mapping[str, str]) -> float:
     text = env.get("CLAUDE_CODE_GLOB_TIMEOUT_SECONDS", "").strip()
     return float(text) if text.isdecimal() and int(text) > 0 else _TIMEOUT
-
-
-def _is_off(value: str | None) -> bool:
-    return (value or "").strip().lower() in ("0", "false", "no", "off")

@@ -10,6 +10,7 @@ from bridle.types.errors import ToolError
 from bridle.types.monitor import MONITORS, Watch, WatchedCommand, WatchedSocket
 from bridle.types.sandbox import OUT_OF_SANDBOX
 from bridle.types.tool import ToolContext, ToolOutput, tool
+from bridle.types.variables import is_on
 
 _USUAL_MS = 300_000
 _LEAST_MS = 1_000
@@ -41,7 +42,7 @@ def _check(input: MonitorInput, ctx: ToolContext) -> None:
         raise ToolError("The command is empty or has a NUL character in it.")
     if input.ws is not None and not input.ws.url.startswith(("ws://", "wss://")):
         raise ToolError("The address of a web socket begins with ws:// or wss://.")
-    if ctx.env.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "") not in ("", "0", "false"):
+    if is_on(ctx.env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"):
         raise ToolError("Background tasks are turned off here: run the command with Bash and wait for it.")
 
 

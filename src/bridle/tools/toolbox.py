@@ -9,6 +9,7 @@ from bridle.tools import definitions
 from bridle.tools.catalog import CATALOG, Listing
 from bridle.types.model import ToolDefinition
 from bridle.types.tool import Tool, Toolbox
+from bridle.types.variables import is_off
 
 OPT_IN = frozenset(listing.name for listing in CATALOG if listing.opt_in)
 """Tools that are not offered unless somebody wants them."""
@@ -31,7 +32,7 @@ class Deferral(Struct, frozen=True, kw_only=True):
         if name == "auto":
             number = int(percent) if percent.isdecimal() else _USUAL_PERCENT
             return cls(when="crowded" if number else "always", percent=min(number, 100))
-        if given in ("false", "0", "no", "off"):
+        if is_off(env, "ENABLE_TOOL_SEARCH"):
             return cls(when="never")
         return cls(when="always")
 

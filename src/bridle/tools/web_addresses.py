@@ -20,6 +20,7 @@ from bridle.host.web_address import (
     read_address,
 )
 from bridle.types.errors import ToolError
+from bridle.types.variables import is_on
 
 _LONGEST_URL = 2_000
 _FLAWS: dict[Flaw, str] = {
@@ -104,7 +105,7 @@ async def require_public_name(target: WebAddress, env: Mapping[str, str]) -> Non
         _require_public(target, (str(known),), env)
     elif _is_local_name(target.host):
         _require_public(target, ("127.0.0.1",), env)
-    elif not _is_on(env.get("CLAUDE_CODE_PROXY_RESOLVES_HOSTS", "")):
+    elif not is_on(env, "CLAUDE_CODE_PROXY_RESOLVES_HOSTS"):
         _require_public(target, await _look_up(target), env)
 
 
@@ -141,7 +142,7 @@ async def _look_up(target: WebAddress) -> tuple[str, ...]:
 
 
 def _require_public(target: WebAddress, addresses: tuple[str, ...], env: Mapping[str, str]) -> None:
-    allow_loopback = env.get("BRIDLE_WEBFETCH_ALLOW_LOCAL") == "1"
+    allow_loopback = is_on(env, "BRIDLE_WEBFETCH_ALLOW_LOCAL")
     for address in addresses:
         if not is_public(address, allow_loopback=allow_loopback):
             raise ToolError(
@@ -176,7 +177,3 @@ def _in_network(address: Address, text: str) -> bool:
 
 def _variable(env: Mapping[str, str], name: str) -> str:
     return env.get(name) or env.get(name.upper()) or ""
-
-
-def _is_on(value: str) -> bool:
-    return value.strip().lower() in ("1", "true", "yes", "on")

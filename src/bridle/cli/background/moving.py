@@ -8,7 +8,7 @@ import msgspec
 
 from bridle.cli.background.inside import Inside
 from bridle.cli.background.launching import lasting_flags, session_facts, start_job
-from bridle.cli.background.permission import is_on, means_of, refusal
+from bridle.cli.background.permission import means_of, refusal
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat import Chat
 from bridle.host.jobs import records, wire
@@ -20,6 +20,7 @@ from bridle.types.block import text_of
 from bridle.types.errors import BridleError
 from bridle.types.permission import Effect, Rule
 from bridle.types.task import Task
+from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:

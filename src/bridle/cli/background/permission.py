@@ -7,9 +7,9 @@ from bridle.config.load import Config, environment, load
 from bridle.config.reach import SHARED
 from bridle.host.programs import find_program
 from bridle.types.errors import UsageError
+from bridle.types.variables import is_on
 
 _OFF = "Background sessions are turned off here (disableAgentView or CLAUDE_CODE_DISABLE_AGENT_VIEW)."
-_YES = ("1", "true", "yes", "on")
 
 
 class Means:
@@ -54,10 +54,6 @@ def refusal(config: Config, env: Mapping[str, str]) -> str | None:
     """Why there may be none; None when there may."""
     off = config.settings.disable_agent_view or is_on(env, "CLAUDE_CODE_DISABLE_AGENT_VIEW")
     return _OFF if off else None
-
-
-def is_on(env: Mapping[str, str], name: str) -> bool:
-    return env.get(name, "").strip().lower() in _YES
 
 
 def _located(words: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from bridle.mcp.auth.pkce import challenge_of, new_secret
 from bridle.providers import refusals
 from bridle.providers.exchange import Place
 from bridle.types.errors import ProviderError
+from bridle.types.variables import is_on
 
 _PATIENCE = 300.0
 _LIMITS = Limits(idle=20.0, total=30.0, body=64 * 1024)
@@ -83,6 +84,6 @@ async def _exchange(place: Place, code: str, verifier: str) -> str:
 
 def _open(page: str, env: Mapping[str, str]) -> None:
     """Open the page where there is a browser; who has none follows the printed address."""
-    if env.get("BRIDLE_NO_BROWSER"):
+    if is_on(env, "BRIDLE_NO_BROWSER"):
         return
     open_page(page, env)

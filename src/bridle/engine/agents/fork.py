@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from bridle.sessions.session import Session
 from bridle.types.block import UserBlock, result_block, text_block
+from bridle.types.variables import is_off, is_on
 
 PLACEHOLDER = "Fork started — processing in background"
 """The result that every open call has in the eyes of a fork, so that all forks share a prefix."""
@@ -31,8 +32,8 @@ edit them, and know that your changes stay in the work tree.
 
 def may_fork(env: Mapping[str, str], *, interactive: bool) -> bool:
     """Whether a call without a type means a fork."""
-    wish = env.get("CLAUDE_CODE_FORK_SUBAGENT", "").strip().lower()
-    return interactive if not wish else wish in ("1", "true", "yes", "on")
+    name = "CLAUDE_CODE_FORK_SUBAGENT"
+    return is_on(env, name) or (interactive and not is_off(env, name))
 
 
 def is_fork(session: Session) -> bool:

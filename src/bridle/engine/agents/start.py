@@ -23,7 +23,7 @@ from bridle.engine.agents.session import take_on_state
 from bridle.engine.agents.worktree import Place, open_place
 from bridle.engine.grants import grant
 from bridle.engine.teams.post import MAIN
-from bridle.engine.teams.team import is_coordinating, is_on, team_name
+from bridle.engine.teams.team import is_coordinating, team_name
 from bridle.engine.turn import Turn
 from bridle.permissions.updates import read_update
 from bridle.sessions.cost import Cost
@@ -32,6 +32,7 @@ from bridle.types.agent import AgentDefinition
 from bridle.types.delegation import AgentCompleted, AgentLaunched, AgentReport, Delegation
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed
+from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.engine.agents.staff import Agents

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from bridle.engine.turn import Turn
 from bridle.tools.task_lists import folder_of, read_items
 from bridle.types.hook import TaskCompleted, TeammateIdle
+from bridle.types.variables import is_on
 
 _MOST_ROUNDS = 8
 """How often hooks may send a member back to work."""
@@ -30,10 +31,6 @@ def team_name(env: Mapping[str, str], session_id: str) -> str | None:
 def is_coordinating(env: Mapping[str, str]) -> bool:
     """Whether the main thread leaves all work to others."""
     return is_on(env, "CLAUDE_CODE_COORDINATOR_MODE")
-
-
-def is_on(env: Mapping[str, str], name: str) -> bool:
-    return env.get(name, "").strip().lower() in ("1", "true", "yes", "on")
 
 
 def member_words(name: str, team: str) -> str:

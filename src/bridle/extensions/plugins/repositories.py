@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from bridle.extensions.plugins.sources import Source
 from bridle.host.programs import PROGRAMS, find_program
 from bridle.types.errors import ConfigError
+from bridle.types.variables import is_on
 
 _SECONDS = 120.0
 _KEPT = frozenset(
@@ -64,7 +65,7 @@ def addresses(source: Source, env: Mapping[str, str]) -> tuple[str, ...]:
     if not source.repository:
         return (source.location,)
     secure = f"https://github.com/{source.repository}.git"
-    if env.get("CLAUDE_CODE_PLUGIN_PREFER_HTTPS", "").lower() in ("1", "true", "yes"):
+    if is_on(env, "CLAUDE_CODE_PLUGIN_PREFER_HTTPS"):
         return (secure,)
     return (secure, f"git@github.com:{source.repository}.git")
 

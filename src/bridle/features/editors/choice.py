@@ -5,6 +5,7 @@ from typing import Literal
 
 from bridle.host.editors import Editor
 from bridle.types.errors import UsageError
+from bridle.types.variables import is_off, is_on
 
 Choose = Callable[[Sequence[Editor]], Editor | None]
 """Picks one of the editors that run; None while the right one is not there."""
@@ -33,13 +34,12 @@ def wanted_by(env: Mapping[str, str], *, flag: bool, always: bool) -> Choose | N
     The terminal of an editor names it by its port, or at least tells that it belongs to one. A flag and a
     setting (`always`) do the same from any terminal, and CLAUDE_CODE_AUTO_CONNECT_IDE forces or forbids it.
     """
-    said = _word(env, "CLAUDE_CODE_AUTO_CONNECT_IDE")
-    if said in ("0", "false", "no", "off") and not flag:
+    if is_off(env, "CLAUDE_CODE_AUTO_CONNECT_IDE") and not flag:
         return None
     port = env.get("CLAUDE_CODE_SSE_PORT", "").strip()
     if port.isdecimal():
         return lambda editors: next((each for each in editors if each.port == int(port)), None)
-    forced = said in ("1", "true", "yes", "on")
+    forced = is_on(env, "CLAUDE_CODE_AUTO_CONNECT_IDE")
     names = _names_of_editor(env)
     if not (flag or always or forced) and names is None:
         return None
@@ -102,7 +102,7 @@ def _names_of_editor(env: Mapping[str, str]) -> tuple[str, ...] | None:
     if (known := _TERMINALS.get(_word(env, "TERM_PROGRAM"))) is not None:
         return known
     is_other = env.get("TERMINAL_EMULATOR", "").startswith("JetBrains")
-    return () if is_other or _word(env, "ENABLE_IDE_INTEGRATION") == "true" else None
+    return () if is_other or is_on(env, "ENABLE_IDE_INTEGRATION") else None
 
 
 def _word(env: Mapping[str, str], name: str) -> str:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from bridle.frontends.tui.colors import Rgb
 from bridle.frontends.tui.keys import Answer
+from bridle.types.variables import is_on
 
 _SYNCHRONIZED = 2026
 _GRAPHEMES = 2027
@@ -42,7 +43,7 @@ def guess(env: Mapping[str, str]) -> Capabilities:
         is_dumb=term in ("", "dumb", "unknown"),
         in_tmux=in_tmux,
         reflows=in_tmux or not (is_xterm or term.startswith(_WITHOUT_REFLOW)),
-        synchronized=env.get("CLAUDE_CODE_FORCE_SYNC_OUTPUT", "") not in ("", "0", "false"),
+        synchronized=is_on(env, "CLAUDE_CODE_FORCE_SYNC_OUTPUT"),
     )
 
 

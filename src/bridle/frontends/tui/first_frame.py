@@ -132,10 +132,19 @@ class FirstFrame:
             pass  # The terminal is gone, and with it what had to be undone.
 
 
+def _is_read_aloud() -> bool:
+    if "CLAUDE_AX_SCREEN_READER" not in os.environ:
+        return False
+    # Nearly no one waits for this import.
+    from bridle.types.variables import is_on
+
+    return is_on(os.environ, "CLAUDE_AX_SCREEN_READER")
+
+
 def paint_first_frame(*, fd_in: int = 0, fd_out: int = 1) -> FirstFrame | None:
     """Show the prompt at once; None, and nothing done, where there is no terminal that can show it."""
     env = os.environ
-    if env.get("TERM", "") in _SILENT or env.get("CLAUDE_AX_SCREEN_READER", "0") not in ("", "0"):
+    if env.get("TERM", "") in _SILENT or _is_read_aloud():
         return None
     try:
         if not (os.isatty(fd_in) and os.isatty(fd_out)):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from bridle.frontends.tui import notices
 from bridle.frontends.tui.terminal import SAVED_TITLE, Terminal
+from bridle.types.variables import is_on
 
 _AWAY_SECONDS = 15.0
 """Without a key for so long, nobody is taken to be looking."""
@@ -27,11 +28,7 @@ class Notifier:
         self._env: Mapping[str, str] = terminal.env
         self._channel = channel
         self._bar = bar
-        self._titles = titles and self._env.get("CLAUDE_CODE_DISABLE_TERMINAL_TITLE", "") in (
-            "",
-            "0",
-            "false",
-        )
+        self._titles = titles and not is_on(self._env, "CLAUDE_CODE_DISABLE_TERMINAL_TITLE")
         self._clock = clock
         self._last_key = clock()
         self._title = ""
@@ -49,7 +46,7 @@ class Notifier:
 
     def tell(self, text: str) -> None:
         """Ask for attention, unless the user has it here already."""
-        if self.is_away:
+        if self.is_away or is_on(self._env, "CLAUDE_CODE_DISABLE_NOTIFICATION_PRESENCE_CHECK"):
             said = notices.notify(text, head=_HEAD, channel=self._channel, env=self._env)
             is_dumb = self._terminal.capabilities.is_dumb
             self._terminal.write(said if not is_dumb else notices.BELL if said else "")

@@ -12,10 +12,10 @@ _MOST_ROWS = 400
 
 
 def welcome(width: int, *, version: str, model: str, folder: str) -> list[Line]:
-    """Who is there, with which model, and where."""
+    """The name and version, the model, and the folder unless that is empty."""
     rows: list[Line] = [
         (Span("bridle", style("accent", bold=True)), Span(f" {version}", MUTED)),
-        (Span(f"{one_line(model)} in {one_line(folder)}", MUTED),),
+        (Span(f"{one_line(model)} in {one_line(folder)}" if folder else one_line(model), MUTED),),
     ]
     return [cells.truncate(row, width) for row in rows]
 

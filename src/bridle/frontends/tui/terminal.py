@@ -17,6 +17,7 @@ from bridle.frontends.tui.guard import Guard
 from bridle.frontends.tui.keys import Answer, Input, KeyReader
 from bridle.frontends.tui.outlet import Outlet
 from bridle.frontends.tui.raw import Attributes, enter_raw, leave_raw
+from bridle.types.variables import is_on
 
 PASTE = ("\x1b[?2004h", "\x1b[?2004l")
 FOCUS = ("\x1b[?1004h", "\x1b[?1004l")
@@ -77,9 +78,7 @@ class Terminal:
         self._outlet = Outlet(fd_out, lost=self._lost)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listener: Listener | None = None
-        self._reader = KeyReader(
-            backspace_is_ctrl=env.get("CLAUDE_CODE_BS_AS_CTRL_BACKSPACE", "0") not in ("", "0")
-        )
+        self._reader = KeyReader(backspace_is_ctrl=is_on(env, "CLAUDE_CODE_BS_AS_CTRL_BACKSPACE"))
         self._timer: asyncio.TimerHandle | None = None
         self._handlers: dict[int, Any] = {}
         self._asked: float | None = None

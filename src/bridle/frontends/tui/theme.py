@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from bridle.frontends.tui.colors import Depth, Rgb, code, is_light, parse
 from bridle.frontends.tui.palettes import NAMES, palette
+from bridle.types.variables import is_off, is_on
 
 _TRUE_COLOR_PROGRAMS = (
     "iTerm.app",
@@ -90,7 +91,7 @@ def detect_depth(env: Mapping[str, str]) -> Depth:
     term = env.get("TERM", "")
     if env.get("NO_COLOR") or term in ("", "dumb"):
         return Depth.NONE
-    if env.get("TMUX") and env.get("CLAUDE_CODE_TMUX_TRUECOLOR", "") not in ("", "0", "false"):
+    if env.get("TMUX") and is_on(env, "CLAUDE_CODE_TMUX_TRUECOLOR"):
         return Depth.TRUE
     if env.get("COLORTERM") in ("truecolor", "24bit") or env.get("WT_SESSION"):
         return Depth.TRUE
@@ -101,8 +102,8 @@ def detect_depth(env: Mapping[str, str]) -> Depth:
 
 def detect_links(env: Mapping[str, str]) -> bool:
     """Whether links may be written; nearly every terminal that does not know them ignores them."""
-    if (forced := env.get("FORCE_HYPERLINK")) is not None:
-        return forced not in ("0", "false", "")
+    if is_on(env, "FORCE_HYPERLINK") or is_off(env, "FORCE_HYPERLINK"):
+        return is_on(env, "FORCE_HYPERLINK")
     term = env.get("TERM", "")
     return (
         bool(term)

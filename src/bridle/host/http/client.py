@@ -12,6 +12,7 @@ from bridle.host.http.connection import Connection, HttpFault, Limits, Response,
 from bridle.host.http.head import HeadFault, write_head
 from bridle.host.secrets import SECRETS
 from bridle.types.errors import ConfigError
+from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     import ssl
@@ -23,7 +24,6 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 _KEPT_PER_ORIGIN = 8
 _USUAL = Limits()
-_ON = ("1", "true", "yes", "on")
 
 
 class Request(Struct, frozen=True):
@@ -192,7 +192,7 @@ class HttpClient:
 
     def _distrust_certificate(self) -> None:
         """After a fault: read a client certificate anew for the next connection, it may have been renewed."""
-        pinned = self._env.get("CLAUDE_CODE_DISABLE_MTLS_RELOAD_ON_STALE_CONNECTION", "").lower() in _ON
+        pinned = is_on(self._env, "CLAUDE_CODE_DISABLE_MTLS_RELOAD_ON_STALE_CONNECTION")
         if self._env.get("CLAUDE_CODE_CLIENT_CERT") and not pinned:
             self._is_stale = True
 

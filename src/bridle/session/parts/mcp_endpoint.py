@@ -16,11 +16,10 @@ from bridle.mcp.automation import Snapshot, answer, take_snapshot
 from bridle.session.parts.outside_calls import OutsideCalls
 from bridle.sessions.session import Session
 from bridle.types.errors import BridleError, McpError, UsageError
+from bridle.types.variables import is_off, is_on
 
 _LARGEST = 16 * 1024 * 1024
 _PAUSE = 0.1
-_ON = ("1", "true", "yes", "on")
-_OFF = ("0", "false", "no", "off")
 
 
 def _nothing() -> None:
@@ -33,11 +32,11 @@ class Address(Struct, frozen=True):
 
 
 def is_enabled(env: Mapping[str, str]) -> bool:
-    return env.get("ENABLE_EXPERIMENTAL_MCP_CLI", "").lower() in _ON
+    return is_on(env, "ENABLE_EXPERIMENTAL_MCP_CLI")
 
 
 def has_endpoint(env: Mapping[str, str]) -> bool:
-    return is_enabled(env) and env.get("ENABLE_MCP_CLI_ENDPOINT", "").lower() not in _OFF
+    return is_enabled(env) and not is_off(env, "ENABLE_MCP_CLI_ENDPOINT")
 
 
 def state_file(env: Mapping[str, str], session_id: str) -> str:

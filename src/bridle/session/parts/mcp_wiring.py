@@ -12,6 +12,7 @@ from bridle.session.base import SessionBase
 from bridle.session.setup import Setup
 from bridle.types.errors import ToolError
 from bridle.types.mcp import Server
+from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.mcp.auth.authorizers import Authorizers
@@ -47,7 +48,7 @@ def surroundings(
         remember=remember,
         sandbox=None if sandbox is None else sandbox_for_programs(setup.config, sandbox),
         offered=_offered(setup),
-        waits_for_all=setup.env.get("MCP_CONNECTION_NONBLOCKING", "").lower() not in ("1", "true", "yes"),
+        waits_for_all=not is_on(setup.env, "MCP_CONNECTION_NONBLOCKING"),
     )
 
 
