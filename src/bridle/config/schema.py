@@ -13,6 +13,8 @@ Count = Annotated[int, Meta(ge=1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Price = Annotated[float, Meta(ge=0)]
 Patience = Literal["60s", "5m", "10m", "never"]
+SECONDS: Mapping[str, float] = {"60s": 60.0, "5m": 300.0, "10m": 600.0}
+"""What the words of `Patience` mean; `never` has no end."""
 Disable = Literal["disable"]
 NotificationChannel = Literal[
     "auto", "terminal_bell", "iterm2", "iterm2_with_bell", "kitty", "ghostty", "notifications_disabled",

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from bridle.engine.runtime import ModelFacts
@@ -27,6 +28,8 @@ class ModelWishes(Struct, frozen=True, kw_only=True):
     """How models that can think do it; None for the usual way of each."""
     fixed_budget: bool = False
     """Models that can do with a budget for thinking have one."""
+    summarized: bool = False
+    """Summaries of the thinking are asked for."""
     window: int | None = None
     """The window of every model, whatever it says of itself."""
     lenient: bool = False
@@ -63,7 +66,7 @@ def _facts(model: Model, wishes: ModelWishes) -> ModelFacts:
 
     thinks = model.thinking != "none"
     known_window = wishes.window is not None or model.window_known
-    usual = _usual_thinking(model, fixed=wishes.fixed_budget)
+    usual = _usual_thinking(model, wishes)
     return ModelFacts(
         context_window=wishes.window or model.context_window,
         window_enforced=not wishes.lenient or known_window,
@@ -75,7 +78,10 @@ def _facts(model: Model, wishes: ModelWishes) -> ModelFacts:
     )
 
 
-def _usual_thinking(model: Model, *, fixed: bool) -> Thinking | None:
-    """How a model thinks when nothing else is said; `fixed` is for those that can do with a budget too."""
-    budgeted = fixed and catalog.normal(model.id).endswith("-4-6")
-    return Thinking("enabled") if budgeted else model.default_thinking()
+def _usual_thinking(model: Model, wishes: ModelWishes) -> Thinking | None:
+    """How a model thinks when nothing else is said."""
+    budgeted = wishes.fixed_budget and catalog.normal(model.id).endswith("-4-6")
+    thinking = Thinking("enabled") if budgeted else model.default_thinking()
+    if thinking is None or thinking.mode == "disabled" or not wishes.summarized:
+        return thinking
+    return msgspec.structs.replace(thinking, display="summarized")

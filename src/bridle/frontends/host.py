@@ -1,5 +1,6 @@
 """The channel to a host program: events go out as frames, questions as control requests."""
 
+import asyncio
 import os.path
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -43,7 +44,10 @@ class HostChannel:
         asks: bool,
         cwd: Callable[[], str],
         observers: tuple[Presenter, ...] = (),
+        expiry: float | None = None,
     ) -> None:
+        """`expiry` are the seconds after which a form or page that the host shows is taken away."""
+        self._expiry = expiry
         self._send = send
         self._framer = framer
         self._correspondence = correspondence
@@ -99,13 +103,16 @@ class HostChannel:
     async def _elicit(self, question: ElicitationQuestion) -> Answer:
         given = {"url": question.url, "requested_schema": question.schema}
         try:
-            answer = await self._correspondence.ask(
-                "elicitation",
-                mcp_server_name=question.server,
-                message=question.message,
-                mode=question.mode,
-                **{key: value for key, value in given.items() if value is not None},
-            )
+            async with asyncio.timeout(self._expiry):
+                answer = await self._correspondence.ask(
+                    "elicitation",
+                    mcp_server_name=question.server,
+                    message=question.message,
+                    mode=question.mode,
+                    **{key: value for key, value in given.items() if value is not None},
+                )
+        except TimeoutError:
+            return Supplied(action="cancel")
         except (HostRefused, HostGone) as error:
             return Refused(message=str(error), by_person=False)
         content = answer.get("content")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bridle.config.schema import SECONDS
 from bridle.context.briefing import Keep, SessionBriefing
 from bridle.engine.agent_summaries import AgentSummaries
 from bridle.engine.runtime import Briefing
@@ -31,7 +32,7 @@ from bridle.sessions.session import Session
 from bridle.types.kept_prompt import KeptPrompt, no_prompt
 from bridle.types.question import Answer, Question
 from bridle.types.turn import Outcome, Prompt
-from bridle.types.variables import is_on
+from bridle.types.variables import is_on, whole_number
 
 _STDIN = 0
 _LOOK_SECONDS = 0.9
@@ -83,6 +84,7 @@ class HostProgram:
             observers=(*debug_logs(setup, session), self._tally, self.summaries),
             asks=options.is_attended and options.permission_prompt_tool == "stdio",
             cwd=lambda: setup.cwd if self._server is None else self._server.runtime.workspace.cwd,
+            expiry=_expiry(setup),
         )
 
     @property
@@ -259,3 +261,10 @@ def _state_reports(setup: Setup) -> StateReports | None:
     if is_on(setup.env, "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"):
         return "everyone"
     return "host" if is_on(setup.env, "CLAUDE_CODE_SDK_READS_SESSION_STATE") else None
+
+
+def _expiry(setup: Setup) -> float | None:
+    """The seconds after which a dialog at the host is taken away."""
+    if (given := whole_number(setup.env, "CLAUDE_CODE_USER_DIALOG_TIMEOUT_MS")) is not None:
+        return given / 1000
+    return SECONDS.get(setup.config.settings.dialog_expiry or "5m")

@@ -89,6 +89,7 @@ def facts_of(options: SessionOptions, config: Config, env: Mapping[str, str]) ->
             own=catalog.with_declared(config.raw.get("bridleModels") or {}, env),
             thinking=_thinking(options, config, env),
             fixed_budget=is_on(env, "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING"),
+            summarized=config.settings.show_thinking_summaries is True,
             window=whole_number(env, "CLAUDE_CODE_MAX_CONTEXT_TOKENS"),
             lenient=is_on(env, "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT"),
             efforts=EFFORTS if always else None,
@@ -108,6 +109,8 @@ def _available(named: str, config: Config, env: Mapping[str, str]) -> str:
 
 def _thinking(options: SessionOptions, config: Config, env: Mapping[str, str]) -> Thinking | None:
     display = options.thinking_display
+    if display is None and config.settings.show_thinking_summaries is True:
+        display = "summarized"
     shown = "summarized" if display == "summarized" else "omitted" if display == "omitted" else None
     budget = options.max_thinking_tokens
     if budget is None:

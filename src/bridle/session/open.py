@@ -1,5 +1,7 @@
 """Opens a session: the one way for print mode, the terminal, programs, teammates and background jobs."""
 
+from bridle.types.variables import is_on
+
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -126,7 +128,7 @@ class LiveSession:
     async def _let_scripts_in(self) -> None:
         """Scripts beside the session may use its MCP servers, where a variable asks for that."""
         servers = self._parts.servers
-        if servers is not None and self.setup.env.get("ENABLE_EXPERIMENTAL_MCP_CLI"):
+        if servers is not None and is_on(self.setup.env, "ENABLE_EXPERIMENTAL_MCP_CLI"):
             from bridle.session.parts.mcp_endpoint import automate
 
             await automate(self.session, self._base.runtime, servers)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.fakes.messages_server import step
 from tests.tui.app.session import bridle
@@ -90,3 +91,118 @@ async def test_a_command_of_the_user_suggests_nothing_where_hooks_are_off(tmp_pa
         terminal.type("@from")
         await terminal.until_text("from-index.txt")
         assert not (tmp_path / "ran").exists()
+
+
+_QUESTION = {
+    "question": "Which colour?",
+    "header": "Colour",
+    "multiSelect": True,
+    "options": [{"label": "red", "description": "warm"}, {"label": "blue", "description": "cold"}],
+}
+
+
+def _asks() -> list[Any]:
+    call = {
+        "type": "tool_use",
+        "id": "call_1",
+        "name": "AskUserQuestion",
+        "input": {"questions": [_QUESTION]},
+    }
+    return [step(call), step("On with it.")]
+
+
+async def test_a_question_that_no_one_answers_is_counted_down_and_left(tmp_path: Path):
+    settings = {"askUserQuestionTimeout": "10m"}
+    async with bridle(tmp_path, _asks(), settings=settings, CLAUDE_AFK_TIMEOUT_MS="3000") as terminal:
+        await terminal.ready()
+        await terminal.say("paint it")
+        await terminal.until_text("Which colour?")
+        await terminal.until_text("until work continues without an answer")
+        await terminal.until_text("On with it.")
+        assert "decide yourself" in json.dumps(terminal.asked[-1])
+
+
+async def test_what_is_ticked_is_sent_when_the_time_is_over(tmp_path: Path):
+    async with bridle(
+        tmp_path, _asks(), CLAUDE_AFK_TIMEOUT_MS="4000", CLAUDE_AFK_COUNTDOWN_MS="1000"
+    ) as terminal:
+        await terminal.ready()
+        await terminal.say("paint it")
+        await terminal.until_text("to tick")
+        terminal.type(" ")
+        await terminal.until_text("On with it.")
+        assert "→ red" in terminal.asked[-1]["messages"][-1]["content"][0]["content"]
+
+
+async def test_summaries_of_the_thinking_are_asked_for_and_shown(tmp_path: Path):
+    thought = {"type": "thinking", "thinking": "First the roof.\nThen the walls.", "signature": "s"}
+    for shown in (False, True):
+        folder = tmp_path / str(shown)
+        folder.mkdir()
+        settings = {"showThinkingSummaries": shown}
+        async with bridle(folder, [step(thought, "Built.")], settings=settings) as terminal:
+            await terminal.ready()
+            await terminal.say("build it")
+            await terminal.until_text("Built.")
+            assert ("Then the walls." in terminal.emulator.text) is shown
+            assert (terminal.asked[0]["thinking"].get("display") == "summarized") is shown
+
+
+async def test_names_of_emoji_are_completed_and_replaced(tmp_path: Path):
+    async with bridle(tmp_path) as terminal:
+        await terminal.ready()
+        terminal.type("done :tad")
+        await terminal.until_text("🎉 :tada:")
+        terminal.type("\t")
+        await terminal.until_text("done 🎉")
+        terminal.type("and :rocket:")
+        await terminal.until_text("🚀")
+        terminal.type(" at 12:30:15 in a:b:c")
+        await terminal.until_text("12:30:15 in a:b:c")
+
+
+async def test_names_of_emoji_stay_where_that_is_turned_off(tmp_path: Path):
+    async with bridle(tmp_path, settings={"emojiCompletionEnabled": False}) as terminal:
+        await terminal.ready()
+        terminal.type("go :rocket: now")
+        await terminal.until_text("go :rocket: now")
+        assert "🚀" not in terminal.emulator.text
+
+
+_LONG = "\n\n".join(f"paragraph {number}" for number in range(40))
+_WHEEL_UP, _WHEEL_DOWN = "\x1b[<64;5;5M", "\x1b[<65;5;5M"
+
+
+async def test_the_wheel_scrolls_a_window_of_its_own(tmp_path: Path):
+    settings = {"tui": "fullscreen", "wheelScrollAccelerationEnabled": False}
+    async with bridle(tmp_path, [step(_LONG)], settings=settings, CLAUDE_CODE_SCROLL_SPEED="5") as terminal:
+        await terminal.ready()
+        await terminal.say("tell me")
+        await terminal.until_text("paragraph 39")
+        await terminal.until_written(b"\x1b[?1006h")
+        terminal.type(_WHEEL_UP * 3)
+        await terminal.until_text("↓ 15 rows below")
+        terminal.type(_WHEEL_DOWN)
+        await terminal.until_text("↓ 10 rows below")
+        terminal.type("x")
+        await terminal.until(lambda screen: "rows below" not in screen.text)
+
+
+async def test_the_mouse_can_be_left_alone(tmp_path: Path):
+    settings = {"tui": "fullscreen"}
+    async with bridle(tmp_path, [step("Hi.")], settings=settings, CLAUDE_CODE_DISABLE_MOUSE="1") as terminal:
+        await terminal.ready()
+        await terminal.say("hello")
+        await terminal.until_text("Hi.")
+        assert b"\x1b[?1000h" not in terminal.output
+
+
+async def test_new_output_moves_nothing_where_it_is_not_followed(tmp_path: Path):
+    settings = {"tui": "fullscreen", "autoScrollEnabled": False}
+    async with bridle(tmp_path, [step(_LONG)], settings=settings) as terminal:
+        await terminal.ready()
+        await terminal.say("tell me")
+        await terminal.until_text("rows below")
+        assert "paragraph 39" not in terminal.emulator.text
+        terminal.type("x")
+        await terminal.until_text("paragraph 39")

@@ -4,13 +4,15 @@ import os.path
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bridle.config.schema import Settings, SpinnerVerbs
+from bridle.config.schema import SECONDS, Settings, SpinnerVerbs
 from bridle.frontends.tui.colors import Rgb
 from bridle.frontends.tui.render.status import VERBS
 from bridle.frontends.tui.theme import Theme, detect_depth, detect_links, ground_of_environment, make_theme
 from bridle.session import choices
 from bridle.session.setup import Setup
-from bridle.types.variables import is_off, is_on
+from bridle.types.variables import is_off, is_on, whole_number
+
+_COUNTDOWN = 20.0
 
 
 def theme_of(
@@ -83,6 +85,15 @@ def tips_of(settings: Settings) -> Sequence[str]:
     """Tips of the user for the time that a turn takes."""
     wanted = settings.spinner_tips_override
     return () if wanted is None or settings.spinner_tips_enabled is False else tuple(wanted.tips or ())
+
+
+def patience_of(settings: Settings, env: Mapping[str, str]) -> tuple[float, float] | None:
+    """The seconds after which a question of the model is given up, and how many of them are counted down."""
+    seconds = SECONDS.get(settings.ask_user_question_timeout or "never")
+    if (given := whole_number(env, "CLAUDE_AFK_TIMEOUT_MS")) is not None:
+        seconds = given / 1000
+    countdown = (whole_number(env, "CLAUDE_AFK_COUNTDOWN_MS", least=0) or 0) / 1000
+    return None if seconds is None else (seconds, countdown or _COUNTDOWN)
 
 
 def short_model(model: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridle.cli.terminal.facts import SessionFacts
-from bridle.cli.terminal.looks import short_folder, short_model, theme_of, tips_of, verbs_of
+from bridle.cli.terminal.looks import patience_of, short_folder, short_model, theme_of, tips_of, verbs_of
 from bridle.engine.serve import Server
 from bridle.features.editors.feature import EDITORS
 from bridle.frontends.print_output import debug_logs
@@ -30,6 +30,7 @@ from bridle.frontends.tui.screen import Screen
 from bridle.frontends.tui.showing import Showing
 from bridle.frontends.tui.status import StatusCommand
 from bridle.frontends.tui.submission import Talk
+from bridle.frontends.tui.wheel import Wheel
 from bridle.frontends.tui.work import Work
 from bridle.host.paths import config_home
 from bridle.host.watch import next_change, stamps
@@ -83,7 +84,11 @@ class Stage:
             more_key=lambda: app.label("app:toggleTranscript"),
             expanded=lambda: setup.options.verbose or settings.verbose is True,
             quiet=app.is_plain,
+            thoughts=settings.show_thinking_summaries is True,
         )
+        wheel = Wheel(setup.env, accelerates=settings.wheel_scroll_acceleration_enabled is not False)
+        wheel = None if is_on(setup.env, "CLAUDE_CODE_DISABLE_MOUSE") else wheel
+        app.scroll_with(wheel, follows=settings.auto_scroll_enabled is not False)
         is_calm = settings.prefers_reduced_motion is True
         verbs, tips = verbs_of(settings.spinner_verbs), tips_of(settings)
         self.work = Work(clock, verbs=verbs, tips=tips, is_calm=is_calm)
@@ -104,6 +109,7 @@ class Stage:
             tell=warn,
             script_of=self._script_of,
             offers_new=settings.show_clear_context_on_plan_accept is True,
+            patience=patience_of(settings, setup.env),
         )
         self.channel = TerminalChannel(
             self.live,
@@ -144,6 +150,7 @@ class Stage:
             vim=settings.editor_mode == "vim",
             remaps=settings.vim_insert_mode_remaps,
             readline=settings.keybinding_flavor == "readline",
+            emoji=settings.emoji_completion_enabled is not False,
         )
         self._facts.vim = lambda: None if input.vim is None else input.vim.mode
         talk = Talk(

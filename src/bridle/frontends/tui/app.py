@@ -16,6 +16,7 @@ from bridle.frontends.tui.screen import Screen, Size
 from bridle.frontends.tui.terminal import Terminal
 from bridle.frontends.tui.text import Line
 from bridle.frontends.tui.view import Closed, View
+from bridle.frontends.tui.wheel import WHEEL, Wheel
 
 T = TypeVar("T")
 
@@ -62,6 +63,7 @@ class App:
         self._chord_timer: asyncio.TimerHandle | None = None
         self._pace = Pace(self._draw, clock=clock)
         self._picture = Picture(screen)
+        self._wheel: Wheel | None = None
         self._waits = False
         self._interrupted = float("-inf")
         self.detach: Callable[[], None] | None = None
@@ -179,6 +181,12 @@ class App:
         self._picture.cover(lines)
         self.redraw(at_once=True)
 
+    def scroll_with(self, wheel: Wheel | None, *, follows: bool) -> None:
+        """How a window of its own is scrolled; without `follows`, new output does not move it."""
+        self._wheel = wheel
+        self._picture.tracks_wheel = wheel is not None
+        self._picture.follows = follows
+
     def uncover(self) -> None:
         """Go back to the terminal's own scrollback."""
         self._picture.uncover()
@@ -234,6 +242,9 @@ class App:
         self.end(129 if signal_number is None else 128 + signal_number)
 
     def _press(self, key: Key) -> None:
+        if key.name in WHEEL:
+            self._roll(key)
+            return
         if key.ctrl and key.name == "z" and not key.alt and not key.shift:
             self.suspend()
             return
@@ -251,6 +262,15 @@ class App:
             if now - self._interrupted < _LEAVE_SECONDS:
                 self._close(opened, None)
             self._interrupted = now
+
+    def _roll(self, key: Key) -> None:
+        """The mouse wheel has turned: a view takes it for an arrow key."""
+        is_up = key.name == WHEEL[0]
+        if self._first_armed() is not None:
+            self._press(Key("up" if is_up else "down"))
+        elif self._wheel is not None and (backlog := self._picture.backlog) is not None:
+            rows = self._wheel.turned(key.name)
+            backlog.roll(rows if is_up else -rows)
 
     def _press_ground(self, key: Key) -> None:
         if self._ground is None:

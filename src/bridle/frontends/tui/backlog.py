@@ -14,8 +14,12 @@ _MOST_LINES = 10_000
 class Backlog:
     """The newest lines; follows the end until somebody scrolls up."""
 
-    def __init__(self, past: Sequence[Line] = ()) -> None:
-        """`past` is what was finished before, and is in the terminal's own scrollback already."""
+    def __init__(self, past: Sequence[Line] = (), *, follows: bool = True) -> None:
+        """`past` is what was finished before, and is in the terminal's own scrollback already.
+
+        Without `follows`, what is new never moves what is shown.
+        """
+        self._follows = follows
         self._past = past
         self._lines: deque[Line] = deque(maxlen=_MOST_LINES)
         self._back = 0
@@ -30,7 +34,7 @@ class Backlog:
     def add(self, lines: Sequence[Line]) -> None:
         """Something is finished; who has scrolled up stays where they are."""
         self._lines.extend(lines)
-        self._back += len(lines) if self._back else 0
+        self._back += len(lines) if self._back or not self._follows else 0
 
     def scroll(self, action: str) -> bool:
         """Move by what an action says; False when it does not scroll."""
@@ -40,6 +44,10 @@ class Backlog:
             return False
         self._back = max(self._back + step, 0)
         return True
+
+    def roll(self, rows: int) -> None:
+        """Move by so many rows, up where the number is positive."""
+        self._back = max(self._back + rows, 0)
 
     def follow(self) -> None:
         """Go back to the end."""

@@ -51,8 +51,10 @@ class InputArea:
         vim: bool = False,
         remaps: Mapping[str, str] | None = None,
         readline: bool = False,
+        emoji: bool = True,
     ) -> None:
-        """`remaps` are two keys, such as `jj`, that leave vim's insert mode."""
+        """`remaps` are two keys, such as `jj`, that leave vim's insert mode; `emoji` completes emoji."""
+        self._emoji = emoji
         self.editor = Editor(readline_words=readline)
         self._remaps = remaps
         self.vim: Vim | None = None
@@ -195,10 +197,22 @@ class InputArea:
                 self._changed()
         elif self.editor.press(key):
             self._changed()
+        if key.text == ":" and self._emoji:
+            self._replace_emoji()
 
     def _changed(self) -> None:
         self._browsing = None
         self._refresh_menu()
+
+    def _replace_emoji(self) -> None:
+        """Put an emoji in the place of its name between colons."""
+        from bridle.frontends.tui.complete.emoji import whole_name
+
+        editor = self.editor
+        if self.mode != "bash" and (found := whole_name(editor.text[: editor.cursor])) is not None:
+            start, emoji = found
+            editor.replace(start, editor.cursor, emoji)
+            self._changed()
 
     def _refresh_menu(self) -> None:
         editor = self.editor
@@ -213,6 +227,11 @@ class InputArea:
     def _complete(self, trigger: Trigger) -> Sequence[Completion]:
         around = self._around
         match trigger.kind:
+            case "emoji":
+                # Few prompts have any.
+                from bridle.frontends.tui.complete.emoji import complete_emoji
+
+                return complete_emoji(trigger.query) if self._emoji else ()
             case "command":
                 return complete_command(trigger.query, around.commands())
             case "argument":
@@ -260,7 +279,7 @@ class InputArea:
         """Whether what was typed is meant as it stands, whatever the list offers beside it."""
         if trigger.kind == "command":
             return find_command(trigger.query, self._around.commands()) is not None and self._at == 0
-        return trigger.kind == "argument" and self._at == 0
+        return trigger.kind in ("argument", "emoji") and self._at == 0
 
     def _takes_arguments(self) -> bool:
         command = find_command(self.editor.text[1:].strip(), self._around.commands())

@@ -230,7 +230,11 @@ def _held(name: str, held: int, *, text: str = "") -> Key:
     return Key(name, ctrl=ctrl, alt=alt, shift=bool(bits & 1), super=command, text=typed)
 
 
-def _answer_of_csi(parameters: str, between: str, final: str) -> Iterator[Answer]:
+_HELD = 4 | 8 | 16
+"""Shift, meta and control in a report of the mouse."""
+
+
+def _answer_of_csi(parameters: str, between: str, final: str) -> Iterator[Answer | Key]:
     numbers = _numbers(parameters[1:])
     match parameters[0], between, final:
         case "?", "", "c":
@@ -239,8 +243,10 @@ def _answer_of_csi(parameters: str, between: str, final: str) -> Iterator[Answer
             yield Answer("keyboard", numbers)
         case "?", "$", "y":
             yield Answer("mode", numbers)
+        case "<", "", "M" if numbers[0] & ~_HELD in (64, 65):
+            yield Key("wheeldown" if numbers[0] & 1 else "wheelup")
         case _:
-            pass  # Mouse reports, which nobody asked for, and answers to others' questions.
+            pass  # Clicks, and answers to others' questions.
 
 
 def _answer_of_string(kind: str, text: str) -> Answer:

@@ -68,8 +68,13 @@ class Live:
         more_key: Callable[[], str] = str,
         expanded: Callable[[], bool] = bool,
         quiet: bool = False,
+        thoughts: bool = False,
     ) -> None:
-        """`more_key` is named where something is folded; `quiet` shows nothing before it is finished."""
+        """`more_key` is named where something is folded; `quiet` shows nothing before it is finished.
+
+        `thoughts` shows all of what the model thought instead of one row.
+        """
+        self._thoughts = thoughts
         self._write = write
         self._width = width
         self._clock = clock
@@ -143,7 +148,8 @@ class Live:
         seconds = self._clock() - self._thought_since if self._thought else None
         text, self._thought = whole or self._thought, ""
         if text.strip():
-            self.say(messages.thinking(text, self._width(), expanded=self._expanded(), seconds=seconds))
+            expanded = self._thoughts or self._expanded()
+            self.say(messages.thinking(text, self._width(), expanded=expanded, seconds=seconds))
 
     def start_call(self, call_id: str, tool: str, input: Mapping[str, Any]) -> None:
         """A call runs."""

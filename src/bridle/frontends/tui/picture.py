@@ -23,18 +23,26 @@ class Picture:
 
     def __init__(self, screen: Screen | PlainScreen) -> None:
         self._screen = screen
+        self.tracks_wheel = False
+        """Whether a window of its own asks the terminal for the mouse wheel."""
+        self.follows = True
+        """Whether a window of its own shows what is new at once (`autoScrollEnabled`)."""
         self.backlog: Backlog | None = None
         """What is finished, while the conversation has a window to itself."""
 
     def cover(self, lines: Sequence[Line]) -> None:
         """Give the conversation, so far as it is known, a window to itself."""
         if self.backlog is None and isinstance(self._screen, Screen):
-            self.backlog = Backlog(lines)
+            self.backlog = Backlog(lines, follows=self.follows)
+            if self.tracks_wheel:
+                self._screen.track_wheel(on=True)
 
     def uncover(self) -> None:
         """Give the window back; what was finished meanwhile goes to the terminal's own scrollback."""
         if self.backlog is not None:
             lines, self.backlog = self.backlog.lines, None
+            if isinstance(self._screen, Screen):
+                self._screen.track_wheel(on=False)
             self._screen.write(lines)
 
     def write(self, lines: Sequence[Line]) -> None:

@@ -15,6 +15,7 @@ from bridle.types.permission import Mode
 from bridle.types.question import (
     Answer,
     ChoiceQuestion,
+    Chosen,
     ElicitationQuestion,
     NetworkQuestion,
     PermissionQuestion,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 # A start asks nothing: each dialog is imported with the first question of its kind.
 
 _GONE = "The question was taken away before it was answered."
+_UNANSWERED = "No one answered in time. Continue with your best judgement, and say what you assumed."
 _URGENT, _USUAL = 2, 1
 
 
@@ -49,12 +51,15 @@ class Questioner:
         tell: Callable[[str], None],
         script_of: Callable[[Mapping[str, Any]], str | None] = lambda _: None,
         offers_new: bool = False,
+        patience: tuple[float, float] | None = None,
     ) -> None:
         """`script_of` finds the file of a workflow that a call only names.
 
-        `offers_new` offers to carry out a plan in a new conversation.
+        `offers_new` offers to carry out a plan in a new conversation. `patience` are the seconds after which
+        a question of the model is left without an answer, and how many of them are counted down.
         """
         self._offers_new = offers_new
+        self._patience = patience
         self._app = app
         self._notifier = notifier
         self._cwd = cwd
@@ -170,11 +175,17 @@ class Questioner:
                 question = msgspec.structs.replace(question, input=given)
 
     async def _choice(self, question: ChoiceQuestion) -> Answer:
-        from bridle.frontends.tui.dialogs.questions import QuestionsDialog
+        from bridle.frontends.tui.dialogs.questions import Patience, QuestionsDialog
 
         self._notifier.tell("A question waits for you")
-        dialog = QuestionsDialog(question)
-        reply = await self._app.open(dialog, priority=_USUAL, guard=GUARD_SECONDS, on_armed=dialog.arm)
+        patience = None if self._patience is None else Patience(*self._patience)
+        dialog = QuestionsDialog(question, patience=patience)
+        opened = self._app.open(dialog, priority=_USUAL, guard=GUARD_SECONDS, on_armed=dialog.arm)
+        try:
+            reply = await (opened if patience is None else patience.wait(opened))
+        except TimeoutError:
+            answers = dialog.so_far()
+            return Chosen(answers=answers) if answers else Refused(message=_UNANSWERED, by_person=False)
         return Refused(message=_GONE) if reply is None else reply
 
     async def _network(self, question: NetworkQuestion) -> Answer:

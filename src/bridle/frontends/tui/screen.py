@@ -9,7 +9,7 @@ from bridle.frontends.tui.cells import cut
 from bridle.frontends.tui.full_view import FullView
 from bridle.frontends.tui.paint import Brush
 from bridle.frontends.tui.region import Cursor, Region
-from bridle.frontends.tui.terminal import ALTERNATE, KITTY_KEYS, Mode
+from bridle.frontends.tui.terminal import ALTERNATE, KITTY_KEYS, WHEEL_REPORTS, Mode
 from bridle.frontends.tui.text import Line
 from bridle.frontends.tui.theme import Theme
 
@@ -61,6 +61,7 @@ class Screen:
         self._first = 0
         """Rows before this one have no place in the window."""
         self._is_cursor_shown = True
+        self._tracks_wheel = False
         self._full: FullView | None = None
         self._alternate: Mode = ALTERNATE
         self.bytes_written = 0
@@ -174,6 +175,15 @@ class Screen:
             self._region.insert(self._finished, self._height)
             self._finished = []
         return uncover + self._region.take()
+
+    def track_wheel(self, *, on: bool) -> None:
+        """Have the terminal tell how the mouse wheel turns, or no more."""
+        if on != self._tracks_wheel:
+            self._tracks_wheel = on
+            if on:
+                self._output.turn_on(WHEEL_REPORTS)
+            else:
+                self._output.turn_off(WHEEL_REPORTS)
 
     def enter_full(self) -> None:
         """Cover everything with a view; finished lines wait until it is left."""

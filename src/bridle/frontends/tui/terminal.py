@@ -25,6 +25,7 @@ KITTY_KEYS = ("\x1b[>1u", "\x1b[<u")
 OTHER_KEYS = ("\x1b[>4;1m", "\x1b[>4m")
 GRAPHEMES = ("\x1b[?2027h", "\x1b[?2027l")
 ALTERNATE = ("\x1b[?1049h", "\x1b[?1049l")
+WHEEL_REPORTS = ("\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l")
 SAVED_TITLE = ("\x1b[22;0t", "\x1b[23;0t")
 Mode = tuple[str, str]
 """What turns something on, and what turns it off again."""

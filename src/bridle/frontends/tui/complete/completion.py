@@ -14,6 +14,6 @@ class Completion(Struct, frozen=True, kw_only=True):
     detail: str = ""
     positions: tuple[int, ...] = ()
     """Which characters of the label were matched."""
-    kind: Literal["command", "argument", "file", "folder", "resource", "agent"]
+    kind: Literal["command", "argument", "file", "folder", "resource", "agent", "emoji"]
     goes_on: bool = False
     """Whether completing goes on behind it, as inside a folder."""

@@ -10,8 +10,10 @@ _ARGUMENT = re.compile(r"/([^\s/]+)\s+(.*)$", re.DOTALL)
 _QUOTED = re.compile(r'(?:^|[\s(\[{])(@"([^"\n]*))$')
 _MENTION = re.compile(r"""(?:^|[\s(\[{'"])(@([^\s"'`]*))$""")
 
+_EMOJI = re.compile(r"(?:^|\s)(:([a-z+-][a-z0-9_+-]*))$")
+
 Mode = Literal["prompt", "command", "bash", "memory"]
-Kind = Literal["command", "argument", "mention"]
+Kind = Literal["command", "argument", "mention", "emoji"]
 
 
 class Trigger(Struct, frozen=True, kw_only=True):
@@ -47,6 +49,8 @@ def trigger_at(text: str, cursor: int) -> Trigger | None:
         return Trigger(kind="mention", query=quoted[2], start=quoted.start(1), quoted=True)
     if mention := _MENTION.search(before):
         return Trigger(kind="mention", query=mention[2], start=mention.start(1))
+    if emoji := _EMOJI.search(before):
+        return Trigger(kind="emoji", query=emoji[2], start=emoji.start(1))
     if before.startswith("/") and (found := _ARGUMENT.match(before)) and "\n" not in before:
         return Trigger(kind="argument", query=found[2], start=found.start(2), command=found[1])
     return None

@@ -1,7 +1,8 @@
 """Multiple-choice questions of the model: one after the other, with previews and room for other answers."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from bridle.frontends.tui.dialogs.menu import Choice, Menu
 from bridle.frontends.tui.dialogs.panel import Panel
@@ -13,18 +14,50 @@ from bridle.frontends.tui.text import Line, Span, Style
 from bridle.frontends.tui.view import Closed, Frame
 from bridle.types.question import ChoiceQuestion, Chosen, Refused
 
+T = TypeVar("T")
 _DECLINED = "they want to talk about it first"
 _BAR = "│ "
 _TICK = Bound(("confirm:toggle",), always="space")
+
+
+class Patience:
+    """How long a question waits for a key."""
+
+    def __init__(self, seconds: float, countdown: float) -> None:
+        """`countdown` is for how many seconds at the end the time that is left is shown."""
+        self._seconds = seconds
+        self._countdown = countdown
+        self._limit: asyncio.Timeout | None = None
+
+    async def wait(self, answer: Awaitable[T]) -> T:
+        """The answer.
+
+        Raises:
+            TimeoutError: no key was pressed for so long.
+        """
+        async with asyncio.timeout(self._seconds) as self._limit:
+            return await answer
+
+    def begin(self) -> None:
+        """A key was pressed: wait as long again."""
+        if self._limit is not None and not self._limit.expired():
+            self._limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
+
+    def countdown(self) -> int | None:
+        """The seconds that are left, near the end."""
+        end = None if self._limit is None else self._limit.when()
+        left = self._seconds if end is None else end - asyncio.get_running_loop().time()
+        return max(int(left), 0) if left <= self._countdown else None
 
 
 class QuestionsDialog:
     """Closes when the last question is answered; escape answers none."""
 
     is_full = False
-    refresh = None
 
-    def __init__(self, question: ChoiceQuestion) -> None:
+    def __init__(self, question: ChoiceQuestion, *, patience: "Patience | None" = None) -> None:
+        """With `patience`, the end of the wait is counted down; each key begins it anew."""
+        self._patience = patience
         self._asked: Sequence[Mapping[str, Any]] = question.questions
         self._at = 0
         self._answers: dict[str, str] = {}
@@ -32,6 +65,10 @@ class QuestionsDialog:
             Panel(self._title(index), self._body, _menu(each), color="info")
             for index, each in enumerate(self._asked)
         ]
+
+    @property
+    def refresh(self) -> float | None:
+        return None if self._patience is None else 1.0
 
     @property
     def panel(self) -> Panel:
@@ -51,9 +88,13 @@ class QuestionsDialog:
         hints: list[Hint] = [choose, (REFUSE, "to answer none")]
         if len(self._asked) > 1:
             hints.insert(1, ("← →", "other questions"))
+        if self._patience is not None and (left := self._patience.countdown()) is not None:
+            hints.append((f"{left} s", "until work continues without an answer"))
         return self.panel.render(width, height, sentences(hints, keys, self.contexts))
 
     def press(self, key: Key, action: str | None, /) -> Closed[Chosen | Refused] | None:
+        if self._patience is not None:
+            self._patience.begin()
         name, menu = str(key), self.panel.menu
         if self.panel.scroll(key):
             return None
@@ -68,6 +109,15 @@ class QuestionsDialog:
 
     def paste(self, text: str, /) -> None:
         self.panel.menu.paste(text)
+
+    def so_far(self) -> Mapping[str, str]:
+        """The answers that were given, and what is ticked but not sent."""
+        ticked = {
+            self._question_text(index): answer
+            for index, panel in enumerate(self._panels)
+            if panel.menu.several and (answer := _answer(panel.menu))
+        }
+        return {**ticked, **self._answers}
 
     def _take(self, answer: str) -> Closed[Chosen | Refused] | None:
         if not answer:
