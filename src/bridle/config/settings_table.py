@@ -47,7 +47,6 @@ _NO_REMOTE_HOSTS = "bridle opens no sessions on other machines over SSH"
 _NO_DICTATION = "bridle has no dictation"
 _NO_FAST_MODE = "bridle has no fast mode"
 _NO_UPDATER = "bridle does not update itself: use the package manager that installed it"
-_NOT_YET = "not supported yet"
 
 # fmt: off
 SETTINGS: tuple[Setting, ...] = (
@@ -174,7 +173,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("emojiCompletionEnabled", ANYONE, "terminal/stage", "Complete :shortcode: to an emoji", default=True, harmless=True),
     Setting("fileSuggestion", ANYONE, "terminal/stage", "Your own command for @ completion"),
     Setting("fileSuggestion.command", ANYONE, "terminal/stage", "Gets what was typed as JSON, prints paths"),
-    Setting("footerLinksRegexes", NO_FOLDER, "", "Links below the prompt for what the conversation mentions", no_effect=_NOT_YET),
+    Setting("footerLinksRegexes", NO_FOLDER, "terminal/stage", "Links below the prompt for what the conversation mentions"),
     Setting("keybindingFlavor", ANYONE, "terminal/stage", "What Ctrl+W and word motion take for a word", default="classic", harmless=True),
     Setting("prefersReducedMotion", ANYONE, "terminal/stage", "Fewer animations", default=False, harmless=True),
     Setting("promptSuggestionEnabled", ANYONE, "session/lasting", "Suggest the next prompt", default=True, harmless=True),
@@ -182,11 +181,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("respondToBashCommands", ANYONE, "terminal/stage", "The model answers the output of ! commands", default=True, harmless=True),
     Setting("showClearContextOnPlanAccept", ANYONE, "terminal/stage", "Offer to clear the conversation when a plan is approved", default=False, harmless=True),
     Setting("showTurnDuration", ANYONE, "terminal/stage", "Say how long a turn took", default=True, harmless=True),
-    Setting("spellcheck", NO_FOLDER, "", "Check the spelling of prompts", no_effect=_NOT_YET),
-    Setting("spellcheck.enabled", NO_FOLDER, "", "Whether to check", no_effect=_NOT_YET),
-    Setting("spellcheck.checker", NO_FOLDER, "", "The program that checks", no_effect=_NOT_YET),
-    Setting("spellcheck.language", NO_FOLDER, "", "Its dictionary", no_effect=_NOT_YET),
-    Setting("spellcheck.color", NO_FOLDER, "", "Colour of unknown words", no_effect=_NOT_YET),
+    Setting("spellcheck", NO_FOLDER, "terminal/stage", "Check the spelling of prompts"),
+    Setting("spellcheck.enabled", NO_FOLDER, "terminal/stage", "Whether to check"),
+    Setting("spellcheck.checker", NO_FOLDER, "tui/spelling", "The program that checks"),
+    Setting("spellcheck.language", NO_FOLDER, "tui/spelling", "Its dictionary"),
+    Setting("spellcheck.color", NO_FOLDER, "tui/spelling", "Colour of unknown words"),
     Setting("spinnerTipsEnabled", ANYONE, "session/plugging", "Tips while a turn runs", default=True, harmless=True),
     Setting("spinnerTipsOverride", ANYONE, "session/plugging", "Your own tips", harmless=True),
     Setting("spinnerTipsOverride.tips", ANYONE, "terminal/looks", "Their texts"),
@@ -207,7 +206,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("theme", ANYONE, "terminal/looks", "auto, dark, light, dark-daltonized, light-daltonized, dark-ansi, light-ansi or a theme of your own", default="dark", harmless=True),
     Setting("tui", ANYONE, "terminal/looks", "The full screen, or lines in the terminal's scrollback", harmless=True),
     Setting("verbose", ANYONE, "terminal/stage", "Show the output of tools in full", default=False, harmless=True),
-    Setting("viewMode", ANYONE, "", "View of new sessions", harmless=True, no_effect=_NOT_YET),
+    Setting("viewMode", ANYONE, "terminal/stage", "View of new sessions", harmless=True),
     Setting("vimInsertModeRemaps", NO_FOLDER, "terminal/stage", "Two keys that mean Esc in insert mode, such as jj"),
     Setting("voice", ANYONE, "", "Dictation", no_effect=_NO_DICTATION),
     Setting("voice.enabled", ANYONE, "", "Whether it is on", no_effect=_NO_DICTATION),
@@ -321,8 +320,8 @@ PREFERENCES: tuple[Setting, ...] = (
     Setting("autoConnectIde", NO_FOLDER, "session/editors", "Connect to an editor from another terminal", default=False),
     Setting("autoInstallIdeExtension", NO_FOLDER, "", "Install the editor's extension", default=True, no_effect="bridle installs no extensions in editors"),
     Setting("diffTool", NO_FOLDER, "session/editors", "Show changes in the editor or in the terminal", default="auto"),
-    Setting("externalEditorContext", NO_FOLDER, "", "Ctrl+G shows the last answer as comments", default=False, no_effect=_NOT_YET),
-    Setting("permissionExplainerEnabled", NO_FOLDER, "", "Ctrl+E explains a permission question", default=True, no_effect=_NOT_YET),
+    Setting("externalEditorContext", NO_FOLDER, "tui/chores", "Ctrl+G shows the last answer as comments", default=False),
+    Setting("permissionExplainerEnabled", NO_FOLDER, "tui/questioner", "Ctrl+E explains a permission question", default=True),
     Setting("teammateDefaultModel", NO_FOLDER, "", "Model of teammates", no_effect="removed: teammates use the model of their agent"),
 )
 # fmt: on

@@ -40,7 +40,6 @@ _NO_TELEMETRY = "bridle sends no telemetry"
 _NO_UPDATER = "bridle does not update itself"
 _NO_VENDOR = "bridle does not connect to claude.ai"
 _NO_WINDOWS = "bridle does not run on Windows"
-_NOT_YET = "not supported yet"
 
 # fmt: off
 VARIABLES: tuple[Variable, ...] = (

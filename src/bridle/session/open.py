@@ -1,7 +1,5 @@
 """Opens a session: the one way for print mode, the terminal, programs, teammates and background jobs."""
 
-from bridle.types.variables import is_on
-
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -29,6 +27,7 @@ from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
 from bridle.sessions.session import Session
 from bridle.types.channel import Channel
+from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
 
 _ALONE = Host()

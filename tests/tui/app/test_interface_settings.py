@@ -206,3 +206,123 @@ async def test_new_output_moves_nothing_where_it_is_not_followed(tmp_path: Path)
         assert "paragraph 39" not in terminal.emulator.text
         terminal.type("x")
         await terminal.until_text("paragraph 39")
+
+
+async def test_links_stand_below_the_prompt_for_what_the_conversation_mentions(tmp_path: Path):
+    rules = [
+        {
+            "type": "regex",
+            "pattern": r"\b(?<key>PROJ-\d+)\b",
+            "url": "https://issues.example/{key}",
+            "label": "{key}",
+        },
+        {"type": "regex", "pattern": "(?<host>evil.example)", "url": "https://{host}/x"},
+        {"type": "regex", "pattern": "(", "url": "https://a.example/"},
+        {"type": "regex", "pattern": "see (?<path>\\S+)", "url": "https://files.example/{path}"},
+    ]
+    said = "Fixed PROJ-12, as evil.example said; see ../../x?y#z"
+    async with bridle(tmp_path, [step(said)], settings={"footerLinksRegexes": rules}) as terminal:
+        await terminal.ready()
+        await terminal.until_text("must begin with a whole address")
+        await terminal.until_text("is no pattern")
+        await terminal.say("what now?")
+        await terminal.until(lambda screen: "PROJ-12" in "\n".join(screen.text.splitlines()[-2:]))
+        await terminal.until_written(b"\x1b]8;;https://issues.example/PROJ-12\x1b\\")
+        await terminal.until_written(b"\x1b]8;;https://files.example/..%2F..%2Fx%3Fy%23z\x1b\\")
+        assert b"\x1b]8;;https://evil.example" not in terminal.output
+
+
+_CHECKER = """#!/usr/bin/python3
+import sys
+print("@(#) International Ispell Version 3.1.20 (but really a test)", flush=True)
+print(sys.argv[1:], file=open(sys.argv[0] + ".said", "w"), flush=True)
+for line in sys.stdin:
+    for word in line[1:].split():
+        if word not in ("fix", "the", "login"):
+            print(f"& {word} 1 0: {word}")
+    print(flush=True)
+"""
+
+
+def _checker(tmp_path: Path, name: str) -> str:
+    tools = tmp_path / "tools"
+    tools.mkdir(exist_ok=True)
+    (tools / name).write_text(_CHECKER)
+    (tools / name).chmod(0o755)
+    return f"{tools}:/usr/bin:/bin"
+
+
+def _is_underlined(screen: Any, word: str) -> bool:
+    for y, row in enumerate(screen.text.splitlines()):
+        if (x := row.find(word)) >= 0:
+            return bool(screen.screen.buffer[y][x].underscore)
+    return False
+
+
+async def test_words_that_the_checker_does_not_know_are_underlined(tmp_path: Path):
+    path = _checker(tmp_path, "hunspell")
+    settings = {"spellcheck": {"enabled": True, "language": "en_GB", "color": "#ff0000"}}
+    async with bridle(tmp_path, settings=settings, PATH=path) as terminal:
+        await terminal.ready()
+        terminal.type("fix the lgoin `codd` a/pathh nwo")
+        await terminal.until(lambda screen: _is_underlined(screen, "lgoin"))
+        assert not any(_is_underlined(terminal.emulator, word) for word in ("fix", "codd", "pathh", "nwo"))
+        terminal.type(" ")
+        await terminal.until(lambda screen: _is_underlined(screen, "nwo"))
+        assert "'-d', 'en_GB'" in (tmp_path / "tools" / "hunspell.said").read_text()
+
+
+async def test_a_missing_checker_is_named_once(tmp_path: Path):
+    settings = {"spellcheck": {"enabled": True, "checker": "ispell"}}
+    async with bridle(tmp_path, settings=settings, PATH="/nowhere:/usr/bin:/bin") as terminal:
+        await terminal.ready()
+        await terminal.until_text("spellcheck: ispell cannot be found")
+
+
+async def test_the_focus_view_shows_prompts_and_answers_alone(tmp_path: Path):
+    call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "echo made-by-bash"}}
+    script = [step("Looking.", call), step("There."), step("Again.", {**call, "id": "c2"}), step("Over.")]
+    settings = {"viewMode": "focus", "permissions": {"allow": ["Bash(echo *)"]}}
+    async with bridle(tmp_path, script, settings=settings) as terminal:
+        await terminal.ready()
+        await terminal.say("look")
+        await terminal.until_text("There.")
+        assert "Looking." in terminal.emulator.text and "made-by-bash" not in terminal.emulator.text
+        await terminal.say("/focus")
+        await terminal.until_text("The focus view is off.")
+        await terminal.say("once more")
+        await terminal.until_text("Over.")
+        assert "made-by-bash" in terminal.emulator.text
+
+
+async def test_the_editor_shows_the_last_answer_and_only_what_is_below_is_taken(tmp_path: Path):
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\ncp "$1" "$0.seen"; printf "and more" >> "$1"\n')
+    editor.chmod(0o755)
+    async with bridle(tmp_path, [step("First line.\nSecond line.")], EDITOR=str(editor)) as terminal:
+        state = Path(terminal.program.env["CLAUDE_CONFIG_DIR"]) / ".claude.json"
+        await terminal.ready()
+        await terminal.say("hello")
+        await terminal.until_text("Second line.")
+        known = json.loads(state.read_text()) if state.exists() else {}
+        state.write_text(json.dumps({**known, "externalEditorContext": True}))
+        terminal.type("my words ")
+        await terminal.until_text("my words")
+        terminal.type("\x07")
+        await terminal.until_text("my words and more")
+        assert "# Second line." in (tmp_path / "editor.seen").read_text()
+        assert "for reference" not in terminal.emulator.text
+
+
+async def test_the_key_for_reasons_can_be_turned_off(tmp_path: Path):
+    call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "touch made"}}
+    async with bridle(tmp_path, [step(call)]) as terminal:
+        state = Path(terminal.program.env["CLAUDE_CONFIG_DIR"]) / ".claude.json"
+        state.write_text('{"permissionExplainerEnabled": false}')
+        await terminal.ready()
+        await terminal.say("make it")
+        await terminal.until_text("enter to choose")
+        assert "why" not in terminal.emulator.text
+        terminal.type("\x05")
+        await terminal.until_text("Run a command?")
+        assert "kind of reason" not in terminal.emulator.text

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from bridle.cli.background.reporting import Reporter
     from bridle.engine.planning import PlanAnswer
     from bridle.frontends.tui.complete.file_command import FileCommand
+    from bridle.frontends.tui.footer_links import FooterLinks
+    from bridle.frontends.tui.spelling import Spelling
     from bridle.frontends.tui.text import Line
 
 
@@ -68,6 +70,8 @@ class Stage:
         self._warn = warn
         self._server: Server | None = None
         self._chat: Chat | None = None
+        self._settings: SessionSettings | None = None
+        self.spelling: Spelling | None = None
         self.sharing: Callable[[], str] = str
         """Whether others reach the session, in a few words; empty when not."""
         self._facts = SessionFacts(
@@ -82,7 +86,8 @@ class Stage:
             width=width,
             clock=clock,
             more_key=lambda: app.label("app:toggleTranscript"),
-            expanded=lambda: setup.options.verbose or settings.verbose is True,
+            expanded=self._is_verbose,
+            shows_calls=lambda: self._view() != "focus",
             quiet=app.is_plain,
             thoughts=settings.show_thinking_summaries is True,
         )
@@ -111,6 +116,7 @@ class Stage:
             offers_new=settings.show_clear_context_on_plan_accept is True,
             patience=patience_of(settings, setup.env),
         )
+        self.links = self._footer_links()
         self.channel = TerminalChannel(
             self.live,
             self.work,
@@ -123,6 +129,7 @@ class Stage:
                 self._facts,
                 *(() if reporter is None else (reporter,)),
                 *debug_logs(setup, session),
+                *(() if self.links is None else (self.links,)),
             ),
             says_duration=settings.show_turn_duration is not False,
         )
@@ -153,6 +160,7 @@ class Stage:
             emoji=settings.emoji_completion_enabled is not False,
         )
         self._facts.vim = lambda: None if input.vim is None else input.vim.mode
+        input.spelling = self.spelling = self._spelling()
         talk = Talk(
             session=self._session,
             server=server,
@@ -174,6 +182,7 @@ class Stage:
             agent_rows=self.agent_rows,
             on_answer=self._learn,
             transcript=showing.transcript,
+            links=self.links,
             titles_from_names=settings.terminal_title_from_rename is not False,
         )
         self._chat = Chat(self._app, talk, parts)
@@ -189,8 +198,11 @@ class Stage:
         if self.status_command is not None:
             self.status_command.refresh()
             works.append(self.status_command.run())
+        self._settings = settings
         if self.file_command is not None:
             works.append(self.file_command.run())
+        if self.spelling is not None:
+            works.append(self.spelling.run())
         if self.agent_rows is not None:
             works.append(self.agent_rows.run())
         return works
@@ -265,6 +277,33 @@ class Stage:
         from bridle.frontends.tui.complete.file_command import FileCommand
 
         return FileCommand(wanted.command, root=self._setup.cwd, env=lambda: self._setup.env, warn=self._warn)
+
+    def _footer_links(self) -> "FooterLinks | None":
+        if not (wanted := self._setup.config.settings.footer_links_regexes):
+            return None
+        # Few have any.
+        from bridle.frontends.tui.footer_links import FooterLinks
+
+        return FooterLinks(wanted, self._warn)
+
+    def _spelling(self) -> "Spelling | None":
+        wanted = self._setup.config.settings.spellcheck
+        if wanted is None or not wanted.enabled:
+            return None
+        # Few use it.
+        from bridle.frontends.tui.spelling import Spelling
+
+        return Spelling(wanted, env=self._setup.env, warn=self._warn, on_change=self._app.redraw)
+
+    def _is_verbose(self) -> bool:
+        setup = self._setup
+        asked = setup.options.verbose or setup.config.settings.verbose is True
+        return asked or self._view() == "verbose"
+
+    def _view(self) -> str | None:
+        """How much of a turn is shown: `verbose`, `focus`, or as usual."""
+        config = self._setup.config if self._settings is None else self._settings.config()
+        return config.settings.view_mode
 
     def _agent_rows(self) -> AgentRows | None:
         """The user's own command comes before that of a plugin."""

@@ -1,7 +1,7 @@
 """The conversation at the terminal: what goes on above, where the user writes below."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -42,6 +42,9 @@ from bridle.types.slash import read_slashed
 from bridle.types.turn import Outcome
 from bridle.types.variables import is_on
 
+if TYPE_CHECKING:
+    from bridle.frontends.tui.footer_links import FooterLinks
+
 _COST_STEP_USD = 5.0
 _INVITATION = 'ask for anything, "/" for commands'
 _MOST_TITLE = 60
@@ -64,6 +67,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     """Told what the terminal says about itself."""
     transcript: Callable[[], Awaitable[None]]
     """Opens the whole conversation."""
+    links: "FooterLinks | None" = None
+    """Links for what the conversation mentions."""
     titles_from_names: bool = True
     """Whether the terminal's title shows the name of the session."""
 
@@ -396,15 +401,16 @@ class Chat:
         command, again = self._parts.status_command, self._twice.waiting
         hint = hint_of(self.input, again=again, cancel=self._cancel_key, pending=self._app.keys.pending)
         rows = [] if command is None else command.rows(width)
+        links = [] if self._parts.links is None else self._parts.links.rows(width)
         vim = () if command is not None and command.hides_vim_mode else vim_mode(self.input)
         if rows:
             mode, shared = mode_line(self._talk.session.state.mode), shared_line(self._parts.status())
             last = _joined(mode, shared, vim, hint)
-            return [*rows, last] if last else rows
+            return [*rows, *([last] if last else []), *links]
         shown = footer(self._parts.status(), width, left=hint, right=vim)
         # What the next key would do matters more than how the session stands.
         is_urgent = bool(again) and text_of(hint) not in text_of(shown)
-        return [truncate(hint, width) if is_urgent else shown]
+        return [truncate(hint, width) if is_urgent else shown, *links]
 
     def _show_title(self, title: str) -> None:
         self._parts.notifier.show_title(f"{title} · bridle")

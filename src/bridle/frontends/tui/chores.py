@@ -10,6 +10,7 @@ from bridle.frontends.tui.live import Live
 from bridle.frontends.tui.pictures import from_clipboard
 from bridle.frontends.tui.render import messages
 from bridle.frontends.tui.submission import Talk, memory_files
+from bridle.types.block import text_of
 from bridle.types.errors import BridleError
 
 if TYPE_CHECKING:
@@ -70,17 +71,27 @@ class Chores:
 
     async def edit_outside(self) -> None:
         """Let the prompt be written in the user's editor."""
-        from bridle.frontends.tui.external_editor import edit_outside
+        from bridle.config.state import global_config
+        from bridle.frontends.tui.external_editor import edit_outside, with_answer, without_answer
 
         editor = self._input.editor
+        env = self._talk.env
+        shows_answer = (await asyncio.to_thread(global_config, env)).external_editor_context is True
+        given = with_answer(editor.text, self._last_answer()) if shows_answer else editor.text
         try:
-            text = await edit_outside(editor.text, env=self._talk.env, lent=self._app.terminal.lent())
+            text = await edit_outside(given, env=env, lent=self._app.terminal.lent())
         except BridleError as error:
             self._tell(str(error), "warning")
             return
-        editor.set(text)
+        editor.set(without_answer(text) if shows_answer else text)
         self._input.refresh()
         self._app.redraw(at_once=True)
+
+    def _last_answer(self) -> str:
+        """What the model said last."""
+        messages = self._talk.session.history.messages
+        answers = (text_of(each["content"]) for each in reversed(messages) if each["role"] == "assistant")
+        return next(filter(None, answers), "")
 
     async def paste_image(self) -> None:
         """Attach the picture on the clipboard."""

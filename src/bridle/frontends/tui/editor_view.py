@@ -1,5 +1,7 @@
 """Shows the prompt while it is being written."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from bridle.frontends.tui.cells import cut, truncate_text, width
@@ -22,6 +24,9 @@ class Look(Struct, frozen=True):
     ghost: str = ""
     """What accepting the suggestion would add behind the cursor."""
     most_rows: int = 12
+    faults: Sequence[tuple[int, int]] = ()
+    """Where words stand that are spelt wrong."""
+    fault_style: Style = PLAIN
 
 
 def render(editor: Editor, columns: int, look: Look) -> tuple[list[Line], Cursor]:
@@ -36,11 +41,23 @@ def render(editor: Editor, columns: int, look: Look) -> tuple[list[Line], Cursor
     lines: list[Line] = []
     for index, part in list(enumerate(layout.rows))[first : first + max(look.most_rows, 1)]:
         shown = editor.text[part.start : part.end]
-        spans: Line = (Span(shown, look.text_style),) if shown else ()
+        spans: Line = _marked(shown, part.start, look) if shown else ()
         if index == len(layout.rows) - 1:
             spans += _hint(editor, look, room - width(shown))
         lines.append(cut((*_margin(look, margin, is_first=index == 0), *spans), columns))
     return lines, (row - first, margin + column)
+
+
+def _marked(shown: str, start: int, look: Look) -> Line:
+    """A row of the prompt, with words that are spelt wrong in their style."""
+    spans: list[Span] = []
+    at = 0
+    for fault in look.faults:
+        first, end = max(fault[0] - start, at), min(fault[1] - start, len(shown))
+        if first < end:
+            spans += [Span(shown[at:first], look.text_style), Span(shown[first:end], look.fault_style)]
+            at = end
+    return tuple(span for span in (*spans, Span(shown[at:], look.text_style)) if span.text)
 
 
 def _first_row(row: int, count: int, most: int) -> int:

@@ -12,6 +12,9 @@ from bridle.types.errors import BridleError
 
 _FALLBACKS = ("nano", "vim", "vi")
 _LARGEST = 4 << 20
+_MOST_LINES = 50
+_ABOVE = "# ─── The last answer, for reference: it is not sent ───"
+_BELOW = "# ─── Write your prompt below this line ───────────────"
 _WAITING = {"code": "--wait", "cursor": "--wait", "windsurf": "--wait", "zed": "--wait", "subl": "--wait"}
 """Editors with windows return at once unless they are told to wait."""
 
@@ -36,6 +39,22 @@ async def edit_outside(
         if code != 0:
             raise BridleError(f"{command[0]} ended with {code}; the prompt is as it was.")
         return _read(path, command[0])
+
+
+def with_answer(text: str, answer: str) -> str:
+    """The prompt below what the model said last, in lines that `without_answer` takes away."""
+    lines = answer.strip().splitlines()
+    if not lines:
+        return text
+    cut = ["# … (earlier lines are left out)"] if len(lines) > _MOST_LINES else []
+    said = [f"# {line}".rstrip() for line in lines[-_MOST_LINES:]]
+    return "\n".join([_ABOVE, *cut, *said, _BELOW, "", text])
+
+
+def without_answer(text: str) -> str:
+    """What was written below the answer; everything where the mark is gone."""
+    _, mark, own = text.rpartition(_BELOW)
+    return own.removeprefix("\n").removeprefix("\n") if mark else text
 
 
 def editor_command(env: Mapping[str, str]) -> list[str]:

@@ -23,6 +23,7 @@ from bridle.frontends.tui.view import Frame
 from bridle.types.command import Command
 
 if TYPE_CHECKING:
+    from bridle.frontends.tui.spelling import Spelling
     from bridle.frontends.tui.vim import Vim
 
 _MENU_ROWS = 8
@@ -55,6 +56,7 @@ class InputArea:
     ) -> None:
         """`remaps` are two keys, such as `jj`, that leave vim's insert mode; `emoji` completes emoji."""
         self._emoji = emoji
+        self.spelling: Spelling | None = None
         self.editor = Editor(readline_words=readline)
         self._remaps = remaps
         self.vim: Vim | None = None
@@ -184,12 +186,18 @@ class InputArea:
         most = max(min(height - _LEAST_ROWS, height // 2), 1)
         if self._search is not None:
             return self._render_search(self._search, width, border, most=most)
-        rows, (row, column) = render(self.editor, width, _with_rows(look, most, self._ghost()))
+        rows, (row, column) = render(self.editor, width, self._checked(_with_rows(look, most, self._ghost())))
         lines: list[Line] = [border, *rows, border]
         room = min(_MENU_ROWS, height - len(lines) - 1)
         if self._menu and room > 0:
             lines += completion_menu(self._menu, self._at, width, rows=room)
         return Frame(lines, (row + 1, column))
+
+    def _checked(self, look: Look) -> Look:
+        if self.spelling is None:
+            return look
+        faults = self.spelling.faults(self.editor.text, self.editor.cursor)
+        return replace(look, faults=faults, fault_style=self.spelling.style) if faults else look
 
     def _edit(self, key: Key) -> None:
         if self.vim is not None:

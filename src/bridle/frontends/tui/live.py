@@ -69,12 +69,15 @@ class Live:
         expanded: Callable[[], bool] = bool,
         quiet: bool = False,
         thoughts: bool = False,
+        shows_calls: Callable[[], bool] = lambda: True,
     ) -> None:
         """`more_key` is named where something is folded; `quiet` shows nothing before it is finished.
 
-        `thoughts` shows all of what the model thought instead of one row.
+        `thoughts` shows all of what the model thought instead of one row; without `shows_calls` only prompts
+        and answers are shown.
         """
         self._thoughts = thoughts
+        self._shows_calls = shows_calls
         self._write = write
         self._width = width
         self._clock = clock
@@ -223,6 +226,8 @@ class Live:
                         found.append((kind, lines))
                 case _Said():
                     found.append(("close" if part.close else "said", list(part.lines)))
+                case CallGroup() | Call() if not self._shows_calls():
+                    pass
                 case CallGroup():
                     found.append(("call", render_group(part, width, frame=frame)))
                 case Call():
@@ -297,7 +302,7 @@ class Live:
                 del self._calls[item.id]
         del self._items[:count]
         self._settled = 0
-        for part in group_calls(calls):
+        for part in group_calls(calls) if self._shows_calls() else ():
             if isinstance(part, CallGroup):
                 self._put("call", render_group(part, width, expanded=expanded))
             else:

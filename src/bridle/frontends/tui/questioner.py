@@ -94,15 +94,18 @@ class Questioner:
             self._waiting -= 1
 
     async def _permission(self, question: PermissionQuestion) -> Answer:
+        from bridle.config.state import global_config
         from bridle.frontends.tui.dialogs.permission import EditOutside, PermissionDialog
         from bridle.frontends.tui.dialogs.subject import read_subject
 
         self._notifier.tell(f"Your approval is needed for {question.tool}")
         asked = question
+        preferences = await asyncio.to_thread(global_config, self._env)
+        explainable = preferences.permission_explainer_enabled is not False
         while True:
             script = self._script_of(question.input) if question.tool == "Workflow" else None
             subject = await asyncio.to_thread(read_subject, question, self._cwd(), script=script)
-            dialog = PermissionDialog(subject, waiting=self._waiting - 1)
+            dialog = PermissionDialog(subject, waiting=self._waiting - 1, explainable=explainable)
             reply = await self._app.open(
                 dialog, priority=_URGENT, guard=GUARD_SECONDS, on_armed=dialog.panel.arm
             )

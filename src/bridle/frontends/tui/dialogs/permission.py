@@ -48,8 +48,9 @@ class PermissionDialog:
     is_full = False
     refresh = None
 
-    def __init__(self, subject: Subject, *, waiting: int = 0) -> None:
-        """`waiting` is how many more questions there are."""
+    def __init__(self, subject: Subject, *, waiting: int = 0, explainable: bool = True) -> None:
+        """`waiting` is how many more questions there are; `explainable` has a key for the reasons."""
+        self._explainable = explainable
         self._subject = subject
         self._question = subject.question
         self._explains = self._shows_raw = self._reads_script = False
@@ -66,8 +67,9 @@ class PermissionDialog:
         hints: list[Hint] = [
             ("enter", "to choose"),
             (REFUSE, "for no"),
-            (EXPLAIN, "less" if self._explains else "why"),
         ]
+        if self._explainable:
+            hints.append((EXPLAIN, "less" if self._explains else "why"))
         if self.panel.menu.current.value == "always":
             hints.insert(1, (_NEXT_FIELD, "for where it is kept"))
         said = sentences(hints, keys, self.contexts)
@@ -83,7 +85,7 @@ class PermissionDialog:
         if action == "confirm:yes" and name != "enter":
             return self._reply(menu.choices[0], "")
         if action in EXPLAIN.actions or (menu.is_typing and name == "ctrl+e"):
-            self._explains = not self._explains
+            self._explains = self._explainable and not self._explains
         elif action == "permission:toggleDebug":
             self._shows_raw = not self._shows_raw
         elif action in EDIT.actions or (menu.is_typing and name == "ctrl+g"):
