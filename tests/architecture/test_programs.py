@@ -25,7 +25,7 @@ _START_PROGRAMS = frozenset({
     "config/policy_helper.py", "extensions/plugins/fetching.py",
     "extensions/plugins/repositories.py", "frontends/remote/child.py", "frontends/tui/external_editor.py",
     "frontends/tui/guard.py", "frontends/tui/pictures.py", "frontends/tui/questioner.py",
-    "frontends/tui/row_command.py", "frontends/tui/showing.py", "hooks/program.py", "host/browser.py",
+    "frontends/tui/row_command.py", "frontends/tui/showing.py", "frontends/tui/spelling.py", "hooks/program.py", "host/browser.py",
     "host/git.py", "host/git_runs.py", "host/jobs/program.py", "host/jobs/starting.py",
     "host/kernel_features.py", "host/lsp/connection.py", "host/process.py", "host/reaper.py",
     "host/sandbox/inside/launch.py", "host/sandbox/linux.py", "host/scripts/child.py", "host/wall/probe.py",
