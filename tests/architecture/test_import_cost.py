@@ -15,7 +15,7 @@ _FORBIDDEN = (
     "pydantic", "httpx", "httpx2", "anyio", "email", "importlib.metadata", "argparse", "http.client",
     "urllib.request", "json", "tempfile", "shutil", "difflib", "yaml", "PIL", "pypdf", "bs4", "markdownify",
     "tree_sitter", "prompt_toolkit", "rich", "bridle.session.parts.advisor", "bridle.engine.advising",
-    "bridle.providers.advisors",
+    "bridle.providers.advisors", "bridle.config.settings_table", "bridle.config.variables_table",
 )  # fmt: skip
 _ENVIRONMENT = {
     "__main__", "__mp_main__", "_distutils_hack", "sitecustomize", "usercustomize", "_virtualenv",

@@ -10,6 +10,7 @@ import pytest
 
 from bridle.config.edit import remove_value, set_value, update
 from bridle.types.errors import ConfigError
+from tests.fakes.program import Program
 
 
 def test_setting_a_value_keeps_everything_else_in_its_place(tmp_path: Path):
@@ -136,3 +137,35 @@ def test_eight_processes_that_edit_at_once_lose_nothing(tmp_path: Path):
     assert values["count"] == 200
     assert values["env"] == {f"{name}-{number}": "x" for name in range(8) for number in range(25)}
     assert os.listdir(tmp_path) == ["settings.json"]
+
+
+def test_what_another_release_wrote_survives_an_edit(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    text = """{
+  "$schema": "https://example.org/settings.json",
+  "futureSwitch": {"deep": [1, {"deeper": null}], "big": 123456789012345678901234567890, "half": 0.5},
+  "permissions": {"allow": ["Bash(ls)"], "futureRules": ["x"], "defaultMode": "futureMode"},
+  "sandbox": {"network": {"futureKey": true}},
+  "voiceEnabled": "a type of another release",
+  "model": "opus"
+}
+"""
+    path.write_text(text)
+    set_value(str(path), ("model",), "sonnet")
+    set_value(str(path), ("permissions", "deny"), ["Bash(rm *)"])
+    remove_value(str(path), ("permissions", "deny"))
+    assert json.loads(path.read_text()) == json.loads(text) | {"model": "sonnet"}
+    assert "123456789012345678901234567890" in path.read_text()
+
+
+async def test_verbs_keep_what_another_release_wrote(tmp_path: Path):
+    program = Program(tmp_path)
+    path = Path(program.env["CLAUDE_CONFIG_DIR"]) / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('{"futureSwitch": {"a": [1]}, "worktree": {"futureKey": 1}}')
+    done = await program.run("config", "set", "worktree.baseRef", "head", "--scope", "user")
+    assert done.code == 0, done.err
+    assert json.loads(path.read_text()) == {
+        "futureSwitch": {"a": [1]},
+        "worktree": {"futureKey": 1, "baseRef": "head"},
+    }
