@@ -259,7 +259,7 @@ class Stage:
 
     def _status_command(self) -> StatusCommand | None:
         wanted = self._setup.config.settings.status_line
-        if wanted is None or not self._runs_commands:
+        if wanted is None or not self._may_run("statusLine"):
             return None
         return StatusCommand(
             wanted,
@@ -271,7 +271,7 @@ class Stage:
 
     def _file_command(self) -> "FileCommand | None":
         wanted = self._setup.config.settings.file_suggestion
-        if wanted is None or not self._runs_commands:
+        if wanted is None or not self._may_run("fileSuggestion"):
             return None
         # Few have one.
         from bridle.frontends.tui.complete.file_command import FileCommand
@@ -311,7 +311,7 @@ class Stage:
         wanted = setup.config.settings.subagent_status_line
         plugins = None if setup.early is None else setup.early.plugins
         found = (wanted.command, {}) if wanted is not None else plugins and plugins.agent_rows()
-        if not found or not self._runs_commands or self._app.is_plain:
+        if not found or not self._may_run("subagentStatusLine") or self._app.is_plain:
             return None
         command, variables = found
         rows = AgentRows(
@@ -342,11 +342,15 @@ class Stage:
         editors.on_mention = mention
         editors.on_change = self._app.redraw
 
-    @property
-    def _runs_commands(self) -> bool:
-        """Commands that draw rows are off wherever hooks are."""
-        setup = self._setup
-        return not choices.is_bare(setup.options, setup.env) and not setup.config.settings.disable_all_hooks
+    def _may_run(self, key: str) -> bool:
+        """Whether the command of a setting runs: commands are off, or managed only, wherever hooks are."""
+        setup, settings = self._setup, self._setup.config.settings
+        managed = [each.values for each in setup.config.layers if each.source == "policySettings"]
+        if choices.is_bare(setup.options, setup.env) or any(each.get("disableAllHooks") for each in managed):
+            return False
+        if settings.disable_all_hooks or settings.allow_managed_hooks_only:
+            return any(key in each for each in managed)
+        return True
 
     async def _start_afresh(self, chosen: "PlanAnswer") -> None:
         """Carry a plan out in a conversation that holds nothing else."""
