@@ -258,3 +258,21 @@ def test_writing_names_the_path_it_writes(tmp_path: Path):
     assert TOOL.access(input, make_context(tmp_path).workspace) == Access(writes=(str(tmp_path / "a.txt"),))
     assert TOOL.subject(input) == "a.txt"
     assert not TOOL.read_only(input) and not TOOL.parallel(input)
+
+
+@pytest.mark.parametrize(("switch", "refused"), [("1", True), ("0", False)])
+async def test_a_file_that_is_not_checked_out_is_refused_with_perforce(
+    tmp_path: Path, switch: str, refused: bool
+):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    path.chmod(0o444)
+    ctx = make_context(tmp_path, env={"CLAUDE_CODE_PERFORCE_MODE": switch})
+    await look(ctx, path)
+    if not refused:
+        await write(ctx, path, "new")
+        return
+    with pytest.raises(ToolError, match="p4 edit"):
+        await write(ctx, path, "new")
+    await write(ctx, tmp_path / "b.txt", "new")
+    assert path.read_text() == "old"

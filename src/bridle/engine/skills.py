@@ -50,6 +50,8 @@ class Basis(Struct, frozen=True, kw_only=True):
     """Whether a skill of the project may choose this model."""
     tells: bool = True
     """Whether the model is told of skills at all."""
+    budget: int | None = None
+    """The characters that the list of skills may take, where the user has said so."""
     offers: Callable[[str], bool] = lambda tool: True
     """Whether the model has a tool."""
 
@@ -253,7 +255,8 @@ class SessionSkills:
         settings = self.settings
         overrides: Mapping[str, str] = settings.skill_overrides or {}
         return {
-            "budget": budget_of(self.basis.window(), settings.skill_listing_budget_fraction),
+            "budget": self.basis.budget
+            or budget_of(self.basis.window(), settings.skill_listing_budget_fraction),
             "longest": max(1, settings.skill_listing_max_desc_chars or 1_536),
             "scores": self.basis.usage.scores(),
             "bare": frozenset(name for name, word in overrides.items() if word == "name-only"),

@@ -9,6 +9,7 @@ from bridle.engine.turn import Ending
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import Access
 from bridle.types.tool import Tool, ToolContext, ToolOutput
+from bridle.types.variables import whole_number
 
 NAME = "StructuredOutput"
 MOST_ATTEMPTS = 5
@@ -38,6 +39,7 @@ class AnswerShape:
                 f'the JSON Schema for answers must have the type "object", not {wanted["type"]!r}'
             )
         self._validator = _compile(wanted)
+        self._most = MOST_ATTEMPTS
         self.tool = self._make_tool({"type": "object", **wanted})
         self.begin()
 
@@ -59,7 +61,7 @@ class AnswerShape:
         if self.accepted is not UNSET:
             text = msgspec.json.encode(self.accepted).decode()
             return Ending("completed", text=text, structured=self.accepted)
-        if self.refused >= MOST_ATTEMPTS:
+        if self.refused >= self._most:
             return Ending.failed(
                 "structured_output_retry_exhausted",
                 "error_max_structured_output_retries",
@@ -68,7 +70,7 @@ class AnswerShape:
         return None
 
     def _check(self, answer: Any, context: ToolContext) -> None:
-        del context
+        self._most = whole_number(context.env, "MAX_STRUCTURED_OUTPUT_RETRIES") or MOST_ATTEMPTS
         faults = [
             f"{_place(error.instance_path)}: {error.message[:_LONGEST_FAULT]}"
             for _, error in zip(range(_MOST_FAULTS), self._validator.iter_errors(answer), strict=False)

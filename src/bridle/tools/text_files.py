@@ -13,6 +13,7 @@ from bridle.host.safe_open import Location
 from bridle.types.errors import ToolError
 from bridle.types.text import printable
 from bridle.types.tool import ToolContext
+from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "latin-1"]
@@ -187,12 +188,23 @@ def stamp_of(status: os.stat_result) -> tuple[int, ...]:
 
 
 def locate(ctx: ToolContext, path: str) -> Location:
-    """The absolute path that was meant, and where it leads.
+    """The absolute path of a file to write, and where it leads.
 
     Raises:
-        ToolError: no file can have this name, or the path does not lead where it did when it was approved.
+        ToolError: no file can have this name, the path does not lead where it did when it was approved, or
+            the file is not checked out (`CLAUDE_CODE_PERFORCE_MODE`).
     """
-    return _located(meant_path(ctx, path), ctx, safe_open.locate)
+    location = _located(meant_path(ctx, path), ctx, safe_open.locate)
+    if is_on(ctx.env, "CLAUDE_CODE_PERFORCE_MODE") and _is_read_only(location.target):
+        raise ToolError(f"{path} is read-only. Run `p4 edit {path}` first, then try again.")
+    return location
+
+
+def _is_read_only(path: str) -> bool:
+    try:
+        return not os.stat(path).st_mode & 0o222
+    except OSError:
+        return False
 
 
 def locate_to_open(ctx: ToolContext, path: str) -> Location:

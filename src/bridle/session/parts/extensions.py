@@ -20,6 +20,8 @@ from bridle.session import choices
 from bridle.session.base import SessionBase
 from bridle.session.parts.agents import may_choose
 from bridle.types.variables import is_on
+from bridle.session.parts.mcp_servers import ServerDoor
+from bridle.types.variables import is_on, whole_number
 
 if TYPE_CHECKING:
     from bridle.extensions.styles import OutputStyle
@@ -173,6 +175,7 @@ def open_extensions(
                 resolve_model=lambda name: catalog.resolve(name, env, own=config.raw.get("bridleModels")),
                 may_choose=lambda name: may_choose(name, setup),
                 tells="Skill" in offered,
+                budget=whole_number(env, "SLASH_COMMAND_TOOL_CHAR_BUDGET"),
                 offers=offered.__contains__,
             ),
         )
