@@ -13,7 +13,7 @@ from tests.config.folders import Folders
 from tests.tables import table
 
 _READ = re.compile(
-    r'(?:env|environ)(?:\.get\(|\[)\s*"((?:ANTHROPIC|AWS|BRIDLE|CLAUDE|GOOGLE|MCP)_[A-Z0-9_]+)"'
+    r"""(?:env(?:iron)?(?:\.get\(|\[)|(?:is_on|is_off|whole_number)\([\w.]+, )\s*["']([A-Z][A-Z0-9_]+)["']"""
 )
 """Where our code reads a variable of its own."""
 HELPERS = ["apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper"]
