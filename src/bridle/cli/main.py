@@ -8,7 +8,6 @@ from bridle.cli.args import Args, parse
 from bridle.cli.say import say
 from bridle.host.stdio import complain, guard_terminals
 from bridle.types.errors import BridleError, UsageError
-from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.frontends.tui.first_frame import FirstFrame
@@ -67,6 +66,9 @@ def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
         return 130
     except Exception as error:
         # The top of the program: what nobody foresaw is a defect, and still one line.
+        # Quick answers need no more than this file.
+        from bridle.types.variables import is_on
+
         if is_on(env, "BRIDLE_DEBUG"):
             raise
         complain(f"error: bridle has a defect: {_innermost(error)} (set BRIDLE_DEBUG=1 to see where)")
