@@ -317,9 +317,9 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 PREFERENCES: tuple[Setting, ...] = (
-    Setting("autoConnectIde", NO_FOLDER, "parts/editors", "Connect to an editor from another terminal", default=False),
+    Setting("autoConnectIde", NO_FOLDER, "editors/feature", "Connect to an editor from another terminal", default=False),
     Setting("autoInstallIdeExtension", NO_FOLDER, "", "Install the editor's extension", default=True, no_effect="bridle installs no extensions in editors"),
-    Setting("diffTool", NO_FOLDER, "parts/editors", "Show changes in the editor or in the terminal", default="auto"),
+    Setting("diffTool", NO_FOLDER, "editors/feature", "Show changes in the editor or in the terminal", default="auto"),
     Setting("externalEditorContext", NO_FOLDER, "tui/chores", "Ctrl+G shows the last answer as comments", default=False),
     Setting("permissionExplainerEnabled", NO_FOLDER, "tui/questioner", "Ctrl+E explains a permission question", default=True),
     Setting("teammateDefaultModel", NO_FOLDER, "", "Model of teammates", no_effect="removed: teammates use the model of their agent"),

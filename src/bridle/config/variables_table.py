@@ -339,7 +339,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("CLAUDE_CODE_DISABLE_ARTIFACT", "switch", "", "No Artifact tool", no_effect=_NO_ARTIFACTS, asks_for_less=True),
     Variable("IS_DEMO", "text", "", "Hide account details", no_effect="bridle shows no account details", asks_for_less=True),
     # IDE and remote
-    Variable("CLAUDE_CODE_AUTO_CONNECT_IDE", "switch", "engine/editors/choice", "Force or forbid the IDE connection"),
+    Variable("CLAUDE_CODE_AUTO_CONNECT_IDE", "switch", "editors/choice", "Force or forbid the IDE connection"),
     Variable("CLAUDE_CODE_IDE_HOST_OVERRIDE", "number", "host/editors", "IDE host address"),
     Variable("CLAUDE_CODE_IDE_SKIP_AUTO_INSTALL", "text", "", "Do not install the extension", no_effect="bridle installs no extensions in editors", asks_for_less=True),
     Variable("CLAUDE_CODE_IDE_SKIP_VALID_CHECK", "switch", "host/editors", "Skip lockfile validation"),
@@ -450,7 +450,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "switch", "frontends/host_program", "Tell the host when the state of the session changes"),
     Variable("CLAUDE_CODE_OVERLOADED_RETRY_MAX_DELAY_MS", "number", "providers/connect", "Longest pause after an overload"),
     Variable("CLAUDE_CODE_SDK_READS_SESSION_STATE", "switch", "frontends/host_program", "The SDK reads the state of the session"),
-    Variable("CLAUDE_CODE_SSE_PORT", "number", "engine/editors/choice", "Port of the editor whose terminal this is"),
+    Variable("CLAUDE_CODE_SSE_PORT", "number", "editors/choice", "Port of the editor whose terminal this is"),
     Variable("CLAUDE_CODE_SUBAGENT_MODEL_FORCE", "switch", "engine/agents/start", "CLAUDE_CODE_SUBAGENT_MODEL counts more than an agent's own model"),
     Variable("CLAUDE_CODE_TEAM_NAME", "text", "teams/team", "Name of the team"),
     Variable("CLAUDE_CODE_WORKFLOW_SUBAGENT_MODEL", "text", "engine/workflows/options", "Model of the agents of workflows"),
