@@ -111,7 +111,7 @@ class SessionCommands:
         if self._registry is None:
             from bridle.commands.registry import Registry
 
-            self._registry = Registry(sources=[self._brought], context=self.context, env=self._setup.env)
+            self._registry = Registry(sources=[self._brought], context=self.context, env=self._base.setup.env)
         return self._registry
 
     def _brought(self) -> Sequence[Command]:

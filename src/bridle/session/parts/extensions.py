@@ -19,8 +19,6 @@ from bridle.providers import catalog
 from bridle.session import choices
 from bridle.session.base import SessionBase
 from bridle.session.parts.agents import may_choose
-from bridle.types.variables import is_on
-from bridle.session.parts.mcp_servers import ServerDoor
 from bridle.types.variables import is_on, whole_number
 
 if TYPE_CHECKING:
