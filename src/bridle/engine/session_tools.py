@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from bridle.engine.agents import Agents
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.model_facts import SMALL_WINDOW
 from bridle.engine.skills import SessionSkills
+from bridle.engine.workflows.door import WorkflowDoor
 from bridle.sessions.session import Session
 from bridle.tools.toolbox import BuiltinToolbox, Deferral
 from bridle.types.model import ToolDefinition
@@ -15,6 +17,8 @@ from bridle.types.tool import Tool, Toolbox
 if TYPE_CHECKING:
     from bridle.tools.deferring import DeferringToolbox
 
+Listing = Callable[[], str | None]
+"""What the model is told when a conversation begins, if anything."""
 Offer = Callable[[], Sequence[Tool]]
 """Tools that are looked up anew at each step, because they come and go."""
 
@@ -141,6 +145,26 @@ def news(
 def again(deferring: "DeferringToolbox | None", offered: Toolbox) -> tuple[Callable[[], str | None], ...]:
     """What the model must be told again after a compaction."""
     return () if deferring is None else (lambda: deferring.again(offered),)
+
+
+def agent_listing(agents: Agents, session: Session, toolbox: Toolbox) -> Listing:
+    """The agents, without those that rules deny."""
+
+    def listing() -> str | None:
+        if "Agent" not in toolbox.names():
+            return None
+        if not any(rule.tool == "Agent" for rule in session.state.rules):
+            return agents.listing()
+        from bridle.permissions.matching import denied_agents
+
+        return agents.listing(denied_agents(session.state.rules))
+
+    return listing
+
+
+def workflow_listing(workflows: WorkflowDoor | None, toolbox: Toolbox) -> Listing:
+    """The workflows, where the session may have any."""
+    return lambda: None if workflows is None else workflows.listing(toolbox.names())
 
 
 def _none() -> Sequence[Tool]:

@@ -13,12 +13,11 @@ from bridle.context.window import habits_from
 from bridle.engine.agents import Agents
 from bridle.engine.attachments import attach_to_prompt
 from bridle.engine.feature import Features
-from bridle.engine.listings import agent_listing, workflow_listing
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.permission_news import PermissionNews
 from bridle.engine.runtime import Asking, Errands, Notes, Runtime
 from bridle.engine.serve import Inbox
-from bridle.engine.session_tools import again, fitted, news
+from bridle.engine.session_tools import again, agent_listing, fitted, news, workflow_listing
 from bridle.engine.workflows.door import WorkflowDoor
 from bridle.permissions.decision import decider
 from bridle.session import choices, model_choices, permission_choices
@@ -34,7 +33,6 @@ from bridle.session.parts.mcp import open_servers, relayed
 from bridle.session.parts.permissions import judge_by, persist_in
 from bridle.session.parts.provider import packages_of, session_provider, warm_up
 from bridle.session.parts.workflows import open_workflows
-from bridle.session.parts.worktree import trees_of
 from bridle.session.setup import Setup
 from bridle.types.model import Provider
 from bridle.types.tool import Toolbox
@@ -160,7 +158,7 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         skills=extensions.skills,
         plugins=base.plugins,
         styles=extensions.style_names,
-        trees=trees_of(setup),
+        trees=choices.choose_trees(setup),
         features=parts.features,
         workflows=parts.workflows,
         arrivals=inbox,

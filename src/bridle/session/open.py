@@ -11,7 +11,7 @@ from bridle.engine.serve import Inbox, Server
 from bridle.host.programs import PROGRAMS
 from bridle.session import choices, model_choices
 from bridle.session.assembly import Parts, brief_at, close_parts, command_sources, make_runtime, open_parts
-from bridle.session.base import CurrentRuntime, SessionBase
+from bridle.session.base import CurrentRuntime, SessionBase, Shells
 from bridle.session.commands import SessionCommands
 from bridle.session.conversation import open_conversation, recall_files, storage_of
 from bridle.session.host import Begun, Connection, Host
@@ -20,7 +20,6 @@ from bridle.session.parts.hooks import greet, has_hooks, lazy_hooks
 from bridle.session.parts.memory import end
 from bridle.session.parts.permissions import open_sandbox
 from bridle.session.parts.plugins import open_plugins
-from bridle.session.parts.shells import Shells
 from bridle.session.parts.teams import Team, joined, open_team
 from bridle.session.prepare import set_up
 from bridle.session.settings import SessionSettings
