@@ -78,7 +78,9 @@ class _Input(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _tool(name: str, *, reads: bool) -> Tool:
-    @tool(name, _Input, subject=lambda input: input.command, read_only=reads)
+    shell = "awaited" if name == "Bash" else ""
+
+    @tool(name, _Input, subject=lambda input: input.command, read_only=reads, shell=shell)
     async def work(input: _Input, ctx: ToolContext) -> ToolOutput:
         """Do what the command says."""
         match input.command:

@@ -35,7 +35,9 @@ class Workshop:
             await self._changed.wait_for(lambda: all(f"start {name}" in self.log for name in names))
 
     def tool(self, name: str, *, parallel: bool, waits: bool = True) -> Tool:
-        @tool(name, WorkInput, subject=lambda i: i.name, read_only=parallel)
+        shell = "awaited" if name == "Bash" else ""
+
+        @tool(name, WorkInput, subject=lambda i: i.name, read_only=parallel, shell=shell)
         async def work(input: WorkInput, ctx: ToolContext) -> ToolOutput:
             """Work until let go."""
             async with self._changed:

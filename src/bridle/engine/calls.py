@@ -13,27 +13,31 @@ from bridle.engine.turn import Turn
 from bridle.engine.wording import CALL_LOST, CALL_STOPPED, COMMAND_CANCELLED
 from bridle.types.block import ToolResultBlock, ToolUseBlock, result_block, text_block
 from bridle.types.event import ToolFinished, ToolStarted
-from bridle.types.tool import ToolOutput
+from bridle.types.tool import Tool, ToolOutput
 
 if TYPE_CHECKING:
     from bridle.types.hook_moment import BatchCall
 
-_SHELL = "Bash"
 _STARTS_AGENTS = "Agent"
 
 
 class _Job:
     """A call in the queue."""
 
-    __slots__ = ("call", "command", "parallel", "result", "source")
+    __slots__ = ("call", "parallel", "result", "source", "tool")
 
-    def __init__(self, call: Call, source: str, *, parallel: bool, command: bool) -> None:
+    def __init__(self, call: Call, tool: Tool | None, source: str, *, parallel: bool) -> None:
         self.call = call
+        self.tool = tool
+        """None while there is none of the name that the model called."""
         self.source = source
         self.parallel = parallel
-        self.command = command
-        """It runs a shell command."""
         self.result: ToolResultBlock | None = None
+
+    @property
+    def command(self) -> bool:
+        """Whether it runs a shell command and waits for it."""
+        return self.tool is not None and self.tool.shell == "awaited"
 
 
 class CallQueue:
@@ -75,7 +79,7 @@ class CallQueue:
         tool = self._turn.runtime.toolbox.find(block["name"])
         call = Call(id=block["id"], name=block["name"], input=block["input"], flaw=flaw)
         call, parallel = prepare_call(tool, call)
-        job = _Job(call, source, parallel=parallel, command=tool is not None and tool.name == _SHELL)
+        job = _Job(call, tool, source, parallel=parallel)
         self._jobs.append(job)
         if len(self._jobs) > 1:
             self._counted.set()
@@ -164,9 +168,7 @@ class CallQueue:
 
         repetitions = self._turn.repetitions
         if not settled.output.is_error:
-            if repetitions.any and changes_something(
-                self._turn.runtime.toolbox.find(job.call.name), job.call
-            ):
+            if repetitions.any and changes_something(self._tool_of(job), job.call):
                 repetitions.forget()
             return settled
         output = repetitions.failed(job.call, settled.output, step=self._turn.steps)
@@ -192,6 +194,10 @@ class CallQueue:
         self._announce(job)
         self._settle(job, Settled(output=failure(message)), seconds=0.0)
 
+    def _tool_of(self, job: _Job) -> Tool | None:
+        """Its tool; one of a server may have come since the call was queued."""
+        return job.tool or self._turn.runtime.toolbox.find(job.call.name)
+
     def _announce(self, job: _Job) -> None:
         call = job.call
         self._turn.runtime.channel.emit(ToolStarted(call_id=call.id, tool=call.name, input=call.input))
@@ -201,7 +207,7 @@ class CallQueue:
         if job.result is not None:
             return
         turn, call = self._turn, job.call
-        tool = turn.runtime.toolbox.find(call.name)
+        tool = self._tool_of(job)
         output = self._budget.fit(
             settled.output,
             limit=tool.max_result_chars if tool is not None else None,
