@@ -5,6 +5,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 import msgspec
 
@@ -57,11 +58,12 @@ async def long_session() -> None:
             await run_turn(session, Prompt(content="Go on.", origin=TYPED), runtime)
         seconds = time.perf_counter() - began
     early, late = (
-        sorted(part)[len(part) // 2] * 1000 for part in (provider.seconds[300:900], provider.seconds[-600:])
+        median(calls for step, calls in provider.work.items() if low <= step < high)
+        for low, high in ((300, 900), (STEPS - 600, STEPS))
     )
     print(f"{provider.asked} steps with {len(channel.compactions)} compactions in {seconds:.1f} s")
     print(f"cached prefix: {100 * provider.cached / provider.sent:.2f} % of all bytes sent")
-    print(f"beside the model: {early:.2f} ms a step early, {late:.2f} ms late")
+    print(f"beside the model: {early:.0f} calls of functions in a step early, {late:.0f} late")
     print(f"memory: {min(provider.memory):,} to {max(provider.memory):,} allocated blocks")
 
 
