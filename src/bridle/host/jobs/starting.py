@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+import time
 from collections.abc import Mapping, Sequence
 
 from bridle.host.jobs import records
@@ -14,6 +15,9 @@ _RUN = (
     "sys.exit(main(sys.argv[1:]))"
 )
 _CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+_LEAVING_SECONDS = 5.0
+"""How long what held a job may take to go after it has written how the job ended."""
 
 
 class JobError(BridleError):
@@ -91,9 +95,12 @@ def wake_if_there(home: str) -> bool:
 
 
 def _begin_again(folder: str, facts: records.Facts) -> None:
-    lock = records.hold(folder)
-    if lock is None:
-        raise JobError(f"Job {facts['id']} runs already: attach to it, or stop it first.")
+    deadline = time.monotonic() + _LEAVING_SECONDS
+    while (lock := records.hold(folder)) is None:
+        before = records.read(folder)
+        if before is None or not records.is_ended(before) or time.monotonic() > deadline:
+            raise JobError(f"Job {facts['id']} runs already: attach to it, or stop it first.")
+        time.sleep(0.01)  # What held it has written how it ended, and is about to go.
     try:
         gone = ("endedAt", "exitCode", "why", "waitingFor", "pid", "birth", "holder", "holderBirth")
         records.write(folder, {key: value for key, value in facts.items() if key not in gone})
