@@ -132,8 +132,16 @@ def _serve(requests: socket.socket, commands: socket.socket) -> dict[str, Any] |
                 run, descriptors = request
                 if (pid := os.fork()) == 0:
                     run["descriptors"] = descriptors
+                    _forget(selector, requests, commands, source)
                     return run
                 reports[pid] = _take_on(pid, descriptors, source.detach() if is_command else None, selector)
+
+
+def _forget(selector: selectors.BaseSelector, *sockets: socket.socket) -> None:
+    """Let nothing of the server close a descriptor later whose number the run has given to something else."""
+    selector.close()
+    for each in sockets:
+        each.detach()
 
 
 def _take_on(
