@@ -191,7 +191,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("CLAUDE_CODE_RESUME_INTERRUPTED_TURN", "text", "", "Resume a turn that ended midway", no_effect="bridle continues an interrupted turn when the user says so"),
     Variable("CLAUDE_CODE_RESUME_INTERRUPTED_TURN_MAX_AGE_MS", "number", "", "Oldest last message for that", no_effect="bridle continues an interrupted turn when the user says so"),
     Variable("CLAUDE_CODE_RESUME_PROMPT", "text", "", "Text injected on such a resume", no_effect="bridle continues an interrupted turn when the user says so"),
-    Variable("CLAUDE_CODE_EXIT_AFTER_STOP_DELAY", "number", "", "Ms idle before the process exits by itself", no_effect="bridle ends when its input ends"),
+    Variable("CLAUDE_CODE_EXIT_AFTER_STOP_DELAY", "number", "", "Ms idle before the process exits", no_effect="bridle ends when its input ends"),
     Variable("CLAUDE_CODE_MAX_TURNS", "number", "session/choices", "Turn cap when --max-turns is absent"),
     Variable("CLAUDE_CODE_TASK_LIST_ID", "text", "tools/task_lists", "Share one task list between instances"),
     Variable("CLAUDE_CODE_SAFE_MODE", "switch", "session/choices", "Like --safe-mode"),
