@@ -245,7 +245,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("CLAUDE_CODE_MAX_WEB_SEARCHES_PER_SESSION", "number", "tools/web_search", "Searches of one session", default=200),
     Variable("CLAUDE_CODE_WEBFETCH_CACHE_TTL_MS", "number", "tools/web_pages", "How long fetched pages are kept", default=900_000),
     Variable("CLAUDE_CODE_ENABLE_TASKS", "switch", "session/choices", "0 offers TodoWrite instead of the task tools"),
-    Variable("CLAUDE_CODE_ENABLE_TODO_TOOLS", "switch", "", "Offer the task tools on every model", no_effect="the task tools are offered to every model", asks_for_less=True),
+    Variable("CLAUDE_CODE_ENABLE_TODO_TOOLS", "switch", "", "Offer the task tools on every model", no_effect="every model is offered the task tools; in print mode name them with --tools", asks_for_less=True),
     # Subagents, background, workflows
     Variable("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", "number", "engine/agents/assignment", "Agents that run at the same time", default=20),
     Variable("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", "number", "engine/agents/assignment", "How deep agents may start agents; 1 for not at all", default=3),

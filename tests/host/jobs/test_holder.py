@@ -1,12 +1,16 @@
 """A program on a pseudo terminal that somebody holds: shown, typed into, resized, ended."""
 
+import asyncio
 import os
 import signal
 import stat
 from pathlib import Path
 
+import pytest
+
 from bridle.host.jobs import records, wire
 from bridle.host.jobs.shown import CURRENT, OLDER, everything
+from bridle.host.jobs.starting import JobError
 from tests.fakes.jobs import Attached, jobs_home
 from tests.fakes.processes import eventually, is_running
 
@@ -112,6 +116,27 @@ async def test_a_program_that_is_killed_is_a_job_that_failed(tmp_path: Path):
         os.kill(home.facts(job)["pid"], signal.SIGKILL)
         facts = await home.ended(job)
         assert (facts["state"], facts["exitCode"]) == ("failed", -signal.SIGKILL)
+
+
+async def test_a_job_that_has_ended_starts_again_while_its_holder_still_goes(tmp_path: Path):
+    async with jobs_home(tmp_path / "home") as home:
+        job = await home.shell("true")
+        ended = await home.ended(job)
+        lock: list[int] = []
+        await eventually(lambda: lock.extend(filter(None, [records.hold(home.folder(job))])) or lock)
+        again = asyncio.create_task(home.shell("echo again", id=job, endedAt=ended["endedAt"]))
+        done, _ = await asyncio.wait([again], timeout=0.2)
+        os.close(lock[0])
+        assert not done and await again == job
+        await eventually(lambda: home.shown(job) == "again\r\n")
+        await home.ended(job)
+
+
+async def test_a_job_that_runs_is_not_started_again(tmp_path: Path):
+    async with jobs_home(tmp_path / "home") as home:
+        job = await home.shell("exec sleep 60")
+        with pytest.raises(JobError, match="attach to it, or stop it first"):
+            await home.shell("true", id=job)
 
 
 async def test_a_killed_holder_is_noticed_and_its_program_ended(tmp_path: Path):
