@@ -215,6 +215,8 @@ class _TerminalRun:
             await serving
             app.end(0)
         finally:
+            if setup.member is not None:
+                setup.member.begin_leaving()
             for task in (serving, *watched):
                 task.cancel()
             await asyncio.gather(serving, *watched, return_exceptions=True)

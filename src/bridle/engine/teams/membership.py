@@ -97,6 +97,8 @@ class Membership:
         """Letters that the model has been given."""
         self._rung = asyncio.Event()
         self._asking = 0
+        self._answered_here = False
+        """Someone at the pane wants this turn to continue: it may finish without a leader."""
         self._calls: dict[int, asyncio.Future[Replied]] = {}
         self._numbers = count(1)
         self._chores = Chores()
@@ -123,9 +125,13 @@ class Membership:
         self._collect()
         self._chores.begin(self._listen())
 
+    def begin_leaving(self) -> None:
+        """This process is about to end: a turn that is cut off by that is no report."""
+        self._is_closing = True
+
     async def close(self) -> None:
         """Say goodbye."""
-        self._is_closing = True
+        self.begin_leaving()
         self._say(Left())
         await self._chores.close()
         if self._line is not None:
@@ -151,7 +157,7 @@ class Membership:
                 self._state = msgspec.structs.replace(
                     self._state, usage=usage, tokens=used.context + used.output
                 )
-            case TurnFinished(outcome=outcome):
+            case TurnFinished(outcome=outcome) if not self._is_closing:
                 self._chores.begin(self._rest(outcome))
             case _:
                 pass
@@ -170,6 +176,7 @@ class Membership:
             if remote.done() or not await asyncio.to_thread(self._questions.settle, key, local.result()):
                 return await remote
             answer = local.result()
+            self._answered_here = True
             if isinstance(answer, Permitted) and answer.updates:
                 self._say(Agreed(answer.updates))
             return answer
@@ -280,7 +287,8 @@ class Membership:
             if self._state.status == "idle":
                 return False
             late = time.monotonic() - began > _WAIT_FOR_ANSWER
-            if (late or not self._asking) and not await self._is_watched():
+            waits = self._answered_here or (self._asking and not late)
+            if not waits and not await self._is_watched():
                 return False
             await asyncio.sleep(_LOOK_FOR_LEADER)
         return True
@@ -326,6 +334,7 @@ class Membership:
             self._stand(**changes)
             return
         self._stand(status="idle", **changes)
+        self._answered_here = False
         if self._line is None:
             self._report_later()
 
