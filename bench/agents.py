@@ -28,9 +28,9 @@ from bridle.host.background import BackgroundShells
 from bridle.permissions.policy import decide
 from bridle.providers.anthropic_request import encode
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.sessions.session import Session
-from bridle.sessions.store import Place, make_session, make_writer
 from bridle.tools.toolbox import choose
+from bridle.transcripts.session import Session
+from bridle.transcripts.store import Place, make_session, make_writer
 from bridle.types.event import Event, ToolStarted
 from bridle.types.history import History
 from bridle.types.model import ModelEvent, ModelRequest

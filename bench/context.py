@@ -16,8 +16,8 @@ from bridle.engine.compact import compact
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import says
-from bridle.sessions.session import Session
-from bridle.sessions.shortening import shorten
+from bridle.transcripts.session import Session
+from bridle.transcripts.shortening import shorten
 from bridle.types.block import result_block
 from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt

@@ -32,8 +32,8 @@ from bridle.host.merge_queue import MergeQueue, Plan
 from bridle.host.merging import Repository
 from bridle.permissions.policy import decide
 from bridle.providers.scripted import Line, ScriptedProvider, calls, says
-from bridle.sessions.store import Place, make_session, make_writer
 from bridle.tools.toolbox import choose
+from bridle.transcripts.store import Place, make_session, make_writer
 from bridle.types.event import Event, ToolStarted
 from bridle.types.model import ModelEvent, ModelRequest
 from bridle.types.origin import TYPED

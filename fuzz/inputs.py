@@ -24,7 +24,7 @@ from bridle.mcp.transport import Message, Receiver
 from bridle.permissions import protected
 from bridle.permissions.policy import decide
 from bridle.permissions.prepare import Asked, Standing, prepare
-from bridle.sessions.reader import load as load_transcript
+from bridle.transcripts.reader import load as load_transcript
 from bridle.types.errors import BridleError, McpError
 from bridle.types.permission import Access, Allow, Mode
 from fuzz.playground import Playground

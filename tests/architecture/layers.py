@@ -4,7 +4,7 @@ LAYERS = (
     {"types", "version"},
     {"host"},
     {"config"},
-    {"providers", "permissions", "hooks", "tools", "mcp", "sessions", "context", "extensions"},
+    {"providers", "permissions", "hooks", "tools", "mcp", "transcripts", "context", "extensions"},
     {"engine"},
     {"features"},
     {"commands"},

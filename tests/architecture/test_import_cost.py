@@ -80,7 +80,7 @@ _ONLY_FOR_TURNS = (
     "bridle.engine.gate", "bridle.engine.idling", "bridle.engine.magic_docs", "bridle.engine.planning",
     "bridle.engine.remembering", "bridle.engine.suggesting", "bridle.frontends.tui.dialogs",
     "bridle.frontends.tui.external_editor", "bridle.frontends.tui.views", "bridle.frontends.tui.vim",
-    "bridle.mcp", "bridle.permissions.policy", "bridle.permissions.shell", "bridle.sessions.listing",
+    "bridle.mcp", "bridle.permissions.policy", "bridle.permissions.shell", "bridle.transcripts.listing",
     "ipaddress", "markdown_it", "pygments", "shlex", "wcwidth",
 )  # fmt: skip
 

@@ -7,10 +7,10 @@ import pytest
 
 from bridle.commands.histories import rewind_points
 from bridle.providers.scripted import calls, says
-from bridle.sessions.store import Place, begin, transcript_path
 from bridle.tools.enter_worktree import TOOL as ENTER
 from bridle.tools.grep import TOOL as GREP
 from bridle.tools.read import TOOL as READ
+from bridle.transcripts.store import Place, begin, transcript_path
 from bridle.types.command import Resets, Says, Shows
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.event import CompactionFinished, SessionNamed

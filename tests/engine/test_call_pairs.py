@@ -15,7 +15,7 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits
 from bridle.permissions.rules import parse
 from bridle.providers.connect import Providers
-from bridle.sessions.conversation import fold
+from bridle.transcripts.conversation import fold
 from bridle.types.errors import ToolError
 from bridle.types.event import Event, Noticed, ToolFinished, ToolStarted
 from bridle.types.hook import HookEvent

@@ -11,7 +11,7 @@ from bridle.engine.loop import run_turn
 from bridle.engine.permission_news import MARK, PermissionNews
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import ScriptedProvider, says
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.origin import TYPED
 from bridle.types.permission import Effect, Mode
 from bridle.types.tool import Toolbox

@@ -15,9 +15,9 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
 from bridle.host.background import BackgroundShells
 from bridle.providers.scripted import Asked, ScriptedProvider
-from bridle.sessions.session import Session
-from bridle.sessions.store import Place, make_session, make_writer
 from bridle.tools.agent import TOOL as AGENT
+from bridle.transcripts.session import Session
+from bridle.transcripts.store import Place, make_session, make_writer
 from bridle.types.agent import AgentDefinition
 from bridle.types.event import Event, TaskEnded, TaskStarted
 from bridle.types.model import ModelEvent, ModelRequest

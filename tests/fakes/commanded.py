@@ -15,7 +15,7 @@ from bridle.engine.hook_door import HookDoor
 from bridle.engine.mentions import attach
 from bridle.engine.serve import Inbox, Server
 from bridle.engine.session_hooks import Basis, SessionHooks
-from bridle.sessions.store import Place, begin, transcript_path
+from bridle.transcripts.store import Place, begin, transcript_path
 from bridle.types.command import Command, CommandResult
 from bridle.types.event import CommandSaid
 from bridle.types.origin import TYPED

@@ -9,7 +9,7 @@ from bridle.engine.runtime import Asking, Limits, ModelFacts, Runtime
 from bridle.permissions.policy import decide
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import ScriptedProvider
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import TextBlock
 from bridle.types.event import Event
 from bridle.types.hook_outcome import Hooks, NoHooks

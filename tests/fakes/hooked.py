@@ -12,7 +12,7 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
 from bridle.engine.session_hooks import Basis, SessionHooks
 from bridle.hooks.handler import FunctionHook
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.event import Noticed
 from bridle.types.model import Provider
 from bridle.types.origin import TYPED

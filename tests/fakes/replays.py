@@ -11,9 +11,9 @@ from bridle.engine.runtime import Limits
 from bridle.engine.serve import Inbox, Server
 from bridle.host.background import BackgroundShells
 from bridle.permissions.rules import parse
-from bridle.sessions.session import Session
 from bridle.tools.catalog import CATALOG
 from bridle.tools.toolbox import BuiltinToolbox
+from bridle.transcripts.session import Session
 from bridle.types.event import Noticed, ToolFinished, TurnFinished
 from bridle.types.origin import TYPED
 from bridle.types.permission import Effect

@@ -1,7 +1,7 @@
 import msgspec
 
-from bridle.sessions.session import Session
-from bridle.sessions.state import SessionState
+from bridle.transcripts.session import Session
+from bridle.transcripts.state import SessionState
 from bridle.types.denials import Denials
 
 

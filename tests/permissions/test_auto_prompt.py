@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bridle.permissions.auto_prompt import action_text, condense, question_text, system_text
 from bridle.permissions.auto_rules import DEFAULTS, AutoRules
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import AssistantBlock, AssistantMessage, result_block, text_block
 from bridle.types.origin import TYPED, Origin, Source
 from bridle.types.permission import Case

@@ -10,7 +10,7 @@ from bridle.permissions.handoff import (
     handoff_warning,
     needs_handoff_check,
 )
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.origin import AGENT
 from bridle.types.permission import MODES
 

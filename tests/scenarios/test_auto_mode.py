@@ -17,7 +17,7 @@ from bridle.permissions.auto import screen
 from bridle.permissions.auto_rules import merged
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import result_block
 from bridle.types.denials import Denials
 from bridle.types.errors import ProviderError

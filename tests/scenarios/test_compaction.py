@@ -10,10 +10,10 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import ModelFacts
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import Asked, ScriptedProvider, calls, says
-from bridle.sessions.session import Session
-from bridle.sessions.transcript import Transcript
-from bridle.sessions.undo import undo_compaction
 from bridle.tools.read import TOOL as READ
+from bridle.transcripts.session import Session
+from bridle.transcripts.transcript import Transcript
+from bridle.transcripts.undo import undo_compaction
 from bridle.types.errors import ProviderError
 from bridle.types.event import CompactionFinished, CompactionStarted, Noticed
 from bridle.types.origin import TYPED

@@ -12,11 +12,11 @@ from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import Asked, ScriptedProvider, calls, says
-from bridle.sessions.resume import Place, resume
-from bridle.sessions.session import Session
-from bridle.sessions.transcript import Transcript
 from bridle.tools.edit import TOOL as EDIT
 from bridle.tools.read import TOOL as READ
+from bridle.transcripts.resume import Place, resume
+from bridle.transcripts.session import Session
+from bridle.transcripts.transcript import Transcript
 from bridle.types.errors import ProviderError
 from bridle.types.origin import JOB, TYPED, Origin
 from bridle.types.turn import Prompt

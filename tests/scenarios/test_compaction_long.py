@@ -16,7 +16,7 @@ from bridle.engine.heeding import pin
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import ModelFacts
 from bridle.engine.turn import Turn
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import AssistantMessage
 from bridle.types.event import CompactionFinished, Event
 from bridle.types.history import History

@@ -17,12 +17,12 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import NotesStanding
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.sessions.resume import resume
-from bridle.sessions.session import Session
-from bridle.sessions.store import Place
-from bridle.sessions.transcript import Transcript
-from bridle.sessions.undo import undo_compaction
 from bridle.tools.read import TOOL as READ
+from bridle.transcripts.resume import resume
+from bridle.transcripts.session import Session
+from bridle.transcripts.store import Place
+from bridle.transcripts.transcript import Transcript
+from bridle.transcripts.undo import undo_compaction
 from bridle.types.block import UserBlock
 from bridle.types.errors import UsageError
 from bridle.types.event import CompactionStarted, Noticed

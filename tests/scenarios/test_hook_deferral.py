@@ -8,9 +8,9 @@ import msgspec
 
 from bridle.engine.runtime import Runtime
 from bridle.providers.scripted import calls, says
-from bridle.sessions.deferred import deferred_call
-from bridle.sessions.resume import resume
-from bridle.sessions.store import Place, begin, transcript_path
+from bridle.transcripts.deferred import deferred_call
+from bridle.transcripts.resume import resume
+from bridle.transcripts.store import Place, begin, transcript_path
 from bridle.types.event import ToolFinished
 from tests.fakes.hooked import hooked, output
 from tests.fakes.tools import Workshop

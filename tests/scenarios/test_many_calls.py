@@ -10,9 +10,9 @@ import pytest
 from bridle.engine.loop import run_turn
 from bridle.frontends.tui.live import Live
 from bridle.providers.scripted import calls, says
-from bridle.sessions.conversation import Conversation
-from bridle.sessions.session import Session
-from bridle.sessions.transcript import Transcript
+from bridle.transcripts.conversation import Conversation
+from bridle.transcripts.session import Session
+from bridle.transcripts.transcript import Transcript
 from bridle.types.block import result_block
 from bridle.types.event import ToolFinished
 from bridle.types.origin import TYPED

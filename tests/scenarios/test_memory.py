@@ -25,11 +25,11 @@ from bridle.engine.suggesting import (
 )
 from bridle.engine.token_budget import TokenBudget, budget_of
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.sessions.session import Session
-from bridle.sessions.store import transcript_path
-from bridle.sessions.transcript import Transcript
 from bridle.tools.read import TOOL as READ
 from bridle.tools.todo_write import TOOL as TODO
+from bridle.transcripts.session import Session
+from bridle.transcripts.store import transcript_path
+from bridle.transcripts.transcript import Transcript
 from bridle.types.event import CompactionFinished, Noticed, PromptSuggested
 from bridle.types.host_offer import HostOffer
 from bridle.types.origin import TYPED

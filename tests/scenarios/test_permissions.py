@@ -15,10 +15,10 @@ from bridle.engine.turn import Turn
 from bridle.permissions.policy import decide
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls, says
-from bridle.sessions.session import Session
 from bridle.tools.catalog import CATALOG
 from bridle.tools.definitions import find_tool
 from bridle.tools.toolbox import BuiltinToolbox
+from bridle.transcripts.session import Session
 from bridle.types.event import Noticed, PermissionDenied, ToolFinished
 from bridle.types.hook import HookEvent
 from bridle.types.hook_calls import PermissionRequest

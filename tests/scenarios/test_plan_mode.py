@@ -20,10 +20,10 @@ from bridle.engine.planning import (
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.sessions.session import Session
 from bridle.tools.enter_plan_mode import TOOL as ENTER
 from bridle.tools.exit_plan_mode import TOOL as EXIT
 from bridle.tools.write import TOOL as WRITE
+from bridle.transcripts.session import Session
 from bridle.types.event import ModeChanged, PermissionDenied, ToolFinished
 from bridle.types.origin import TYPED
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Refused

@@ -11,9 +11,9 @@ import pytest
 from bridle.engine.teams.mailbox import MOST_LETTERS, as_prompt
 from bridle.engine.teams.post import agent_mailbox, main_mailbox
 from bridle.providers.scripted import Asked, calls, says
-from bridle.sessions.cost import Cost
 from bridle.tools.list_agents import TOOL as LIST
 from bridle.tools.send_message import TOOL as SEND
+from bridle.transcripts.cost import Cost
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ProviderError
 from bridle.types.message import Letter

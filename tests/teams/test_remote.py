@@ -19,9 +19,9 @@ from bridle.frontends.remote.guard import letter_token
 from bridle.permissions.policy import decide
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls, says
-from bridle.sessions.session import Session
 from bridle.tools.list_agents import TOOL as LIST
 from bridle.tools.send_message import TOOL as SEND
+from bridle.transcripts.session import Session
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ConfigError, UsageError
 from bridle.types.ids import new_uuid

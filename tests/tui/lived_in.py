@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bridle.sessions import keeping, store
-from bridle.sessions.store import Place, project_dir
-from tests.sessions.entries import say, text
+from bridle.transcripts import keeping, store
+from bridle.transcripts.store import Place, project_dir
+from tests.transcripts.entries import say, text
 
 FORMS = Path(__file__).parents[1] / "fakes" / "mcp_forms.py"
 SETTINGS: Mapping[str, Any] = {

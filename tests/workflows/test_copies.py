@@ -13,9 +13,9 @@ from bridle.engine.runtime import Runtime
 from bridle.engine.workflows.journal import RunFolder
 from bridle.engine.workflows.saving import save as save_run
 from bridle.providers.scripted import says
-from bridle.sessions.origins import origin_folders
-from bridle.sessions.resume import resume
-from bridle.sessions.store import Place, begin, transcript_path
+from bridle.transcripts.origins import origin_folders
+from bridle.transcripts.resume import resume
+from bridle.transcripts.store import Place, begin, transcript_path
 from bridle.types.errors import ProviderError, ToolError, UsageError
 from tests.fakes.commanded import Commanded
 from tests.fakes.messages_server import MessagesServer, fault, step

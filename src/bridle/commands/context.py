@@ -10,8 +10,8 @@ from bridle.config.load import Config
 from bridle.engine.hook_door import HookDoor
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Server
-from bridle.sessions.session import Session
-from bridle.sessions.store import Place
+from bridle.transcripts.session import Session
+from bridle.transcripts.store import Place
 from bridle.types.checkpoint import Checkpoints
 from bridle.types.command import Commands
 from bridle.types.origin import TYPED, Origin

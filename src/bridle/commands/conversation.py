@@ -4,11 +4,11 @@ from msgspec.structs import replace
 
 from bridle.commands.context import CommandContext
 from bridle.engine.session_worktree import SessionWorktree
-from bridle.sessions import keeping, listing
-from bridle.sessions import resume as resuming
-from bridle.sessions.origins import origin_folders
-from bridle.sessions.session import Session
-from bridle.sessions.store import begin, transcript_path
+from bridle.transcripts import keeping, listing
+from bridle.transcripts import resume as resuming
+from bridle.transcripts.origins import origin_folders
+from bridle.transcripts.session import Session
+from bridle.transcripts.store import begin, transcript_path
 from bridle.types.command import Resets
 from bridle.types.errors import SessionError, ToolError
 from bridle.types.event import ConversationReset, SessionNamed

@@ -10,9 +10,9 @@ from bridle.engine.compact import CompactionFailed
 from bridle.engine.compact import compact as compact_now
 from bridle.engine.compact_report import Compacted, last_compaction
 from bridle.engine.turn import Turn
-from bridle.sessions import keeping
-from bridle.sessions.listing import SessionInfo, list_sessions
-from bridle.sessions.undo import undo_compaction
+from bridle.transcripts import keeping
+from bridle.transcripts.listing import SessionInfo, list_sessions
+from bridle.transcripts.undo import undo_compaction
 from bridle.types.command import CommandResult, Leaves, Resets, Says, Shows
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.event import CommandSaid

@@ -15,7 +15,7 @@ import msgspec
 from bridle.commands.context import CommandContext
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import config_home
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError

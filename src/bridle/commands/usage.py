@@ -11,7 +11,7 @@ from bridle.commands.facts.spending import DayCost, cost_by_day, session_cost
 from bridle.context.report import dropped
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import config_home
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 

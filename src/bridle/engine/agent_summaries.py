@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import ToolError
 from bridle.types.event import (

@@ -18,7 +18,7 @@ from bridle.engine.planning import plan_file, plan_rules
 from bridle.engine.request import fixed_units, request_for
 from bridle.engine.turn import Turn
 from bridle.engine.user_words import TOKENS, WORDS, carried, kept_words
-from bridle.sessions.conversation import fold, is_prompt
+from bridle.transcripts.conversation import fold, is_prompt
 from bridle.types.block import AssistantMessage, SentMessage, UserBlock, text_block, text_of
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import ProviderError

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.context.report import Dropped
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.entry import ConversationEntry
 

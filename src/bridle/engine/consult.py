@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bridle.engine.guards import is_overspent
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn, record_spend
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import AssistantMessage, text_block
 from bridle.types.errors import ProviderError, ToolError
 from bridle.types.history import History, SentMessage

@@ -4,7 +4,7 @@ import asyncio
 
 from bridle.engine.calls import CallQueue
 from bridle.engine.turn import Turn
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import ToolUseBlock
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bridle.engine.runtime import Runtime
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError
 from bridle.types.event import Noticed
 from bridle.types.turn import Outcome

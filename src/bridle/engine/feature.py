@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bridle.engine.call import Call
     from bridle.engine.gate import Passage
     from bridle.engine.turn import Turn
-    from bridle.sessions.session import Session
+    from bridle.transcripts.session import Session
     from bridle.types.channel import Channel
     from bridle.types.tool import Tool, ToolContext, ToolOutput
     from bridle.types.turn import Prompt

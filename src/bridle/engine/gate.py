@@ -18,7 +18,7 @@ from bridle.engine.wording import MAY_RETRY
 from bridle.host.paths import config_home
 from bridle.permissions.auto import planning_doubt
 from bridle.permissions.prepare import Asked, Standing, prepare
-from bridle.sessions.answers import note_answer
+from bridle.transcripts.answers import note_answer
 from bridle.types.errors import ToolError
 from bridle.types.event import PermissionDenied
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Judged

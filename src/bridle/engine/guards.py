@@ -2,7 +2,7 @@
 
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Ending, Turn
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 
 
 def turn_limit(turn: Turn) -> Ending | None:

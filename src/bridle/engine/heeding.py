@@ -1,8 +1,8 @@
 """Keeps what the user lays down as a rule, word for word, before it can be lost."""
 
 from bridle.context.ledger import constraints_in, to_note
-from bridle.sessions.conversation import is_prompt
-from bridle.sessions.session import Session
+from bridle.transcripts.conversation import is_prompt
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.ledger import Ledger
 

@@ -7,7 +7,7 @@ from bridle.hooks.exports import Exports
 from bridle.hooks.table import Listeners
 from bridle.hooks.telling import delays, refusals
 from bridle.hooks.watching import FileWatch, named_by
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.channel import Channel
 from bridle.types.event import Noticed, SessionNamed, Signalled
 from bridle.types.hook import HookEvent

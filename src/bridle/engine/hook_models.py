@@ -10,7 +10,7 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits, Runtime
 from bridle.hooks.judged import AskModel, RunAgent
 from bridle.permissions.rules import parse
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import TextBlock, text_block, text_of
 from bridle.types.errors import ToolError
 from bridle.types.event import Event

@@ -7,7 +7,7 @@ from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.request import fixed_units
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.origin import PROGRAM
 from bridle.types.turn import Outcome, Prompt
 

@@ -8,8 +8,8 @@ import msgspec
 from bridle.context.items import Item, ItemKind, items_of
 from bridle.context.thinning import CLEARED
 from bridle.engine.runtime import Runtime
-from bridle.sessions.session import Session
-from bridle.sessions.shortening import shorten
+from bridle.transcripts.session import Session
+from bridle.transcripts.shortening import shorten
 from bridle.types.block import text_block, text_of
 from bridle.types.errors import UsageError
 from bridle.types.ledger import HELD

@@ -20,8 +20,8 @@ from bridle.engine.step import StepEnd, take_step
 from bridle.engine.token_budget import token_nudge
 from bridle.engine.turn import Ending, Turn
 from bridle.engine.wording import DECLINED, NUDGE_EMPTY, NUDGE_REFUSED, RESUME_BROKEN, RESUME_CUT
-from bridle.sessions.deferred import deferred_call
-from bridle.sessions.session import Session
+from bridle.transcripts.deferred import deferred_call
+from bridle.transcripts.session import Session
 from bridle.types.block import text_block, text_of
 from bridle.types.entry import UserEntry
 from bridle.types.errors import ProviderError

@@ -7,7 +7,7 @@ from bridle.context.excerpt import excerpt
 from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
 from bridle.host.files import read_bytes, write_atomic
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.event import Noticed
 from bridle.types.tool import Consultation

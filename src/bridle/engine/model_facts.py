@@ -9,7 +9,7 @@ from msgspec import Struct
 from bridle.engine.runtime import ModelFacts
 from bridle.providers import catalog
 from bridle.providers.catalog import Model
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.model import Thinking
 from bridle.types.usage import Usage
 

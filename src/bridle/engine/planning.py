@@ -13,7 +13,7 @@ from bridle.engine.grants import grant
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.host.paths import config_home
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.event import ModeChanged
 from bridle.types.origin import PROGRAM

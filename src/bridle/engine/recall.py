@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from bridle.host.paths import project_dir
-from bridle.sessions.line import decode_line
-from bridle.sessions.listing import list_sessions, locate
+from bridle.transcripts.line import decode_line
+from bridle.transcripts.listing import list_sessions, locate
 from bridle.types.block import text_of
 
 _MOST_SESSIONS = 100

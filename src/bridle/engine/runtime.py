@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bridle.engine.skills import SessionSkills
     from bridle.engine.structured import AnswerShape
     from bridle.engine.workflows.door import WorkflowDoor
-    from bridle.sessions.session import Session
+    from bridle.transcripts.session import Session
     from bridle.types.checkpoint import Checkpoints
     from bridle.types.command import Commands
     from bridle.types.mcp import McpServers

@@ -5,7 +5,7 @@ from typing import Any
 
 from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import McpError, ToolError
 from bridle.types.history import SentMessage

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from bridle.engine.job_notes import REPORTING, end_note, is_note, one_note
 from bridle.engine.loop import record_prompt, run_turn
 from bridle.engine.runtime import Runtime
-from bridle.sessions.session import Session
 from bridle.tools.toolbox import AliasedToolbox, JoinedToolbox
+from bridle.transcripts.session import Session
 from bridle.types.event import PromptMoved, PromptState, TaskEnded, TaskStarted
 from bridle.types.slash import may_be_command
 from bridle.types.task import Task

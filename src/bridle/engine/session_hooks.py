@@ -35,8 +35,8 @@ from bridle.hooks.watching import Change, FileWatch
 from bridle.host.files import make_folders
 from bridle.host.reaper import Reaper
 from bridle.host.watch import INTERVAL
-from bridle.sessions.listing import read_info
-from bridle.sessions.session import Session
+from bridle.transcripts.listing import read_info
+from bridle.transcripts.session import Session
 from bridle.types.block import text_block
 from bridle.types.hook import HookEvent, SessionEnd, SessionStart, Setup, UserPromptSubmit
 from bridle.types.hook_outcome import (

@@ -8,7 +8,7 @@ from bridle.context.tokens import tokens_now
 from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import NotesStanding, Runtime
 from bridle.host.files import read_bytes, write_atomic
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.tool import Consultation
 from bridle.types.turn import Outcome

@@ -8,8 +8,8 @@ from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.model_facts import SMALL_WINDOW
 from bridle.engine.skills import SessionSkills
 from bridle.engine.workflows.door import WorkflowDoor
-from bridle.sessions.session import Session
 from bridle.tools.toolbox import BuiltinToolbox, Deferral
+from bridle.transcripts.session import Session
 from bridle.types.model import ToolDefinition
 from bridle.types.permission import Effect, Rule
 from bridle.types.tool import Tool, Toolbox

@@ -7,7 +7,7 @@ from bridle.engine.runtime import Runtime
 from bridle.host import git, worktrees
 from bridle.host.worktree_start import Pull, read_pull
 from bridle.host.worktrees import Worktree
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import ToolError
 from bridle.types.hook_surroundings import WorktreeRemove
 from bridle.types.ids import new_uuid

@@ -21,7 +21,7 @@ from bridle.types.skill import SkillUse
 if TYPE_CHECKING:
     from bridle.engine.runtime import Runtime
     from bridle.engine.turn import Turn
-    from bridle.sessions.session import Session
+    from bridle.transcripts.session import Session
     from bridle.types.origin import Origin
     from bridle.types.tool import Delegate
     from bridle.types.turn import Prompt
@@ -233,7 +233,7 @@ class SessionSkills:
     async def note_use(self, session: "Session", skill: Skill, text: str | None) -> None:
         """Count the use, and keep the text with the conversation where it is part of it."""
         if text is not None:
-            from bridle.sessions.skills_used import note_skill
+            from bridle.transcripts.skills_used import note_skill
 
             note_skill(session, skill.name, text)
         try:

@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from bridle.engine.runtime import Runtime
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.entry import AssistantEntry
 from bridle.types.usage import Usage
 

@@ -5,8 +5,8 @@ import re
 from bridle.context.excerpt import excerpt
 from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
-from bridle.sessions.conversation import is_prompt
-from bridle.sessions.session import Session
+from bridle.transcripts.conversation import is_prompt
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.event import Noticed, PromptSuggested
 from bridle.types.tool import Consultation

@@ -5,7 +5,7 @@ from typing import Any
 
 from bridle.engine.runtime import Runtime
 from bridle.engine.staleness import CACHE_TTL, staleness
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import UsageError
 from bridle.types.hook_surroundings import PostModelSwitch, PreModelSwitch
 from bridle.types.permission import Ask, Deny

@@ -5,7 +5,7 @@ import time
 from bridle.context.thinning import CLEARED, old_results
 from bridle.engine.staleness import staleness
 from bridle.engine.turn import Turn
-from bridle.sessions.shortening import shorten
+from bridle.transcripts.shortening import shorten
 
 _LEAST_COLD = 2_000
 """Tokens worth saving when the whole conversation must be put into the cache again anyway."""

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 from bridle.engine.call import Call
 from bridle.engine.repetition import Repetitions
 from bridle.engine.runtime import Runtime
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import OverBudget, ProviderError
 from bridle.types.event import TurnFinished
 from bridle.types.ids import new_uuid

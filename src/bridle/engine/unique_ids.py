@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.model import BlockClosed, BlockOpened, Completed, ModelEvent, Started
 
 _NAMELESS_ANSWER = "msg"

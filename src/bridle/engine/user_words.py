@@ -10,7 +10,7 @@ from typing import Any
 
 from bridle.context.retelling import clipped
 from bridle.context.text_units import text_units
-from bridle.sessions.conversation import is_prompt
+from bridle.transcripts.conversation import is_prompt
 from bridle.types.block import text_of
 from bridle.types.entry import ConversationEntry
 from bridle.types.origin import Origin

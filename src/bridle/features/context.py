@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace

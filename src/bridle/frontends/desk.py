@@ -11,7 +11,7 @@ from bridle.engine.serve import Inbox, Server
 from bridle.frontends.tally import Tally
 from bridle.protocol.control import ControlRequest, Frame, failure, success, unsupported
 from bridle.protocol.frames import Framer
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError
 from bridle.types.hook_outcome import AskHost
 from bridle.types.permission import Rule

@@ -3,7 +3,7 @@
 from bridle.engine.runtime import Runtime
 from bridle.protocol.opening import Facts, Inventory
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.command import Commands
 from bridle.types.variables import is_on
 

@@ -28,7 +28,7 @@ from bridle.providers import catalog
 from bridle.session.host import Exchange
 from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.kept_prompt import KeptPrompt, no_prompt
 from bridle.types.question import Answer, Question
 from bridle.types.turn import Outcome, Prompt

@@ -11,7 +11,7 @@ from bridle.host.paths import config_home
 from bridle.host.secrets import SECRETS
 from bridle.host.streams import Output
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
 from bridle.types.turn import Outcome

@@ -22,7 +22,7 @@ from bridle.session import open as session
 from bridle.session.host import Connection, Host
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError, SessionError
 from bridle.types.ids import new_uuid
 

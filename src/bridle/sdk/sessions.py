@@ -5,10 +5,10 @@ import os
 from msgspec import Struct
 
 from bridle.host.paths import project_dir
-from bridle.sessions import agent_transcripts, keeping, listing
-from bridle.sessions.identity import is_uuid
-from bridle.sessions.keeping import Spoken as SessionMessage
-from bridle.sessions.listing import SessionInfo as SDKSessionInfo
+from bridle.transcripts import agent_transcripts, keeping, listing
+from bridle.transcripts.identity import is_uuid
+from bridle.transcripts.keeping import Spoken as SessionMessage
+from bridle.transcripts.listing import SessionInfo as SDKSessionInfo
 from bridle.types.errors import SessionError
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from bridle.sdk.store_types import SessionKey, SessionStoreEntry, SessionSummaryEntry
-from bridle.sessions.listing import SessionInfo, prompt_in
+from bridle.transcripts.listing import SessionInfo, prompt_in
 
 _LAST = {
     "customTitle": "custom_title",

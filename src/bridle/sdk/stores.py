@@ -24,10 +24,10 @@ from bridle.sdk.store_types import (
     as_entries,
     has,
 )
-from bridle.sessions import keeping
-from bridle.sessions.agent_transcripts import said_by_agent
-from bridle.sessions.identity import is_uuid, timestamp
-from bridle.sessions.reader import Loaded, gather
+from bridle.transcripts import keeping
+from bridle.transcripts.agent_transcripts import said_by_agent
+from bridle.transcripts.identity import is_uuid, timestamp
+from bridle.transcripts.reader import Loaded, gather
 from bridle.types.errors import SessionError
 from bridle.types.ids import new_uuid
 

@@ -39,8 +39,8 @@ from bridle.types.tool import Toolbox
 
 if TYPE_CHECKING:
     from bridle.session.parts.packages import Packages
-    from bridle.sessions.checkpoints import FileCheckpoints
     from bridle.tools.deferring import DeferringToolbox
+    from bridle.transcripts.checkpoints import FileCheckpoints
 
 
 class Parts(Struct, frozen=True, kw_only=True):

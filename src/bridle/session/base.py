@@ -12,7 +12,7 @@ from bridle.engine.serve import Server
 from bridle.session.host import Connection, Host
 from bridle.session.parts.plugins import OpenPlugins
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.channel import Channel
 from bridle.types.sandbox import Sandbox
 from bridle.types.task import Task, Tasks
@@ -88,6 +88,6 @@ class SessionBase(Struct, frozen=True, kw_only=True):
         """The storage of the conversations that this one is a copy of, the nearest first."""
         if not self.session.entries:
             return ()
-        from bridle.sessions.origins import origin_folders
+        from bridle.transcripts.origins import origin_folders
 
         return origin_folders(self.session, self.setup.env)

@@ -9,15 +9,15 @@ from bridle.host.paths import config_home, project_dir
 from bridle.session import choices, permission_choices
 from bridle.session.base import SessionBase
 from bridle.session.setup import Setup
-from bridle.sessions import store
-from bridle.sessions.session import Session
-from bridle.sessions.transcript import Follow
+from bridle.transcripts import store
+from bridle.transcripts.session import Session
+from bridle.transcripts.transcript import Follow
 from bridle.types.errors import UsageError
 from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
-    from bridle.sessions.checkpoints import FileCheckpoints
+    from bridle.transcripts.checkpoints import FileCheckpoints
 
 
 def open_conversation(setup: Setup, *, warn: Callable[[str], None], follow: Follow | None = None) -> Session:
@@ -88,7 +88,7 @@ def _name(session: Session, title: str) -> None:
 
 def _continue(setup: Setup, place: store.Place) -> Session:
     """Go on with a conversation; without one to continue, a new one begins."""
-    from bridle.sessions import resume
+    from bridle.transcripts import resume
 
     options = setup.options
     if options.resume is True:
@@ -110,7 +110,7 @@ def _continue(setup: Setup, place: store.Place) -> Session:
 
 def _newest(setup: Setup) -> str | None:
     """The newest conversation of the folder; at a terminal one that belongs to a terminal."""
-    from bridle.sessions import resume
+    from bridle.transcripts import resume
 
     if not setup.options.interactive:
         return resume.newest(setup.cwd, setup.env)
@@ -125,8 +125,8 @@ def checkpoints_of(base: SessionBase) -> "FileCheckpoints | None":
     setup, session, workspace = base.setup, base.session, base.workspace
     if not choices.keeps_files(setup.config, setup.env, interactive=setup.options.interactive):
         return None
-    from bridle.sessions.checkpoints import Surroundings
-    from bridle.sessions.file_history import open_checkpoints
+    from bridle.transcripts.checkpoints import Surroundings
+    from bridle.transcripts.file_history import open_checkpoints
 
     around = Surroundings(
         note=session.note, roots=lambda: workspace.roots, seen=workspace.files.paths, env=setup.env

@@ -8,8 +8,8 @@ from msgspec import Struct
 from bridle.engine.session_tools import Offer
 from bridle.host.stdio import complain
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
-from bridle.sessions.transcript import Follow
+from bridle.transcripts.session import Session
+from bridle.transcripts.transcript import Follow
 from bridle.types.channel import Channel
 from bridle.types.model import Provider
 

@@ -24,7 +24,7 @@ from bridle.session.parts.teams import Team, joined, open_team
 from bridle.session.prepare import set_up
 from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.channel import Channel
 from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace

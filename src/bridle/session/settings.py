@@ -16,7 +16,7 @@ from bridle.providers import catalog
 from bridle.session import choices, model_choices, permission_choices
 from bridle.session.parts.workflows import follow_settings
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
 

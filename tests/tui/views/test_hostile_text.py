@@ -46,7 +46,7 @@ from bridle.frontends.tui.views.usage import DayUse, Limit, ModelUse, Share, Usa
 from bridle.frontends.tui.views.workflow_agent import read_story
 from bridle.frontends.tui.views.workflows import Board, Saved, WorkflowBrowser
 from bridle.host.editors import Editor
-from bridle.sessions.listing import SessionInfo
+from bridle.transcripts.listing import SessionInfo
 from bridle.types.agent import AgentDefinition
 from bridle.types.checkpoint import Rewound
 from bridle.types.command import Command, Says

@@ -11,7 +11,7 @@ from bridle.frontends.tui.views.resume import (
     ResumeView,
     TagSession,
 )
-from bridle.sessions.listing import SessionInfo
+from bridle.transcripts.listing import SessionInfo
 from tests.tui.views.showing import Showing, assert_screens
 
 _NOW = 1_800_000_000.0
@@ -159,7 +159,7 @@ def test_no_conversations_are_no_trouble():
 
 def test_sessions_on_disk_can_be_browsed(tmp_path: Path):
     from bridle.host.paths import project_dir
-    from bridle.sessions.listing import list_sessions
+    from bridle.transcripts.listing import list_sessions
 
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "home")}
     folder = Path(project_dir(str(tmp_path), env))

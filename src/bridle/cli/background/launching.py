@@ -85,7 +85,7 @@ def _session(options: SessionOptions, env: Mapping[str, str]) -> records.Facts:
     if not options.continues:
         facts = session_facts(options.session_id or new_uuid(), flags=flags, prompt=prompt, begins=True)
     else:
-        from bridle.sessions import resume
+        from bridle.transcripts import resume
 
         from_path = (
             resume.find(wanted, cwd, env)

@@ -15,7 +15,7 @@ from bridle.host.jobs import records, wire
 from bridle.host.jobs.places import jobs_dir
 from bridle.host.paths import config_home
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import BridleError
 from bridle.types.permission import Effect, Rule

@@ -85,7 +85,7 @@ def respawn(facts: records.Facts, env: Mapping[str, str], given: Means) -> None:
         raise JobError(f"{facts['id']} cannot be started again: its folder {facts['cwd']} is gone.")
     again = dict(facts)
     if facts.get("kind") == "session":
-        from bridle.sessions.store import lookup
+        from bridle.transcripts.store import lookup
 
         session_id = facts["sessionId"]
         begins = lookup(session_id, facts["cwd"], env) is None

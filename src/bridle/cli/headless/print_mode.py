@@ -18,9 +18,9 @@ from bridle.session.options import SessionOptions
 from bridle.session.parts.agents import with_initial
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
-from bridle.sessions.deferred import deferred_call
-from bridle.sessions.session import Session
-from bridle.sessions.transcript import Follow
+from bridle.transcripts.deferred import deferred_call
+from bridle.transcripts.session import Session
+from bridle.transcripts.transcript import Follow
 from bridle.types.channel import Channel
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.ids import new_uuid

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bridle.engine.serve import Server
 from bridle.frontends.remote.channel import SharedChannel
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.channel import Channel
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed

@@ -11,7 +11,7 @@ from bridle.engine.runtime import Runtime
 from bridle.frontends.tally import Tally
 from bridle.frontends.tui.render.call import AgentProgress
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.event import ConversationReset, Event, LimitChanged, TurnStarted
 from bridle.types.turn import Outcome
 from bridle.types.usage import Usage

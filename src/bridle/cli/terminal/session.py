@@ -40,7 +40,7 @@ from bridle.session.open import LiveSession, begin_session, open_session
 from bridle.session.options import SessionOptions
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.command import Command, CommandResult, Shows
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from bridle.session import choices
 from bridle.session.commands import SessionCommands
 from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.command import Command, CommandResult
 from bridle.types.variables import is_on
 from bridle.version import __version__

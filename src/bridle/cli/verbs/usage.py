@@ -10,7 +10,7 @@ from bridle.cli.say import say
 from bridle.engine.spending import Spending, ledger_path
 from bridle.host.paths import projects_dir
 from bridle.providers import catalog
-from bridle.sessions.line import decode_line
+from bridle.transcripts.line import decode_line
 from bridle.types.errors import UsageError
 from bridle.types.usage import Usage
 

@@ -10,7 +10,7 @@ from bridle.context.report import dropped
 from bridle.engine.metering import MeteredProvider
 from bridle.engine.runtime import Runtime
 from bridle.engine.spending import Spending, ledger_path
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.budget import Charge, Limit, Scope
 
 _USUAL_RATIO = 0.25

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from bridle.host.paths import project_dir, projects_dir
 from bridle.providers import catalog
-from bridle.sessions.line import decode_line
-from bridle.sessions.session import Session
+from bridle.transcripts.line import decode_line
+from bridle.transcripts.session import Session
 from bridle.types.usage import Usage
 
 Price = Callable[[str, Usage], float]

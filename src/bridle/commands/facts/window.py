@@ -12,7 +12,7 @@ from bridle.context.report import dropped
 from bridle.context.tokens import estimate, tokens_now, units_of
 from bridle.engine.runtime import Runtime
 from bridle.engine.skills import SessionSkills
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.command import Commands
 
 _USUAL_RATIO = 0.25

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import UserBlock, result_block, text_block
 from bridle.types.variables import is_off, is_on
 

@@ -6,7 +6,7 @@ from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
 from bridle.permissions.auto import read_verdict
 from bridle.permissions.auto_prompt import condense
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import ToolError
 from bridle.types.tool import Consultation

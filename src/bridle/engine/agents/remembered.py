@@ -11,9 +11,9 @@ from bridle.engine.agents.builtin import FORK
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.host.files import make_folders, read_bytes, write_atomic
-from bridle.sessions.line import decode_line, encode_line
-from bridle.sessions.reader import load
-from bridle.sessions.store import lookup
+from bridle.transcripts.line import decode_line, encode_line
+from bridle.transcripts.reader import load
+from bridle.transcripts.store import lookup
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import ToolError
 

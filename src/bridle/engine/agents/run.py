@@ -29,7 +29,7 @@ from bridle.engine.teams.post import agent_mailbox
 from bridle.engine.teams.team import Rounds, member_words
 from bridle.engine.turn import Turn
 from bridle.permissions.updates import changed_rules
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import TextBlock, UserBlock, text_block
 from bridle.types.delegation import AgentCompleted
 from bridle.types.errors import ToolError

@@ -2,7 +2,7 @@
 
 from bridle.engine.agents.assignment import Assignment, transcript_path
 from bridle.engine.turn import Turn
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.agent import AgentDefinition
 from bridle.types.block import text_of
 from bridle.types.entry import AssistantEntry

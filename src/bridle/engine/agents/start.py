@@ -26,8 +26,8 @@ from bridle.engine.teams.post import MAIN
 from bridle.engine.teams.team import is_coordinating, team_name
 from bridle.engine.turn import Turn
 from bridle.permissions.updates import read_update
-from bridle.sessions.cost import Cost
-from bridle.sessions.cut import without_leftovers
+from bridle.transcripts.cost import Cost
+from bridle.transcripts.cut import without_leftovers
 from bridle.types.agent import AgentDefinition
 from bridle.types.delegation import AgentCompleted, AgentLaunched, AgentReport, Delegation
 from bridle.types.errors import ToolError

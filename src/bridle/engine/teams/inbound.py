@@ -11,7 +11,7 @@ from bridle.config.remotes import Remotes
 from bridle.engine.teams.mailbox import MOST_CHARS, MailboxFull, as_prompt, recorded
 from bridle.engine.teams.post import main_mailbox
 from bridle.host.lock import Locked
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError
 from bridle.types.message import Letter
 from bridle.types.turn import Prompt

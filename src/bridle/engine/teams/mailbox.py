@@ -10,7 +10,7 @@ import msgspec
 
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.lock import FileLock
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import BridleError
 from bridle.types.ids import new_uuid

@@ -40,7 +40,7 @@ from bridle.engine.teams.wire import (
 )
 from bridle.host.lock import Locked
 from bridle.permissions.updates import changed_rules, read_update
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.channel import Channel
 from bridle.types.errors import ToolError

@@ -9,7 +9,7 @@ import msgspec
 from bridle.context.lines import one_line
 from bridle.engine.workflows.journal import Record
 from bridle.engine.workflows.options import Request
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.task import Task
 from bridle.types.workflow import AgentState, AgentView, PhaseView
 

@@ -8,7 +8,7 @@ from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.engine.workflows.rules import objection
 from bridle.engine.workflows.session import SessionWorkflows
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import ToolError
 from bridle.types.ids import new_uuid
 from bridle.types.origin import Origin

@@ -13,7 +13,7 @@ from bridle.engine.agents.start import gone, make_run
 from bridle.engine.agents.worktree import open_place
 from bridle.engine.guards import is_overspent
 from bridle.engine.turn import Turn
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.agent import AgentDefinition
 from bridle.types.delegation import AgentCompleted
 from bridle.types.errors import ToolError

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bridle.engine.turn import Turn
     from bridle.features.editors.choice import Choose
     from bridle.features.editors.session import SessionEditors
-    from bridle.sessions.session import Session
+    from bridle.transcripts.session import Session
     from bridle.types.channel import Channel
     from bridle.types.tool import Tool, ToolContext, ToolOutput
     from bridle.types.turn import Prompt

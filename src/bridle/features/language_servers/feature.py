@@ -10,7 +10,7 @@ from bridle.types.service import Service
 if TYPE_CHECKING:
     from bridle.engine.agents.assignment import Assignment
     from bridle.features.language_servers.session import SessionLanguages
-    from bridle.sessions.session import Session
+    from bridle.transcripts.session import Session
 
 
 class LanguageServersFeature(Feature):

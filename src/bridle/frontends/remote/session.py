@@ -14,7 +14,7 @@ from bridle.frontends.remote.room import Room
 from bridle.frontends.remote.steering import check_commands
 from bridle.permissions.auto_grants import mode_notice
 from bridle.protocol.frames import Frame, Framer
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.entry import ConversationEntry
 from bridle.types.event import (
     AssistantSaid,

@@ -7,9 +7,9 @@ from typing import Any
 from bridle.engine.agents.assignment import PROCESS_SESSION
 from bridle.engine.agents.remembered import read_meta
 from bridle.engine.runtime import Runtime
-from bridle.sessions.conversation import fold
-from bridle.sessions.reader import load
-from bridle.sessions.store import lookup
+from bridle.transcripts.conversation import fold
+from bridle.transcripts.reader import load
+from bridle.transcripts.store import lookup
 
 
 def agent_messages(runtime: Runtime, agent_id: str) -> Sequence[Mapping[str, Any]]:

@@ -19,8 +19,8 @@ from bridle.frontends.tui.views.resume import (
     TagSession,
 )
 from bridle.host import git
-from bridle.sessions import keeping
-from bridle.sessions.listing import SessionInfo, list_sessions
+from bridle.transcripts import keeping
+from bridle.transcripts.listing import SessionInfo, list_sessions
 from bridle.types.errors import SessionError
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bridle.frontends.tui import notices
 from bridle.frontends.tui.app import App
 from bridle.host.files import write_new
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.command import CommandResult, Resets, Says, Shows
 from bridle.types.errors import BridleError, SessionError
 
@@ -223,7 +223,7 @@ class Showing:
             )
         if not chosen.fork:
             return Resets(session_id=chosen.session_id, trigger="resume")
-        from bridle.sessions import keeping
+        from bridle.transcripts import keeping
 
         try:
             copy = await asyncio.to_thread(keeping.fork, chosen.session_id, self._env)

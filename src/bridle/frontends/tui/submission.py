@@ -17,8 +17,8 @@ from bridle.frontends.tui.live import Live
 from bridle.frontends.tui.render import messages
 from bridle.host.paths import config_home
 from bridle.host.programs import find_program
-from bridle.sessions.session import Session
 from bridle.tools.text_files import ImageKind
+from bridle.transcripts.session import Session
 from bridle.types.block import UserBlock, text_block, text_of
 from bridle.types.command import Command, CommandResult, Commands
 from bridle.types.errors import BridleError, ToolError

@@ -17,7 +17,7 @@ from bridle.session.base import SessionBase
 from bridle.session.options import SessionOptions
 from bridle.session.parts.teams import member_tools
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 from bridle.types.origin import Origin

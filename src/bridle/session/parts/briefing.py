@@ -18,7 +18,7 @@ from bridle.session.options import SessionOptions
 from bridle.session.parts.agents import agent_prompt
 from bridle.session.parts.extensions import Style
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import UsageError
 from bridle.types.text import encodable
 

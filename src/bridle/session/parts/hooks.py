@@ -8,7 +8,7 @@ from bridle.engine.runtime import Runtime
 from bridle.session import choices
 from bridle.session.parts.plugins import OpenPlugins
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
 
@@ -56,7 +56,7 @@ def _make_hooks(
     """What runs hooks; where only the host may bring some, those of files do not count."""
     from bridle.engine.session_hooks import Basis, SessionHooks
     from bridle.providers import catalog
-    from bridle.sessions.store import transcript_path
+    from bridle.transcripts.store import transcript_path
 
     closed = choices.is_closed(setup.options, setup.env)
     return SessionHooks(

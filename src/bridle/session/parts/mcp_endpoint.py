@@ -14,7 +14,7 @@ from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import bridle_dir
 from bridle.mcp.automation import Snapshot, answer, take_snapshot
 from bridle.session.parts.outside_calls import OutsideCalls
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError, McpError, UsageError
 from bridle.types.variables import is_off, is_on
 

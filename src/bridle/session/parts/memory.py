@@ -12,7 +12,7 @@ from bridle.host.paths import config_home
 from bridle.providers import catalog
 from bridle.session.choices import is_bare, is_closed
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.errors import UsageError
 from bridle.types.model import Provider
 from bridle.types.turn import Outcome
@@ -105,7 +105,7 @@ def end(session: Session, setup: Setup) -> None:
     if kept_nowhere or is_bare(setup.options, setup.env):
         return
     from bridle.config.settings_table import DEFAULTS
-    from bridle.sessions.retention import remove_old_sessions
+    from bridle.transcripts.retention import remove_old_sessions
 
     days = setup.config.settings.cleanup_period_days or DEFAULTS["cleanupPeriodDays"]
     remove_old_sessions(setup.env, days=days)

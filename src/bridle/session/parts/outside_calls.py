@@ -8,7 +8,7 @@ from bridle.engine.dispatch import dispatch
 from bridle.engine.results import normalise
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.block import text_block
 from bridle.types.ids import new_uuid
 from bridle.types.model import ToolDefinition

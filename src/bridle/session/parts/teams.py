@@ -10,7 +10,7 @@ from bridle.engine.agents import Agents
 from bridle.engine.runtime import Runtime
 from bridle.session.base import SessionBase
 from bridle.session.setup import Setup
-from bridle.sessions.session import Session
+from bridle.transcripts.session import Session
 from bridle.types.agent import AgentDefinition
 from bridle.types.channel import Channel
 from bridle.types.origin import PROGRAM

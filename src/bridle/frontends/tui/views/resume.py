@@ -20,7 +20,7 @@ from bridle.frontends.tui.views.passages import Passage
 from bridle.frontends.tui.views.picker import Item
 from bridle.frontends.tui.views.times import ago, period
 from bridle.frontends.tui.views.transcript import TranscriptView
-from bridle.sessions.listing import SessionInfo
+from bridle.transcripts.listing import SessionInfo
 
 Scope = Literal["here", "worktrees", "all"]
 

@@ -1,0 +1,432 @@
+"""The one object that changes: a conversation, its settings and its cost."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Unpack
+
+import msgspec
+from msgspec import UNSET
+
+from bridle.transcripts.conversation import Conversation
+from bridle.transcripts.cost import Cost, to_note
+from bridle.transcripts.identity import timestamp
+from bridle.transcripts.state import SessionState, StateChanges
+from bridle.transcripts.transcript import NoTranscript, Writer
+from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock, text_of
+from bridle.types.entry import (
+    AssistantEntry,
+    ConversationEntry,
+    LinkedEntry,
+    NoteEntry,
+    SystemEntry,
+    UserEntry,
+)
+from bridle.types.history import History
+from bridle.types.ids import new_uuid
+from bridle.types.origin import Origin
+from bridle.types.usage import ModelSpend, Usage
+from bridle.version import COMPATIBLE_WITH
+
+_MARKER = "[Request interrupted by user"
+_LONGEST_SHOWN = 200
+_ODD = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+class Session:
+    """Entries are appended to memory and to the transcript at once, with one exception.
+
+    Rows of an answer that is still streaming wait in memory until `finish_message` knows their stop reason
+    and usage. Whatever else is said next, and `flush`, `sync` and `close`, writes them as they are, so that a
+    result never reaches the file before its call. Who starts a tool before that calls `flush` first.
+    """
+
+    def __init__(
+        self,
+        id: str | None = None,
+        *,
+        writer: Writer | None = None,
+        cwd: str = ".",
+        git_branch: str = "",
+        entrypoint: str = "cli",
+        clock: Callable[[], float] = time.time,
+        agent_id: str | None = None,
+        payer: "Session | None" = None,
+    ) -> None:
+        self.id = id or new_uuid()
+        self.agent_id = agent_id
+        """The agent whose conversation this is; None on the main thread."""
+        self._payer = payer
+        """Whose costs are ours too."""
+        self.cwd = cwd
+        self.git_branch = git_branch
+        self.entrypoint = entrypoint
+        self.title: str | None = None
+        """The name that somebody gave it while this process was in it."""
+        self.team: tuple[str, str] | None = None
+        """The team that this whole conversation is a member's of, and the member's name."""
+        self.worktree: str | None = None
+        """The work tree in which it was left before, where it goes on from disk."""
+        self.entries: list[ConversationEntry] = []
+        self.state = SessionState()
+        self._cost = Cost()
+        self._saved_cost = self._cost
+        self._clock = clock
+        self._writer: Writer = writer or NoTranscript()
+        self._conversation = Conversation()
+        self._held: list[AssistantEntry] = []
+        self._asked = ""
+        """The newest prompt of this process."""
+        self._ids: Counter[str] | None = None
+        """The ids of answers and calls that are taken, once a free one is needed."""
+
+    @property
+    def history(self) -> History:
+        """What the next request carries; the same object for the whole life of the session."""
+        return self._conversation.history
+
+    @property
+    def spend(self) -> Mapping[str, ModelSpend]:
+        return self._cost.spend
+
+    @property
+    def total_cost_usd(self) -> float:
+        return self._cost.usd
+
+    @property
+    def billed_usd(self) -> float:
+        """What the session in which this one works has cost in all."""
+        return self._cost.usd if self._payer is None else self._payer.billed_usd
+
+    @property
+    def root(self) -> "Session":
+        """The conversation with the user in which this one works; itself for one that is."""
+        return self if self._payer is None else self._payer.root
+
+    def child(self, agent_id: str, path: str, *, cwd: str) -> "Session":
+        """A conversation beside this one, for an agent of it, kept in a file of its own."""
+        return Session(
+            self.id,
+            writer=self._writer.sibling(path),
+            cwd=cwd,
+            git_branch=self.git_branch,
+            entrypoint=self.entrypoint,
+            clock=self._clock,
+            agent_id=agent_id,
+            payer=self,
+        )
+
+    def go_on_from(self, other: "Session") -> None:
+        """Begin where another conversation stands; what it has said is shared and not written again.
+
+        Results of calls that are still being answered there are left out.
+        """
+        answered = not other.open_calls()
+        answer = None if answered else other.newest_answer()
+        at = next((i for i, entry in enumerate(other.entries) if entry["uuid"] == answer), 0)
+        self.entries[:] = [
+            entry
+            for index, entry in enumerate(other.entries)
+            if answered or index < at or entry["type"] == "assistant"
+        ]
+        self._conversation = other.branched()
+        self._ids = None
+
+    def newest_answer(self) -> str | None:
+        """The first entry of the answer that was given last."""
+        newest: AssistantEntry | None = None
+        for entry in reversed(self.entries):
+            if entry["type"] != "assistant":
+                continue
+            if newest is not None and entry["message"].get("id") != newest["message"].get("id"):
+                break
+            newest = entry
+        return None if newest is None else newest["uuid"]
+
+    def free_id(self, wanted: str) -> str:
+        """An id for an answer or a call that this conversation does not have yet; from now on it is taken."""
+        if self._ids is None:
+            self._ids = Counter(known for entry in self.entries for known in _ids_of(entry))
+        # Some dialects write ids with fewer characters, and they must not meet there either.
+        known, free = _plain(wanted), wanted
+        while _plain(free) in self._ids:
+            self._ids[known] += 1
+            free = f"{wanted}_{self._ids[known]}"
+        self._ids[_plain(free)] = 1
+        return free
+
+    def branched(self) -> Conversation:
+        """The conversation as it is sent, in a copy."""
+        return self._conversation.branched()
+
+    def swap(self, **changes: Unpack[StateChanges]) -> None:
+        """Go on with other settings; the mode before plan mode is remembered."""
+        if changes.get("mode") == "plan" and self.state.mode != "plan":
+            changes.setdefault("pre_plan_mode", self.state.mode)
+        self.state = msgspec.structs.replace(self.state, **changes)
+
+    def restore(self, entries: Sequence[ConversationEntry], cost: Cost) -> None:
+        """Take over a conversation that is on disk already."""
+        self.entries.extend(entries)
+        self._conversation.extend(entries)
+        self._ids = None
+        self._cost = self._saved_cost = cost
+
+    def say_user(
+        self,
+        content: str | list[UserBlock],
+        *,
+        uuid: str | None = None,
+        meta: bool = False,
+        summary: bool = False,
+        data: Any = UNSET,
+        source: str | None = None,
+        origin: Origin | None = None,
+    ) -> UserEntry:
+        """Record something from the user's side.
+
+        `data` is the structured output of the tool whose result this is, `source` the entry with its call;
+        `summary` marks the text that stands for all before a compaction; `origin` says who a prompt is from.
+        A uuid that is taken is replaced.
+        """
+        if uuid is not None and any(entry["uuid"] == uuid for entry in self.entries):
+            uuid = None
+        entry: UserEntry = {
+            **self._link(uuid),
+            "type": "user",
+            "message": {"role": "user", "content": content},
+        }
+        if data is not UNSET:
+            entry["toolUseResult"] = data
+        elif not meta:
+            entry["permissionMode"] = self.state.mode
+        if source is not None:
+            entry["sourceToolAssistantUUID"] = source
+        if meta:
+            entry["isMeta"] = True
+        if summary:
+            entry["isCompactSummary"] = True
+        if origin is not None:
+            entry["origin"] = origin.to_entry()
+        self._say(entry)
+        if data is UNSET and not (meta or summary) and not (words := text_of(content)).startswith(_MARKER):
+            self._asked = words or self._asked
+        return entry
+
+    def say_assistant(
+        self,
+        message: AssistantMessage,
+        *,
+        request_id: str | None = None,
+        error: str | None = None,
+        status: int | None = None,
+        api_error: bool = False,
+    ) -> AssistantEntry:
+        """Record one block of an answer; blocks of one answer share `message["id"]`."""
+        entry: AssistantEntry = {**self._link(None), "type": "assistant", "message": message}
+        if request_id is not None:
+            entry["requestId"] = request_id
+        if error is not None:
+            entry["error"] = error
+        if api_error:
+            entry["isApiErrorMessage"] = True
+            entry["apiErrorStatus"] = status
+        if api_error or message["stop_reason"] is not None:
+            self._say(entry)
+            return entry
+        if self._held and self._held[-1]["message"]["id"] != message["id"]:
+            self.flush()
+        self._held.append(entry)
+        self._keep(entry)
+        return entry
+
+    def finish_message(self, message_id: str, *, stop_reason: str | None, usage: dict[str, Any]) -> None:
+        """Write the rows that waited for the end of their answer; earlier ones keep what was known then."""
+        for entry in self._held:
+            if entry["message"]["id"] == message_id:
+                # A new object, because the old one may be on its way to a front end.
+                entry["message"] = {**entry["message"], "stop_reason": stop_reason, "usage": usage}
+        self.flush()
+
+    def say_system(
+        self, subtype: str, *, content: str | None = None, fields: Mapping[str, Any] | None = None
+    ) -> SystemEntry:
+        """Record something that the model does not see; a `compact_boundary` begins a new chain."""
+        entry: SystemEntry = {**self._link(None), "type": "system", "subtype": subtype}
+        if content is not None:
+            entry["content"] = content
+        if subtype == "compact_boundary" and (parent := entry["parentUuid"]) is not None:
+            entry["parentUuid"] = None
+            entry["logicalParentUuid"] = parent
+        whole: Any = {**entry, **(fields or {})}
+        self._say(whole)
+        return whole
+
+    def begin_anew(self, metadata: Mapping[str, Any]) -> SystemEntry:
+        """Draw a line: what was said so far stays in the file and is no longer sent."""
+        boundary = self.say_system(
+            "compact_boundary",
+            content="The conversation was compacted.",
+            fields={"compactMetadata": metadata, "level": "info"},
+        )
+        del self.entries[:-1]
+        return boundary
+
+    def repeat(self, entry: ConversationEntry) -> None:
+        """Say once more what stands before the line, because it is still needed word for word."""
+        copy: Any = {**entry, **self._link(None), "timestamp": entry["timestamp"], "copyOf": entry["uuid"]}
+        self._say(copy)
+
+    def rewrite(self, entries: Sequence[ConversationEntry]) -> None:
+        """Go on with the same entries in a shorter form; the file keeps them as they were."""
+        self.flush()
+        self.entries[:] = entries
+        self._conversation.replace(entries)
+
+    def go_back(self, entries: Sequence[ConversationEntry]) -> None:
+        """Take up an earlier state of the conversation again; the next entry chains to its last one."""
+        self.flush()
+        self.entries[:] = entries
+        self._conversation.replace(entries)
+        self.note({"type": "bridle-leaf", "leafUuid": self._leaf(), "sessionId": self.id})
+
+    def become(self, other: "Session") -> None:
+        """Go on with another conversation in its own file; model, mode and rules stay as they are."""
+        self.close()
+        self.id, self.git_branch, self._writer = other.id, other.git_branch, other._writer
+        self.title, self.worktree = other.title, other.worktree
+        self.entries[:] = other.entries
+        self._conversation.replace(other.entries)
+        self._ids = None
+        self._cost = self._saved_cost = other._cost
+        theirs = other.state
+        self.swap(
+            denials=theirs.denials,
+            measured=theirs.measured,
+            ledger=theirs.ledger,
+            pinned_items=theirs.pinned_items,
+            skills=theirs.skills,
+            failed_compactions=0,
+            scheduled=theirs.scheduled,
+            deferred=theirs.deferred,
+            kept_prompt=theirs.kept_prompt,
+        )
+
+    def withdraw(self, uuids: Collection[str]) -> None:
+        """Forget entries: the next one chains to what came before them.
+
+        Their lines stay in the file. Entries behind them that are kept are written once more with their new
+        parent; readers take the last line of a uuid.
+        """
+        uuids = frozenset(uuids)
+        first = next((i for i, entry in enumerate(self.entries) if entry["uuid"] in uuids), None)
+        if first is None:
+            return
+        kept = [entry for entry in self.entries[first:] if entry["uuid"] not in uuids]
+        del self.entries[first:]
+        self._held = [entry for entry in self._held if entry["uuid"] not in uuids]
+        self._conversation.forget(uuids)
+        for entry in kept:
+            if entry["parentUuid"] is not None:
+                entry["parentUuid"] = self._leaf()
+            self.entries.append(entry)
+        waiting = {entry["uuid"] for entry in self._held}
+        self._writer.append([entry for entry in kept if entry["uuid"] not in waiting])
+
+    def note(self, entry: NoteEntry) -> None:
+        """Write a line that is not part of the conversation."""
+        if entry["type"] == "custom-title":
+            self.title = entry["customTitle"]
+        self._writer.append([entry])
+
+    def record_cost(
+        self, model: str, usage: Usage, usd: float, *, context_window: int, max_output: int
+    ) -> None:
+        """Add a model call to what the session has cost."""
+        self._cost = self._cost.plus(model, ModelSpend(usage, usd, context_window, max_output))
+        if self._payer is not None:
+            self._payer.record_cost(model, usage, usd, context_window=context_window, max_output=max_output)
+
+    def save_cost(self) -> None:
+        """Write down the cost so far, if it has changed."""
+        if self._cost is not self._saved_cost:
+            self._saved_cost = self._cost
+            self.note(to_note(self._cost, self.id))
+
+    def open_calls(self) -> list[ToolUseBlock]:
+        """Calls of the newest answer that have no result yet."""
+        return self._conversation.open_calls()
+
+    def flush(self) -> None:
+        """Write rows that wait for the end of their message."""
+        held, self._held = self._held, []
+        self._writer.append(held)
+
+    async def sync(self) -> None:
+        """Make everything said so far survive a power cut."""
+        self.flush()
+        await self._writer.sync()
+
+    def close(self) -> None:
+        """Write what waits and let another process continue the session."""
+        self.flush()
+        if self.agent_id is None and (asked := " ".join(self._asked.split())):
+            # Lists of sessions show it; they read only the ends of a file.
+            shown = asked if len(asked) <= _LONGEST_SHOWN else f"{asked[:_LONGEST_SHOWN]}…"
+            self._asked = ""
+            self.note(
+                {
+                    "type": "last-prompt",
+                    "lastPrompt": shown,
+                    "leafUuid": self._leaf(),
+                    "sessionId": self.id,
+                }
+            )
+        self._writer.close()
+
+    def _say(self, entry: ConversationEntry) -> None:
+        self._keep(entry)
+        held, self._held = self._held, []
+        self._writer.append([*held, entry])
+
+    def _keep(self, entry: ConversationEntry) -> None:
+        self.entries.append(entry)
+        self._conversation.append(entry)
+
+    def _leaf(self) -> str | None:
+        return self.entries[-1]["uuid"] if self.entries else None
+
+    def _link(self, uuid: str | None) -> LinkedEntry:
+        link: LinkedEntry = {
+            "parentUuid": self._leaf(),
+            "isSidechain": self.agent_id is not None,
+            "uuid": uuid or new_uuid(),
+            "timestamp": timestamp(self._clock()),
+            "sessionId": self.id,
+            "cwd": self.cwd,
+            "version": COMPATIBLE_WITH,
+            "gitBranch": self.git_branch,
+            "userType": "external",
+            "entrypoint": self.entrypoint,
+        }
+        if self.agent_id is not None:
+            link["agentId"] = self.agent_id
+        if self.team is not None:
+            link["teamName"], link["agentName"] = self.team
+        return link
+
+
+def _plain(identity: str) -> str:
+    return _ODD.sub("_", identity)
+
+
+def _ids_of(entry: ConversationEntry) -> Iterator[str]:
+    """The ids of an answer and of its calls."""
+    if entry["type"] != "assistant":
+        return
+    if identity := entry["message"].get("id"):
+        yield _plain(identity)
+    for block in entry["message"]["content"]:
+        if not isinstance(block, str) and block["type"] == "tool_use":
+            yield _plain(block["id"])
