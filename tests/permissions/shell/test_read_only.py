@@ -32,6 +32,9 @@ file --mime-type a
 du -sh .
 df -h /
 tree -L 2 -a
+tree -aL 2
+xxd -l16 a
+xxd -s 4 -l 16 a
 pwd
 echo -n anything -rf --at=all
 echo "$HOME" $?
@@ -276,6 +279,17 @@ md5sum -c a
 sha256sum --check a
 xxd -r a
 xxd a b
+xxd -bc 5 a
+xxd -ac 5 a
+xxd -il 5 a
+xxd -ul16 5 a
+xxd -cols 5 a
+xxd -ps a b
+tree -Io a b
+tree -aPo a b
+tree -LoI 2 a b
+tree -Io a
+tree -Lo
 xxd *
 strings @x
 shasum -c a

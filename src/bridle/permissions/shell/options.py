@@ -12,6 +12,7 @@ _NUMBER = re.compile(r"-\d+")
 _LIKE_OPTION = re.compile(r"--?[A-Za-z]")
 ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
 Operands = Literal["paths", "pattern", "text", "none"]
+Letters = Literal["getopt", "apart", "alone"]
 
 
 class Use(Struct, frozen=True):
@@ -43,6 +44,10 @@ class Use(Struct, frozen=True):
     do so together; `always` where none is needed."""
     limits: str = ""
     """Options that end its reading, so that a device without an end may be read."""
+    letters: Letters = "getopt"
+    """How a word of short options is read. `apart`: letters stand together, and each value is a word of its own
+    (`tree -Io a b` has two); `alone`: the first letter is the option, and only a number may follow it (`xxd -bc 5`
+    has no `-c`)."""
 
 
 class Verdict(Struct, frozen=True):
@@ -198,12 +203,25 @@ def _short(use: Use, word: Word, options: set[str]) -> tuple[str, Word | None, b
         if kind is None:
             raise Refused(f"-{letter} is not on the list of harmless options")
         rest = cluster[index + 1 :]
+        if rest and not _is_read_like_getopt(use, kind, rest):
+            raise Refused(f"{word.value} is not read letter by letter")
         if kind == ":":
             return f"-{letter}", Word(word.raw, rest) if rest else None, not rest
         if kind == "::":
             return f"-{letter}", Word(word.raw, rest) if rest else None, False
         options.add(f"-{letter}")
     return f"-{cluster[-1]}", None, False
+
+
+def _is_read_like_getopt(use: Use, kind: str, rest: str) -> bool:
+    """Whether a program takes what follows a letter as getopt would."""
+    match use.letters:
+        case "getopt":
+            return True
+        case "apart":
+            return not kind
+        case "alone":
+            return kind == ":" and rest.isdecimal()
 
 
 @cache
