@@ -234,3 +234,13 @@ def test_a_heap_of_words_hides_nothing(command: tuple[str, str, str], count: int
     decision = bash(first + again * count + last, rules(deny=DENIED), "bypassPermissions")
 
     assert isinstance(decision, Ask | Deny)
+
+
+def test_what_was_decided_before_changes_no_decision():
+    """S2, S11: what is looked at is bounded for each command anew."""
+    hidden, denied = """set sh -c 'c - ;cur$@l ';"$@"/""", rules(deny=DENIED)
+    for unreadable in ("bash -c 'a $x $y; ((('", "bash -c 'a $x $y $z; if'", "sh -c 'a $x; `'"):
+        for _ in range(100):
+            bash(unreadable, denied, "bypassPermissions")
+
+    assert isinstance(bash(hidden, denied, "bypassPermissions"), Deny)

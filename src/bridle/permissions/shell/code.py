@@ -47,6 +47,8 @@ _GIT_KEYS = re.compile(
 _INFORMS = listed("--version --help -V -h -v --v8-options --rcfile -n --dump-strings")
 _SHELL_VALUES = listed("-o -O +o +O --rcfile --init-file --debugger-script")
 _CLUSTER = re.compile(r"[-+][A-Za-z]*c[A-Za-z]*")
+_ANY_FILE = re.compile(r"[*?\[\x02]")
+_FILE_KIND = re.compile(r"\.[a-z]\w*\Z", re.ASCII)
 _STREAM = re.compile(r"[<>]\(|/dev/(?:stdin|fd/)|/proc/(?:self|thread-self|\d+)/fd/")
 _STRING = re.compile(r"""'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`""", re.DOTALL)
 _BETWEEN_ARGUMENTS = re.compile(r"\s*,\s*")
@@ -435,6 +437,8 @@ def _from_file(redirections: Sequence[Redirection]) -> bool:
 
 
 def _unseen_file(name: str, value: str) -> str | None:
+    """Why it cannot be told which file is run: it may be any program, unless a pattern shows its ending."""
     last = value.rpartition("/")[2]
-    hidden = HOLE in last or FULL in last or _STREAM.match(value) is not None
+    matched = _ANY_FILE.search(last) is not None and _FILE_KIND.search(last) is None
+    hidden = HOLE in last or matched or _STREAM.match(value) is not None
     return f"it cannot be told what {name} reads and runs" if hidden else None

@@ -46,6 +46,11 @@ class Budget(Struct):
     words: int = 4_000
     texts: int = 60
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether something was left out, so that not everything that may run was seen."""
+        return self.words < 0 or self.texts < 0
+
     def take_words(self, count: int) -> bool:
         self.words -= count
         return self.words >= 0

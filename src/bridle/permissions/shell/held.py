@@ -11,7 +11,14 @@ from msgspec import Struct
 
 from bridle.permissions.lists import listed
 from bridle.permissions.shell.braces import expand_braces
-from bridle.permissions.shell.expansions import BEYOND, HOLE, Expansion, evaluate_parts, split_expansions
+from bridle.permissions.shell.expansions import (
+    BEYOND,
+    FULL,
+    HOLE,
+    Expansion,
+    evaluate_parts,
+    split_expansions,
+)
 from bridle.permissions.shell.simple import Assignment, Loop, Redirection, Simple
 from bridle.permissions.shell.words import Word
 
@@ -28,6 +35,8 @@ _RUNS_TEXT = listed("eval trap source . mapfile readarray")
 SETTERS = _DECLARES | listed("set read printf getopts let mapfile readarray")
 _MOVES = listed("cd pushd popd")
 _MARKS_APPENDED = "\0"
+_PATTERN = re.compile(r"[*?\[]|[+@!]\(")
+_FILE_KIND = re.compile(r"\.[a-z]\w*\Z", re.ASCII)
 _QUOTES = re.compile(r"""['"\\]""")
 _HIDES_DOLLARS = re.compile(r"['\\]")
 _DEFAULT = re.compile(r"\$\{!?(\w+)(?:\[[^]]*\])?:?=([^{}]*)")
@@ -209,6 +218,7 @@ def _settings(
             yield from (
                 (loop.name, (text,)) for text in expand_braces(word.value, literal=word.doubt is None)
             )
+            yield from ((loop.name, parts) for parts in _matched(word))
         if loop.words is None:
             yield loop.name, (HOLE,)
     for simple in simples:
@@ -220,6 +230,20 @@ def _settings(
             yield found[1], (found[2],)
             if not _PLAIN_DEFAULT.fullmatch(found[2]):
                 yield found[1], (HOLE,)
+
+
+def _matched(word: Word) -> Iterator[Parts]:
+    """A file that a pattern of file names may become, where a word is one."""
+    if not word.literal and _PATTERN.search(word.value):
+        yield (_file_like(word.value),)
+
+
+def _file_like(pattern: str) -> str:
+    """Any name in the folder that a pattern begins with; what kind of file it is may show."""
+    found = _PATTERN.search(pattern)
+    folder = pattern[: pattern.rfind("/", 0, found.start() if found else 0) + 1]
+    kind = _FILE_KIND.search(pattern)
+    return folder + FULL + (kind[0] if kind else "")
 
 
 def _by_builtin(simple: Simple, functions: Container[str]) -> Iterator[tuple[str, Parts]]:
@@ -240,6 +264,7 @@ def _by_builtin(simple: Simple, functions: Container[str]) -> Iterator[tuple[str
         if shown:
             yield "@", tuple(part for parts in shown for part in (*parts, " "))[:-1]
         yield from (("@", parts) for parts in shown)
+        yield from (("@", parts) for word in given for parts in _matched(word))
         if any(_BLANK.search(word.value) for word in given):
             # Joined, they do not show where each begins.
             yield "@", (HOLE,)
@@ -305,5 +330,6 @@ def _assigned(each: Assignment) -> Iterator[tuple[str, Parts]]:
     known = [f"$HOME{text[1:]}" if text == "~" or text.startswith("~/") else text for text in texts]
     quoted = _HIDES_DOLLARS.search(written) is not None
     yield from ((name, split_expansions(text, unsure=quoted)) for text in (" ".join(known), *known))
+    yield from ((name, (_file_like(text),)) for text in known if _PATTERN.search(text))
     if "\\" in each.raw or "$'" in each.raw or _QUOTED_BLANK.search(written):
         yield name, (HOLE,)

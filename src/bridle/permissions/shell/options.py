@@ -45,9 +45,10 @@ class Use(Struct, frozen=True):
     limits: str = ""
     """Options that end its reading, so that a device without an end may be read."""
     letters: Letters = "getopt"
-    """How a word of short options is read. `apart`: letters stand together, and each value is a word of its own
-    (`tree -Io a b` has two); `alone`: the first letter is the option, and only a number may follow it (`xxd -bc 5`
-    has no `-c`)."""
+    """How a word of short options is read.
+
+    `apart`: letters stand together, and each value is a word of its own (`tree -Io a b` has two).
+    `alone`: the first letter is the option, and only a number may follow it (`xxd -bc 5` has no `-c`)."""
 
 
 class Verdict(Struct, frozen=True):

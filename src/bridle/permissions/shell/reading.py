@@ -55,7 +55,7 @@ class _Found(Struct, frozen=True):
     simples: list[Simple]
     fault: str | None
     scene: Scene
-    line: Line = Line()
+    line: Line
     visited: frozenset[str] = frozenset()
 
 
@@ -203,7 +203,8 @@ def _walk(command: str, at: Places, start: str, home: str, *, around: Line | Non
     try:
         script = _script(text)
     except Fault as problem:
-        return _Found(_searched(text, home, at), str(problem), Scene(start, home))
+        simples = _searched(text, home, at)
+        return _Found(simples, str(problem), Scene(start, home), below(around, simples))
     walk = _walked(script.text, at, home)
     if walk.backquoted:
         # What stands between backquotes is added to it below.
@@ -279,6 +280,8 @@ def _judge(simple: Simple, scene: Scene, line: Line) -> Part:
 
 def _seen(simple: Simple, part: Part, scene: Scene, line: Line) -> Part:
     found = _looked_through(simple, scene, line)
+    if line.budget.is_spent:
+        found.hide("it may come to more commands than are looked at")
     return replace(
         part,
         deny_forms=tuple(found.forms),
