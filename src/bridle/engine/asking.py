@@ -6,6 +6,7 @@ from bridle.engine.call import Call
 from bridle.engine.hearing import tell_person
 from bridle.engine.planning import plan_suggestions, with_plan
 from bridle.engine.turn import Turn
+from bridle.host.first_answer import first_answer
 from bridle.types.hook_calls import PermissionRequest
 from bridle.types.origin import HOOK
 from bridle.types.permission import Allow, Ask, Deny
@@ -25,21 +26,15 @@ async def answer_to(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer:
     question = _question(call, tool, turn, doubt)
     if not hooks.hears("PermissionRequest") and not hooks.hears("Notification"):
         return await turn.runtime.channel.ask(question)
+    # The question goes out before hooks are told of it.
     asked = asyncio.ensure_future(turn.runtime.channel.ask(question))
-    standing_in = asyncio.ensure_future(_hear(call, tool, turn, doubt))
-    try:
-        # The question goes out before hooks are told of it.
-        await asyncio.sleep(0)
+
+    async def stand_in() -> Answer | None:
         if not asked.done():
             _tell_of_question(turn, tool)
-        await asyncio.wait([asked, standing_in], return_when=asyncio.FIRST_COMPLETED)
-        if asked.done() and not standing_in.done() and not _is_nobodys(asked.result()):
-            return asked.result()
-        return await standing_in or await asked
-    finally:
-        for task in (asked, standing_in):
-            task.cancel()
-        await asyncio.gather(asked, standing_in, return_exceptions=True)
+        return await _hear(call, tool, turn, doubt)
+
+    return await first_answer(stand_in(), asked, counts=lambda answer: not _is_nobodys(answer))
 
 
 async def _hear(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from bridle.host.first_answer import first_answer
 from bridle.types.channel import Channel
 from bridle.types.event import Event
 from bridle.types.origin import Origin
@@ -46,14 +47,10 @@ class RelayedChannel:
         if name in self._open or not self._send(_told(name, question)):
             return await self._channel.ask(question)
         elsewhere = self._open[name] = asyncio.get_running_loop().create_future()
-        here = asyncio.ensure_future(self._channel.ask(question))
         try:
-            await asyncio.wait((here, elsewhere), return_when=asyncio.FIRST_COMPLETED)
-            return elsewhere.result() if elsewhere.done() and not here.done() else await here
+            return await first_answer(self._channel.ask(question), elsewhere)
         finally:
             del self._open[name]
-            here.cancel()
-            await asyncio.gather(here, return_exceptions=True)
 
     def settle(self, server: str, request_id: str, behavior: str) -> bool:
         """Take the answer of a channel; whether it was to a question that is still open."""

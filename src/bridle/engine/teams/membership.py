@@ -38,6 +38,7 @@ from bridle.engine.teams.wire import (
     dial,
     take_up,
 )
+from bridle.host.first_answer import first_answer
 from bridle.host.lock import Locked
 from bridle.permissions.updates import changed_rules, read_update
 from bridle.transcripts.session import Session
@@ -170,21 +171,16 @@ class Membership:
             return await here(question)
         self._asking += 1
         self._say(Rang())
-        local, remote = asyncio.ensure_future(here(question)), asyncio.ensure_future(self._answer(key))
         try:
-            await asyncio.wait((local, remote), return_when=asyncio.FIRST_COMPLETED)
-            if remote.done() or not await asyncio.to_thread(self._questions.settle, key, local.result()):
-                return await remote
-            answer = local.result()
+            answer = await first_answer(self._answer(key), here(question))
+            if not await asyncio.to_thread(self._questions.settle, key, answer):
+                return await self._answer(key)  # The leader was first.
             self._answered_here = True
             if isinstance(answer, Permitted) and answer.updates:
                 self._say(Agreed(answer.updates))
             return answer
         finally:
             self._asking -= 1
-            for each in (local, remote):
-                each.cancel()
-            await asyncio.gather(local, remote, return_exceptions=True)
             self._questions.remove(key)
             self._say(Rang())
 

@@ -56,7 +56,7 @@ class Questions:
         Raises:
             OSError: the answer cannot be kept.
         """
-        if not os.path.exists(self._path(key)):
+        if not os.path.exists(self._path(key)) or os.path.exists(self._answer_path(key)):
             return False
         draft = os.path.join(self.folder, f"{key}.{new_uuid()[:8]}.draft")
         write_atomic(draft, msgspec.json.encode(answer), mode=0o600)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from bridle.features.editors.proposals import Proposal, is_withdrawn, propose, revised, told_revision
 from bridle.features.editors.session import SessionEditors
+from bridle.host.first_answer import first_answer
 from bridle.mcp.editor_link import EditorLink
 from bridle.types.channel import Channel
 from bridle.types.errors import McpError
@@ -33,24 +34,18 @@ async def ask_beside(
     if proposal is None:
         return await channel.ask(question)
     tab = _tab(proposal.path, question.call_id)
-    here = asyncio.ensure_future(channel.ask(msgspec.structs.replace(question, elsewhere=link.editor.name)))
-    there = asyncio.ensure_future(_show(proposal, tab, link))
+    here = channel.ask(msgspec.structs.replace(question, elsewhere=link.editor.name))
     try:
-        await asyncio.wait((here, there), return_when=asyncio.FIRST_COMPLETED)
-        # A tab that was closed, or an editor that went away, is no answer.
-        if here.done() or (verdict := await there) is None:
-            return await here
-        answer = verdict.answer
-        if verdict.note:
-            editors.revise(question.call_id, verdict.note)
-        said = "Accepted" if isinstance(answer, Permitted) else "Rejected"
-        channel.emit(Noticed(f"{said} in {link.editor.name}: {os.path.basename(proposal.path)}"))
-        return answer
+        answer: Answer | _Verdict = await first_answer(here, _show(proposal, tab, link))
     finally:
-        for task in (here, there):
-            task.cancel()
-        await asyncio.gather(here, there, return_exceptions=True)
         editors.spawn(_close(tab, link))
+    if not isinstance(answer, _Verdict):
+        return answer
+    if answer.note:
+        editors.revise(question.call_id, answer.note)
+    said = "Accepted" if isinstance(answer.answer, Permitted) else "Rejected"
+    channel.emit(Noticed(f"{said} in {link.editor.name}: {os.path.basename(proposal.path)}"))
+    return answer.answer
 
 
 class _Verdict(Struct, frozen=True):
@@ -60,7 +55,10 @@ class _Verdict(Struct, frozen=True):
 
 
 async def _show(proposal: Proposal, tab: str, link: EditorLink) -> _Verdict | None:
-    """What the user does with the change in the editor; None where they do not decide there."""
+    """What the user does with the change in the editor; None where they do not decide there.
+
+    A tab that was closed, or an editor that went away, is no decision.
+    """
     asked = {
         "old_file_path": proposal.path,
         "new_file_path": proposal.path,

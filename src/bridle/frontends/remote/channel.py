@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from bridle.host.first_answer import first_answer
 from bridle.types.channel import Channel
 from bridle.types.event import Event, Noticed, PromptFolded, TurnStarted
 from bridle.types.ids import new_uuid
@@ -121,22 +122,22 @@ class SharedChannel:
             await asyncio.gather(own, return_exceptions=True)
             if self._audience is not None:
                 self._audience.settled(pending, by=by, answer=answer)
-            if pending.given.done():
+            if pending.by:
                 self._tell_given(pending)
 
     async def _first(self, pending: Pending, own: "asyncio.Future[Answer]") -> tuple[str, Answer]:
         """The first answer and whose it is; while others are there, that nobody is here settles nothing."""
-        await asyncio.wait([own, pending.given], return_when=asyncio.FIRST_COMPLETED)
-        if not pending.given.done() and _is_nobodys(own) and self._audience is not None:
-            deserted = asyncio.ensure_future(self._audience.deserted())
-            try:
-                await asyncio.wait([deserted, pending.given], return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                deserted.cancel()
-                await asyncio.gather(deserted, return_exceptions=True)
-        if pending.given.done():
-            return pending.by, _stamped(pending.given.result(), Origin(source="remote", who=pending.by))
-        return self._here, _stamped(own.result(), self._origin)
+
+        async def here() -> Answer:
+            answer = await own
+            if _is_nobodys(own) and self._audience is not None:
+                await self._audience.deserted()
+            return answer
+
+        answer = await first_answer(pending.given, here())
+        if pending.by:
+            return pending.by, _stamped(answer, Origin(source="remote", who=pending.by))
+        return self._here, _stamped(answer, self._origin)
 
     def _tell_asked(self, pending: Pending) -> None:
         if self._audience is not None:

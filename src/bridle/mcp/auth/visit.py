@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
+from bridle.host.first_answer import first_answer
 from bridle.mcp.auth.callback import Callback, read_parameters
 from bridle.mcp.auth.faults import LoginFailed
 from bridle.mcp.auth.metadata import ServerMetadata
@@ -71,22 +72,12 @@ async def fetch_code(
 
 async def _come_back(visit: Visit, callback: Callback) -> Mapping[str, str]:
     """Whichever comes first: the browser at our page, or the address in the person's own hand."""
-    ways: set[asyncio.Task[Mapping[str, str]]] = {asyncio.create_task(_visited(callback))}
-    if visit.pasted is not None:
-        ways.add(asyncio.create_task(_read(visit.pasted)))
+    ways = [callback.visited(), *([] if visit.pasted is None else [_read(visit.pasted)])]
     try:
-        done, _ = await asyncio.wait(ways, timeout=visit.patience, return_when=asyncio.FIRST_COMPLETED)
-        if not done:
-            raise LoginFailed(f"Nobody logged in within {visit.patience:g} s; try again.")
-        return done.pop().result()
-    finally:
-        for way in ways:
-            way.cancel()
-        await asyncio.gather(*ways, return_exceptions=True)
-
-
-async def _visited(callback: Callback) -> Mapping[str, str]:
-    return await callback.visited()
+        async with asyncio.timeout(visit.patience):
+            return await first_answer(*ways)
+    except TimeoutError:
+        raise LoginFailed(f"Nobody logged in within {visit.patience:g} s; try again.") from None
 
 
 async def _read(pasted: Callable[[], Awaitable[str]]) -> Mapping[str, str]:
