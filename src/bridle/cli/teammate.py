@@ -10,6 +10,7 @@ import msgspec
 from bridle.cli.start import Start
 from bridle.engine.teams.membership import Membership
 from bridle.engine.teams.wire import Hello, Summons, ToMember, Welcome
+from bridle.host.jsonlines import to_line
 from bridle.session.options import SessionOptions
 from bridle.session.parts.summons import OF_THE_PANE
 from bridle.session.prepare import set_up
@@ -57,7 +58,7 @@ def _introduce(path: str, agent_id: str) -> tuple[socket.socket, Summons]:
     line.settimeout(_SECONDS)
     try:
         line.connect(path)
-        line.sendall(msgspec.json.encode(Hello(agent_id, os.getpid())) + b"\n")
+        line.sendall(to_line(Hello(agent_id, os.getpid())))
         said = msgspec.json.decode(_first_line(line), type=ToMember)
     except (OSError, msgspec.DecodeError) as error:
         raise UsageError(f"the leader of this teammate cannot be reached: {error}") from error

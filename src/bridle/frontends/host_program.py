@@ -18,8 +18,8 @@ from bridle.frontends.frame_facts import facts_of, inventory_of, tells_agent_tex
 from bridle.frontends.host import HostChannel
 from bridle.frontends.print_output import debug_logs
 from bridle.frontends.tally import Tally
+from bridle.host.jsonlines import read_lines
 from bridle.host.stdio import complain
-from bridle.host.streams import read_lines
 from bridle.protocol.control import ControlCancel, ControlRequest, ControlResponse, Correspondence, Frame
 from bridle.protocol.frames import Framer, StateReports
 from bridle.protocol.opening import Inventory

@@ -11,7 +11,6 @@ _PIECE = select.PIPE_BUF
 """What a descriptor that is ready for writing takes without blocking."""
 
 _READ_SIZE = 65_536
-_LONGEST_LINE = 256 * 1024 * 1024
 
 
 class Output:
@@ -66,28 +65,6 @@ class Output:
             self._on_closed(error)
         else:
             del self._pending[:written]
-
-
-async def read_lines(descriptor: int, *, read: bytes = b"") -> AsyncIterator[bytes]:
-    """Lines of a descriptor without their ends, until it is closed; a last line needs no end.
-
-    `read` is what somebody has taken from the descriptor already.
-    """
-    *whole, rest = read.split(b"\n")
-    for line in whole:
-        yield line
-    pending = bytearray(rest)
-    async for chunk in read_chunks(descriptor):
-        pending += chunk
-        if b"\n" in chunk:
-            *lines, rest = bytes(pending).split(b"\n")
-            pending = bytearray(rest)
-            for line in lines:
-                yield line
-        elif len(pending) > _LONGEST_LINE:
-            break
-    if pending:
-        yield bytes(pending)
 
 
 async def read_chunks(descriptor: int) -> AsyncIterator[bytes]:

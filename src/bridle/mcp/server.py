@@ -7,12 +7,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.host.streams import Output, read_lines
+from bridle.host.jsonlines import read_lines, to_line
+from bridle.host.streams import Output
 from bridle.mcp.agreement import CLIENT
 from bridle.mcp.faults import INVALID_PARAMS, PARSE_ERROR, ConnectionLost
 from bridle.mcp.peer import Limits, Peer
 from bridle.mcp.revisions import HANDSHAKE, HANDSHAKES, MODERNS, REVISION
-from bridle.mcp.transport import NO_HEADERS, Message, Receiver, decode, encode
+from bridle.mcp.transport import NO_HEADERS, Message, Receiver, decode
 from bridle.types.block import ResultContent
 from bridle.types.errors import McpError
 from bridle.types.model import ToolDefinition
@@ -68,7 +69,7 @@ class StandardStreams:
 
     async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:
         del headers
-        self._output.write(encode(message) + b"\n")
+        self._output.write(to_line(message))
         await self._output.drain()
 
     async def close(self) -> None:

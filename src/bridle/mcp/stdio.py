@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from bridle.host.jsonlines import LineBuffer, to_line
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
 from bridle.host.shell import quote
 from bridle.mcp.faults import ConnectionLost
-from bridle.mcp.transport import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode, encode
+from bridle.mcp.transport import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode
 from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import StdioServer
 from bridle.types.sandbox import Sandbox
@@ -71,7 +72,7 @@ class StdioTransport:
             for descriptor in (stdin[0], stdout[1], stderr[1]):
                 os.close(descriptor)
         self._input = _Inlet(stdin[1])
-        self._output = _Outlet(stdout[0], _Lines(receiver, self._name), flood=_FLOOD)
+        self._output = _Outlet(stdout[0], _Lines(receiver), flood=_FLOOD)
         self._complaints = _Outlet(stderr[0], _Complaints(receiver), flood=_FLOOD)
         self._watching = asyncio.create_task(self._watch(self._process, receiver))
 
@@ -81,7 +82,7 @@ class StdioTransport:
             raise ConnectionLost(f"{self._name} does not run.")
         if self._output is not None:
             self._output.expect()
-        await self._input.write(encode(message) + b"\n")
+        await self._input.write(to_line(message))
 
     async def close(self) -> None:
         """End the server: its input is closed, then it is asked to end, then it is killed."""
@@ -165,27 +166,18 @@ class StdioTransport:
 
 
 class _Lines:
-    """Splits what comes into lines and gives on those that are messages."""
+    """Gives on the lines that are messages."""
 
-    def __init__(self, receiver: Receiver, name: str) -> None:
+    def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
-        self._name = name
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._buffer = LineBuffer(LONGEST_MESSAGE)
 
     def feed(self, chunk: bytes) -> str:
         """Why nothing more can be read; empty when all is well."""
-        *lines, rest = chunk.split(b"\n")
-        if lines:
-            lines[0] = b"".join((*self._parts, lines[0]))
-            self._parts, self._size = [], 0
-        if rest:
-            self._parts.append(rest)
-            self._size += len(rest)
-        for line in lines:
+        for line in self._buffer.feed(chunk):
             if line.strip():
                 self._read(line)
-        too_long = self._size > LONGEST_MESSAGE
+        too_long = self._buffer.is_overfull
         return f"sent a message of more than {LONGEST_MESSAGE >> 20} MiB" if too_long else ""
 
     def _read(self, line: bytes) -> None:
@@ -202,15 +194,11 @@ class _Complaints:
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
-        self._rest = b""
+        self._buffer = LineBuffer(_LONGEST_NOTE, cut=True)
 
     def feed(self, chunk: bytes) -> str:
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        if len(self._rest) > _LONGEST_NOTE:
-            lines.append(self._rest)
-            self._rest = b""
         # Only the end is ever shown.
-        for line in lines[-100:]:
+        for line in self._buffer.feed(chunk)[-100:]:
             if line.strip():
                 self._receiver.note(line[:_LONGEST_NOTE].decode("utf-8", "replace"))
         return ""

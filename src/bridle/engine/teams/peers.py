@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from bridle.engine.teams.mailbox import MOST_CHARS, as_prompt
 from bridle.host.files import make_folders, write_atomic
+from bridle.host.jsonlines import BadLine, JsonLines
 from bridle.host.owners import birth, is_alive
 from bridle.host.paths import bridle_dir
 from bridle.types.errors import ToolError
@@ -23,6 +24,7 @@ _SECONDS = 5.0
 _LINE = 8 * MOST_CHARS
 _LONGEST_PATH = 100
 _MOST_SESSIONS = 50
+_object = msgspec.json.Decoder(dict[str, Any])
 
 
 class SessionCard(Struct, frozen=True, kw_only=True):
@@ -95,23 +97,22 @@ class PeerDoor:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(_SECONDS):
-                problem = self._take(await reader.readline(), writer)
-                reply: dict[str, Any] = {"ok": True} if problem is None else {"error": problem}
-                writer.write(msgspec.json.encode(reply) + b"\n")
-                await writer.drain()
-        except (OSError, TimeoutError, ValueError):
+                lines = JsonLines(reader, writer)
+                problem = await self._take(lines, writer)
+                await lines.send({"ok": True} if problem is None else {"error": problem})
+        except (OSError, TimeoutError):
             pass  # Whoever it was went away, or sent too much; nothing was taken.
         finally:
             writer.close()
 
-    def _take(self, line: bytes, writer: asyncio.StreamWriter) -> str | None:
+    async def _take(self, lines: JsonLines, writer: asyncio.StreamWriter) -> str | None:
         """Take a message in; why not."""
         if _other_user(writer.get_extra_info("socket")):
             return "only sessions of the same user may write here"
         try:
-            values = msgspec.json.decode(line, type=dict[str, Any])
+            values = await lines.read(_object.decode) or {}
             letter = msgspec.convert(values.get("letter"), Letter)
-        except msgspec.MsgspecError:
+        except (BadLine, msgspec.ValidationError):
             return "this is no message"
         if self._token and values.get("token") != self._token:
             return "the token is wrong"
@@ -161,9 +162,9 @@ async def send_to_socket(path: str, letter: Letter, *, pid: int, token: str = ""
                     raise ToolError(
                         f"{path} belongs to another process by now: ListAgents lists your sessions."
                     )
-                writer.write(msgspec.json.encode({"letter": letter, "token": token}) + b"\n")
-                await writer.drain()
-                reply = msgspec.json.decode(await reader.readline() or b"{}", type=dict[str, Any])
+                lines = JsonLines(reader, writer)
+                await lines.send({"letter": letter, "token": token})
+                reply = await lines.read(_object.decode) or {}
             finally:
                 writer.close()
     except (OSError, TimeoutError, ValueError) as fault:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.engine.teams.peers import peer_of, socket_called
+from bridle.host.jsonlines import BadLine, JsonLines
 from bridle.types.agent import AgentDefinition
 from bridle.types.message import Contact, Delivery
 from bridle.types.permission import Mode, Rule
@@ -153,15 +154,12 @@ class Line:
     """One end of a connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
+        self._lines = JsonLines(reader, writer)
+        self._socket = writer.get_extra_info("socket")
 
     def say(self, message: ToLeader | ToMember) -> bool:
         """Send a message; whether anybody may still read it."""
-        if self._writer.is_closing():
-            return False
-        self._writer.write(msgspec.json.encode(message) + b"\n")
-        return True
+        return self._lines.write(message)
 
     async def from_member(self) -> ToLeader | None:
         """The next message, None at the end or when it is none."""
@@ -173,22 +171,17 @@ class Line:
 
     async def _next(self, decoder: "msgspec.json.Decoder[_T]") -> _T | None:
         try:
-            line = await self._reader.readline()
-            return decoder.decode(line) if line.endswith(b"\n") else None
-        except (OSError, ValueError):
+            return await self._lines.read(decoder.decode)
+        except (OSError, BadLine):
             return None
 
     def peer(self) -> int | None:
         """The process on the other end, where the system tells."""
-        found = peer_of(self._writer.get_extra_info("socket"))
+        found = peer_of(self._socket)
         return None if found is None else found[0]
 
     async def close(self) -> None:
-        self._writer.close()
-        try:
-            await self._writer.wait_closed()
-        except OSError:
-            pass  # The other end was quicker.
+        await self._lines.close()
 
 
 async def dial(path: str) -> Line:

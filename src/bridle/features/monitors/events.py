@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from bridle.host.jsonlines import LineBuffer
 from bridle.host.plain_text import plain
 
 _BURST = 10.0
@@ -17,20 +18,15 @@ class Lines:
     """Takes bytes as they come and gives out whole lines."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._buffer = LineBuffer(_LONGEST_PENDING, cut=True)
 
     def feed(self, chunk: bytes) -> list[str]:
         """The lines that are whole now; one that does not end is cut."""
-        *lines, rest = (self._rest + chunk).split(b"\n")
-        if len(rest) > _LONGEST_PENDING:
-            lines, rest = [*lines, rest], b""
-        self._rest = rest
-        return [text for text in map(_readable, lines) if text]
+        return [text for text in map(_readable, self._buffer.feed(chunk)) if text]
 
     def close(self) -> list[str]:
         """What stands after the last line."""
-        rest, self._rest = self._rest, b""
-        return [text] if (text := _readable(rest)) else []
+        return [text] if (text := _readable(self._buffer.rest())) else []
 
 
 class Throttle:

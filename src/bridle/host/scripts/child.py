@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
+from bridle.host.jsonlines import JsonLines
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
 from bridle.host.sandbox.calls import is_known, quiet_filter
@@ -27,15 +28,13 @@ _LAST_WORDS = 5.0
 
 class Child(Struct, frozen=True, kw_only=True):
     process: Process
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
+    lines: JsonLines
     complaints: int
 
-    async def write(self, line: bytes) -> None:
-        """Send a line; a child that is gone is told nothing."""
+    async def write(self, message: object) -> None:
+        """Send a message; a child that is gone is told nothing."""
         try:
-            self.writer.write(line)
-            await self.writer.drain()
+            await self.lines.send(message)
         except ConnectionError:
             pass  # What it said last tells why.
 
@@ -72,7 +71,8 @@ async def running_child(reaper: Reaper | None, *, seconds: float) -> AsyncGenera
         os.set_blocking(popen.stderr.fileno(), False)
         writer = asyncio.StreamWriter(inlet, flow, None, loop)
         try:
-            yield Child(process=process, reader=reader, writer=writer, complaints=popen.stderr.fileno())
+            lines = JsonLines(reader, writer)
+            yield Child(process=process, lines=lines, complaints=popen.stderr.fileno())
         finally:
             outlet.close()
             if not inlet.is_closing():

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from bridle.host.jsonlines import BadLine
 from bridle.host.reaper import Reaper
 from bridle.host.scripts.child import Child, running_child
 from bridle.host.scripts.faults import ending, explain, line_of
@@ -70,22 +71,21 @@ class Script:
         if call_id not in self._open or isinstance(self._child, ScriptError):
             return
         self._open.discard(call_id)
-        line = msgspec.json.encode({"id": call_id, "spent": self._spent(), **outcome})
-        await self._child.write(line + b"\n")
+        await self._child.write({"id": call_id, "spent": self._spent(), **outcome})
 
     async def _next(self) -> ScriptCall | ScriptEnd:
         if isinstance(self._child, ScriptError):
             return ScriptEnd(error=self._child)
         try:
-            if not (line := await self._child.reader.readline()):
-                return ScriptEnd(error=ending(*await self._child.ending()))
-            said = hear(line)
-        except (ValueError, msgspec.DecodeError):
+            said = await self._child.lines.read(hear)
+        except BadLine:
             error = ScriptError(
                 kind="crash", message="the process of the script said what nobody understands"
             )
             return ScriptEnd(error=error)
         match said:
+            case None:
+                return ScriptEnd(error=ending(*await self._child.ending()))
             case Called():
                 place = line_of(said.stack)
                 return ScriptCall(id=said.id, kind=said.kind, payload=said.payload, line=place)
@@ -136,7 +136,7 @@ async def _opened(
             given = {} if args is UNSET else {"args": _encode(args, "args")}
             first = {**start, **given, "source": _encode(_body(source), "the script")}
             child = await stack.enter_async_context(running_child(reaper, seconds=seconds))
-            await child.write(msgspec.json.encode(first) + b"\n")
+            await child.write(first)
         except ValueError as error:
             child = ScriptError(kind="value", message=str(error))
         except OSError as error:
