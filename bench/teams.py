@@ -28,8 +28,8 @@ from bridle.engine.runtime import Asking, Limits, ModelFacts, Runtime
 from bridle.features.leases.feature import LeasesFeature
 from bridle.features.leases.leases import Leases
 from bridle.host.background import BackgroundShells
-from bridle.host.merge_queue import MergeQueue, Plan
-from bridle.host.merging import Repository
+from bridle.host.git.merge import Repository
+from bridle.host.git.merge_queue import MergeQueue, Plan
 from bridle.permissions.policy import decide
 from bridle.providers.scripted import Line, ScriptedProvider, calls, says
 from bridle.tools.toolbox import choose

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.host import worktrees
+from bridle.host.git import worktrees
 from bridle.providers.scripted import calls, says
 from bridle.types.agent import AgentDefinition
 from tests.fakes.agents import team, touch

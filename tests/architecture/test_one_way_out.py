@@ -12,7 +12,7 @@ _THE_WAY = "host/stdio.py"
 _STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
 _PRINTERS = {"print", "input", "getpass"}
 _ELSEWHERE = {
-    "host/ripgrep_stand_in.py": "a program of its own, whose output bridle reads",
+    "host/ripgrep_fallback.py": "a program of its own, whose output bridle reads",
     "host/scripts/inside/child.py": "a program of its own, whose output bridle reads",
     "host/sandbox/inside/launch.py": "runs in the sandbox, where standard error is the command's",
     "host/sandbox/inside/devices.py": "opens a terminal for a confined command, with its rights",

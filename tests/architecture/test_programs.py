@@ -27,7 +27,7 @@ _START_PROGRAMS = frozenset({
     "frontends/tui/guard.py", "frontends/tui/pictures.py", "frontends/tui/questioner.py",
     "frontends/tui/row_command.py", "frontends/tui/showing.py", "frontends/tui/spelling.py",
     "hooks/program.py", "host/browser.py",
-    "host/git.py", "host/git_runs.py", "host/jobs/program.py", "host/jobs/starting.py",
+    "host/git/repository.py", "host/git/commands.py", "host/jobs/program.py", "host/jobs/launcher.py",
     "host/kernel_features.py", "host/lsp/connection.py", "host/process.py", "host/reaper.py",
     "host/sandbox/inside/launch.py", "host/sandbox/linux.py", "host/scripts/child.py", "host/wall/probe.py",
     "mcp/stdio.py",

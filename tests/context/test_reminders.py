@@ -3,7 +3,7 @@ import msgspec
 from bridle.context.environment import Environment
 from bridle.context.reminders import nested_reminder, opening_reminders, reminder
 from bridle.context.scope import InstructionFile
-from bridle.host.git import GitSnapshot
+from bridle.host.git.repository import GitSnapshot
 
 ENVIRONMENT = Environment(
     cwd="/w",

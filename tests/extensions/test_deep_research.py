@@ -6,7 +6,7 @@ import pytest
 
 from bridle.extensions.index import Index
 from bridle.extensions.workflows import BUNDLED_WORKFLOWS, load_workflows
-from bridle.host.scripts.wire import ScriptCall
+from bridle.host.scripts.protocol import ScriptCall
 from tests.fakes.scripts import Ran, run_script
 
 Votes = Callable[[str, int], str | None]

@@ -19,10 +19,10 @@ from bridle.config.sandbox_schema import TlsTerminate
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
 from bridle.host.sandbox.confinement import Confinement
 from bridle.host.sandbox.linux import LinuxWalls, Way
-from bridle.host.sandbox.masking.wishes import Wishes
+from bridle.host.sandbox.masking.settings import MaskingSettings
 from bridle.host.sandbox.policy import Policy
+from bridle.host.sandbox.private_dir import close_private_dir, open_private_dir
 from bridle.host.sandbox.proxy import Gate, Proxy
-from bridle.host.sandbox.room import close_room, open_room
 from bridle.types.question import Answer, NetworkQuestion, Refused
 from bridle.types.sandbox import Denials
 
@@ -57,7 +57,7 @@ class FakePlace:
         self.env: dict[str, str] = {}
         """Of the session, not of its commands."""
         self.oversees = True
-        self.masks = Wishes()
+        self.masks = MaskingSettings()
         self.tls: TlsTerminate | None = None
         self.warnings: list[str] = []
         self.sandbox: Confinement | None = None
@@ -73,7 +73,7 @@ class FakePlace:
 
     def open(self, policy: Policy | None = None) -> Confinement:
         self.policy = policy or self.policy
-        room = open_room({})
+        room = open_private_dir({})
         masking = set_up_masking(self.masks, self.tls, room=room, env=self.env, warn=self.warnings.append)
         gate = Gate(self.policy.network, self._ask, env=self.env)
         proxy = Proxy(gate, masking.interceptor) if self.policy.network.mode == "proxy" else None
@@ -99,7 +99,7 @@ class FakePlace:
             proxy=proxy,
             vault=masking.vault,
             roots_file=masking.roots_file,
-            on_close=lambda: close_room(room),
+            on_close=lambda: close_private_dir(room),
         )
         return self.sandbox
 

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from bridle.host.jobs import records, starting, wire
-from bridle.host.jobs.places import jobs_dir, roster_file, socket_file
+from bridle.host.jobs import launcher, protocol, records
+from bridle.host.jobs.paths import jobs_dir, roster_file, socket_file
 from bridle.host.jobs.supervisor import running
 from tests.fakes.messages_server import MessagesServer, Script
 from tests.fakes.processes import eventually, is_running
@@ -32,7 +32,7 @@ class Home:
         """Start a shell job; returns its id."""
         argv = ["/bin/sh", "-c", command]
         given = {"kind": "shell", "argv": argv, "cwd": "/", "rows": 24, "columns": 80, **facts}
-        return (await asyncio.to_thread(starting.start, self.path, given, env=self.env))["id"]
+        return (await asyncio.to_thread(launcher.start, self.path, given, env=self.env))["id"]
 
     def folder(self, job: str) -> str:
         return os.path.join(jobs_dir(self.path), job)
@@ -165,7 +165,7 @@ class Attached:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
-        self._frames = wire.Frames()
+        self._frames = protocol.Frames()
         self.shown = bytearray()
         self.frames: list[tuple[bytes, bytes]] = []
         self._following = asyncio.create_task(self._follow())
@@ -174,14 +174,14 @@ class Attached:
     async def to(cls, facts: Mapping[str, Any], *, rows: int = 24, columns: int = 80) -> "Attached":
         reader, writer = await asyncio.open_unix_connection(facts["socket"])
         attached = cls(reader, writer)
-        attached.say(wire.message(wire.ATTACH, rows=rows, columns=columns))
+        attached.say(protocol.message(protocol.ATTACH, rows=rows, columns=columns))
         return attached
 
     def say(self, data: bytes) -> None:
         self._writer.write(data)
 
     def type(self, text: str) -> None:
-        self.say(wire.frame(wire.INPUT, text.encode()))
+        self.say(protocol.frame(protocol.INPUT, text.encode()))
 
     async def until(self, text: bytes) -> None:
         await eventually(lambda: text in self.shown)
@@ -195,12 +195,12 @@ class Attached:
             while data := await self._reader.read(65536):
                 for kind, payload in self._frames.feed(data):
                     self.frames.append((kind, payload))
-                    self.shown += payload if kind == wire.OUTPUT else b""
+                    self.shown += payload if kind == protocol.OUTPUT else b""
 
 
 def _stop(facts: Mapping[str, Any]) -> None:
-    with suppress(OSError), wire.connect(facts["socket"], seconds=20) as connection:
-        connection.sendall(wire.frame(wire.STOP))
+    with suppress(OSError), protocol.connect(facts["socket"], seconds=20) as connection:
+        connection.sendall(protocol.frame(protocol.STOP))
         while connection.recv(4096):
             pass
 

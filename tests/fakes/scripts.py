@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
+from bridle.host.scripts.protocol import ScriptCall, ScriptEnd, ScriptError
 from bridle.host.scripts.script import open_script
-from bridle.host.scripts.wire import ScriptCall, ScriptEnd, ScriptError
 
 Answer = Callable[[ScriptCall], Any]
 """What a call gets; an exception makes it throw in the script."""

@@ -31,7 +31,7 @@ _WRITERS = {
     ),
     "new": "from bridle.host.files import write_new\nact = lambda: write_new(f'{folder}/new', DATA)",
     "lease": (
-        "from bridle.host.broker import Broker\nfrom bridle.host.owners import Owner\n"
+        "from bridle.host.leases import Broker\nfrom bridle.host.owners import Owner\n"
         "owner = Owner(pid=os.getpid(), birth='', session='s')\n"
         "broker = Broker(folder)\nact = lambda: broker.lease('/x/' + 'y' * 200, owner)"
     ),

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bridle.host.background import BackgroundShells, Handed
+from bridle.host.background import BackgroundShells, HandedOverCommand
 from bridle.types.task import Task
 from tests.fakes.processes import eventually, is_running, read_number
 
@@ -41,7 +41,7 @@ async def test_a_command_goes_on_with_whoever_takes_it_over_and_its_end_is_seen(
     pid = await _start(first, tmp_path, "until [ -e go ]; do sleep 0.02; done; echo finished")
     told = msgspec.json.encode(first.hand_over())
     await first.close()
-    (handed,) = msgspec.json.decode(told, type=list[Handed])
+    (handed,) = msgspec.json.decode(told, type=list[HandedOverCommand])
     async with _shells(tmp_path) as second:
         task = second.take_over(handed)
         first.part(taken=True)

@@ -13,7 +13,7 @@ from bridle.engine.runtime import Runtime
 from bridle.features.leases.commands import named
 from bridle.features.leases.feature import LeasesFeature
 from bridle.features.leases.leases import Command, Leases
-from bridle.host.broker import Broker
+from bridle.host.leases import LeaseStore
 from bridle.host.owners import Owner, this_process
 from bridle.permissions.prepare import read_command
 from bridle.providers.scripted import calls, says
@@ -62,7 +62,7 @@ async def _run(folder: Path, *commands: str) -> Team:
 )
 async def test_a_command_that_names_a_file_of_somebody_else_does_not_run(tmp_path: Path, command: str):
     (tmp_path / "a.py").write_text("old\n")
-    Broker(str(tmp_path / "broker")).lease(str(tmp_path / "a.py"), _other())
+    LeaseStore(str(tmp_path / "broker")).lease(str(tmp_path / "a.py"), _other())
     made = await _run(tmp_path, command)
     assert "is being changed by agent fixer" in _texts(made, 1)
     assert (tmp_path / "a.py").read_text() == "old\n"
@@ -71,7 +71,7 @@ async def test_a_command_that_names_a_file_of_somebody_else_does_not_run(tmp_pat
 async def test_a_folder_with_a_file_of_somebody_else_is_not_removed_but_takes_new_files(tmp_path: Path):
     (tmp_path / "src").mkdir()
     (tmp_path / "a.py").touch()
-    Broker(str(tmp_path / "broker")).lease(str(tmp_path / "src" / "x.py"), _other())
+    LeaseStore(str(tmp_path / "broker")).lease(str(tmp_path / "src" / "x.py"), _other())
     made = await _run(tmp_path, "rm -rf src", "cp a.py src/")
     assert "is being changed by agent fixer" in _texts(made, 1)
     assert "is being changed" not in _texts(made, 2)
@@ -94,7 +94,7 @@ def test_only_files_that_can_be_meant_are_named(tmp_path: Path):
 
 async def test_what_a_command_is_seen_to_have_changed_is_its_own_until_the_turn_ends(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n"})
-    broker = Broker(str(tmp_path / "broker"))
+    broker = LeaseStore(str(tmp_path / "broker"))
     claims = Leases(broker, this_process("s1", label="session s1"))
     broker.join(str(project), _other())
 
@@ -111,7 +111,7 @@ async def test_what_a_command_is_seen_to_have_changed_is_its_own_until_the_turn_
 
 async def test_a_file_of_somebody_else_that_could_not_be_named_is_told_to_both_in_one_line(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n"})
-    broker, other = Broker(str(project / "broker")), _other()
+    broker, other = LeaseStore(str(project / "broker")), _other()
     broker.join(str(project), other)
     broker.lease(str(project / "a.py"), other)
     made = await _run(project, _UNNAMED)
@@ -135,7 +135,7 @@ async def test_a_thread_hears_what_others_did_to_its_files_with_its_next_call(tm
     ) as made:
         (leases,) = made.runtime.features
         assert isinstance(leases, LeasesFeature)
-        broker, owner = Broker(str(tmp_path / "broker")), leases.leases().owner
+        broker, owner = LeaseStore(str(tmp_path / "broker")), leases.leases().owner
         broker.tell(owner, "a.py changed")
         await made.prompt()
         assert "<system-reminder>a.py changed</system-reminder>" in _texts(made, 1)
@@ -146,7 +146,7 @@ async def test_a_thread_hears_what_others_did_to_its_files_with_its_next_call(tm
 
 async def test_changes_of_commands_that_ran_together_are_nobodys(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n"})
-    broker = Broker(str(tmp_path / "broker"))
+    broker = LeaseStore(str(tmp_path / "broker"))
     main = Leases(broker, this_process("s1", label="session s1"))
     agent = main.for_agent("a1", "one")
     broker.join(str(project), _other())
@@ -157,7 +157,7 @@ async def test_changes_of_commands_that_ran_together_are_nobodys(tmp_path: Path)
 
 async def test_what_somebody_edits_while_a_command_runs_stays_theirs_without_a_word(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n"})
-    broker = Broker(str(tmp_path / "broker"))
+    broker = LeaseStore(str(tmp_path / "broker"))
     claims = Leases(broker, this_process("s1", label="session s1"))
     broker.join(str(project), _other())
     async with claims.command(_command(_UNNAMED, project)):
@@ -176,7 +176,7 @@ async def test_nothing_is_looked_at_while_nobody_else_works_in_the_folder(tmp_pa
     shim.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {real} "$@"\n')
     shim.chmod(0o755)
     env = {**_ENV, "PATH": f"{tmp_path}/bin:{_ENV['PATH']}"}
-    broker = Broker(str(tmp_path / "broker"))
+    broker = LeaseStore(str(tmp_path / "broker"))
     claims = Leases(broker, this_process("s1", label="session s1"))
     broker.join(str(tmp_path), _other())
     async with claims.command(_command(_UNNAMED, project, env=env)):
@@ -189,7 +189,7 @@ async def test_nothing_is_looked_at_while_nobody_else_works_in_the_folder(tmp_pa
 
 
 async def test_a_refused_command_reserves_none_of_its_files(tmp_path: Path):
-    broker = Broker(str(tmp_path / "broker"))
+    broker = LeaseStore(str(tmp_path / "broker"))
     claims = Leases(broker, this_process("s1", label="session s1"))
     broker.lease(str(tmp_path / "b"), _other())
     with pytest.raises(ToolError):
@@ -199,7 +199,7 @@ async def test_a_refused_command_reserves_none_of_its_files(tmp_path: Path):
 
 
 def test_lines_for_the_dead_are_swept(tmp_path: Path):
-    broker = Broker(str(tmp_path / "broker"))
+    broker = LeaseStore(str(tmp_path / "broker"))
     dead = msgspec.structs.replace(_other(), birth="1")
     broker.tell(dead, "a.py changed")
     broker.tell(_other(), "a.py changed")
@@ -208,7 +208,7 @@ def test_lines_for_the_dead_are_swept(tmp_path: Path):
 
 
 def test_lines_go_with_whom_they_were_for(tmp_path: Path):
-    broker = Broker(str(tmp_path / "broker"))
+    broker = LeaseStore(str(tmp_path / "broker"))
     broker.tell(_other(), "a.py changed")
     broker.release(_other())
     assert os.listdir(tmp_path / "broker" / "notes") == []
@@ -217,7 +217,7 @@ def test_lines_go_with_whom_they_were_for(tmp_path: Path):
 async def test_a_command_after_a_commit_by_itself_claims_what_it_left_changed(tmp_path: Path):
     project = repository(tmp_path / "project", **{"a.py": "old\n", "b.py": "old\n"})
     (project / "b.py").write_text("dirty\n")
-    broker = Broker(str(tmp_path / "broker"))
+    broker = LeaseStore(str(tmp_path / "broker"))
     claims = Leases(broker, this_process("s1", label="session s1"))
     broker.join(str(project), _other())
     async with claims.command(_command(_UNNAMED, project)):

@@ -12,7 +12,7 @@ from bridle.engine.feature import Features
 from bridle.engine.runtime import Runtime
 from bridle.features.leases.feature import LeasesFeature
 from bridle.features.leases.leases import Leases
-from bridle.host.broker import Broker
+from bridle.host.leases import LeaseStore
 from bridle.host.owners import this_process
 from bridle.providers.scripted import calls, says
 from bridle.tools.bash import TOOL as BASH
@@ -43,7 +43,7 @@ def _write(path: Path) -> Any:
 
 async def test_a_file_that_somebody_else_changes_is_named_in_one_line(tmp_path: Path):
     other = this_process("other", label="agent fixer")
-    Broker(str(tmp_path / "broker")).lease(str(tmp_path / "a.py"), other)
+    LeaseStore(str(tmp_path / "broker")).lease(str(tmp_path / "a.py"), other)
     scripts = {"main": [says(_write(tmp_path / "a.py")), says(_write(tmp_path / "b.py")), says("ok")]}
     async with team(tmp_path, scripts, WRITE, change=_claiming(tmp_path / "broker")) as made:
         await made.prompt()
@@ -58,7 +58,7 @@ async def test_files_are_free_again_after_the_turn(tmp_path: Path):
     scripts = {"main": [says(_write(tmp_path / "a.py")), says("ok")]}
     async with team(tmp_path, scripts, WRITE, change=_claiming(tmp_path / "broker")) as made:
         await made.prompt()
-        assert Broker(str(tmp_path / "broker")).leases() == []
+        assert LeaseStore(str(tmp_path / "broker")).leases() == []
 
 
 async def test_an_agent_may_change_what_the_thread_that_waits_for_it_has_changed(tmp_path: Path):
@@ -112,7 +112,7 @@ async def test_git_that_another_session_uses_for_too_long_is_an_error_with_a_way
     scripts = {"main": [says(calls("Bash", command="git commit -qm x --allow-empty")), says("ok")]}
     env = {"PATH": os.environ["PATH"]}
     async with (
-        Broker(str(tmp_path / "broker")).git(str(tmp_path)),
+        LeaseStore(str(tmp_path / "broker")).git(str(tmp_path)),
         team(
             tmp_path,
             scripts,

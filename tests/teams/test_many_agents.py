@@ -11,9 +11,9 @@ from bridle.engine.feature import Features
 from bridle.engine.runtime import Runtime
 from bridle.features.leases.feature import LeasesFeature
 from bridle.features.leases.leases import Leases
-from bridle.host.broker import PORT_COUNT
-from bridle.host.merge_queue import MergeQueue, Plan
-from bridle.host.merging import Repository
+from bridle.host.git.merge import Repository
+from bridle.host.git.merge_queue import MergeQueue, Plan
+from bridle.host.leases import PORT_COUNT
 from bridle.providers.scripted import calls, says
 from bridle.tools.bash import TOOL as BASH
 from bridle.types.agent import AgentDefinition

@@ -12,7 +12,7 @@ import pytest
 
 from bridle.engine.runtime import Runtime
 from bridle.engine.session_worktree import SessionWorktree
-from bridle.host import worktrees
+from bridle.host.git import worktrees
 from bridle.permissions.policy import decide
 from bridle.permissions.prepare import Asked, Standing, prepare
 from bridle.providers.scripted import calls, says

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from bridle.commands.context import CommandContext
-from bridle.host.git import current_branch
+from bridle.host.git.repository import current_branch
 from bridle.types.command import CommandResult, Says
 from bridle.types.errors import UsageError
 from bridle.types.hook_surroundings import CwdChanged, DirectoryAdded

@@ -8,7 +8,7 @@ import msgspec
 from bridle.config.load import Config, reload
 from bridle.config.problem import Problem
 from bridle.config.sources import watched
-from bridle.host.watch import INTERVAL, next_change, stamps
+from bridle.host.file_watch import INTERVAL, next_change, stamps
 from bridle.types.errors import ConfigError
 
 

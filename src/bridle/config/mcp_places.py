@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from bridle.config.sources import Inputs
 from bridle.host import paths
 from bridle.host.files import read_bytes
-from bridle.host.git import find_root
+from bridle.host.git.repository import find_root
 
 PROJECT_FILE = ".mcp.json"
 MANAGED_FILE = "managed-mcp.json"

@@ -15,7 +15,14 @@ from bridle.config.sandbox_layers import collect
 from bridle.config.sandbox_schema import MaskedFile as FileEntry
 from bridle.config.sandbox_schema import MaskedVariable as VariableEntry
 from bridle.config.sandbox_schema import SandboxCredentials, SandboxNetwork, SignedRequests
-from bridle.host.sandbox.masking.wishes import AwsPair, Mask, MaskedFile, MaskedVariable, Signing, Wishes
+from bridle.host.sandbox.masking.settings import (
+    AwsPair,
+    Mask,
+    MaskedFile,
+    MaskedVariable,
+    MaskingSettings,
+    Signing,
+)
 
 Entry = TypeVar("Entry", FileEntry, VariableEntry)
 Resolve = Callable[[str, str], Iterable[str]]
@@ -26,7 +33,7 @@ _USUAL_PAIR = AwsPair("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION
 class Credentials(Struct, frozen=True, kw_only=True):
     hidden_files: tuple[str, ...]
     hidden_variables: tuple[str, ...]
-    wishes: Wishes
+    wishes: MaskingSettings
     problems: tuple[str, ...]
 
 
@@ -61,7 +68,7 @@ def read_credentials(config: Config, resolve: Resolve) -> Credentials:
     return Credentials(
         hidden_files=tuple(dict.fromkeys(hidden_files)),
         hidden_variables=tuple(dict.fromkeys(hidden_variables)),
-        wishes=Wishes(
+        wishes=MaskingSettings(
             variables=tuple(masked.values()),
             files=tuple(file for path, file in files.items() if os.path.realpath(path) not in hidden),
             pairs=tuple(_pairs(given, masked, problems.append)),

@@ -9,14 +9,14 @@ from bridle.config.sandbox_schema import TlsTerminate
 from bridle.host.sandbox.authority import Authority, load_authority, make_authority, write_roots
 from bridle.host.sandbox.interception import Interceptor
 from bridle.host.sandbox.masking.copies import Copies
-from bridle.host.sandbox.masking.vault import Vault
-from bridle.host.sandbox.masking.wishes import Mask, Wishes
-from bridle.host.sandbox.room import Room
+from bridle.host.sandbox.masking.credentials import CredentialStore
+from bridle.host.sandbox.masking.settings import Mask, MaskingSettings
+from bridle.host.sandbox.private_dir import PrivateDir
 from bridle.types.errors import ConfigError
 
 
 class Masking(Struct, frozen=True, kw_only=True):
-    vault: Vault
+    vault: CredentialStore
     copies: Copies
     interceptor: Interceptor | None
     roots_file: str | None
@@ -24,10 +24,10 @@ class Masking(Struct, frozen=True, kw_only=True):
 
 
 def set_up_masking(
-    wishes: Wishes,
+    wishes: MaskingSettings,
     tls: TlsTerminate | None,
     *,
-    room: Room,
+    room: PrivateDir,
     env: Mapping[str, str],
     warn: Callable[[str], None],
 ) -> Masking:
@@ -36,7 +36,7 @@ def set_up_masking(
     Raises:
         ConfigError: a mask does not fit what it is for and its settings call that an error.
     """
-    vault = Vault(wishes.variables, wishes.pairs)
+    vault = CredentialStore(wishes.variables, wishes.pairs)
     copies = Copies(wishes.files, vault, room.folder)
     for name, mask in _misfits(wishes, vault, copies, env):
         _complain(name, mask, warn)
@@ -67,7 +67,7 @@ def _authority(tls: TlsTerminate, warn: Callable[[str], None]) -> Authority | No
 
 
 def _misfits(
-    wishes: Wishes, vault: Vault, copies: Copies, env: Mapping[str, str]
+    wishes: MaskingSettings, vault: CredentialStore, copies: Copies, env: Mapping[str, str]
 ) -> Iterator[tuple[str, Mask]]:
     for variable in wishes.variables:
         if vault.finds_nothing_in(variable, env):

@@ -19,13 +19,13 @@ from bridle.config.sandbox_schema import SandboxNetwork
 from bridle.host.paths import bridle_dir, config_home, global_state_file
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
 from bridle.host.sandbox.confinement import Confinement, Walls
-from bridle.host.sandbox.linux import LinuxWalls, find_footing
-from bridle.host.sandbox.masking.wishes import Wishes
+from bridle.host.sandbox.linux import LinuxWalls, find_support
+from bridle.host.sandbox.masking.settings import MaskingSettings
 from bridle.host.sandbox.policy import Network, Policy
+from bridle.host.sandbox.private_dir import PrivateDir, close_private_dir, open_private_dir
 from bridle.host.sandbox.proxy import Gate, Proxy
-from bridle.host.sandbox.room import Room, close_room, open_room
 from bridle.host.sandbox.seatbelt import PROGRAM, SeatbeltWalls
-from bridle.host.sandbox.upstream import upstream_problem
+from bridle.host.sandbox.upstream_proxy import upstream_problem
 from bridle.types.errors import ConfigError
 from bridle.types.question import Answer, NetworkQuestion
 from bridle.types.sandbox import Sandbox
@@ -37,7 +37,7 @@ class Wish(Struct, frozen=True, kw_only=True):
     """What the settings ask for, before anybody looked whether this machine can do it."""
 
     policy: Policy
-    masks: Wishes = Wishes()
+    masks: MaskingSettings = MaskingSettings()
     problems: tuple[str, ...] = ()
 
 
@@ -62,7 +62,7 @@ async def make_sandbox(
     wish = read_policy(config, cwd=cwd, env=env)
     for problem in wish.problems:
         warn(problem)
-    room = open_room(env)
+    room = open_private_dir(env)
     tls = settings.network.tls_terminate if settings.network is not None else None
     proxy: Proxy | None = None
     masking: Masking | None = None
@@ -78,7 +78,7 @@ async def make_sandbox(
         )
     if isinstance(walls, str):
         if settings.fail_if_unavailable:
-            close_room(room)
+            close_private_dir(room)
             raise ConfigError(
                 f"The sandbox cannot be set up ({walls}): "
                 "mend that, install bubblewrap, or set sandbox.failIfUnavailable to false."
@@ -97,7 +97,7 @@ async def make_sandbox(
         ignored=settings.ignore_violations,
         vault=masking.vault if masking is not None else None,
         roots_file=masking.roots_file if masking is not None else None,
-        on_close=lambda: close_room(room),
+        on_close=lambda: close_private_dir(room),
     )
 
 
@@ -136,7 +136,7 @@ def read_policy(config: Config, *, cwd: str, env: Mapping[str, str]) -> Wish:
     return Wish(policy=policy, masks=credentials.wishes, problems=tuple(problems))
 
 
-def _without_effect(settings: Settings, masks: Wishes) -> Iterator[str]:
+def _without_effect(settings: Settings, masks: MaskingSettings) -> Iterator[str]:
     """A line for each thing that is asked for and cannot come about, with what to set for it."""
     network = settings.network or SandboxNetwork()
     if not masks.variables and not masks.files:
@@ -219,7 +219,7 @@ class _Paths:
 async def _build(
     wish: Wish,
     settings: Settings,
-    room: Room,
+    room: PrivateDir,
     platform: str,
     *,
     roots: Callable[[], tuple[str, ...]],
@@ -240,7 +240,7 @@ async def _build(
     if platform != "linux":
         return f"there is none for {platform}"
     bubblewrap = find_bubblewrap(settings.bwrap_path)
-    footing = await find_footing(policy, room=room, bubblewrap=bubblewrap)
+    footing = await find_support(policy, room=room, bubblewrap=bubblewrap)
     if isinstance(footing, str):
         return footing
     if policy.filesystem and not footing.oversees:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from bridle.config.schema import GlobalConfig
 from bridle.host import paths
 from bridle.host.files import make_folders, read_bytes, write_atomic
-from bridle.host.git import find_root
+from bridle.host.git.repository import find_root
 from bridle.host.lock import FileLock, Locked
 
 State = TypeVar("State", bound=Struct)

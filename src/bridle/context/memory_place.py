@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-from bridle.host.git import worktrees
+from bridle.host.git.repository import worktrees
 from bridle.host.paths import project_dir
 from bridle.types.variables import is_off, is_on
 

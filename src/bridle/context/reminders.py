@@ -5,7 +5,7 @@ import re
 from bridle.context.environment import Environment, describe_environment
 from bridle.context.lines import one_line
 from bridle.context.scope import InstructionFile, Kind
-from bridle.host.git import GitSnapshot
+from bridle.host.git.repository import GitSnapshot
 from bridle.types.block import TextBlock, text_block
 
 _TAG = r"(?i)<(\s*/?\s*system-reminder)"

@@ -8,7 +8,8 @@ from typing import Literal
 from msgspec import Struct
 
 from bridle.context.switches import read_switches
-from bridle.host import git, paths
+from bridle.host import paths
+from bridle.host.git import repository
 
 Kind = Literal["Managed", "User", "Project", "Local"]
 """Who speaks: the administrator, the user everywhere, the project, the user in this project."""
@@ -106,6 +107,6 @@ def is_inside(path: str, directory: str) -> bool:
 
 
 def _project(cwd: str, home: str) -> str:
-    root = git.find_root(cwd)
+    root = repository.find_root(cwd)
     # A home directory under version control does not make everything in it one project.
     return cwd if root is None or is_inside(home, root) else root

@@ -32,9 +32,9 @@ from bridle.hooks.payload import HookContext
 from bridle.hooks.runner import SESSION_END_SECONDS, HookRunner, Surroundings
 from bridle.hooks.table import Entry, Listeners, Table, from_host, from_host_request, from_layers
 from bridle.hooks.watching import Change, FileWatch
+from bridle.host.file_watch import INTERVAL
 from bridle.host.files import make_folders
 from bridle.host.reaper import Reaper
-from bridle.host.watch import INTERVAL
 from bridle.transcripts.listing import read_info
 from bridle.transcripts.session import Session
 from bridle.types.block import text_block

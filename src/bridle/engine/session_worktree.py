@@ -4,9 +4,10 @@ import os
 
 from bridle.engine.agents.worktree import open_place
 from bridle.engine.runtime import Runtime
-from bridle.host import git, worktrees
-from bridle.host.worktree_start import Pull, read_pull
-from bridle.host.worktrees import Worktree
+from bridle.host.git import repository as git
+from bridle.host.git import worktrees
+from bridle.host.git.worktree_base import Pull, read_pull
+from bridle.host.git.worktrees import Worktree
 from bridle.transcripts.session import Session
 from bridle.types.errors import ToolError
 from bridle.types.hook_surroundings import WorktreeRemove

@@ -37,7 +37,7 @@ def keeper(
     """Remembers that a command tried more than it was judged to do, and keeps the case for a report."""
 
     def keep(refusal: Refusal) -> None:
-        from bridle.host.wall.defects import keep_defect
+        from bridle.host.wall.defect_log import keep_defect
 
         command, known = case.subject, workspace.overstepped
         while len(known) >= _MOST_REMEMBERED:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Literal
 
 from bridle.hooks.table import Entry
-from bridle.host.watch import INTERVAL, Stamp, stamps
+from bridle.host.file_watch import INTERVAL, Stamp, stamps
 
 Change = Literal["change", "add", "unlink"]
 _MOST_PATHS = 500

@@ -13,8 +13,8 @@ import msgspec
 from bridle.host.liveness import birth
 from bridle.host.process import UNKNOWN_END, Process, start, take_over
 from bridle.host.reaper import Reaper
-from bridle.host.tasks import TaskList, tail
-from bridle.host.wall.holding import Held, Holds
+from bridle.host.task_list import TaskList, tail
+from bridle.host.wall.enforcement import EnforcedCommand, Enforcement
 from bridle.types.task import Task
 from bridle.types.wall import Refusal, View, beyond_words
 
@@ -27,7 +27,7 @@ _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 Ending = Literal["ended", "timeout", "flooded", "moved"]
 
-__all__ = ["BackgroundShells", "Ending", "Handed", "Shell", "exit_code", "remove", "tail"]
+__all__ = ["BackgroundShells", "Ending", "HandedOverCommand", "Shell", "exit_code", "remove", "tail"]
 
 
 class Shell:
@@ -41,7 +41,7 @@ class Shell:
         """Whoever waits for the command should let it go on as a job."""
         self.call_id = ""
         """The call that waits for it; empty when none does."""
-        self.held: Held | None = None
+        self.held: EnforcedCommand | None = None
         """What holds a command that only judgement allowed to that."""
         self.refused: Callable[[Refusal], None] = lambda _: None
         """Hears of what it was kept from, once it is a job."""
@@ -54,7 +54,7 @@ class Shell:
             return 0
 
 
-class Handed(msgspec.Struct, frozen=True, kw_only=True):
+class HandedOverCommand(msgspec.Struct, frozen=True, kw_only=True):
     """A command that runs on while another program of bridle takes its session over."""
 
     task: Task
@@ -72,7 +72,7 @@ class BackgroundShells:
         self, storage: str, *, on_change: Callable[[Task], None], most_output: int = MOST_OUTPUT
     ) -> None:
         self.reaper = Reaper()
-        self.holds = Holds()
+        self.holds = Enforcement()
         self._storage = storage
         self._list = TaskList(on_change)
         self._most_output = most_output
@@ -80,7 +80,7 @@ class BackgroundShells:
         """The jobs that are commands."""
         self._shells: set[Shell] = set()
         self._watches: set[asyncio.Task[None]] = set()
-        self._handed: tuple[Handed, ...] = ()
+        self._handed: tuple[HandedOverCommand, ...] = ()
 
     def find(self, task_id: str) -> Task | None:
         return self._list.find(task_id)
@@ -170,7 +170,7 @@ class BackgroundShells:
                 file is there already.
         """
         output = _create(output_file)
-        held: Held | None = None
+        held: EnforcedCommand | None = None
         try:
             if view is not None and (held := self.holds.hold(view, command, cwd=cwd, env=env)) is not None:
                 argv, env = held.argv(argv), held.env
@@ -246,10 +246,10 @@ class BackgroundShells:
                 seen = size
                 on_output()
 
-    def hand_over(self) -> tuple[Handed, ...]:
+    def hand_over(self) -> tuple[HandedOverCommand, ...]:
         """Let the commands that are jobs outlive `close`, until `part` says what becomes of them."""
         handed = tuple(
-            Handed(task=job.task, pid=job.shell.process.pid, birth=birth(job.shell.process.pid))
+            HandedOverCommand(task=job.task, pid=job.shell.process.pid, birth=birth(job.shell.process.pid))
             for job in self._jobs.values()
             if job.shell.process.code is None and not job.stopped
         )
@@ -258,7 +258,7 @@ class BackgroundShells:
         self._handed = handed
         return handed
 
-    def take_over(self, handed: Handed) -> Task | None:
+    def take_over(self, handed: HandedOverCommand) -> Task | None:
         """Have a command that another program has let go of as a job; None when it has ended meanwhile."""
         process = take_over(handed.pid, handed.birth, self.reaper)
         if process is None:

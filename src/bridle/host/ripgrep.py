@@ -10,7 +10,7 @@ from bridle.types.variables import is_off
 
 _STAND_IN = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from bridle.host.ripgrep_stand_in import main; sys.exit(main(sys.argv[1:]))"
+    "from bridle.host.ripgrep_fallback import main; sys.exit(main(sys.argv[1:]))"
 )
 _CODE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

@@ -8,7 +8,7 @@ from typing import Any
 from bridle.config.load import Config
 from bridle.config.schema import Worktree
 from bridle.engine.runtime import Limits, Trees
-from bridle.host import git
+from bridle.host.git import repository
 from bridle.permissions.rules import split_rules
 from bridle.session.options import SessionOptions
 from bridle.session.setup import Setup
@@ -187,6 +187,6 @@ def _spared_checkout(setup: Setup) -> str | None:
     wanted = setup.config.settings.worktree
     if wanted is not None and wanted.bg_isolation == "none":
         return None
-    root = git.find_root(setup.cwd)
+    root = repository.find_root(setup.cwd)
     is_main = root is not None and os.path.isdir(os.path.join(root, ".git"))
     return root if is_main else None

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bridle.host import git
+from bridle.host.git import repository
 from bridle.host.paths import config_home, project_dir
 from bridle.session import choices, permission_choices
 from bridle.session.base import SessionBase
@@ -51,7 +51,7 @@ def place_of(setup: Setup, *, warn: Callable[[str], None], follow: Follow | None
         cwd=setup.cwd,
         env=env,
         warn=warn,
-        git_branch=git.current_branch(setup.cwd),
+        git_branch=repository.current_branch(setup.cwd),
         entrypoint=env.get("CLAUDE_CODE_ENTRYPOINT") or ("cli" if options.interactive else "sdk-cli"),
         persist=not (options.no_session_persistence or is_on(env, "CLAUDE_CODE_SKIP_PROMPT_HISTORY")),
         follow=follow,

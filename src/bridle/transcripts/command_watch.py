@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from bridle.host.git_changes import Committed, Standing, committed_contents, standing
+from bridle.host.git.changes import Committed, Standing, committed_contents, standing
 from bridle.transcripts.backups import Seen, look, stamp_at
 
 _MOST_FILES = 200

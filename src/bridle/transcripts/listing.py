@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.host.git import worktrees
+from bridle.host.git.repository import worktrees
 from bridle.host.paths import project_dir, projects_dir
 from bridle.transcripts.conversation import blocks_of
 from bridle.transcripts.identity import is_uuid

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bridle.host.jobs import records, wire
-from bridle.host.jobs.shown import CURRENT, OLDER, everything
-from bridle.host.jobs.starting import JobError
+from bridle.host.jobs import protocol, records
+from bridle.host.jobs.launcher import JobError
+from bridle.host.jobs.output_log import CURRENT, OLDER, everything
 from tests.fakes.jobs import Attached, jobs_home
 from tests.fakes.processes import eventually, is_running
 
@@ -58,9 +58,9 @@ async def test_whoever_attaches_sees_what_was_shown_and_types_into_the_program(t
         assert "endedAt" not in home.facts(job)
         again.type("\n")
         assert (await home.ended(job))["state"] == "done"
-        await eventually(lambda: again.frames[-1][0] == wire.OVER)
+        await eventually(lambda: again.frames[-1][0] == protocol.OVER)
         await again.close()
-        assert again.frames[-1] == (wire.OVER, b'{"state": "done", "exitCode": 0}')
+        assert again.frames[-1] == (protocol.OVER, b'{"state": "done", "exitCode": 0}')
 
 
 async def test_the_window_follows_whoever_came_or_changed_theirs_last(tmp_path: Path):
@@ -71,7 +71,7 @@ async def test_the_window_follows_whoever_came_or_changed_theirs_last(tmp_path: 
         await first.until(b"30 100")
         second = await Attached.to(home.facts(job), rows=40, columns=120)
         await second.until(b"40 120")
-        first.say(wire.message(wire.SIZE, rows=20, columns=60))
+        first.say(protocol.message(protocol.SIZE, rows=20, columns=60))
         await second.until(b"20 60")
         assert (home.facts(job)["rows"], home.facts(job)["columns"]) == (20, 60)
         await first.close()
@@ -94,7 +94,7 @@ async def test_a_job_is_stopped_gently_and_then_for_good(tmp_path: Path):
         for job, said in ((gentle, "bye"), (stubborn, "ready")):
             await eventually(lambda job=job: "ready" in home.shown(job))
             attached = await Attached.to(home.facts(job))
-            attached.say(wire.frame(wire.STOP))
+            attached.say(protocol.frame(protocol.STOP))
             facts = await home.ended(job)
             await attached.close()
             assert facts["state"] == "stopped"
@@ -191,8 +191,8 @@ async def test_what_is_kept_never_grows_beyond_its_bounds(tmp_path: Path):
 async def test_one_who_does_not_read_holds_nobody_up(tmp_path: Path):
     async with jobs_home(tmp_path / "home") as home:
         job = await home.shell("read line; head -c 6000000 /dev/zero | tr '\\0' x; echo; echo the end")
-        with wire.connect(home.facts(job)["socket"]) as idle:
-            idle.sendall(wire.message(wire.ATTACH, rows=24, columns=80))
+        with protocol.connect(home.facts(job)["socket"]) as idle:
+            idle.sendall(protocol.message(protocol.ATTACH, rows=24, columns=80))
             attached = await Attached.to(home.facts(job))
             attached.type("\n")
             await attached.until(b"the end\r\n")
@@ -204,8 +204,13 @@ async def test_one_who_does_not_read_holds_nobody_up(tmp_path: Path):
 async def test_nonsense_on_the_socket_harms_nobody(tmp_path: Path):
     async with jobs_home(tmp_path / "home") as home:
         job = await home.shell("read line; echo got $line")
-        for nonsense in (b"\xff" * 100, wire.frame(wire.ATTACH, b"{{{"), wire.frame(wire.STATE, b"[]"), b"A"):
-            with wire.connect(home.facts(job)["socket"]) as caller:
+        for nonsense in (
+            b"\xff" * 100,
+            protocol.frame(protocol.ATTACH, b"{{{"),
+            protocol.frame(protocol.STATE, b"[]"),
+            b"A",
+        ):
+            with protocol.connect(home.facts(job)["socket"]) as caller:
                 caller.sendall(nonsense)
         attached = await Attached.to(home.facts(job))
         attached.type("words\n")

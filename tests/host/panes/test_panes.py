@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bridle.host.panes.choice import choose_panes
 from bridle.host.panes.iterm import ItermPanes
 from bridle.host.panes.pane import Pane, PaneFault
+from bridle.host.panes.selection import choose_panes
 from bridle.host.panes.tmux import TmuxPanes
 from tests.fakes.processes import eventually, is_running
 from tests.fakes.tmux import Tmux, needs_tmux, tmux_with

@@ -264,11 +264,11 @@ async def test_landlock_alone_hides_what_may_not_be_read(narrow: FakePlace):
 
 
 def test_room_is_private_and_its_name_is_not_to_be_guessed(tmp_path: Path):
-    from bridle.host.sandbox.room import close_room, open_room
+    from bridle.host.sandbox.private_dir import close_private_dir, open_private_dir
 
-    first, second = open_room({"TMPDIR": "/tmp"}), open_room({"TMPDIR": "/tmp"})
+    first, second = open_private_dir({"TMPDIR": "/tmp"}), open_private_dir({"TMPDIR": "/tmp"})
     assert first.folder != second.folder
     assert stat.S_IMODE(os.stat(first.folder).st_mode) == 0o700
     for room in (first, second):
-        close_room(room)
+        close_private_dir(room)
         assert not os.path.exists(room.folder)

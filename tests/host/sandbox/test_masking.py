@@ -10,7 +10,14 @@ import pytest
 
 from bridle.config.sandbox_schema import TlsTerminate
 from bridle.host.aws_signature import AwsCredentials, Scope, authorization
-from bridle.host.sandbox.masking.wishes import AwsPair, Mask, MaskedFile, MaskedVariable, Signing, Wishes
+from bridle.host.sandbox.masking.settings import (
+    AwsPair,
+    Mask,
+    MaskedFile,
+    MaskedVariable,
+    MaskingSettings,
+    Signing,
+)
 from bridle.host.sandbox.policy import Network, Policy
 from tests.fakes.confined import FakePlace
 from tests.fakes.tls_server import FakeTlsServer
@@ -28,7 +35,7 @@ async def _behind_tls(
         place.env = {"SSL_CERT_FILE": str(server.roots)}
         place.tls = TlsTerminate()
         if variables:
-            place.masks = Wishes(variables=variables)
+            place.masks = MaskingSettings(variables=variables)
         place.open(Policy(network=Network(mode="proxy", allowed=(*hosts, f"localhost:{server.port}"))))
         yield server
 
@@ -169,7 +176,7 @@ async def test_plain_requests_get_real_values_only_when_that_is_allowed(place: F
     policy = Policy(network=Network(mode="proxy", allowed=(f"localhost:{port}",)))
     async with server:
         for plaintext in (False, True):
-            place.masks = Wishes(variables=(_token(),), plaintext=plaintext)
+            place.masks = MaskingSettings(variables=(_token(),), plaintext=plaintext)
             place.open(policy)
             asked = await _curl(place, "-H", "X: $TOKEN", f"http://localhost:{port}/p", TOKEN=_REAL)
             assert asked == "fine"
@@ -183,7 +190,7 @@ async def test_masked_file_is_read_as_a_copy(place: FakePlace):
     secret.write_text(f"host: x\noauth_token: {_REAL}\n# {_REAL}\n")
     place.give(place.base)
     mask = Mask(extract=r"oauth_token:\s*(\S+)", duplicates=True, hosts=("localhost",))
-    place.masks = Wishes(files=(MaskedFile(str(secret), mask),))
+    place.masks = MaskingSettings(files=(MaskedFile(str(secret), mask),))
     async with _behind_tls(place) as server:
         said = await place.bash(f"cat {secret}; echo mine >> {secret}")
         assert said.output.startswith("host: x\noauth_token: bridle_") and "Read-only" in said.output
@@ -205,7 +212,7 @@ async def test_file_that_cannot_be_masked_is_hidden(place: FakePlace):
     (place.base / "other").write_text("no such thing")
     place.give(place.base)
     hiding = Mask(extract="token: (.*)", no_match="deny")
-    place.masks = Wishes(
+    place.masks = MaskingSettings(
         files=(
             MaskedFile(str(place.base / "binary"), Mask()),
             MaskedFile(str(place.base / "folder"), Mask()),
@@ -221,14 +228,14 @@ async def test_without_mounts_masked_files_are_hidden(narrow: FakePlace):
     secret = narrow.base / "token"
     secret.write_text(_REAL)
     narrow.give(narrow.base)
-    narrow.masks = Wishes(files=(MaskedFile(str(secret), Mask()),))
+    narrow.masks = MaskingSettings(files=(MaskedFile(str(secret), Mask()),))
     said = await narrow.bash(f"cat {secret}")
     assert said.code != 0 and _REAL not in said.output
 
 
-def _aws(signing: Signing | None = None) -> Wishes:
+def _aws(signing: Signing | None = None) -> MaskingSettings:
     names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-    return Wishes(
+    return MaskingSettings(
         variables=tuple(MaskedVariable(name, Mask(hosts=("localhost",))) for name in names),
         pairs=(AwsPair(*names),),
         signing=signing or Signing(),

@@ -5,9 +5,9 @@ import stat
 
 import pytest
 
-from bridle.host.sandbox.linux import Footing, find_footing
+from bridle.host.sandbox.linux import SandboxSupport, find_support
 from bridle.host.sandbox.policy import Policy
-from bridle.host.sandbox.room import close_room, open_room
+from bridle.host.sandbox.private_dir import close_private_dir, open_private_dir
 from tests.fakes.confined import FakePlace, Said
 
 _CALLS = """
@@ -268,15 +268,15 @@ async def test_older_kernels_hold_missing_names_at_the_top_only(place: FakePlace
 
 
 async def test_what_this_machine_can_do_is_tried_for_real():
-    room = open_room({})
+    room = open_private_dir({})
     try:
-        footing = await find_footing(Policy(), room=room, bubblewrap=None)
-        assert isinstance(footing, Footing)
+        footing = await find_support(Policy(), room=room, bubblewrap=None)
+        assert isinstance(footing, SandboxSupport)
         assert footing.oversees or tuple(map(int, os.uname().release.split(".")[:2])) < (5, 19)
-        only_network = await find_footing(Policy(filesystem=False), room=room, bubblewrap=None)
-        assert isinstance(only_network, Footing) and not only_network.oversees
+        only_network = await find_support(Policy(filesystem=False), room=room, bubblewrap=None)
+        assert isinstance(only_network, SandboxSupport) and not only_network.oversees
     finally:
-        close_room(room)
+        close_private_dir(room)
 
 
 async def test_files_are_opened_rightly_while_orphans_come_to_their_ends(place: FakePlace):

@@ -8,8 +8,8 @@ import pytest
 from msgspec import UNSET
 
 from bridle.host.reaper import Reaper
+from bridle.host.scripts.protocol import LARGEST_VALUE, ScriptCall, ScriptEnd
 from bridle.host.scripts.script import check_script, open_script
-from bridle.host.scripts.wire import LARGEST_VALUE, ScriptCall, ScriptEnd
 from tests.fakes.processes import eventually, is_running
 from tests.fakes.scripts import run_script
 

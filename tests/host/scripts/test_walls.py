@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridle.host.sandbox.calls import is_known, quiet_filter
+from bridle.host.sandbox.syscall_filter import is_known, quiet_filter
 from bridle.host.scripts.script import open_script
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the walls of other systems are limits alone")

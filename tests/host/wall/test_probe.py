@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
-from bridle.host.wall.probe import Means, describe, means
+from bridle.host.wall.probe import KernelSupport, describe, means
 
 _ROOT = Path(__file__).parents[3]
 
@@ -79,10 +79,10 @@ def test_where_the_kernel_offers_nothing_commands_run_as_before(tmp_path: Path):
 
 
 def test_the_best_way_is_chosen():
-    assert Means(landlock=True, calls=True, bubblewrap=True).way("edit") == "landlock"
-    assert Means(calls=True, bubblewrap=True).way("read") == "bubblewrap"
-    assert Means(bubblewrap=True).way("edit") == "bubblewrap"
-    assert Means().way("read") == "nothing"
+    assert KernelSupport(landlock=True, calls=True, bubblewrap=True).way("edit") == "landlock"
+    assert KernelSupport(calls=True, bubblewrap=True).way("read") == "bubblewrap"
+    assert KernelSupport(bubblewrap=True).way("edit") == "bubblewrap"
+    assert KernelSupport().way("read") == "nothing"
 
 
 def test_it_is_told_in_a_sentence():

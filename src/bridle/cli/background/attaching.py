@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from bridle.cli.background.finding import find_job, is_live
 from bridle.cli.say import tell
 from bridle.frontends.tui.raw import enter_raw, leave_raw
-from bridle.host.jobs import records, wire
-from bridle.host.jobs.starting import JobError
+from bridle.host.jobs import protocol, records
+from bridle.host.jobs.launcher import JobError
 from bridle.types.errors import UsageError
 
 _DETACH = (b"\x1d", b"\x1b[93;5u", b"\x1b[27;5;93~")
@@ -52,7 +52,7 @@ def attach(facts: records.Facts) -> int:
     if not is_live(facts):
         raise JobError(f"{job} has ended ({facts['state']}): bridle respawn {job} starts it again.")
     try:
-        connection = wire.connect(facts["socket"])
+        connection = protocol.connect(facts["socket"])
     except OSError as error:
         raise JobError(f"{job} cannot be reached ({error.strerror}): see bridle agents.") from error
     with connection:
@@ -68,7 +68,7 @@ class _Attached:
     def __init__(self, connection: socket.socket, *, is_shell: bool) -> None:
         self._connection = connection
         self._is_shell = is_shell
-        self._frames = wire.Frames()
+        self._frames = protocol.Frames()
         self._is_covered = False
         self._ending: str | None = None
         self._is_over = False
@@ -88,7 +88,7 @@ class _Attached:
         try:
             if self._is_shell:
                 _show(b"[ctrl+] leaves this running]\r\n")
-            self._send(wire.message(wire.ATTACH, **_size()))
+            self._send(protocol.message(protocol.ATTACH, **_size()))
             while not self._is_over:
                 self._turn(wake)
         finally:
@@ -106,7 +106,7 @@ class _Attached:
         if wake in ready:
             numbers = wake.recv(1024)
             self._is_over = any(number in numbers for number in _ENDING)
-            self._send(wire.message(wire.SIZE, **_size()))
+            self._send(protocol.message(protocol.SIZE, **_size()))
         if self._connection in ready:
             self._take()
         if 0 in ready and not self._is_over:
@@ -114,7 +114,7 @@ class _Attached:
             if not data or self._asks_to_leave(data):
                 self._is_over = True
             else:
-                self._send(wire.frame(wire.INPUT, data))
+                self._send(protocol.frame(protocol.INPUT, data))
 
     def _asks_to_leave(self, data: bytes) -> bool:
         """Whether the key that detaches was typed; what is pasted may hold anything."""
@@ -133,16 +133,16 @@ class _Attached:
         try:
             data = self._connection.recv(_READ)
             frames = self._frames.feed(data)
-        except (OSError, wire.Broken):
+        except (OSError, protocol.Broken):
             data, frames = b"", []
         for kind, payload in frames:
-            if kind == wire.OUTPUT:
+            if kind == protocol.OUTPUT:
                 self._note_cover(payload)
                 _show(payload)
-            elif kind == wire.LEAVE:
+            elif kind == protocol.LEAVE:
                 self._is_over = True
-            elif kind == wire.OVER:
-                self._ending = str(wire.read_message(payload).get("state", "done"))
+            elif kind == protocol.OVER:
+                self._ending = str(protocol.read_message(payload).get("state", "done"))
                 self._is_over = True
         if not data and not self._is_over:
             self._ending, self._is_over = "what held its terminal is gone", True

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bridle.host.jobs import records
-from bridle.host.jobs.starting import JobError
+from bridle.host.jobs.launcher import JobError
 from bridle.host.paths import config_home
 
 

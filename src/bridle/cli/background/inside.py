@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.host.jobs import records, wire
+from bridle.host.jobs import protocol, records
 from bridle.types.task import Tasks
 
 _READ = 64 * 1024
@@ -38,40 +38,40 @@ class Inside:
         inside = cls(reader, writer)
         inside.handed = facts.get("shells") or ()
         inside.has_agreed = facts.get("agreed") is True
-        inside._send(wire.frame(wire.INSIDE))
+        inside._send(protocol.frame(protocol.INSIDE))
         inside.tell({"pid": os.getpid()})
         return inside
 
     def tell(self, values: Mapping[str, Any]) -> None:
         """Have it written down how the session stands."""
-        self._send(wire.message(wire.STATE, **values))
+        self._send(protocol.message(protocol.STATE, **values))
 
     def take_over(self, tasks: Callable[[], Tasks]) -> None:
         """Have the commands that run on as jobs of this session, and say so to whoever let go of them."""
         if not self.handed:
             return
-        from bridle.host.background import BackgroundShells, Handed
+        from bridle.host.background import BackgroundShells, HandedOverCommand
 
         shells = tasks()
         if isinstance(shells, BackgroundShells):
-            for each in msgspec.convert(self.handed, list[Handed]):
+            for each in msgspec.convert(self.handed, list[HandedOverCommand]):
                 shells.take_over(each)
         self.tell({"shells": None})
 
     def detach(self) -> None:
         """Let everybody go who looks at the session; it goes on."""
-        self._send(wire.frame(wire.LEAVE))
+        self._send(protocol.frame(protocol.LEAVE))
 
     def stop(self) -> None:
         """Have the session ended."""
-        self._send(wire.frame(wire.STOP))
+        self._send(protocol.frame(protocol.STOP))
 
     async def listen(self) -> None:
         """Hear what the holder says until it is gone."""
-        frames = wire.Frames()
+        frames = protocol.Frames()
         while data := await self._read():
             for kind, _ in frames.feed(data):
-                if kind == wire.PAINT:
+                if kind == protocol.PAINT:
                     self.on_paint()
 
     async def close(self) -> None:

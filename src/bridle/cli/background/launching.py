@@ -8,7 +8,7 @@ from bridle.cli.args import Args
 from bridle.cli.background.permission import Means, means
 from bridle.cli.options import flags_of, session_options
 from bridle.cli.say import say
-from bridle.host.jobs import records, starting
+from bridle.host.jobs import launcher, records
 from bridle.host.paths import config_home
 from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
@@ -48,7 +48,7 @@ def start_job(facts: records.Facts, env: Mapping[str, str], given: Means) -> rec
     rows, columns = _window()
     argv = [*given.wrapper, *facts["argv"]]
     whole = {"cwd": os.getcwd(), "rows": rows, "columns": columns, **facts, "argv": argv}
-    return starting.start(config_home(env), whole, env=given.env, wrapper=given.wrapper)
+    return launcher.start(config_home(env), whole, env=given.env, wrapper=given.wrapper)
 
 
 def session_facts(

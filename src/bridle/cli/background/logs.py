@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from bridle.cli.background.finding import find_job, is_live
 from bridle.cli.say import say
-from bridle.host.jobs import records, wire
-from bridle.host.jobs.paper import Paper
-from bridle.host.jobs.shown import everything
-from bridle.host.jobs.starting import JobError
+from bridle.host.jobs import protocol, records
+from bridle.host.jobs.launcher import JobError
+from bridle.host.jobs.output_log import everything
+from bridle.host.jobs.screen_text import ScreenText
 from bridle.types.errors import UsageError
 
 _TICK_SECONDS = 0.25
@@ -33,7 +33,7 @@ def run_logs(argv: Sequence[str], env: Mapping[str, str]) -> int:
     follows = len(words) < len(argv) and is_live(facts)
     # Connected first: what is shown between two steps comes twice rather than never.
     connection = _connect(facts) if follows else None
-    paper = Paper(facts.get("rows", 24), facts.get("columns", 80))
+    paper = ScreenText(facts.get("rows", 24), facts.get("columns", 80))
     paper.feed(everything(folder))
     if connection is None:
         return say("".join(f"{line}\n" for line in paper.lines()))
@@ -41,10 +41,10 @@ def run_logs(argv: Sequence[str], env: Mapping[str, str]) -> int:
         return _Following(paper).run(connection)
 
 
-def _connect(facts: records.Facts) -> "wire.socket.socket":
+def _connect(facts: records.Facts) -> "protocol.socket.socket":
     try:
-        connection = wire.connect(facts["socket"])
-        connection.sendall(wire.frame(wire.FOLLOW))
+        connection = protocol.connect(facts["socket"])
+        connection.sendall(protocol.frame(protocol.FOLLOW))
     except OSError as error:
         raise JobError(f"{facts['id']} cannot be followed ({error.strerror}).") from error
     return connection
@@ -53,7 +53,7 @@ def _connect(facts: records.Facts) -> "wire.socket.socket":
 class _Following:
     """Prints lines once they are unlikely to change any more."""
 
-    def __init__(self, paper: Paper) -> None:
+    def __init__(self, paper: ScreenText) -> None:
         self._paper = paper
         self._printed: list[str] = []
         self._last = ""
@@ -62,8 +62,8 @@ class _Following:
         self._touched = deque([paper.row] * _STILL_TICKS, _STILL_TICKS)
         """The first row that was written to, in each of the last moments."""
 
-    def run(self, connection: "wire.socket.socket") -> int:
-        frames, is_over, code = wire.Frames(), False, 0
+    def run(self, connection: "protocol.socket.socket") -> int:
+        frames, is_over, code = protocol.Frames(), False, 0
         while not is_over and code == 0:
             code = self._print(self._settled())
             self._paper.touched = _FAR
@@ -74,8 +74,8 @@ class _Following:
                 data = connection.recv(64 * 1024)
                 is_over = not data
                 for kind, payload in frames.feed(data):
-                    is_over = is_over or kind == wire.OVER
-                    if kind == wire.OUTPUT:
+                    is_over = is_over or kind == protocol.OVER
+                    if kind == protocol.OUTPUT:
                         self._paper.feed(payload)
             self._touched.append(self._paper.touched)
         return code or self._print(self._paper.lines())

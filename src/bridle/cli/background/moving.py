@@ -11,8 +11,8 @@ from bridle.cli.background.launching import lasting_flags, session_facts, start_
 from bridle.cli.background.permission import means_of, refusal
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat import Chat
-from bridle.host.jobs import records, wire
-from bridle.host.jobs.places import jobs_dir
+from bridle.host.jobs import protocol, records
+from bridle.host.jobs.paths import jobs_dir
 from bridle.host.paths import config_home
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
@@ -24,7 +24,7 @@ from bridle.types.variables import is_on
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
-    from bridle.host.background import BackgroundShells, Handed
+    from bridle.host.background import BackgroundShells, HandedOverCommand
 
 _INTERRUPTED = "The session was moved to the background while you worked. Go on where you stopped."
 _MOST_NAMED = 10
@@ -112,7 +112,7 @@ class JobDoor:
         rows = [f"  stopped: {_short(task)}\n" for task in lost[:_MOST_NAMED]]
         return f"Moved to the background as {job}: bridle attach {job} returns to it.\n{''.join(rows)}"
 
-    def _hand_over_shells(self) -> "tuple[Handed, ...]":
+    def _hand_over_shells(self) -> "tuple[HandedOverCommand, ...]":
         """The commands that can go on: behind a boundary they need this program."""
         if not self._workspace.jobs() or is_on(self._setup.env, "CLAUDE_CODE_DISABLE_BG_EXIT_HANDOFF"):
             return ()
@@ -144,8 +144,8 @@ def _are_taken_over(facts: records.Facts, env: Mapping[str, str]) -> bool:
     """Wait until the session over there has the commands that run on; False when it never does."""
     folder = os.path.join(jobs_dir(config_home(env)), facts["id"])
     try:
-        with wire.connect(facts["socket"], seconds=_TAKING_OVER_SECONDS) as connection:
-            connection.sendall(wire.frame(wire.WATCH))
+        with protocol.connect(facts["socket"], seconds=_TAKING_OVER_SECONDS) as connection:
+            connection.sendall(protocol.frame(protocol.WATCH))
             while "shells" in (now := records.read(folder) or {}):
                 if records.is_ended(now) or not connection.recv(4096):
                     return False

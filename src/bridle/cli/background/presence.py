@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from bridle.host.jobs import records
-from bridle.host.jobs.places import private_folder
+from bridle.host.jobs.paths import private_folder
 from bridle.host.liveness import birth, is_alive
 from bridle.host.paths import bridle_dir
 

@@ -11,7 +11,7 @@ from bridle.cli.background.reporting import Reporter
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.render.layout import MUTED
 from bridle.frontends.tui.text import Line, Span
-from bridle.host.jobs.paper import REPAINT
+from bridle.host.jobs.screen_text import REPAINT
 from bridle.session.setup import Setup
 
 _HINT: Line = (Span("ctrl+z leaves it running, /stop ends it", MUTED),)

@@ -8,8 +8,8 @@ from contextlib import suppress
 from bridle.cli.background.finding import all_jobs, find_job, is_live, title_of
 from bridle.cli.background.permission import Means, means
 from bridle.cli.say import say, tell
-from bridle.host.jobs import records, starting, wire
-from bridle.host.jobs.starting import JobError
+from bridle.host.jobs import launcher, protocol, records
+from bridle.host.jobs.launcher import JobError
 from bridle.host.jobs.supervisor import running
 from bridle.host.liveness import is_alive
 from bridle.host.paths import config_home
@@ -57,12 +57,12 @@ def stop(facts: records.Facts) -> str:
     if not is_live(facts):
         return f"had ended already ({facts['state']})"
     try:
-        connection = wire.connect(facts["socket"], seconds=_STOP_SECONDS)
+        connection = protocol.connect(facts["socket"], seconds=_STOP_SECONDS)
         with connection:
-            connection.sendall(wire.frame(wire.STOP))
-            frames = wire.Frames()
+            connection.sendall(protocol.frame(protocol.STOP))
+            frames = protocol.Frames()
             while data := connection.recv(64 * 1024):
-                if any(kind == wire.OVER for kind, _ in frames.feed(data)):
+                if any(kind == protocol.OVER for kind, _ in frames.feed(data)):
                     break
     except TimeoutError as error:
         raise JobError(f"{facts['id']} does not end: process {facts.get('pid')} still runs.") from error
@@ -92,7 +92,7 @@ def respawn(facts: records.Facts, env: Mapping[str, str], given: Means) -> None:
         prompt = str(facts.get("prompt", "")) if begins else ""
         again |= session_facts(session_id, flags=facts.get("flags", ()), prompt=prompt, begins=begins)
         again["argv"] = [*given.wrapper, *again["argv"]]
-    starting.start(config_home(env), again, env=given.env, wrapper=given.wrapper)
+    launcher.start(config_home(env), again, env=given.env, wrapper=given.wrapper)
 
 
 def _respawn(argv: Sequence[str], env: Mapping[str, str], given: Means) -> int:
@@ -119,7 +119,7 @@ def forget(folder: str, facts: records.Facts, env: Mapping[str, str]) -> str:
     if is_live(facts):
         raise JobError(f"{facts['id']} runs: bridle stop {facts['id']} ends it.")
     shutil.rmtree(folder)
-    starting.wake_if_there(config_home(env))
+    launcher.wake_if_there(config_home(env))
     stays = f"; bridle --resume {facts['sessionId']} goes on with it" if "sessionId" in facts else ""
     return f"Forgot {facts['id']}. Its conversation and its work trees stay{stays}."
 

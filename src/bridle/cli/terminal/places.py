@@ -4,8 +4,8 @@ import os.path
 import re
 from collections.abc import Mapping
 
-from bridle.host import git
 from bridle.host.files import read_bytes
+from bridle.host.git import repository
 
 _LARGEST = 1 << 20
 _SECTION = re.compile(r'\s*\[\s*remote\s+"origin"\s*\]')
@@ -17,15 +17,15 @@ _REMOTE = re.compile(
 
 def worktree_of(cwd: str) -> str | None:
     """The name of the work tree around a folder; None in a main checkout and outside of repositories."""
-    root = git.find_root(cwd)
-    if root is None or not (known := git.worktrees(cwd)) or os.path.realpath(known[0]) == root:
+    root = repository.find_root(cwd)
+    if root is None or not (known := repository.worktrees(cwd)) or os.path.realpath(known[0]) == root:
         return None
     return os.path.basename(root)
 
 
 def repository_of(cwd: str) -> Mapping[str, str] | None:
     """Host, owner and name of the repository that a folder was cloned from."""
-    known = git.worktrees(cwd)
+    known = repository.worktrees(cwd)
     url = _origin(os.path.join(known[0], ".git", "config")) if known else None
     if url is None or (found := _REMOTE.fullmatch(url)) is None or url.startswith(("/", ".", "file:")):
         return None

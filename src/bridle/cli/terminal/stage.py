@@ -32,8 +32,8 @@ from bridle.frontends.tui.status import StatusCommand
 from bridle.frontends.tui.submission import Talk
 from bridle.frontends.tui.wheel import Wheel
 from bridle.frontends.tui.work import Work
+from bridle.host.file_watch import next_change, stamps
 from bridle.host.paths import config_home
-from bridle.host.watch import next_change, stamps
 from bridle.session import choices
 from bridle.session.commands import SessionCommands
 from bridle.session.settings import SessionSettings

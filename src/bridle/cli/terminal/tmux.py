@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bridle.cli.args import Args
 from bridle.host.files import read_bytes, write_atomic
-from bridle.host.panes.choice import is_iterm
+from bridle.host.panes.selection import is_iterm
 from bridle.host.paths import bridle_dir
 from bridle.host.programs import find_program
 from bridle.session.parts.summons import OF_THE_PANE

@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from bridle.cli.say import say, tell
-from bridle.host import git
+from bridle.host.git import repository as git
+from bridle.host.git.merge import Repository, names_of
+from bridle.host.git.merge_queue import MergeQueue, Plan, Result
 from bridle.host.lock import Locked
-from bridle.host.merge_queue import MergeQueue, Plan, Result
-from bridle.host.merging import Repository, names_of
 from bridle.host.stdio import complain
 from bridle.types.errors import UsageError
 from bridle.types.visible import visible_line

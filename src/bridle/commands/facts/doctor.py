@@ -19,7 +19,7 @@ from bridle.extensions.places import roots_of, whereabouts
 from bridle.extensions.skills import SkillCatalog
 from bridle.extensions.styles import style_problems
 from bridle.extensions.themes import theme_problems
-from bridle.host.git import find_root
+from bridle.host.git.repository import find_root
 from bridle.host.paths import bridle_dir, config_home, projects_dir
 from bridle.host.programs import find_program
 from bridle.host.ripgrep import find_ripgrep

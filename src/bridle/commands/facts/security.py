@@ -19,9 +19,9 @@ from bridle.host.paths import bridle_dir
 from bridle.host.programs import PROGRAMS
 from bridle.host.ripgrep import find_ripgrep
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
-from bridle.host.sandbox.linux import find_footing
-from bridle.host.sandbox.room import close_room, open_room
-from bridle.host.wall.defects import NAME as DEFECTS
+from bridle.host.sandbox.linux import find_support
+from bridle.host.sandbox.private_dir import close_private_dir, open_private_dir
+from bridle.host.wall.defect_log import NAME as DEFECTS
 from bridle.host.wall.probe import describe
 from bridle.permissions.breadth import broad
 from bridle.permissions.lint import lint
@@ -104,15 +104,15 @@ async def _sandbox(scene: Scene) -> list[Check]:
     is_on = settings is not None and settings.enabled is True
     if sys.platform != "linux":
         return [_ok("Sandbox", "turned on" if is_on else "turned off (sandbox.enabled)")]
-    room = open_room(scene.env)
+    room = open_private_dir(scene.env)
     try:
-        footing = await find_footing(
+        footing = await find_support(
             read_policy(scene.config, cwd=scene.cwd, env=scene.env).policy,
             room=room,
             bubblewrap=find_bubblewrap(None if settings is None else settings.bwrap_path),
         )
     finally:
-        close_room(room)
+        close_private_dir(room)
     if isinstance(footing, str):
         remedy = "install bubblewrap, or allow user namespaces"
         text = f"none can be set up here: {footing}"

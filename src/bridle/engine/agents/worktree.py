@@ -5,10 +5,10 @@ import os
 from msgspec import Struct
 
 from bridle.engine.runtime import Runtime
-from bridle.host import worktrees
-from bridle.host.merging import conflicts_between, names_of
-from bridle.host.worktree_start import Pull, WorktreeFault
-from bridle.host.worktrees import Worktree
+from bridle.host.git import worktrees
+from bridle.host.git.merge import conflicts_between, names_of
+from bridle.host.git.worktree_base import Pull, WorktreeFault
+from bridle.host.git.worktrees import Worktree
 from bridle.types.errors import ToolError
 from bridle.types.hook_surroundings import WorktreeCreate, WorktreeRemove
 

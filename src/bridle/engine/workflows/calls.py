@@ -14,8 +14,8 @@ from bridle.engine.workflows.means import Means
 from bridle.engine.workflows.options import read_request
 from bridle.host.background import BackgroundShells
 from bridle.host.reaper import Reaper
+from bridle.host.scripts.protocol import ScriptCall, ScriptEnd
 from bridle.host.scripts.script import Script, open_script
-from bridle.host.scripts.wire import ScriptCall, ScriptEnd
 from bridle.types.errors import ToolError
 
 MOST_AGENTS = 1_000

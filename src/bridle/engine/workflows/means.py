@@ -10,7 +10,7 @@ from bridle.engine.turn import Turn
 from bridle.engine.workflows.book import Book
 from bridle.engine.workflows.crew import Crew
 from bridle.engine.workflows.journal import Journal
-from bridle.host.scripts.wire import ScriptCall, ScriptEnd
+from bridle.host.scripts.protocol import ScriptCall, ScriptEnd
 
 Event = ScriptCall | ScriptEnd
 

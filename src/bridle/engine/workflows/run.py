@@ -18,7 +18,7 @@ from bridle.engine.workflows.calls import Calls, value_of
 from bridle.engine.workflows.crew import Crew
 from bridle.engine.workflows.journal import Journal, RunFolder, RunNote
 from bridle.engine.workflows.means import Event, Means, Nested
-from bridle.host.scripts.wire import ScriptEnd
+from bridle.host.scripts.protocol import ScriptEnd
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed, TaskProgressed
 from bridle.types.task import Task, TaskStatus, TaskUsage

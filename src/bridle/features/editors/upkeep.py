@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bridle.features.editors.choice import Choose, Standing, like, named
 from bridle.host.editors import Editor, find_editors, locks_folder
-from bridle.host.watch import next_change, stamps
+from bridle.host.file_watch import next_change, stamps
 from bridle.types.errors import McpError
 from bridle.types.workspace import Workspace
 

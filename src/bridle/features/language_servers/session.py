@@ -13,8 +13,8 @@ from bridle.features.language_servers.diagnostics import Diagnostics
 from bridle.features.language_servers.positions import units_before
 from bridle.host.lsp.connection import Launch
 from bridle.host.lsp.documents import path_of, uri_of
+from bridle.host.lsp.framing import LspFault
 from bridle.host.lsp.server import LanguageServer, LspEntry
-from bridle.host.lsp.wire import LspFault
 from bridle.host.reaper import Reaper
 from bridle.types.errors import ToolError
 from bridle.types.language import Finding, Inquiry

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from bridle.host.broker import Held
-from bridle.host.git_changes import Standing, standing
+from bridle.host.git.changes import Standing, standing
+from bridle.host.leases import Lease
 from bridle.types.shell import Part, Reading
 
 _MOST_NAMED = 50
@@ -102,7 +102,7 @@ async def look(folder: str, env: Mapping[str, str], paths: Iterable[str]) -> Sig
     return Sight(folder=folder, env=env, stamps=await asyncio.to_thread(_stamps, listed), tree=tree)
 
 
-def shown(conflicts: Iterable[Held]) -> str:
+def shown(conflicts: Iterable[Lease]) -> str:
     """The names of files in a few words."""
     names = [held.what for held in conflicts]
     more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from msgspec import Struct
 
 from bridle.features.leases.commands import Named, Runs, look, named, shown
-from bridle.host import git
-from bridle.host.broker import PORT_COUNT, Broker, Held
+from bridle.host.git import repository
+from bridle.host.leases import PORT_COUNT, Lease, LeaseStore
 from bridle.host.lock import Locked
 from bridle.host.owners import Owner, this_process
 from bridle.types.checkpoint import Changes
@@ -43,7 +43,7 @@ class Leases:
 
     def __init__(
         self,
-        broker: Broker,
+        broker: LeaseStore,
         owner: Owner,
         *,
         above: tuple[str, ...] = (),
@@ -62,7 +62,7 @@ class Leases:
     def of_session(cls, folder: str, session_id: str, *, patience: float = _PATIENCE) -> "Leases":
         """Those of a main thread; nothing is read or written before something is claimed."""
         owner = this_process(session_id, label=f"session {session_id[:8]}")
-        return cls(Broker(folder), owner, patience=patience)
+        return cls(LeaseStore(folder), owner, patience=patience)
 
     def for_agent(self, agent_id: str, label: str) -> "Leases":
         """The same for an agent that this thread starts."""
@@ -130,7 +130,7 @@ class Leases:
         Raises:
             ToolError: another one takes too long.
         """
-        trees = git.worktrees(cwd) if reading is not None and _writes_with_git(reading) else []
+        trees = repository.worktrees(cwd) if reading is not None and _writes_with_git(reading) else []
         if not trees:
             yield
             return
@@ -183,7 +183,7 @@ class Leases:
             "or agree with them; it is free when they end their turn."
         )
 
-    def _reserve_now(self, wanted: Named, folder: str) -> tuple[Held | None, bool]:
+    def _reserve_now(self, wanted: Named, folder: str) -> tuple[Lease | None, bool]:
         broker, held = self._broker, None
         if wanted.files or wanted.folders:
             held = broker.lease_all(wanted.files, self.owner, above=self._above, folders=wanted.folders)
@@ -254,7 +254,7 @@ async def _nothing() -> None:
 
 def _work_folder(cwd: str) -> str:
     """The folder that threads share when they work side by side: the work tree, or where they stand."""
-    return git.find_root(cwd) or os.path.realpath(cwd)
+    return repository.find_root(cwd) or os.path.realpath(cwd)
 
 
 def _writes_with_git(reading: Reading) -> bool:

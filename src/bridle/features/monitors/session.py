@@ -14,7 +14,7 @@ from bridle.features.schedules.clock import SystemClock
 from bridle.host.background import BackgroundShells, exit_code
 from bridle.host.files import make_folders
 from bridle.host.process import Process, start
-from bridle.host.wall.holding import Held
+from bridle.host.wall.enforcement import EnforcedCommand
 from bridle.types.errors import ToolError
 from bridle.types.monitor import Watch, WatchedCommand, WatchedSocket
 from bridle.types.origin import JOB
@@ -135,7 +135,7 @@ class _Watched:
         self._error: str | None = None
         self._code: int | None = None
         self._process: Process | None = None
-        self._held: Held | None = None
+        self._held: EnforcedCommand | None = None
         self._refused: Callable[[Refusal], None] = lambda _: None
         self._pipe = -1
         self._closed = asyncio.Event()

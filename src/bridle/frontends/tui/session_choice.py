@@ -18,7 +18,7 @@ from bridle.frontends.tui.views.resume import (
     Scope,
     TagSession,
 )
-from bridle.host import git
+from bridle.host.git import repository
 from bridle.transcripts import keeping
 from bridle.transcripts.listing import SessionInfo, list_sessions
 from bridle.types.errors import SessionError
@@ -31,8 +31,8 @@ async def pick_session(app: App, *, cwd: str, env: Mapping[str, str], current: s
     around = Around(
         cwd=cwd,
         now=time.time(),
-        branch=git.current_branch(cwd),
-        worktrees=tuple(await asyncio.to_thread(git.worktrees, cwd)),
+        branch=repository.current_branch(cwd),
+        worktrees=tuple(await asyncio.to_thread(repository.worktrees, cwd)),
         current=current,
     )
     picking.view = view = ResumeView(sessions, around, preview=picking.preview, do=picking.do)

@@ -11,9 +11,9 @@ import sys
 import time
 from collections.abc import Sequence
 
-from bridle.host.jobs import records, wire
+from bridle.host.jobs import protocol, records
+from bridle.host.jobs.output_log import OutputLog, last_shown
 from bridle.host.jobs.program import Program
-from bridle.host.jobs.shown import Shown, last_shown
 from bridle.host.liveness import birth
 
 _GRACE_SECONDS = 8.0
@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
     if lock is None or facts is None:
         os.write(2, b"the job is held already, or is gone\n")
         return 1
-    listener = wire.listen(facts["socket"], socket.SOCK_STREAM)
+    listener = protocol.listen(facts["socket"], socket.SOCK_STREAM)
     ready, said = os.pipe()
     if os.fork():
         os.close(said)
@@ -58,7 +58,7 @@ class Holder:
         self._callers: dict[int, Caller] = {}
         self._stop_at: float | None = None
         self._stopped = False
-        self._shown = Shown(folder)
+        self._shown = OutputLog(folder)
         self._wake, wakes = socket.socketpair()
         for end in (self._wake, wakes):
             end.setblocking(False)
@@ -100,7 +100,7 @@ class Holder:
         self._facts = records.ended(self._facts, state=state, code=code)
         self._write()
         for caller in list(self._callers.values()):
-            caller.send(wire.message(wire.OVER, state=state, exitCode=code))
+            caller.send(protocol.message(protocol.OVER, state=state, exitCode=code))
             caller.flush_for(1.0)
             caller.connection.close()
         try:
@@ -118,41 +118,41 @@ class Holder:
 
     def take(self, caller: "Caller", kind: bytes, payload: bytes) -> None:
         """Do what somebody asks for."""
-        if kind == wire.ATTACH:
+        if kind == protocol.ATTACH:
             self._attach(caller, payload)
-        elif kind == wire.INPUT and caller.is_attached:
+        elif kind == protocol.INPUT and caller.is_attached:
             self._program.type(payload)
             self._watch_terminal()
-        elif kind == wire.SIZE and caller.is_attached:
+        elif kind == protocol.SIZE and caller.is_attached:
             self._resize(payload)
-        elif kind == wire.FOLLOW:
+        elif kind == protocol.FOLLOW:
             caller.is_following = True
-        elif kind == wire.INSIDE:
+        elif kind == protocol.INSIDE:
             caller.is_inside = True
             if any(each.is_attached for each in self._callers.values()):
-                caller.send(wire.frame(wire.PAINT))
-        elif kind == wire.WATCH:
+                caller.send(protocol.frame(protocol.PAINT))
+        elif kind == protocol.WATCH:
             caller.is_watching = True
-        elif kind == wire.STATE and caller.is_inside:
-            self._report(wire.read_message(payload))
-        elif kind == wire.LEAVE and caller.is_inside:
+        elif kind == protocol.STATE and caller.is_inside:
+            self._report(protocol.read_message(payload))
+        elif kind == protocol.LEAVE and caller.is_inside:
             for each in list(self._callers.values()):
                 if each.is_attached:
-                    each.send(wire.frame(wire.LEAVE))
-        elif kind == wire.STOP:
+                    each.send(protocol.frame(protocol.LEAVE))
+        elif kind == protocol.STOP:
             self.stop()
 
     def _attach(self, caller: "Caller", payload: bytes) -> None:
         inside = [each for each in self._callers.values() if each.is_inside]
         caller.is_attached = True
         if not inside:
-            caller.send(wire.frame(wire.OUTPUT, last_shown(self._folder)))
+            caller.send(protocol.frame(protocol.OUTPUT, last_shown(self._folder)))
         self._resize(payload)
         for each in inside:
-            each.send(wire.frame(wire.PAINT))
+            each.send(protocol.frame(protocol.PAINT))
 
     def _resize(self, payload: bytes) -> None:
-        rows, columns = _size_in(wire.read_message(payload))
+        rows, columns = _size_in(protocol.read_message(payload))
         self._program.resize(rows, columns)
         if (rows, columns) != _size_in(self._facts):
             self._tell({"rows": rows, "columns": columns})
@@ -171,7 +171,7 @@ class Holder:
         self._write()
         for caller in list(self._callers.values()):
             if caller.is_watching:
-                caller.send(wire.frame(wire.STATE))
+                caller.send(protocol.frame(protocol.STATE))
 
     def _write(self) -> None:
         try:
@@ -184,7 +184,7 @@ class Holder:
             connection, _ = self._listener.accept()
         except OSError:
             return  # They are gone already.
-        if not wire.is_own(connection):
+        if not protocol.is_own(connection):
             connection.close()
             return
         caller = Caller(connection, self)
@@ -222,7 +222,7 @@ class Holder:
         self._shown.add(data)
         for caller in list(self._callers.values()):
             if caller.is_attached or caller.is_following:
-                caller.send(wire.frame(wire.OUTPUT, data))
+                caller.send(protocol.frame(protocol.OUTPUT, data))
 
     def _drain_signals(self, _events: int) -> None:
         if signal.SIGTERM in self._wake.recv(1024):
@@ -241,7 +241,7 @@ class Caller:
         self.is_watching = False
         self.is_following = False
         self._holder = holder
-        self._frames = wire.Frames()
+        self._frames = protocol.Frames()
 
     def send(self, data: bytes) -> None:
         """Send soon; who falls too far behind is let go, so that nobody is held up."""
@@ -262,7 +262,7 @@ class Caller:
             frames = self._frames.feed(data)
         except BlockingIOError:
             return
-        except (OSError, wire.Broken):
+        except (OSError, protocol.Broken):
             data, frames = b"", []
         for kind, payload in frames:
             self._holder.take(self, kind, payload)

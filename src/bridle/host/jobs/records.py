@@ -9,7 +9,7 @@ import os
 import time
 from typing import Any
 
-from bridle.host.jobs.places import jobs_dir
+from bridle.host.jobs.paths import jobs_dir
 
 Facts = dict[str, Any]
 """The content of a state file; keys that are not known are kept."""

@@ -12,8 +12,8 @@ import socket
 import time
 from collections.abc import Sequence
 
-from bridle.host.jobs import records, wire
-from bridle.host.jobs.places import daemon_dir, lock_file, log_file, private_folder, roster_file, socket_file
+from bridle.host.jobs import protocol, records
+from bridle.host.jobs.paths import daemon_dir, lock_file, log_file, private_folder, roster_file, socket_file
 from bridle.host.liveness import birth, is_alive
 
 _IDLE_SECONDS = 60.0
@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
     private_folder(daemon_dir(home))
     if (lock := _become_only_one(home)) is None:
         return 0
-    listener = wire.listen(socket_file(home, "supervisor"), socket.SOCK_DGRAM)
+    listener = protocol.listen(socket_file(home, "supervisor"), socket.SOCK_DGRAM)
     if os.fork():
         return 0
     os.setsid()
@@ -115,8 +115,8 @@ class Supervisor:
 
     def _adopt(self, folder: str, facts: records.Facts) -> None:
         try:
-            connection = wire.connect(facts["socket"], seconds=1.0)
-            connection.sendall(wire.frame(wire.WATCH))
+            connection = protocol.connect(facts["socket"], seconds=1.0)
+            connection.sendall(protocol.frame(protocol.WATCH))
         except OSError:
             return  # It is about to start or to end: the next look tells.
         connection.setblocking(False)
@@ -201,7 +201,7 @@ class Supervisor:
             return False
         self._selector.unregister(self._listener)
         self._listener.close()
-        self._listener = wire.listen(path, socket.SOCK_DGRAM)
+        self._listener = protocol.listen(path, socket.SOCK_DGRAM)
         self._selector.register(self._listener, selectors.EVENT_READ, "")
         return True
 

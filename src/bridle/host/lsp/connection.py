@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.host.lsp.wire import LONGEST_MESSAGE, Frames, LspFault, encode
+from bridle.host.lsp.framing import LONGEST_MESSAGE, Frames, LspFault, encode
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
 

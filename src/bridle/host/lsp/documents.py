@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from bridle.host.files import read_bytes
-from bridle.host.lsp.wire import LspFault
+from bridle.host.lsp.framing import LspFault
 
 MOST_OPEN = 50
 LARGEST = 4 * 1024 * 1024

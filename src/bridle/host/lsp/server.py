@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bridle.host.lsp.connection import Launch, LspConnection
 from bridle.host.lsp.documents import Documents, uri_of
-from bridle.host.lsp.wire import LspFault
+from bridle.host.lsp.framing import LspFault
 from bridle.host.reaper import Reaper
 
 _STARTUP_MS = 30_000

@@ -9,7 +9,7 @@ from typing import Protocol
 from bridle.host.sandbox.authority import VARIABLES
 from bridle.host.sandbox.domains import read_rules
 from bridle.host.sandbox.exclusions import is_excluded
-from bridle.host.sandbox.masking.vault import Vault
+from bridle.host.sandbox.masking.credentials import CredentialStore
 from bridle.host.sandbox.policy import Policy
 from bridle.host.sandbox.proxy import Proxy
 from bridle.types.errors import ToolError
@@ -61,7 +61,7 @@ class Confinement:
         excluded: tuple[str, ...] = (),
         may_be_left: bool = True,
         ignored: Mapping[str, Sequence[str]] | None = None,
-        vault: Vault | None = None,
+        vault: CredentialStore | None = None,
         roots_file: str | None = None,
         on_close: Callable[[], None] = lambda: None,
     ) -> None:

@@ -14,11 +14,11 @@ from bridle.host.http.address import Origin
 from bridle.host.http.tls import client_context
 from bridle.host.sandbox.authority import Authority
 from bridle.host.sandbox.domains import plain_host
-from bridle.host.sandbox.incoming import LARGEST_HEAD, Head, Incoming, Streams
+from bridle.host.sandbox.http_request import LARGEST_HEAD, Head, RequestReader, Streams
+from bridle.host.sandbox.masking.credentials import CredentialStore, Secret
 from bridle.host.sandbox.masking.injection import inject_body, inject_head, overlap
-from bridle.host.sandbox.masking.resigning import Outcome, Resigning, Unsignable, resigning
-from bridle.host.sandbox.masking.vault import Secret, Vault
-from bridle.host.sandbox.masking.wishes import Signing
+from bridle.host.sandbox.masking.settings import Signing
+from bridle.host.sandbox.masking.sigv4 import Outcome, Resigned, Unsignable, resign
 from bridle.types.errors import ConfigError
 
 LARGEST_BODY = 8 * 1024 * 1024
@@ -50,7 +50,7 @@ class Interceptor:
 
     def __init__(
         self,
-        vault: Vault,
+        vault: CredentialStore,
         *,
         authority: Authority | None = None,
         signing: Signing | None = None,
@@ -104,7 +104,7 @@ class Interceptor:
         plain: Plain | None = None,
     ) -> None:
         """Pass on one request with real values in it, and the answer."""
-        incoming = Incoming(client, first)
+        incoming = RequestReader(client, first)
         head = await incoming.head()
         if plain is not None:
             headers = (("Host", Origin("http", place.host, place.port).authority), *head.without("host"))
@@ -115,7 +115,7 @@ class Interceptor:
         secrets = self._secrets(place)
         signed = self._resigning(head, place)
         body: bytes | None = None
-        if isinstance(signed, Resigning) and signed.digest is None:
+        if isinstance(signed, Resigned) and signed.digest is None:
             body, whole = await incoming.whole(LARGEST_BODY)
             signed = signed if whole else Unsignable("A body of this size cannot be signed again.")
         if isinstance(signed, Unsignable):
@@ -123,7 +123,7 @@ class Interceptor:
             return
         if signed is None:
             head = inject_head(head, secrets)
-        elif isinstance(signed, Resigning):
+        elif isinstance(signed, Resigned):
             head = signed.apply(head, body or b"")
         if plain is not None:
             head = replace(head, target=f"{plain.prefix}{head.target}", headers=(*head.headers, *plain.more))
@@ -141,7 +141,7 @@ class Interceptor:
     def _resigning(self, head: Head, place: Place) -> Outcome | None:
         if not place.listed:
             return None
-        return resigning(head, self._vault, self._signing, host=place.host, port=place.port)
+        return resign(head, self._vault, self._signing, host=place.host, port=place.port)
 
     def _secrets(self, place: Place) -> tuple[Secret, ...]:
         return self._vault.secrets_for(place.host, place.port) if place.listed else ()
@@ -246,7 +246,7 @@ async def _first_words(client: asyncio.StreamReader, server: asyncio.StreamReade
 
 
 async def _answer(
-    incoming: Incoming, send: Callable[[], Awaitable[None]], client: Streams, server: Streams
+    incoming: RequestReader, send: Callable[[], Awaitable[None]], client: Streams, server: Streams
 ) -> None:
     """Pass the answer on while the request is still being sent, until it ends or nobody wants it any more."""
     answer = asyncio.ensure_future(pass_on(server[0], client[1]))
@@ -259,14 +259,14 @@ async def _answer(
         await asyncio.gather(answer, asking, return_exceptions=True)
 
 
-async def _ask(incoming: Incoming, send: Callable[[], Awaitable[None]]) -> None:
+async def _ask(incoming: RequestReader, send: Callable[[], Awaitable[None]]) -> None:
     """Send a request; ends when whoever asked has gone."""
     await send()
     await incoming.gone()
 
 
 async def _send(
-    incoming: Incoming,
+    incoming: RequestReader,
     head: Head,
     sink: asyncio.StreamWriter,
     secrets: Sequence[Secret],
@@ -297,7 +297,7 @@ async def _send(
 
 
 async def _send_chunks(
-    incoming: Incoming, sink: asyncio.StreamWriter, secrets: Sequence[Secret], kind: str
+    incoming: RequestReader, sink: asyncio.StreamWriter, secrets: Sequence[Secret], kind: str
 ) -> None:
     held, keep = b"", overlap(secrets)
     async for piece in incoming.pieces():

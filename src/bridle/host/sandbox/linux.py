@@ -15,16 +15,16 @@ from msgspec import Struct
 
 from bridle.host.files import write_new
 from bridle.host.sandbox.bubblewrap import bubblewrap_argv
-from bridle.host.sandbox.calls import is_known
 from bridle.host.sandbox.denials import DeniedFiles
-from bridle.host.sandbox.door import Door
 from bridle.host.sandbox.guards import DEEPEST, deep_in
+from bridle.host.sandbox.launcher_socket import LauncherSocket
 from bridle.host.sandbox.masking.copies import NOTHING, Copies, Covers
+from bridle.host.sandbox.missing_paths import MissingPaths
 from bridle.host.sandbox.plan import HTTP_PORT, SOCKS_PORT, Plan, Stage, draw, make_spec, standing
 from bridle.host.sandbox.policy import Policy, own_files
+from bridle.host.sandbox.private_dir import PrivateDir
 from bridle.host.sandbox.proxy import Proxy
-from bridle.host.sandbox.room import Room
-from bridle.host.sandbox.stand_ins import StandIns
+from bridle.host.sandbox.syscall_filter import is_known
 from bridle.types.errors import ToolError
 from bridle.types.sandbox import NOTHING_DENIED, Denials
 
@@ -51,7 +51,7 @@ class LinuxWalls:
         policy: Policy,
         way: Way,
         *,
-        room: Room,
+        room: PrivateDir,
         roots: Callable[[], tuple[str, ...]],
         registry: str,
         proxy: Proxy | None,
@@ -73,9 +73,9 @@ class LinuxWalls:
         self._python = python
         self._search = _Search(DEEPEST if oversees else None)
         self._denied = DeniedFiles()
-        self._stand_ins = StandIns(registry)
+        self._stand_ins = MissingPaths(registry)
         network = policy.network
-        self._door = Door(
+        self._door = LauncherSocket(
             room.door,
             proxy=proxy,
             instead=(network.http_port, network.socks_port),
@@ -157,7 +157,7 @@ class _Search:
         return found
 
 
-class Footing(Struct, frozen=True):
+class SandboxSupport(Struct, frozen=True):
     """What this machine lets us build on."""
 
     way: Way
@@ -165,9 +165,9 @@ class Footing(Struct, frozen=True):
     """The kernel asks us before a command makes a name."""
 
 
-async def find_footing(
-    policy: Policy, *, room: Room, bubblewrap: str | None, python: str = sys.executable
-) -> Footing | str:
+async def find_support(
+    policy: Policy, *, room: PrivateDir, bubblewrap: str | None, python: str = sys.executable
+) -> SandboxSupport | str:
     """The first way that works here, tried for real; a sentence for people when none does."""
     machine = os.uname().machine
     if not is_known(machine):
@@ -179,7 +179,7 @@ async def find_footing(
     for way in ways:
         complaint = ""
         for oversees in (True, False) if policy.filesystem else (False,):
-            footing = Footing(way, oversees)
+            footing = SandboxSupport(way, oversees)
             complaint = await asyncio.to_thread(_try, policy, footing, room, bubblewrap, python)
             if complaint is None:
                 return footing
@@ -193,7 +193,7 @@ def compose(
     way: Way,
     argv: Sequence[str],
     *,
-    room: Room,
+    room: PrivateDir,
     cwd: str,
     keep: tuple[int, ...],
     token: str,
@@ -228,7 +228,7 @@ def compose(
 def _draw(
     policy: Policy,
     roots: tuple[str, ...],
-    room: Room,
+    room: PrivateDir,
     python: str,
     *,
     deep: Callable[[str], tuple[str, ...]] = deep_in,
@@ -237,7 +237,9 @@ def _draw(
     return draw(policy, roots=roots, own=(*own_files(), python), room=room, deep=deep, covers=covers)
 
 
-def _try(policy: Policy, footing: Footing, room: Room, bubblewrap: str | None, python: str) -> str | None:
+def _try(
+    policy: Policy, footing: SandboxSupport, room: PrivateDir, bubblewrap: str | None, python: str
+) -> str | None:
     plan = _draw(policy, (), room, python, deep=lambda _: ())
     argv = compose(
         policy, plan, footing.way, ("/bin/sh", "-c", f": > {room.temporary}/trial"), room=room, cwd="/",

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from bridle.host.sandbox.calls import call_filter, overseen_calls
 from bridle.host.sandbox.guards import Guard, deep_in, guards_in, worktrees_in
 from bridle.host.sandbox.masking.copies import NOTHING, Covers
 from bridle.host.sandbox.policy import (
@@ -20,7 +19,8 @@ from bridle.host.sandbox.policy import (
     is_within_any,
     real,
 )
-from bridle.host.sandbox.room import Room
+from bridle.host.sandbox.private_dir import PrivateDir
+from bridle.host.sandbox.syscall_filter import call_filter, overseen_calls
 
 Stage = Literal["whole", "inner", "landlock"]
 """Who builds the mounts: our launcher, bubblewrap around it, or nobody."""
@@ -64,7 +64,7 @@ def draw(
     *,
     roots: Iterable[str],
     own: Iterable[str],
-    room: Room,
+    room: PrivateDir,
     covers: Covers = NOTHING,
     deep: Callable[[str], tuple[str, ...]] = deep_in,
 ) -> Plan:
@@ -97,7 +97,7 @@ def draw(
 
 
 def make_spec(
-    policy: Policy, plan: Plan, *, stage: Stage, room: Room, machine: str, proc: bool, overseen: bool
+    policy: Policy, plan: Plan, *, stage: Stage, room: PrivateDir, machine: str, proc: bool, overseen: bool
 ) -> dict[str, Any]:
     """What the launcher is told."""
     alone = stage == "landlock"
@@ -126,7 +126,7 @@ def make_spec(
 
 
 def _oversight(
-    plan: Plan, room: Room, machine: str, *, alone: bool, denied: tuple[str, ...]
+    plan: Plan, room: PrivateDir, machine: str, *, alone: bool, denied: tuple[str, ...]
 ) -> dict[str, Any]:
     seccomp, calls = overseen_calls(machine)
     guarded = (guard.path for _, guards in plan.guards for guard in guards)
@@ -168,7 +168,7 @@ def _layers(
     hidden: tuple[str, ...],
     again: tuple[str, ...],
     shown: tuple[tuple[str, str], ...],
-    room: Room,
+    room: PrivateDir,
 ) -> tuple[Layer, ...]:
     layers = [Layer("writable", path, path) for path in (*roots, *worktrees, room.temporary)]
     for root, found in guards:

@@ -11,10 +11,10 @@ from msgspec import Struct
 from bridle.host.http.address import Origin
 from bridle.host.http.address import Proxy as Upstream
 from bridle.host.sandbox.domains import Rule, parse_rules, plain_host, read_rules
-from bridle.host.sandbox.incoming import Streams
+from bridle.host.sandbox.http_request import Streams
 from bridle.host.sandbox.interception import Interceptor, Place, Plain, join, refuse
 from bridle.host.sandbox.policy import Network
-from bridle.host.sandbox.upstream import authorization, connect, tunnel, upstream_for
+from bridle.host.sandbox.upstream_proxy import authorization, connect, tunnel, upstream_for
 from bridle.types.question import Answer, NetworkQuestion, Permitted
 
 _LARGEST_HEAD = 64 * 1024

@@ -13,8 +13,8 @@ from msgspec import Struct
 from bridle.host.jsonlines import JsonLines
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
-from bridle.host.sandbox.calls import is_known, quiet_filter
-from bridle.host.scripts.wire import LONGEST_LINE
+from bridle.host.sandbox.syscall_filter import is_known, quiet_filter
+from bridle.host.scripts.protocol import LONGEST_LINE
 
 _BOOTSTRAP = (
     "import sys; sys.path[:0] = sys.argv[3:]; from bridle.host.scripts.inside.child import main; main()"

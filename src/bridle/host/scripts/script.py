@@ -11,9 +11,9 @@ from msgspec import UNSET
 from bridle.host.jsonlines import BadLine
 from bridle.host.reaper import Reaper
 from bridle.host.scripts.child import Child, running_child
-from bridle.host.scripts.faults import ending, explain, line_of
+from bridle.host.scripts.errors import ending, explain, line_of
 from bridle.host.scripts.inside.limits import SECONDS
-from bridle.host.scripts.wire import (
+from bridle.host.scripts.protocol import (
     LARGEST_VALUE,
     Called,
     Ended,

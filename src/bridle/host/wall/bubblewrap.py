@@ -5,7 +5,7 @@ import os.path
 from collections.abc import Iterator, Sequence
 
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
-from bridle.host.wall.places import Found
+from bridle.host.wall.visible_files import Found
 from bridle.types.wall import View
 
 _MOST_FOLDERS = 2_000

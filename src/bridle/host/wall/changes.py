@@ -6,7 +6,7 @@ import os
 
 from bridle.host.sandbox.inside.kernel import EMPTY_PATH, HERE, libc
 from bridle.host.sandbox.inside.requests import Request
-from bridle.host.sandbox.inside.spots import KIND, LINK, LOOK, MOST_LINKS, Spot, find_spot
+from bridle.host.sandbox.inside.targets import KIND, LINK, LOOK, MOST_LINKS, Target, find_target
 from bridle.host.wall.bounds import Bounds
 
 _REMOVE_FOLDER, _NO_FOLLOW = 0x200, 0x100
@@ -30,7 +30,7 @@ class Changes:
         return self._removed(request, 0, 1, folder=bool(request.integer(2) & _REMOVE_FOLDER))
 
     def _removed(self, request: Request, base: int | None, path: int, *, folder: bool) -> bool:
-        spot = find_spot(request, *request.given(base, path))
+        spot = find_target(request, *request.given(base, path))
         try:
             self._look_at(spot)
             (os.rmdir if folder else os.unlink)(spot.name, dir_fd=spot.folder)
@@ -98,7 +98,7 @@ class Changes:
             return self._held(request, base)
         folder, text = request.given(base, path)
         for _ in range(MOST_LINKS):
-            spot = find_spot(request, folder, text)
+            spot = find_target(request, folder, text)
             try:
                 self._look_at(spot)
                 found = os.open(spot.name.rstrip("/"), LOOK, dir_fd=spot.folder)
@@ -123,7 +123,7 @@ class Changes:
             raise
         return found
 
-    def _look_at(self, spot: Spot) -> None:
+    def _look_at(self, spot: Target) -> None:
         if spot.descriptors:
             raise OSError(errno.EACCES, "not through a descriptor")
         self._bounds.refuse_protected(spot.path)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from errno import EACCES, ENOSYS, ENOTSUP, ENOTTY, EPERM
 from functools import cache
 
-from bridle.host.sandbox.calls import refused_calls
+from bridle.host.sandbox.syscall_filter import refused_calls
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _HAND_OVER, _FAIL = 0x7FFF0000, 0x7FC00000, 0x00050000

@@ -9,13 +9,13 @@ from typing import Literal
 from msgspec import Struct
 
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
-from bridle.host.sandbox.calls import is_known
+from bridle.host.sandbox.syscall_filter import is_known
 
 Way = Literal["landlock", "bubblewrap", "filter", "nothing"]
 _TRIAL_SECONDS = 5
 
 
-class Means(Struct, frozen=True):
+class KernelSupport(Struct, frozen=True):
     """What works on this machine."""
 
     landlock: bool = False
@@ -35,7 +35,7 @@ class Means(Struct, frozen=True):
         return "filter" if self.calls else "nothing"
 
 
-class Offer(Struct, frozen=True):
+class WallSupport(Struct, frozen=True):
     """How judged commands are held on this machine, for people."""
 
     way: Way
@@ -54,16 +54,16 @@ class Offer(Struct, frozen=True):
 
 
 @cache
-def means() -> Means:
+def means() -> KernelSupport:
     """What works here, tried for real; the kernel does not change while we run."""
     if not sys.platform.startswith("linux") or not is_known(os.uname().machine):
-        return Means()
+        return KernelSupport()
     if _starts(landlock=True):
-        return Means(landlock=True, calls=True)
-    return Means(calls=_starts(landlock=False), bubblewrap=_bubblewrap_works())
+        return KernelSupport(landlock=True, calls=True)
+    return KernelSupport(calls=_starts(landlock=False), bubblewrap=_bubblewrap_works())
 
 
-def describe() -> Offer:
+def describe() -> WallSupport:
     """What `doctor security` says about the second wall."""
     from bridle.host.wall.landlock import version
 
@@ -73,15 +73,15 @@ def describe() -> Offer:
         case "landlock":
             newest = version()
             lacks = () if newest >= 6 else ("abstract sockets of helpers, because Landlock is older",)
-            return Offer("landlock", (f"files (Landlock {newest})", network, "environment"), lacks)
+            return WallSupport("landlock", (f"files (Landlock {newest})", network, "environment"), lacks)
         case "bubblewrap":
             edits = () if has.calls else ("protected names that do not exist yet, in accept-edits mode",)
-            return Offer("bubblewrap", ("files", "network", "processes", "environment"), edits)
+            return WallSupport("bubblewrap", ("files", "network", "processes", "environment"), edits)
         case "filter":
             lacks = ("what is read, because this kernel has no Landlock and bubblewrap does not work",)
-            return Offer("filter", ("changes of files", network, "environment"), lacks)
+            return WallSupport("filter", ("changes of files", network, "environment"), lacks)
         case "nothing":
-            return Offer("nothing", (), (_why_nothing(),))
+            return WallSupport("nothing", (), (_why_nothing(),))
 
 
 def _why_nothing() -> str:

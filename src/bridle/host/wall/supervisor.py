@@ -16,8 +16,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from threading import get_native_id
 
+from bridle.host.sandbox.inside.creations import Creations
 from bridle.host.sandbox.inside.kernel import check
-from bridle.host.sandbox.inside.makings import Makings
 from bridle.host.sandbox.inside.openings import Openings
 from bridle.host.sandbox.inside.requests import Request, receive
 from bridle.host.wall.bounds import Beyond, Bounds
@@ -54,7 +54,7 @@ class Supervisor:
         self._started: SimpleQueue[Child | OSError] = SimpleQueue()
         self._listening: SimpleQueue[int | None] = SimpleQueue()
         self._pid = self._launcher = 0
-        openings, makings, changes = Openings(bounds), Makings(bounds), Changes(bounds)
+        openings, makings, changes = Openings(bounds), Creations(bounds), Changes(bounds)
         self._retry = openings.retry
         known: dict[str, Callable[[Request], bool]] = {
             "open": openings.open, "creat": openings.creat, "openat": openings.openat,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from bridle.host.wall.bounds import Bounds
 from bridle.host.wall.landlock import make_rules
-from bridle.host.wall.places import Found, Places
 from bridle.host.wall.supervisor import Supervisor
+from bridle.host.wall.visible_files import Found, VisibleFiles
 from bridle.types.wall import View
 
 _MOST_RULES = 8
@@ -21,7 +21,7 @@ class Wall:
     def __init__(self) -> None:
         self.temporary = ""
         """The private folder that judged commands may write to."""
-        self._places = Places()
+        self._places = VisibleFiles()
         self._rules: list[tuple[tuple[dict[str, int], object], int]] = []
 
     def open(self) -> None:

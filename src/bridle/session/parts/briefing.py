@@ -12,7 +12,7 @@ from bridle.context.switches import read_switches
 from bridle.engine.hook_door import HookDoor
 from bridle.engine.model_facts import Facts, has_small_window
 from bridle.engine.permission_news import PermissionNews
-from bridle.host import git
+from bridle.host.git import repository
 from bridle.session import choices, permission_choices
 from bridle.session.options import SessionOptions
 from bridle.session.parts.agents import agent_prompt
@@ -68,7 +68,7 @@ async def brief(
     return SessionBriefing(
         inputs,
         scope=scope,
-        git=await git.snapshot(setup.cwd, env) if wants_git else None,
+        git=await repository.snapshot(setup.cwd, env) if wants_git else None,
         on_load=lambda file, reason: _tell_of_instructions(hooks, file, reason),
         listings=listings,
         is_small=has_small_window(facts),

@@ -35,7 +35,7 @@ def metered(
         return provider
     from bridle.engine.metering import MeteredProvider
     from bridle.engine.spending import ledger_path
-    from bridle.host.git import find_root
+    from bridle.host.git.repository import find_root
     from bridle.types.budget import Limit, Payer, Scope
 
     given = settings.bridle_budgets or BridleBudgets()

@@ -20,7 +20,7 @@ from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.engine.teams.membership import Membership
-    from bridle.host.panes.choice import TeammateMode
+    from bridle.host.panes.selection import TeammateMode
 
 
 class _Closing(Protocol):
@@ -83,7 +83,7 @@ async def _open_crew(base: SessionBase, agents: Agents, runtime: Runtime, door: 
     from bridle.engine.teams.crew import Crew
     from bridle.engine.teams.team import team_name
     from bridle.engine.turn import Turn
-    from bridle.host.panes.choice import choose_panes
+    from bridle.host.panes.selection import choose_panes
     from bridle.session.parts.summons import summons_for
 
     setup, session = base.setup, base.session

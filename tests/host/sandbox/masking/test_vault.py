@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.host.sandbox.masking.vault import Vault
-from bridle.host.sandbox.masking.wishes import Mask, MaskedVariable
+from bridle.host.sandbox.masking.credentials import CredentialStore
+from bridle.host.sandbox.masking.settings import Mask, MaskedVariable
 
 
 def _token(payload: dict[str, Any]) -> str:
@@ -23,7 +23,7 @@ def _payload(token: str) -> dict[str, Any]:
 
 @given(st.text(min_size=1).filter(str.strip))
 def test_whole_text_is_replaced_but_for_the_blanks_at_its_end(text: str):
-    vault = Vault()
+    vault = CredentialStore()
     covered = vault.cover(text, Mask())
     assert covered is not None and covered.startswith("bridle_")
     assert covered[39:] == text[len(text.rstrip()) :]
@@ -33,17 +33,17 @@ def test_whole_text_is_replaced_but_for_the_blanks_at_its_end(text: str):
 def test_only_the_group_is_replaced_and_copies_when_wished():
     text = "url://me:secret@host # secret"
     mask = Mask(extract="://[^:]+:([^@]+)@")
-    covered = Vault().cover(text, mask)
+    covered = CredentialStore().cover(text, mask)
     assert covered is not None and covered.startswith("url://me:bridle_")
     assert covered.endswith("@host # secret")
-    again = Vault().cover(text, Mask(extract=mask.extract, duplicates=True))
+    again = CredentialStore().cover(text, Mask(extract=mask.extract, duplicates=True))
     assert again is not None and "secret" not in again
-    assert Vault().cover("something else", mask) is None
+    assert CredentialStore().cover("something else", mask) is None
 
 
 def test_tokens_stay_readable_and_prove_nothing():
     real = _token({"sub": "me", "api_key": "k3y", "exp": 9})
-    vault = Vault()
+    vault = CredentialStore()
     fake = vault.cover(f"jwt: {real}\n", Mask(decode="jwt", claims=("api_key",), hosts=("a.example",)))
     assert fake is not None and real not in fake and fake.endswith("\n")
     shown = _payload(fake.removeprefix("jwt: ").strip())
@@ -51,17 +51,17 @@ def test_tokens_stay_readable_and_prove_nothing():
     values = {secret.placeholder: secret.value for secret in vault.secrets_for("a.example", 443)}
     assert values[shown["api_key"]] == "k3y"
     assert values[fake.removeprefix("jwt: ").strip()] == real
-    whole = Vault().cover(real, Mask(decode="jwt"))
+    whole = CredentialStore().cover(real, Mask(decode="jwt"))
     assert whole is not None and _payload(whole) == {"exp": 9}
 
 
 @pytest.mark.parametrize("text", ["eyJub3QganNvbg.eyJ9.x", "plain", "a.b.c", "eyJhIjoxfQ.eyJhIjoxfQ.c2ln"])
 def test_what_is_no_token_is_not_found(text: str):
-    assert Vault().cover(text, Mask(decode="jwt")) is None
+    assert CredentialStore().cover(text, Mask(decode="jwt")) is None
 
 
 def test_values_go_only_where_their_masks_say():
-    vault = Vault()
+    vault = CredentialStore()
     vault.cover("one", Mask(hosts=("a.example", "*.b.example")))
     vault.cover("two", Mask(hosts=("::1",)))
     vault.cover("three", Mask())
@@ -78,5 +78,5 @@ def test_values_go_only_where_their_masks_say():
 def test_variable_in_which_nothing_was_found_is_left_or_hidden():
     left = MaskedVariable("LEFT", Mask(extract="(x)"))
     hidden = MaskedVariable("HIDDEN", Mask(extract="(x)", no_match="deny"))
-    shown = Vault((left, hidden)).environment({"LEFT": "a", "HIDDEN": "b", "OTHER": "c"})
+    shown = CredentialStore((left, hidden)).environment({"LEFT": "a", "HIDDEN": "b", "OTHER": "c"})
     assert shown == {"LEFT": "a", "OTHER": "c"}

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from bridle.frontends.tui.complete.candidates import Candidates, Hit
+from bridle.host.file_watch import Stamp, stamps
 from bridle.host.process import run
 from bridle.host.ripgrep import search_command, search_environment
-from bridle.host.watch import Stamp, stamps
 
 _OPTIONS = ("--files", "--null", "--hidden", "--no-messages", "--glob", "!.git")
 _SECONDS = 20.0

@@ -31,7 +31,7 @@ from bridle.frontends.tui.views.status import status_view
 from bridle.frontends.tui.views.tasks import tasks_view
 from bridle.frontends.tui.views.untracked import read_untracked
 from bridle.frontends.tui.views.usage import UsageFacts, session_lines, usage_view
-from bridle.host.git_diff import tree_diff
+from bridle.host.git.diff import tree_diff
 
 _DAYS = 30
 

@@ -8,7 +8,7 @@ import os
 import struct
 
 from bridle.host.sandbox.inside.kernel import EMPTY_PATH, HERE, libc
-from bridle.host.sandbox.inside.spots import KIND, LINK, LOOK, MOST_LINKS, find_spot, where
+from bridle.host.sandbox.inside.targets import KIND, LINK, LOOK, MOST_LINKS, find_target, where
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Changes:
         return self._removed(request, 0, 1, folder=bool(request.integer(2) & _REMOVE_FOLDER))
 
     def _removed(self, request: Request, base: int | None, path: int, *, folder: bool) -> bool:
-        spot = find_spot(request, *request.given(base, path))
+        spot = find_target(request, *request.given(base, path))
         try:
             if spot.descriptors:
                 raise OSError(errno.EPERM, "no file")
@@ -141,7 +141,7 @@ class Changes:
         if not text and flags & EMPTY_PATH:
             return folder
         for _ in range(MOST_LINKS):
-            spot = find_spot(request, folder, text)
+            spot = find_target(request, folder, text)
             try:
                 found = os.open(
                     spot.name, LOOK & ~(os.O_NOFOLLOW if spot.descriptors else 0), dir_fd=spot.folder

@@ -7,13 +7,22 @@ import errno
 import os
 
 from bridle.host.sandbox.inside.devices import Waiting, is_own_terminal, may_wait, open_terminal
-from bridle.host.sandbox.inside.spots import FOLDER, KIND, LINK, LOOK, MOST_LINKS, PIPE, REGULAR, find_spot
+from bridle.host.sandbox.inside.targets import (
+    FOLDER,
+    KIND,
+    LINK,
+    LOOK,
+    MOST_LINKS,
+    PIPE,
+    REGULAR,
+    find_target,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bridle.host.sandbox.inside.names import Names
     from bridle.host.sandbox.inside.requests import Request
-    from bridle.host.sandbox.inside.spots import Spot
+    from bridle.host.sandbox.inside.targets import Target
 
 _RETRY = 10
 """Milliseconds."""
@@ -56,7 +65,7 @@ class Openings:
         """What to give for a path; None when that is answered later."""
         folder, text = request.given(base, path)
         for _ in range(MOST_LINKS):
-            spot = find_spot(request, folder, text)
+            spot = find_target(request, folder, text)
             try:
                 self._names.refuse_protected(spot.path)
                 found = self._at(request, spot, flags, mode)
@@ -67,7 +76,7 @@ class Openings:
                 spot.close()
         raise OSError(errno.ELOOP, "too many links")
 
-    def _at(self, request: Request, spot: Spot, flags: int, mode: int) -> int | str | None:
+    def _at(self, request: Request, spot: Target, flags: int, mode: int) -> int | str | None:
         """What to give for a spot, or the path to go on with from there."""
         if spot.descriptors:
             return self._reopened(request, f"/proc/self/fd/{spot.folder}/{spot.name}", flags)
@@ -91,7 +100,7 @@ class Openings:
         finally:
             os.close(seen)
 
-    def _created(self, request: Request, spot: Spot, flags: int, mode: int) -> int | str:
+    def _created(self, request: Request, spot: Target, flags: int, mode: int) -> int | str:
         if not flags & os.O_CREAT:
             raise OSError(errno.ENOENT, "it does not exist")
         os.umask(request.mask())

@@ -13,8 +13,8 @@ import os
 import select
 
 from bridle.host.sandbox.inside.changes import Changes
+from bridle.host.sandbox.inside.creations import Creations
 from bridle.host.sandbox.inside.kernel import check, libc
-from bridle.host.sandbox.inside.makings import Makings
 from bridle.host.sandbox.inside.names import Names
 from bridle.host.sandbox.inside.openings import Openings
 from bridle.host.sandbox.inside.requests import Request, receive
@@ -35,7 +35,7 @@ class Overseer:
 
     def __init__(self, listener: int, calls: dict[int, str], names: Names) -> None:
         self._listener = listener
-        openings, makings, changes = Openings(names), Makings(names), Changes(names)
+        openings, makings, changes = Openings(names), Creations(names), Changes(names)
         known: dict[str, Callable[[Request], bool]] = {
             "open": openings.open, "creat": openings.creat, "openat": openings.openat,
             "truncate": openings.truncate, "mkdir": makings.mkdir, "mkdirat": makings.mkdirat,

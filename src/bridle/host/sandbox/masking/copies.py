@@ -6,8 +6,8 @@ import os.path
 from msgspec import Struct
 
 from bridle.host.files import write_new
-from bridle.host.sandbox.masking.vault import Vault
-from bridle.host.sandbox.masking.wishes import MaskedFile
+from bridle.host.sandbox.masking.credentials import CredentialStore
+from bridle.host.sandbox.masking.settings import MaskedFile
 
 LARGEST = 8 * 1024 * 1024
 
@@ -27,7 +27,7 @@ NOTHING = Covers()
 class Copies:
     """Makes copies in a folder of the session, and makes them again when a file has changed."""
 
-    def __init__(self, files: tuple[MaskedFile, ...], vault: Vault, folder: str) -> None:
+    def __init__(self, files: tuple[MaskedFile, ...], vault: CredentialStore, folder: str) -> None:
         self._files = files
         self._vault = vault
         self._folder = folder

@@ -8,8 +8,8 @@ from urllib.parse import quote, quote_plus
 from msgspec import json
 from msgspec.structs import replace
 
-from bridle.host.sandbox.incoming import Head
-from bridle.host.sandbox.masking.vault import Secret
+from bridle.host.sandbox.http_request import Head
+from bridle.host.sandbox.masking.credentials import Secret
 
 
 def inject_head(head: Head, secrets: Sequence[Secret]) -> Head:
