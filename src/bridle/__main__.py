@@ -18,7 +18,7 @@ def main() -> int:
     if not argv:
         from bridle.frontends.tui.first_frame import paint_first_frame
 
-        # The most usual start: the prompt is there before anybody knows how to read a command line.
+        # The most usual start: the prompt is there before anyone knows how to read a command line.
         frame = paint_first_frame()
     from bridle.cli.main import run
 

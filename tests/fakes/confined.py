@@ -73,14 +73,16 @@ class FakePlace:
 
     def open(self, policy: Policy | None = None) -> Confinement:
         self.policy = policy or self.policy
-        room = open_private_dir({})
-        masking = set_up_masking(self.masks, self.tls, room=room, env=self.env, warn=self.warnings.append)
+        private = open_private_dir({})
+        masking = set_up_masking(
+            self.masks, self.tls, private=private, env=self.env, warn=self.warnings.append
+        )
         gate = Gate(self.policy.network, self._ask, env=self.env)
         proxy = Proxy(gate, masking.interceptor) if self.policy.network.mode == "proxy" else None
         walls = LinuxWalls(
             self.policy,
             self.way,
-            room=room,
+            private=private,
             roots=lambda: (str(self.project),),
             registry=str(self.base / "registry"),
             proxy=proxy,
@@ -89,17 +91,17 @@ class FakePlace:
             oversees=self.oversees,
             copies=masking.copies,
         )
-        self.room = room
-        self.give(Path(room.folder))
+        self.private = private
+        self.give(Path(private.folder))
         self.sandbox = Confinement(
             self.policy,
             walls=walls,
             fault="",
-            temporary=room.temporary,
+            temporary=private.temporary,
             proxy=proxy,
             vault=masking.vault,
             roots_file=masking.roots_file,
-            on_close=lambda: close_private_dir(room),
+            on_close=lambda: close_private_dir(private),
         )
         return self.sandbox
 
@@ -118,7 +120,7 @@ class FakePlace:
         usual = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.base), "LC_ALL": "C", **(env or {})}
         boundary = sandbox.under(self.denials)
         confined = boundary.confine(argv, cwd=str(self.project), env=usual, pass_fds=keep)
-        self.give(Path(self.room.folder))
+        self.give(Path(self.private.folder))
         with tempfile.TemporaryFile() as output:
             # Whoever runs the command may open it again by its name under /dev.
             os.fchown(output.fileno(), self.person.uid, self.person.uid)

@@ -10,8 +10,8 @@ import pytest
 
 from bridle.host.files import write_checked
 from bridle.host.safe_open import (
-    Diverted,
     Location,
+    PathChanged,
     as_approved,
     folder_of,
     locate,
@@ -43,11 +43,11 @@ def test_only_what_was_approved_is_accepted_once_somebody_decided(tmp_path: Path
     path.symlink_to(target)
     approved = {str(path): str(target)}
     assert locate(str(path), approved).target == str(target)
-    with pytest.raises(Diverted):
+    with pytest.raises(PathChanged):
         locate(str(tmp_path / "b"), approved)
     path.unlink()
     path.symlink_to(tmp_path / "b")
-    with pytest.raises(Diverted) as caught:
+    with pytest.raises(PathChanged) as caught:
         locate(str(path), approved)
     assert caught.value.strerror == "it leads elsewhere now; try again"
 
@@ -57,7 +57,7 @@ def test_a_circle_of_links_leads_nowhere(tmp_path: Path):
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(OSError) as caught:
         locate(str(tmp_path / "a"), {})
-    assert caught.value.errno == errno.ELOOP and not isinstance(caught.value, Diverted)
+    assert caught.value.errno == errno.ELOOP and not isinstance(caught.value, PathChanged)
 
 
 @pytest.mark.parametrize("part", ["top", "top/middle", "top/middle/file"])
@@ -72,11 +72,11 @@ def test_a_link_that_was_put_anywhere_on_the_way_is_refused(tmp_path: Path, part
     assert Path(location.target).read_text() == "mine"
 
     before = open_descriptors()
-    with pytest.raises(Diverted):
+    with pytest.raises(PathChanged):
         open_checked(location)
-    with pytest.raises(Diverted):
+    with pytest.raises(PathChanged):
         status_checked(location)
-    with pytest.raises(Diverted):
+    with pytest.raises(PathChanged):
         write_checked(location, b"x")
     assert open_descriptors() == before
     assert Path(location.target).read_text() == "mine"
@@ -101,7 +101,7 @@ def test_missing_parents_are_made_without_following_links(tmp_path: Path):
     (tmp_path / "elsewhere").mkdir()
     planned = locate(str(tmp_path / "c" / "d" / "file"), {})
     (tmp_path / "c").symlink_to("elsewhere")
-    with pytest.raises(Diverted), folder_of(planned, create=True):
+    with pytest.raises(PathChanged), folder_of(planned, create=True):
         pass
     assert os.listdir(tmp_path / "elsewhere") == []
 
@@ -153,7 +153,7 @@ def test_a_path_approved_as_free_of_links_is_refused_once_a_link_is_put_there(tm
     assert read(open_checked(as_approved(path, {path: path}))) == b"mine"
     os.rename(tmp_path / part, tmp_path / "moved")
     (tmp_path / part).symlink_to(tmp_path / "moved")
-    with pytest.raises(Diverted):
+    with pytest.raises(PathChanged):
         open_checked(as_approved(path, {path: path}))
 
 
@@ -165,9 +165,9 @@ def test_a_path_approved_to_lead_elsewhere_is_followed_again(tmp_path: Path):
     assert as_approved(str(path), approved) == Location(str(path), str(target))
     path.unlink()
     path.symlink_to(tmp_path / "b")
-    with pytest.raises(Diverted):
+    with pytest.raises(PathChanged):
         as_approved(str(path), approved)
-    with pytest.raises(Diverted):
+    with pytest.raises(PathChanged):
         as_approved(str(tmp_path / "b"), approved)
 
 

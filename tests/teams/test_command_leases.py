@@ -120,9 +120,9 @@ async def test_a_file_of_somebody_else_that_could_not_be_named_is_told_to_both_i
     assert f"{project}/a.py changed while the command ran, and agent fixer is changing it too" in _texts(
         made, 1
     )
-    (line,) = broker.told(other)
+    (line,) = broker.messages(other)
     assert line.startswith(f"{project}/a.py changed while session s1 ran a command")
-    assert broker.told(other) == []
+    assert broker.messages(other) == []
 
 
 async def test_a_thread_hears_what_others_did_to_its_files_with_its_next_call(tmp_path: Path):
@@ -164,7 +164,7 @@ async def test_what_somebody_edits_while_a_command_runs_stays_theirs_without_a_w
         broker.lease(str(project / "a.py"), _other())
         (project / "a.py").write_text("changed\n")
     assert [each.owner for each in broker.leases()] == [_other()]
-    assert claims.heard() == () and broker.told(_other()) == []
+    assert claims.heard() == () and broker.messages(_other()) == []
 
 
 async def test_nothing_is_looked_at_while_nobody_else_works_in_the_folder(tmp_path: Path):
@@ -204,7 +204,7 @@ def test_lines_for_the_dead_are_swept(tmp_path: Path):
     broker.tell(dead, "a.py changed")
     broker.tell(_other(), "a.py changed")
     broker.sweep()
-    assert broker.told(dead) == [] and broker.told(_other()) == ["a.py changed"]
+    assert broker.messages(dead) == [] and broker.messages(_other()) == ["a.py changed"]
 
 
 def test_lines_go_with_whom_they_were_for(tmp_path: Path):

@@ -27,7 +27,7 @@ def set_up_masking(
     wishes: MaskingSettings,
     tls: TlsTerminate | None,
     *,
-    room: PrivateDir,
+    private: PrivateDir,
     env: Mapping[str, str],
     warn: Callable[[str], None],
 ) -> Masking:
@@ -37,13 +37,13 @@ def set_up_masking(
         ConfigError: a mask does not fit what it is for and its settings call that an error.
     """
     vault = CredentialStore(wishes.variables, wishes.pairs)
-    copies = Copies(wishes.files, vault, room.folder)
+    copies = Copies(wishes.files, vault, private.folder)
     for name, mask in _misfits(wishes, vault, copies, env):
         _complain(name, mask, warn)
     authority = None if tls is None else _authority(tls, warn)
     roots_file = None
     if authority is not None:
-        roots_file = os.path.join(room.folder, "roots.pem")
+        roots_file = os.path.join(private.folder, "roots.pem")
         write_roots(authority, roots_file, env)
     interceptor = None
     if authority is not None or wishes.plaintext:

@@ -62,23 +62,23 @@ async def make_sandbox(
     wish = read_policy(config, cwd=cwd, env=env)
     for problem in wish.problems:
         warn(problem)
-    room = open_private_dir(env)
+    private = open_private_dir(env)
     tls = settings.network.tls_terminate if settings.network is not None else None
     proxy: Proxy | None = None
     masking: Masking | None = None
     try:
-        masking = set_up_masking(wish.masks, tls, room=room, env=env, warn=warn)
+        masking = set_up_masking(wish.masks, tls, private=private, env=env, warn=warn)
     except ConfigError as error:
         walls: Walls | str = str(error)
     else:
         if wish.policy.network.mode == "proxy":
             proxy = Proxy(Gate(wish.policy.network, ask, env=env), masking.interceptor)
         walls = await _build(
-            wish, settings, room, platform, roots=roots, env=env, proxy=proxy, masking=masking, warn=warn
+            wish, settings, private, platform, roots=roots, env=env, proxy=proxy, masking=masking, warn=warn
         )
     if isinstance(walls, str):
         if settings.fail_if_unavailable:
-            close_private_dir(room)
+            close_private_dir(private)
             raise ConfigError(
                 f"The sandbox cannot be set up ({walls}): "
                 "mend that, install bubblewrap, or set sandbox.failIfUnavailable to false."
@@ -90,14 +90,14 @@ async def make_sandbox(
         wish.policy,
         walls=None if isinstance(walls, str) else walls,
         fault=walls if isinstance(walls, str) else "",
-        temporary=room.temporary,
+        temporary=private.temporary,
         proxy=proxy,
         excluded=settings.excluded_commands or (),
         may_be_left=settings.allow_unsandboxed_commands is not False,
         ignored=settings.ignore_violations,
         vault=masking.vault if masking is not None else None,
         roots_file=masking.roots_file if masking is not None else None,
-        on_close=lambda: close_private_dir(room),
+        on_close=lambda: close_private_dir(private),
     )
 
 
@@ -219,7 +219,7 @@ class _Paths:
 async def _build(
     wish: Wish,
     settings: Settings,
-    room: PrivateDir,
+    private: PrivateDir,
     platform: str,
     *,
     roots: Callable[[], tuple[str, ...]],
@@ -236,23 +236,23 @@ async def _build(
         # A profile cannot put another file in the place of one.
         masked = tuple(file.path for file in wish.masks.files)
         policy = replace(policy, unreadable=(*policy.unreadable, *masked))
-        return SeatbeltWalls(policy, roots=roots, temporary=room.temporary, proxy=proxy)
+        return SeatbeltWalls(policy, roots=roots, temporary=private.temporary, proxy=proxy)
     if platform != "linux":
         return f"there is none for {platform}"
     bubblewrap = find_bubblewrap(settings.bwrap_path)
-    footing = await find_support(policy, room=room, bubblewrap=bubblewrap)
-    if isinstance(footing, str):
-        return footing
-    if policy.filesystem and not footing.oversees:
+    support = await find_support(policy, private=private, bubblewrap=bubblewrap)
+    if isinstance(support, str):
+        return support
+    if policy.filesystem and not support.oversees:
         warn(
             "sandbox: this kernel does not tell about new files, so protected names that do not exist yet "
             "are held only at the top of the working folders"
         )
     return LinuxWalls(
         policy,
-        footing.way,
-        oversees=footing.oversees,
-        room=room,
+        support.way,
+        oversees=support.oversees,
+        private=private,
         roots=roots,
         registry=os.path.join(bridle_dir(env), "sandbox"),
         proxy=proxy,

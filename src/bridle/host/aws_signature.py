@@ -45,7 +45,7 @@ def authorization(
 ) -> str:
     """The `Authorization` header for a request that has all its other headers; `target` is as it is sent.
 
-    `digest` stands for the body where the request says by itself what it is, or that it is not signed.
+    `digest` stands for the body where the request itself says what it is, or that it is not signed.
     """
     named = _canonical_headers(headers)
     signed = ";".join(named)

@@ -38,16 +38,16 @@ class Shell:
         self.output_file = output_file
         self.started = time.time()
         self.is_let_go = False
-        """Whoever waits for the command should let it go on as a job."""
+        """The caller that waits for the command should let it continue as a job."""
         self.call_id = ""
         """The call that waits for it; empty when none does."""
         self.held: EnforcedCommand | None = None
         """What holds a command that only judgement allowed to that."""
         self.refused: Callable[[Refusal], None] = lambda _: None
-        """Hears of what it was kept from, once it is a job."""
+        """Called with what it was kept from, once it is a job."""
 
     def size(self) -> int:
-        """Bytes printed so far; none when somebody removed the file."""
+        """Bytes printed so far; none when the file was removed."""
         try:
             return os.stat(self.output_file).st_size
         except FileNotFoundError:
@@ -65,7 +65,7 @@ class HandedOverCommand(msgspec.Struct, frozen=True, kw_only=True):
 class BackgroundShells:
     """The background jobs of one session, and the commands among them; closed with it.
 
-    `on_change` hears of every job when it starts and when it ends.
+    `on_change` is called with every job when it starts and when it ends.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class BackgroundShells:
         return self._list.all()
 
     def begin(self, task: Task, stop: Callable[[], Awaitable[None]]) -> None:
-        """List a job that is no command; whoever runs it also ends it when the session closes."""
+        """List a job that is no command; the code that runs it also ends it when the session closes."""
         self._list.begin(task, stop)
 
     def change(self, task: Task) -> None:
@@ -104,7 +104,7 @@ class BackgroundShells:
         return self._list.read(task_id, limit)
 
     def tell(self, task_id: str) -> None:
-        """The model knows of the end of a job, or has brought it about: it need not be told."""
+        """The model knows of the end of a job, or has brought it about: it need not be reported."""
         self._list.tell(task_id)
 
     def is_told(self, task_id: str) -> bool:
@@ -139,7 +139,7 @@ class BackgroundShells:
         view: View | None = None,
         refused: Callable[[Refusal], None] = lambda _: None,
     ) -> Task:
-        """Start a command as a job; `refused` hears of what a view kept it from.
+        """Start a command as a job; `refused` is called with what a view kept it from.
 
         Raises:
             OSError: the program, the directory or the output file cannot be used.
@@ -161,7 +161,7 @@ class BackgroundShells:
         view: View | None = None,
         command: str = "",
     ) -> Shell:
-        """Start a command that somebody waits for; hand it to `adopt` or `release` afterwards.
+        """Start a command that the caller waits for; hand it to `adopt` or `release` afterwards.
 
         With a view, the command is held to it where the kernel can do that.
 
@@ -196,7 +196,7 @@ class BackgroundShells:
     def adopt(
         self, shell: Shell, *, command: str, description: str, call_id: str, task_id: str | None = None
     ) -> Task:
-        """Let a running command go on as a job."""
+        """Let a running command continue as a job."""
         task = Task(
             id=task_id or self._new_id(),
             kind="local_bash",
@@ -213,7 +213,7 @@ class BackgroundShells:
         return task
 
     def move_waited(self, call_id: str | None = None) -> int:
-        """Let commands that calls wait for, or that of one call, go on as jobs; how many there are."""
+        """Let commands that calls wait for, or that of one call, continue as jobs; how many there are."""
         waited = [each for each in self._shells if each.call_id and call_id in (None, each.call_id)]
         for shell in waited:
             shell.is_let_go = True
@@ -229,7 +229,7 @@ class BackgroundShells:
     async def follow(
         self, shell: Shell, *, timeout: float = inf, on_output: Callable[[], None] = lambda: None
     ) -> Ending:
-        """Wait until a command ends, is out of time, has printed too much, or is to be let go."""
+        """Wait until a command ends, is out of time, has printed too much, or is to continue as a job."""
         deadline = time.monotonic() + timeout
         seen = 0
         while True:
@@ -259,7 +259,7 @@ class BackgroundShells:
         return handed
 
     def take_over(self, handed: HandedOverCommand) -> Task | None:
-        """Have a command that another program has let go of as a job; None when it has ended meanwhile."""
+        """Take over a command of another program as a job; None when it has ended meanwhile."""
         process = take_over(handed.pid, handed.birth, self.reaper)
         if process is None:
             return None
@@ -276,7 +276,7 @@ class BackgroundShells:
         )
 
     def part(self, *, taken: bool) -> None:
-        """After `close`: somebody has taken over what was handed over, or it ends now."""
+        """After `close`: another process has taken over what was handed over, or it ends now."""
         for each in self._handed if taken else ():
             self.reaper.forget(each.pid)
         self._handed = ()

@@ -28,7 +28,7 @@ async def next_change(
     while current == known:
         await sleep(interval)
         current = stamps(known)
-        # Somebody may be in the middle of writing: half a file is worth nothing.
+        # Another process may be in the middle of writing: half a file is worth nothing.
         previous = known
         while current not in (known, previous):
             await sleep(settle)

@@ -6,7 +6,7 @@ import os.path
 import stat
 from collections.abc import Callable
 
-from bridle.host.safe_open import Diverted, Location, folder_of, locate, open_folder
+from bridle.host.safe_open import Location, PathChanged, folder_of, locate, open_folder
 
 _OTHERS = 0o077
 """Permission bits that let anyone but the owner in."""
@@ -45,7 +45,8 @@ def write_checked(
         file = os.open(temporary, _NEW, 0o600 if old or mode is not None else 0o666, dir_fd=folder)
         try:
             written = _fill(file, data, old=old, mode=mode)
-            # As late as can be: whoever changed the file while the new one was being written goes first.
+            # As late as can be: a process that changed the file while the new one was being written goes
+            # first.
             look(_status(name, folder))
             os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
@@ -135,7 +136,7 @@ def _writable(name: str, folder: int, path: str) -> os.stat_result | None:
     if (old := _status(name, folder)) is None:
         return None
     if stat.S_ISLNK(old.st_mode):
-        raise Diverted(path)
+        raise PathChanged(path)
     _require_regular(old, path)
     # Renaming asks only for rights on the directory: a file made read-only must stay as it is.
     if not os.access(name, os.W_OK, dir_fd=folder):

@@ -21,7 +21,7 @@ from bridle.host.owners import Owner, is_alive
 PORT_COUNT = 10
 _FIRST_PORT = 21_000
 _RANGES = 1_000
-"""They end where systems begin to give out ports by themselves."""
+"""They end where systems assign ports automatically."""
 _KINDS = ("leases", "ports", "scratch", "work")
 _LEASE_SECONDS = 120.0
 _GIT_SECONDS = 120.0
@@ -55,7 +55,7 @@ class LeaseStore:
         self._git: dict[str, asyncio.Lock] = {}
 
     def lease(self, path: str, owner: Owner, *, above: Iterable[str] = ()) -> Lease | None:
-        """Reserve a file for somebody who is about to change it; who has it instead, None for nobody.
+        """Reserve a file for an owner that is about to change it; the lease in the way, or None.
 
         What `above` hold (by their keys) is no obstacle: they have handed on the work. A lease ends with its
         owner, or two minutes after the last change.
@@ -69,7 +69,7 @@ class LeaseStore:
     def lease_all(
         self, paths: Iterable[str], owner: Owner, *, above: Iterable[str] = (), folders: Iterable[str] = ()
     ) -> Lease | None:
-        """Reserve several files or, when somebody else has one or has a file below `folders`, none of them.
+        """Reserve several files or, when another owner has one or has a file below `folders`, none of them.
 
         Raises:
             OSError: nothing can be kept there.
@@ -98,8 +98,8 @@ class LeaseStore:
     ) -> list[Lease]:
         """Reserve files that were found to have changed; those that others had before, which they keep.
 
-        A file that somebody has reserved after `since` was changed by them, as far as can be told. Without
-        `take` it is not known who changed the rest, and nobody has it.
+        A file that an owner reserved after `since` was changed by that owner, as far as is known. Without
+        `take` it is not known who changed the rest, and no owner has it.
 
         Raises:
             OSError: nothing can be kept there.
@@ -118,7 +118,7 @@ class LeaseStore:
         return [held for held in left if held is not None and held.since < since]
 
     def leases(self) -> list[Lease]:
-        """Every file that somebody alive has reserved."""
+        """Every file that a live owner has reserved."""
         now = self._clock()
         found = (_read(path) for path in _files(self._place("leases")))
         return [each for each in found if each is not None and not each.is_stale(now, _LEASE_SECONDS)]
@@ -133,7 +133,7 @@ class LeaseStore:
         return [held for held in found if held is not None and held.what.startswith(real)]
 
     def join(self, folder: str, owner: Owner) -> bool:
-        """Be at work in a folder until the turn ends; whether anybody else is.
+        """Note work in a folder until the turn ends; whether another owner works there.
 
         Raises:
             OSError: nothing can be kept there.
@@ -146,7 +146,7 @@ class LeaseStore:
         return any(each is not None and each.what == folder and each.owner.is_alive for each in others)
 
     def tell(self, owner: Owner, text: str) -> None:
-        """Leave a line for somebody who has something.
+        """Leave a message for the owner of a lease.
 
         Raises:
             OSError: nothing can be kept there.
@@ -156,7 +156,7 @@ class LeaseStore:
         with open(os.open(self._place("notes", owner.key), flags, 0o600), "wb") as file:
             file.write(f"{' '.join(text.split())}\n".encode())
 
-    def told(self, owner: Owner) -> list[str]:
+    def messages(self, owner: Owner) -> list[str]:
         """The lines that others have left, each once.
 
         Raises:
@@ -174,7 +174,7 @@ class LeaseStore:
         return lines
 
     def ports(self, owner: Owner) -> int | None:
-        """The first of `PORT_COUNT` ports that nobody else is given; None when all ranges are taken.
+        """The first of `PORT_COUNT` ports that no other owner gets; None when all ranges are taken.
 
         Raises:
             OSError: nothing can be kept there.
@@ -198,7 +198,7 @@ class LeaseStore:
         return None
 
     def scratch(self, owner: Owner, base: str) -> str:
-        """A folder below `base` for nobody else, which goes with its owner; folders of the dead are removed.
+        """A folder below `base` for one owner, removed with it; folders of the dead are removed.
 
         Raises:
             OSError: it cannot be made.
@@ -219,7 +219,7 @@ class LeaseStore:
 
         Raises:
             OSError: nothing can be kept there.
-            Locked: somebody else takes longer than `seconds`.
+            Locked: another process takes longer than `seconds`.
         """
         name = _name(os.path.realpath(repository))
         make_folders(self._place("git"), private=True)
@@ -286,13 +286,13 @@ class LeaseStore:
             self._keep(place, Lease(owner=owner, what=real, since=self._clock()))
 
     def _keep(self, place: str, held: Lease) -> None:
-        """Write down who has something; nobody needs to know after a crash of the machine."""
+        """Write down who has something; no one needs to know after a crash of the machine."""
         replace_quickly(place, msgspec.json.encode(held))
         self.used = True
         self._kept.setdefault(held.owner.key, set()).add(place)
 
     def _give_back(self, paths: Iterable[str], key: str) -> None:
-        """Let go of what an owner still has; somebody else may have it by now."""
+        """Release what an owner still has; another may have it by now."""
         scratch: list[str] = []
         for kind in _KINDS:
             if not (chosen := [path for path in paths if _kind(path) == kind]):
@@ -349,7 +349,7 @@ def _is_for_living(name: str) -> bool:
 
 
 def _are_free(first: int) -> bool:
-    """Whether nobody listens on any port of a range."""
+    """Whether no process listens on any port of a range."""
     for port in range(first, first + PORT_COUNT):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -363,5 +363,5 @@ def _are_free(first: int) -> bool:
 def _remove_tree(path: str) -> None:
     import shutil
 
-    # The file that names it is private, and so was the folder: nobody else can have put a link there.
+    # The file that names it is private, and so was the folder: no one else can have put a link there.
     shutil.rmtree(path, ignore_errors=True)

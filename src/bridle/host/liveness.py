@@ -1,4 +1,4 @@
-"""Whether a process still lives, told with nothing but the standard library."""
+"""Whether a process still lives, found out with the standard library alone."""
 
 import os
 
@@ -10,17 +10,17 @@ def is_alive(pid: int, born: str) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # Somebody else's process has the number, or ours changed its user: the birth tells.
+        pass  # Another user's process has the number, or ours changed its user: the birth tells.
     now = birth(pid)
     return not born or not now or now == born
 
 
 def birth(pid: int) -> str:
-    """When a process began, in whatever form the system has; empty where it cannot be told."""
+    """When a process began, in whatever form the system has; empty where it is unknown."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
     except OSError:
         return ""
-    # A corpse that nobody has collected yet holds nothing any more.
+    # A zombie that was not collected yet holds nothing any more.
     return "dead" if fields[:1] == ["Z"] else fields[19] if len(fields) > 19 else ""

@@ -37,7 +37,7 @@ class FileLock:
         """Take the lock if it is free, without waiting."""
         if self._fd is not None:
             return False
-        # Links are refused: writing our process id must not damage a file that somebody else chose.
+        # Links are refused: writing our process id must not damage a file that another user chose.
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         if not lock_fd(fd):
             os.close(fd)
@@ -55,7 +55,7 @@ class FileLock:
             os.close(fd)
 
     def holder(self) -> int | None:
-        """The process that has the lock, when that can be told."""
+        """The process that has the lock, when that is known."""
         try:
             with open(self.path, encoding="ascii", errors="replace") as file:
                 return int(file.read(20))
@@ -126,7 +126,7 @@ def _pauses(seconds: float) -> Iterator[float]:
 
 
 def lock_fd(fd: int) -> bool:
-    """Lock an open file for as long as it stays open; False when somebody else has it locked."""
+    """Lock an open file for as long as it stays open; False when another process has it locked."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -134,5 +134,5 @@ def lock_fd(fd: int) -> bool:
     except OSError as error:
         if error.errno not in _WITHOUT_LOCKS:
             raise
-        # Some network filesystems have no locks; refusing to work there would help nobody.
+        # Some network filesystems have no locks; refusing to work there would help no one.
     return True

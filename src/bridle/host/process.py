@@ -14,7 +14,7 @@ from bridle.host.liveness import is_alive
 from bridle.host.reaper import Reaper
 
 _CORPSES_AFTER = 0.02
-"""Seconds after which a group that is still there may be one of corpses that nobody collects."""
+"""Seconds after which a group that is still there may be one of zombies that no process collects."""
 _LOOK_AGAIN = 0.005
 _AFTER_KILL = 1.0
 _LAST_WORDS = 0.5
@@ -98,7 +98,7 @@ class Process:
             self.forget()
 
     def forget(self) -> None:
-        """Note that the group is gone: from now on its id may belong to somebody else."""
+        """Note that the group is gone: from now on its id may belong to another process."""
         self._gone = True
         if self._reaper is not None:
             self._reaper.forget(self.pid)
@@ -109,7 +109,7 @@ class Process:
         try:
             os.killpg(self.pid, number)
         except (ProcessLookupError, PermissionError):
-            pass  # Gone already, or somebody else's by the right of setuid.
+            pass  # Gone already, or another user's through setuid.
 
     async def _is_gone_within(self, seconds: float) -> bool:
         began = time.monotonic()
@@ -149,7 +149,7 @@ def start(
     reaper: Reaper | None = None,
     spawn: Spawn | None = None,
 ) -> Process:
-    """Start a program with no input in a session of its own; stderr goes where stdout goes unless told.
+    """Start a program with no input in a session of its own; stderr goes where stdout goes unless given.
 
     With a reaper, a program that cannot be used ends with 126 or 127, as in a shell. With `spawn`, it is
     started from where that calls what it is given; nothing may be opened on the way, so that needs a reaper.
@@ -304,7 +304,7 @@ async def _wait_in_thread(child: Child, exit: asyncio.Future[int]) -> None:
 
 
 def _has_living(group: int) -> bool:
-    """Whether a group has more than corpses, which nobody may ever collect; True where it cannot be told."""
+    """Whether a group has more than zombies, which may never be collected; True where it is unknown."""
     try:
         entries = os.listdir("/proc")
     except OSError:

@@ -82,7 +82,7 @@ class Programs:
         return None
 
     def is_safe(self, path: str) -> bool:
-        """Whether nobody but root and the user can change what is started under this absolute path."""
+        """Whether only root and the user can change what is started under this absolute path."""
         if not os.path.isabs(path) or not os.access(path, os.X_OK):
             return False
         passed = _passed(path)
@@ -140,7 +140,7 @@ def find_program(name: str, env: Mapping[str, str], *, writable: Iterable[str] =
 
 
 def require_program(name: str, env: Mapping[str, str], *, writable: Iterable[str] = ()) -> str:
-    """The same.
+    """A program for bridle's own work, by its absolute path; see `Programs.find`.
 
     Raises:
         FileNotFoundError: there is none that can be relied on.

@@ -15,7 +15,7 @@ _FOLDER = _ENTER | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class Diverted(OSError):
+class PathChanged(OSError):
     """A path does not lead any more where it led when it was checked."""
 
     def __init__(self, path: str) -> None:
@@ -30,7 +30,7 @@ class Location(Struct, frozen=True):
 
 
 def locate(path: str, approved: Mapping[str, str]) -> Location:
-    """Where an absolute path leads; where somebody has decided, only what was approved is accepted.
+    """Where an absolute path leads; where a decision was made, only what was approved is accepted.
 
     Raises:
         Diverted: the path was not approved, or leads elsewhere by now.
@@ -38,7 +38,7 @@ def locate(path: str, approved: Mapping[str, str]) -> Location:
     """
     target = os.path.realpath(path)
     if approved and approved.get(path) != target:
-        raise Diverted(path)
+        raise PathChanged(path)
     if os.path.islink(target):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
     return Location(path, target)
@@ -135,23 +135,23 @@ def _enter(folder: int, name: str, *, create: bool, private: bool) -> int:
     try:
         os.mkdir(name, 0o700 if private else 0o777, dir_fd=folder)
     except FileExistsError:
-        pass  # Somebody was quicker; what they made is entered only if it is a directory.
+        pass  # Another process was quicker; what it made is entered only if it is a directory.
     return os.open(name, _FOLDER, dir_fd=folder)
 
 
 def _status(folder: int, name: str, path: str) -> os.stat_result:
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
-        raise Diverted(path)
+        raise PathChanged(path)
     return status
 
 
 def _explained(error: OSError, folder: int, name: str, path: str) -> OSError:
-    """The same error for the path as it was given; what is said about a link depends on the system."""
+    """An error for the path as it was given; what is said about a link depends on the system."""
     if error.errno in (errno.ELOOP, errno.EMLINK):
-        return Diverted(path)
+        return PathChanged(path)
     if error.errno == errno.ENOTDIR and not _is_plain(folder, name):
-        return Diverted(path)
+        return PathChanged(path)
     return OSError(error.errno, error.strerror, path)
 
 

@@ -21,7 +21,7 @@ _ENDS = re.compile(r"[A-Za-z0-9+/=]{0,2}")
 
 
 class Secrets:
-    """Values that must not be told, as they are or in the forms that servers repeat them in."""
+    """Values that must not be shown, as they are or in the forms that servers repeat them in."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Forms] = {}

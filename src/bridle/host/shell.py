@@ -29,7 +29,7 @@ def find_bash(env: Mapping[str, str]) -> str | None:
 def command_line(
     bash: str, command: str, *, report_to: int | None = None, before: str | None = None, judged: bool = False
 ) -> list[str]:
-    """The arguments that run a command without anybody's aliases or functions.
+    """The arguments that run a command without anyone's aliases or functions.
 
     The directory where the shell ends is written to the descriptor `report_to`, ended by a NUL; `before` is a
     script to source first. A judged command gets what that exports as little as other variables.

@@ -1,4 +1,4 @@
-"""Standard output and standard error: the one way there, so that no text of strangers steers a terminal.
+"""Standard output and standard error: the one way there, so that no untrusted text controls a terminal.
 
 What goes to a terminal has every control character made visible here; pipes and files get the text as it is.
 `tests/architecture/test_one_way_out.py` keeps every other module from writing to them.
@@ -19,7 +19,7 @@ def write_out(text: str) -> None:
     """Write to standard output, at once.
 
     Raises:
-        OSError: it cannot be written, or nobody reads it any more.
+        OSError: it cannot be written, or its reader is gone.
     """
     if sys.stdout is not None:
         sys.stdout.write(shown_on(sys.stdout, text))
@@ -38,7 +38,7 @@ def complain(text: str, *, end: str = "\n") -> None:
             sys.stderr.write(shown_on(sys.stderr, f"{_without_secrets(text)}{end}"))
             sys.stderr.flush()
     except OSError:
-        pass  # Nobody is left to be told.
+        pass  # There is no reader left.
 
 
 def _without_secrets(text: str) -> str:
@@ -96,7 +96,7 @@ def guard_terminals() -> None:
 
 
 class _Guarded(io.TextIOWrapper):
-    """A stream to a terminal that nobody steers by it."""
+    """A stream to a terminal that escapes control characters."""
 
     def write(self, text: str, /) -> int:
         super().write(_harmless(text))

@@ -59,7 +59,7 @@ class Output:
         try:
             written = os.write(self._descriptor, self._pending[:_PIECE])
         except OSError as error:
-            # Nobody reads any more, or the disk is full.
+            # The reader is gone, or the disk is full.
             self.closed = True
             self._pending.clear()
             self._on_closed(error)

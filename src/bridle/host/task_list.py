@@ -13,9 +13,9 @@ _STOP_PATIENCE = 1.0
 
 
 class TaskList:
-    """Every job of one session; whoever runs a job reports its changes here.
+    """Every job of one session; the code that runs a job reports its changes here.
 
-    `on_change` hears of every job when it begins and when it ends.
+    `on_change` is called with every job when it begins and when it ends.
     """
 
     def __init__(self, on_change: Callable[[Task], None]) -> None:
@@ -62,13 +62,13 @@ class TaskList:
         return tail(self._jobs[task_id].task.output_file, limit)
 
     def tell(self, task_id: str) -> None:
-        """The model knows of the end of a job, or has brought it about: it need not be told."""
+        """The model knows of the end of a job, or has brought it about: it need not be reported."""
         if (job := self._jobs.get(task_id)) is not None:
-            job.told = True
+            job.reported = True
 
     def is_told(self, task_id: str) -> bool:
         """Whether the model knows of the end of a job already."""
-        return task_id in self._jobs and self._jobs[task_id].told
+        return task_id in self._jobs and self._jobs[task_id].reported
 
     async def wait(self, task_id: str, timeout: float) -> Task:
         """The job once it has ended, or as it stands when `timeout` seconds are over.
@@ -81,7 +81,7 @@ class TaskList:
             async with asyncio.timeout(timeout):
                 await job.ended.wait()
         except TimeoutError:
-            pass  # The caller sees from the status that it goes on.
+            pass  # The caller sees from the status that it still runs.
         return job.task
 
     async def stop(self, task_id: str) -> Task:
@@ -101,7 +101,7 @@ class _Job:
         self.task = task
         self.stop = stop
         self.ended = asyncio.Event()
-        self.told = False
+        self.reported = False
 
 
 def tail(path: str, limit: int) -> str:

@@ -22,7 +22,7 @@ Flaw = Literal["blanks", "unreadable", "scheme", "user", "host"]
 
 
 class AddressFault(ValueError):
-    """A text is no address that can be asked; whoever has read it says so in their words."""
+    """A text is no address that can be asked; the caller reports it in its own words."""
 
     def __init__(self, flaw: Flaw, detail: str = "") -> None:
         super().__init__(detail or flaw)
@@ -97,7 +97,7 @@ def is_public(address: str, *, allow_loopback: bool = False) -> bool:
 
 
 def is_link_local(address: str) -> bool:
-    """Whether an address is one of those at which clouds hand out credentials to whoever asks."""
+    """Whether an address is one of those at which clouds hand out credentials to any client."""
     meant = _meant(address)
     return meant is not None and meant.is_link_local
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from bridle.host.background import BackgroundShells
 from bridle.host.process import Captured, run
 from bridle.host.ripgrep import search_command, search_environment
-from bridle.host.safe_open import Diverted, locate, open_checked, open_folder
+from bridle.host.safe_open import PathChanged, locate, open_checked, open_folder
 from bridle.types.errors import ToolError
 from bridle.types.tool import ToolContext
 
@@ -74,7 +74,7 @@ def _around_a_file(folder: str, ctx: ToolContext) -> str:
     """The directory itself, when it was a file in it that was approved."""
     files = [path for path in ctx.permit.approved if os.path.dirname(path) == folder]
     if not files:
-        raise Diverted(folder)
+        raise PathChanged(folder)
     for path in files:
         locate(path, ctx.permit.approved)
     return folder

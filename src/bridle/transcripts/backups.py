@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.host.files import make_folders, replace_quickly
-from bridle.host.safe_open import Diverted, Location, locate, open_checked
+from bridle.host.safe_open import Location, PathChanged, locate, open_checked
 
 MOST_BYTES = 10 * 1024 * 1024
 """Larger files are not kept."""
@@ -95,9 +95,9 @@ def straight(path: str) -> Location:
     try:
         location = locate(path, {})
     except OSError as error:
-        raise Diverted(path) from error
+        raise PathChanged(path) from error
     if location.target != path:
-        raise Diverted(path)
+        raise PathChanged(path)
     return location
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.host.files import write_checked
-from bridle.host.safe_open import Diverted, folder_of
+from bridle.host.safe_open import PathChanged, folder_of
 from bridle.transcripts.backups import Backup, BackupFolder, Seen, look, stamp_at, straight
 from bridle.transcripts.command_watch import Watch, watch
 from bridle.transcripts.history_rows import Snapshots, delta_row, snapshot_row
@@ -115,7 +115,7 @@ class FileCheckpoints:
                     continue
                 if not dry_run:
                     _restore(path, wanted, mode=backup.mode)
-            except Diverted:
+            except PathChanged:
                 links.append(path)
                 continue
             except OSError:
@@ -196,7 +196,7 @@ def _restore(path: str, data: bytes | None, *, mode: int) -> None:
         return
     with folder_of(location) as (folder, name):
         if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            raise Diverted(path)
+            raise PathChanged(path)
         os.unlink(name, dir_fd=folder)
 
 

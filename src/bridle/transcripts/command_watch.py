@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from bridle.host.git.changes import Committed, Standing, committed_contents, standing
+from bridle.host.git.changes import Committed, WorkTreeState, committed_contents, standing
 from bridle.transcripts.backups import Seen, look, stamp_at
 
 _MOST_FILES = 200
@@ -20,7 +20,7 @@ class Watch(Struct, frozen=True, kw_only=True):
     cwd: str
     env: Mapping[str, str]
     before: Mapping[str, Seen]
-    tree: Standing | None
+    tree: WorkTreeState | None
 
     async def changed(self) -> dict[str, Seen]:
         """What each file held that the command has changed, made or removed."""
@@ -37,7 +37,7 @@ class Watch(Struct, frozen=True, kw_only=True):
             return found
         return {**found, **await self._known_to_git(now, self.tree)}
 
-    async def _known_to_git(self, now: Standing, then: Standing) -> dict[str, Seen]:
+    async def _known_to_git(self, now: WorkTreeState, then: WorkTreeState) -> dict[str, Seen]:
         earlier = {*self.before, *then.dirty, *then.untracked}
         made = now.untracked - earlier
         found = {path: Seen(data=None) for path in sorted(made)[:_MOST_FILES]}

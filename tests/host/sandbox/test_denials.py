@@ -10,7 +10,7 @@ import pytest
 
 from bridle.host.sandbox.denials import expressions
 from bridle.host.sandbox.policy import Network
-from bridle.host.sandbox.proxy import Gate, Visit
+from bridle.host.sandbox.proxy import CommandAccess, Gate
 from bridle.types.errors import ToolError
 from bridle.types.question import Answer, NetworkQuestion
 from bridle.types.sandbox import Denials, Pattern
@@ -244,5 +244,5 @@ async def test_denied_hosts_are_refused_although_the_settings_allow_them():
     gate = Gate(Network(mode="proxy", allowed=("allowed.test", "*.example.test")), ask)
     gate.deny(("allowed.test", "*.example.test"))
     for host in ("allowed.test", "ALLOWED.test.", "a.example.test"):
-        assert await gate.connect(host, 443, visit=Visit()) is None
+        assert await gate.connect(host, 443, visit=CommandAccess()) is None
     assert gate.take_refusals() == ("allowed.test:443", "a.example.test:443")

@@ -216,12 +216,12 @@ async def test_system_settings_cannot_be_written(place: FakePlace):
 
 
 async def test_own_program_cannot_be_changed(place: FakePlace):
-    said = await place.bash(f"echo x >> {place.room.folder if place.sandbox else '/nowhere'}/door")
+    said = await place.bash(f"echo x >> {place.private.folder if place.sandbox else '/nowhere'}/door")
     assert said.code != 0
     said = await place.bash(
-        f"echo x >> {place.room.launcher}; rm -f {place.room.launcher}; ls {place.room.folder}"
+        f"echo x >> {place.private.launcher}; rm -f {place.private.launcher}; ls {place.private.folder}"
     )
-    assert Path(place.room.launcher).exists()
+    assert Path(place.private.launcher).exists()
 
 
 async def test_output_can_be_opened_again_by_name(place: FakePlace):
@@ -269,6 +269,6 @@ def test_room_is_private_and_its_name_is_not_to_be_guessed(tmp_path: Path):
     first, second = open_private_dir({"TMPDIR": "/tmp"}), open_private_dir({"TMPDIR": "/tmp"})
     assert first.folder != second.folder
     assert stat.S_IMODE(os.stat(first.folder).st_mode) == 0o700
-    for room in (first, second):
-        close_private_dir(room)
-        assert not os.path.exists(room.folder)
+    for private in (first, second):
+        close_private_dir(private)
+        assert not os.path.exists(private.folder)

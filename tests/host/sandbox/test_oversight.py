@@ -268,15 +268,15 @@ async def test_older_kernels_hold_missing_names_at_the_top_only(place: FakePlace
 
 
 async def test_what_this_machine_can_do_is_tried_for_real():
-    room = open_private_dir({})
+    private = open_private_dir({})
     try:
-        footing = await find_support(Policy(), room=room, bubblewrap=None)
+        footing = await find_support(Policy(), private=private, bubblewrap=None)
         assert isinstance(footing, SandboxSupport)
         assert footing.oversees or tuple(map(int, os.uname().release.split(".")[:2])) < (5, 19)
-        only_network = await find_support(Policy(filesystem=False), room=room, bubblewrap=None)
+        only_network = await find_support(Policy(filesystem=False), private=private, bubblewrap=None)
         assert isinstance(only_network, SandboxSupport) and not only_network.oversees
     finally:
-        close_private_dir(room)
+        close_private_dir(private)
 
 
 async def test_files_are_opened_rightly_while_orphans_come_to_their_ends(place: FakePlace):

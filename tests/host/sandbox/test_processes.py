@@ -88,7 +88,7 @@ async def test_what_a_command_leaves_ends_with_its_group_even_as_a_daemon(place:
     confined = sandbox.confine(
         ("/bin/bash", "-c", script), cwd=str(place.project), env={"PATH": "/usr/bin:/bin"}
     )
-    place.give(Path(place.room.folder))
+    place.give(Path(place.private.folder))
     process = await asyncio.create_subprocess_exec(
         *confined.argv,
         env=dict(confined.env),
@@ -137,9 +137,9 @@ async def test_only_the_descriptors_that_were_named_are_open(place: FakePlace):
 async def test_command_does_not_run_when_the_session_is_gone(place: FakePlace):
     sandbox = place.open()
     confined = sandbox.confine(("/bin/echo", "ran"), cwd=str(place.project), env={})
-    place.give(Path(place.room.folder))
-    door = Path(place.room.door)
-    door.unlink()
+    place.give(Path(place.private.folder))
+    socket_path = Path(place.private.socket_path)
+    socket_path.unlink()
     done = await asyncio.to_thread(
         subprocess.run,
         confined.argv,

@@ -104,22 +104,22 @@ async def _sandbox(scene: Scene) -> list[Check]:
     is_on = settings is not None and settings.enabled is True
     if sys.platform != "linux":
         return [_ok("Sandbox", "turned on" if is_on else "turned off (sandbox.enabled)")]
-    room = open_private_dir(scene.env)
+    private = open_private_dir(scene.env)
     try:
-        footing = await find_support(
+        support = await find_support(
             read_policy(scene.config, cwd=scene.cwd, env=scene.env).policy,
-            room=room,
+            private=private,
             bubblewrap=find_bubblewrap(None if settings is None else settings.bwrap_path),
         )
     finally:
-        close_private_dir(room)
-    if isinstance(footing, str):
+        close_private_dir(private)
+    if isinstance(support, str):
         remedy = "install bubblewrap, or allow user namespaces"
-        text = f"none can be set up here: {footing}"
+        text = f"none can be set up here: {support}"
         return [_fault("Sandbox", text, remedy) if is_on else _warning("Sandbox", text, remedy)]
-    new_names = "" if footing.oversees else "; protected names that do not exist yet are held at the top only"
+    new_names = "" if support.oversees else "; protected names that do not exist yet are held at the top only"
     state = "turned on" if is_on else "turned off (sandbox.enabled turns it on)"
-    return [_ok("Sandbox", f"{state}; it is built with {footing.way}{new_names}")]
+    return [_ok("Sandbox", f"{state}; it is built with {support.way}{new_names}")]
 
 
 def _helpers(scene: Scene) -> Iterator[Check]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from bridle.host.git.changes import Standing, standing
+from bridle.host.git.changes import WorkTreeState, standing
 from bridle.host.leases import Lease
 from bridle.types.shell import Part, Reading
 
@@ -34,7 +34,7 @@ class Sight(Struct, frozen=True, kw_only=True):
     folder: str
     env: Mapping[str, str]
     stamps: Mapping[str, _Stamp]
-    tree: Standing | None
+    tree: WorkTreeState | None
 
     async def changed(self) -> list[str]:
         """Files below the folder that have been changed, made or removed since."""
@@ -45,7 +45,7 @@ class Sight(Struct, frozen=True, kw_only=True):
         inside = self.folder.rstrip("/") + "/"
         return [path for path in found if path.startswith(inside)][:_MOST_SEEN]
 
-    async def _newly_dirty(self, then: Standing) -> list[str]:
+    async def _newly_dirty(self, then: WorkTreeState) -> list[str]:
         now = await standing(self.folder, self.env)
         # Where another commit is checked out now, git cannot tell the command's changes from its own.
         if now is None or now.head != then.head:

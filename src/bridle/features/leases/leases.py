@@ -111,7 +111,7 @@ class Leases:
     def heard(self) -> tuple[str, ...]:
         """What this thread should know about its files, each line once."""
         try:
-            lines = (*self._own_lines, *self._broker.told(self.owner))
+            lines = (*self._own_lines, *self._broker.messages(self.owner))
         except OSError:
             lines = tuple(self._own_lines)
         self._own_lines.clear()

@@ -23,7 +23,7 @@ class Committed(Struct, frozen=True):
     mode: int
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class WorkTreeState(Struct, frozen=True, kw_only=True):
     """A work tree at one moment."""
 
     root: str
@@ -34,7 +34,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     untracked: frozenset[str]
 
 
-async def standing(cwd: str, env: Mapping[str, str], *, seconds: float = 1.0) -> Standing | None:
+async def standing(cwd: str, env: Mapping[str, str], *, seconds: float = 1.0) -> WorkTreeState | None:
     """How the work tree around `cwd` stands; None outside one, and when git lists too much or is too slow."""
     if (found := _open(cwd, env, seconds)) is None:
         return None
@@ -110,7 +110,7 @@ async def _converted(found: repository._Git, paths: Sequence[str]) -> frozenset[
     )
 
 
-def _parse(listing: str, root: str) -> Standing | None:
+def _parse(listing: str, root: str) -> WorkTreeState | None:
     head = ""
     dirty: dict[str, Committed] = {}
     untracked: set[str] = set()
@@ -129,4 +129,4 @@ def _parse(listing: str, root: str) -> Standing | None:
                     dirty[os.path.join(root, path)] = Committed("", 0)
             case _:
                 pass  # Conflicts, links and whatever later releases list are left to their owners.
-    return Standing(root=root, head=head, dirty=dirty, untracked=frozenset(untracked))
+    return WorkTreeState(root=root, head=head, dirty=dirty, untracked=frozenset(untracked))

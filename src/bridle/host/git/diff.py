@@ -20,7 +20,7 @@ class TreeDiff(Struct, frozen=True, kw_only=True):
     untracked: tuple[str, ...]
     """Files that git does not know, relative to the root."""
     cut: bool = False
-    """There is more than is told here."""
+    """There is more than is shown here."""
 
 
 async def tree_diff(cwd: str, env: Mapping[str, str], *, seconds: float = _SECONDS) -> TreeDiff | None:

@@ -13,7 +13,7 @@ _LEFTOVERS = "worktree-"
 
 
 class MergeFault(BridleError):
-    """A merge cannot go on; the text says why and what to do."""
+    """A merge cannot continue; the text says why and what to do."""
 
 
 class Branch(Struct, frozen=True, kw_only=True):
@@ -126,7 +126,10 @@ class Repository(Struct, frozen=True, kw_only=True):
         return Merged(commit=made.output, tree=tree)
 
     async def advance(self, target: str, before: str, commit: str) -> str | None:
-        """Move a branch forward, with the files of whoever has it checked out; why that was not possible."""
+        """Move a branch forward, with the files of the work tree that has it checked out.
+
+        Why that was not possible.
+        """
         for checkout in await self.checkouts():
             if checkout.branch == target:
                 moved = await run_git(checkout.path, self.env, "merge", "--ff-only", "--quiet", commit)
@@ -159,7 +162,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 async def conflicts_between(
     root: str, env: Mapping[str, str], ours: str, theirs: str
 ) -> tuple[str, ...] | None:
-    """The files that would conflict if one were merged into the other; None when that cannot be told."""
+    """The files that would conflict if one were merged into the other; None when that is unknown."""
     words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
     tried = await run_git(root, env, *words)
     if tried.code not in (0, 1):
@@ -167,7 +170,7 @@ async def conflicts_between(
     return tuple(name for name in tried.output.split("\0")[1:] if name) if tried.code else ()
 
 
-class Bench:
+class TestWorktree:
     """A work tree of the merge queue's own in which the tests of a merge run."""
 
     def __init__(self, repository: Repository, path: str) -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.host.files import make_folders
-from bridle.host.git.merge import Bench, Branch, Merged, MergeFault, Repository
+from bridle.host.git.merge import Branch, Merged, MergeFault, Repository, TestWorktree
 from bridle.host.leases import LeaseStore
 from bridle.host.lock import FileLock
 from bridle.host.paths import bridle_dir, project_slug
@@ -66,16 +66,16 @@ class MergeQueue:
         self._folder = folder
         """Where logs are, and what is known of earlier runs."""
         place = os.path.join(bridle_dir(env), "merge", project_slug(repository.root))
-        self._bench = Bench(repository, place)
+        self._bench = TestWorktree(repository, place)
         self._broker = LeaseStore(os.path.join(bridle_dir(env), "broker"))
 
     async def run(self, plan: Plan, on_test: Callable[[str], None]) -> AsyncGenerator[Result]:
-        """Take one branch after the other; `on_test` hears which is being tested.
+        """Take one branch after the other; `on_test` is called with the one being tested.
 
         Whatever happens, branches are as they were or merged: the next run takes up one that was cut short.
 
         Raises:
-            MergeFault: the queue cannot go on.
+            MergeFault: the queue cannot continue.
             Locked: another queue is at work here.
         """
         make_folders(self._folder, private=True)
@@ -124,7 +124,7 @@ class MergeQueue:
                 return merged.commit, replace(
                     tested, verdict="merged", note=_both(tested.note, await self._forget(plan, branch))
                 )
-        raise MergeFault(f"{plan.target} keeps moving: try again when nobody commits to it")
+        raise MergeFault(f"{plan.target} keeps moving: try again when no one commits to it")
 
     async def _tip(self, plan: Plan) -> str:
         tip = await self._repository.resolve(f"refs/heads/{plan.target}")
@@ -133,7 +133,7 @@ class MergeQueue:
         return tip
 
     async def _advance(self, plan: Plan, before: str, commit: str) -> bool:
-        """Move the target; False when somebody else moved it meanwhile."""
+        """Move the target; False when another process moved it meanwhile."""
         async with self._broker.git(self._repository.root):
             why = await self._repository.advance(plan.target, before, commit)
         if why is None:

@@ -192,7 +192,7 @@ async def _end(process: Process) -> None:
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
-        pass  # It ended by itself; macOS answers so for a process that nobody has waited for yet.
+        pass  # It has ended; macOS answers so for a process that has not been waited for yet.
     assert process.stdout is not None
     while await process.stdout.read(65536):
         pass

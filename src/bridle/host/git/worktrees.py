@@ -97,7 +97,7 @@ async def _check_out(tree: Worktree, folders: Sequence[str], env: Mapping[str, s
 
 
 async def holds_work(tree: Worktree, env: Mapping[str, str]) -> bool:
-    """Whether it has changes or commits of its own; what cannot be told counts as work."""
+    """Whether it has changes or commits of its own; what is unknown counts as work."""
     code, head = await _git(tree.path, env, "rev-parse", "HEAD")
     if code or head != tree.base:
         return True

@@ -137,7 +137,7 @@ def unpacking(encoding: str | None) -> Callable[[bytes, bool], Iterable[bytes]]:
     """A function of some bytes, and whether they are the last, that gives them unpacked.
 
     Raises:
-        BodyFault: nobody asked for this encoding, and it cannot be read.
+        BodyFault: this encoding was not asked for, and it cannot be read.
     """
     match (encoding or "identity").strip().lower():
         case "identity":

@@ -86,7 +86,7 @@ class Response:
                     pass
 
     async def aclose(self) -> None:
-        """Let go of the body, read or not."""
+        """Release the body, read or not."""
         await self._chunks.aclose()
 
 
@@ -216,7 +216,7 @@ class _Watch:
         self._deadline = float("inf") if limits.total is None else self._moved_at + limits.total
         self._timer = self._schedule()
         self.waiting = False
-        """Whether somebody waits for bytes: a reader that takes its time is not the service's silence."""
+        """Whether a reader waits for bytes: a reader that takes its time is not the service's silence."""
         self.fired: str | None = None
         """What was waited for in vain."""
 

@@ -1,4 +1,4 @@
-"""Keeps one program on a pseudo terminal and shows it to whoever attaches, until the program ends.
+"""Keeps one program on a pseudo terminal and shows it to clients that attach, until the program ends.
 
 A program of its own that imports little: a session costs what it costs, what holds it should cost nothing.
 """
@@ -76,7 +76,7 @@ class Holder:
         )
 
     def run(self) -> None:
-        """Relay until the program has ended and everybody knows."""
+        """Relay until the program has ended and every client knows."""
         watched = selectors.EVENT_READ
         self._selector.register(self._listener, watched, self._accept)
         self._selector.register(self._wake, watched, self._drain_signals)
@@ -106,7 +106,7 @@ class Holder:
         try:
             os.unlink(self._facts["socket"])
         except OSError:
-            pass  # Somebody tidied up.
+            pass  # Another process tidied up.
 
     def stop(self) -> None:
         """Ask the program to end, and end it when it does not."""
@@ -117,7 +117,7 @@ class Holder:
             self._program.send_signal(signal.SIGHUP if is_shell else signal.SIGTERM)
 
     def take(self, caller: "Caller", kind: bytes, payload: bytes) -> None:
-        """Do what somebody asks for."""
+        """Do what a client asks for."""
         if kind == protocol.ATTACH:
             self._attach(caller, payload)
         elif kind == protocol.INPUT and caller.is_attached:
@@ -177,7 +177,7 @@ class Holder:
         try:
             records.write(self._folder, self._facts)
         except OSError:
-            pass  # The folder was removed or the disk is full; the program can go on without.
+            pass  # The folder was removed or the disk is full; the program can continue without.
 
     def _accept(self, _events: int) -> None:
         try:
@@ -192,13 +192,13 @@ class Holder:
         self._selector.register(connection, selectors.EVENT_READ, caller.serve)
 
     def drop(self, caller: "Caller") -> None:
-        """Forget somebody who is gone."""
+        """Forget a client that is gone."""
         if self._callers.pop(caller.connection.fileno(), None) is not None:
             self._selector.unregister(caller.connection)
             caller.connection.close()
 
     def watch(self, caller: "Caller") -> None:
-        """Listen to somebody, and hear when they can take more if something waits for them."""
+        """Watch a client for input, and for room to write if output waits for it."""
         waits = selectors.EVENT_WRITE if caller.waiting else 0
         if caller.connection.fileno() in self._callers:
             self._selector.modify(caller.connection, selectors.EVENT_READ | waits, caller.serve)
@@ -230,7 +230,7 @@ class Holder:
 
 
 class Caller:
-    """Somebody who talks to the holder."""
+    """A client of the holder."""
 
     def __init__(self, connection: socket.socket, holder: Holder) -> None:
         connection.setblocking(False)
@@ -244,7 +244,7 @@ class Caller:
         self._frames = protocol.Frames()
 
     def send(self, data: bytes) -> None:
-        """Send soon; who falls too far behind is let go, so that nobody is held up."""
+        """Send soon; a client that falls too far behind is disconnected, so that no other is held up."""
         self.waiting += data
         if len(self.waiting) > _MOST_BEHIND:
             self._holder.drop(self)

@@ -1,4 +1,4 @@
-"""Starts what holds a job, and the supervisor, as programs that outlive whoever starts them."""
+"""Starts what holds a job, and the supervisor, as programs that outlive the process that starts them."""
 
 import os
 import socket
@@ -34,7 +34,7 @@ def new_id(home: str) -> str:
 def start(
     home: str, facts: records.Facts, *, env: Mapping[str, str], wrapper: Sequence[str] = ()
 ) -> records.Facts:
-    """Begin a job, or begin it again, and see to it that somebody watches over it; returns its facts.
+    """Begin a job, or begin it again, and make sure that a supervisor watches it; returns its facts.
 
     Raises:
         JobError: it cannot be started.

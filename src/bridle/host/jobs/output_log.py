@@ -17,7 +17,7 @@ class OutputLog:
         self._open()
 
     def add(self, data: bytes) -> None:
-        """Keep more; a full disk keeps nothing, and the program goes on."""
+        """Keep more; a full disk keeps nothing, and the program keeps running."""
         try:
             if self._size + len(data) > _LARGEST:
                 os.close(self._file)

@@ -37,16 +37,16 @@ def socket_file(home: str, name: str) -> str:
         return wanted
     import zlib
 
-    # No variable may have a say: everybody who looks after the same jobs must find the same socket.
+    # No variable may have a say: every process that looks after the same jobs must find the same socket.
     mark = zlib.crc32(os.fsencode(home))
     return os.path.join(f"/tmp/bridle-{os.getuid()}", f"{mark:08x}-{name}.sock")
 
 
 def private_folder(path: str) -> None:
-    """Make a folder that nobody else can look into.
+    """Make a folder that no one else can look into.
 
     Raises:
-        OSError: somebody else has it, or it cannot be made.
+        OSError: another user owns it, or it cannot be made.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     try:

@@ -47,7 +47,7 @@ class Program:
             raise
 
     def type(self, data: bytes) -> None:
-        """Send what somebody typed; a program that reads nothing loses what is too much."""
+        """Send what a user typed; a program that reads nothing loses what is too much."""
         if len(self._waiting) + len(data) <= _MOST_WAITING:
             self._waiting += data
         self.flush()
@@ -62,7 +62,7 @@ class Program:
             self._waiting.clear()
 
     def resize(self, rows: int, columns: int) -> None:
-        """Give the terminal another size; the program hears of it even when that is the one it had."""
+        """Give the terminal another size; the program is notified even when that is the one it had."""
         if (rows, columns) != self._size:
             self._size = (rows, columns)
             _set_size(self.terminal, rows, columns)
@@ -82,7 +82,7 @@ class Program:
         found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if found is None:
             return None
-        # As long as it is not collected, nobody else can have the number of its group.
+        # As long as it is not collected, no other process can have the number of its group.
         _signal_group(self.pid, signal.SIGKILL)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
@@ -103,7 +103,7 @@ def _signal_group(group: int, number: signal.Signals) -> None:
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
-        pass  # It has ended, or it is a program of somebody else now.
+        pass  # It has ended, or it is another user's program now.
 
 
 def _become(argv: Sequence[str], cwd: str, env: Mapping[str, str], rows: int, columns: int) -> None:

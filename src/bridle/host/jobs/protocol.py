@@ -21,13 +21,13 @@ FOLLOW = b"F"
 INPUT = b"i"
 SIZE = b"w"
 LEAVE = b"d"
-"""From the program: let everybody go who is attached. To somebody attached: you were let go."""
+"""From the program: detach every client. To a client: you were detached."""
 STOP = b"S"
 """End the program."""
 STATE = b"s"
 OUTPUT = b"o"
 PAINT = b"p"
-"""To the program: somebody new looks, so draw everything."""
+"""To the program: a new client is attached, so draw everything."""
 OVER = b"x"
 """The program has ended: `{"state", "exitCode"}`."""
 
@@ -92,16 +92,16 @@ def is_own(connection: socket.socket) -> bool:
 
 
 def listen(path: str, kind: socket.SocketKind) -> socket.socket:
-    """A socket that nobody else can open, not even before its rights are set.
+    """A socket that no one else can open, not even before its rights are set.
 
     Raises:
-        OSError: its folder belongs to somebody else, or it cannot be made.
+        OSError: its folder belongs to another user, or it cannot be made.
     """
     private_folder(os.path.dirname(path))
     try:
         os.unlink(path)
     except FileNotFoundError:
-        pass  # Nobody died there.
+        pass  # There is no stale socket.
     listener = socket.socket(socket.AF_UNIX, kind)
     before = os.umask(0o177)
     try:
@@ -118,7 +118,7 @@ def connect(path: str, *, seconds: float = 5.0) -> socket.socket:
     """A connection to a holder.
 
     Raises:
-        OSError: nobody listens there.
+        OSError: no process listens there.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(seconds)

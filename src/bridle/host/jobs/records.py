@@ -1,7 +1,7 @@
 """What is written down about a job, by one writer at a time.
 
-Its holder writes while it lives, and has the folder locked for as long. Whoever starts a job writes before
-that; when a holder has died, whoever finds out locks the folder and writes how it ended.
+Its holder writes while it lives, and has the folder locked for as long. The process that starts a job writes
+before that; when a holder has died, the process that finds out locks the folder and writes how it ended.
 """
 
 import fcntl
@@ -37,7 +37,7 @@ def folders(home: str) -> list[str]:
 
 
 def read(folder: str) -> Facts | None:
-    """What is known of a job; None when it is none, or somebody else's."""
+    """What is known of a job; None when it is none, or another user's."""
     import json
 
     try:
@@ -78,7 +78,7 @@ def replace_file(path: str, data: bytes) -> None:
 
 
 def create(folder: str, facts: Facts) -> None:
-    """Begin a job that nobody holds yet.
+    """Begin a job that has no holder yet.
 
     Raises:
         OSError: there is one of this name, or it cannot be written.
@@ -92,7 +92,7 @@ def create(folder: str, facts: Facts) -> None:
 
 
 def hold(folder: str) -> int | None:
-    """Lock a job for as long as the descriptor stays open; None when somebody has it.
+    """Lock a job for as long as the descriptor stays open; None when another process has it.
 
     Raises:
         OSError: there is no such job.
@@ -138,7 +138,7 @@ def settle(folder: str) -> Facts | None:
 
 
 def _remove_socket(facts: Facts) -> None:
-    """Nobody listens there any more."""
+    """No process listens there any more."""
     try:
         os.unlink(facts["socket"])
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""Reads what a program has shown on a terminal as the text that somebody would have seen."""
+"""Reads what a program has shown on a terminal as the text that a user would have seen."""
 
 import codecs
 import re
@@ -41,7 +41,7 @@ class ScreenText:
         self._held = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.touched = 0
-        """The first row that was written to since somebody set this."""
+        """The first row that was written to since this was last set."""
         self.repaints = 0
 
     @property

@@ -1,6 +1,6 @@
 """Watches over all jobs of a user: notices what ends, keeps the roster, and writes the log.
 
-It holds nothing that a job needs. When it is killed, jobs go on, and the next one finds their folders.
+It holds nothing that a job needs. When it is killed, jobs continue, and the next one finds their folders.
 """
 
 import fcntl
@@ -67,7 +67,7 @@ class Supervisor:
         self._started = records.now_ms()
 
     def run(self) -> None:
-        """Watch until nothing has lived for a while, or somebody wants it to end."""
+        """Watch until nothing has lived for a while, or it is asked to end."""
         self._selector.register(self._listener, selectors.EVENT_READ, "")
         self._log(f"supervisor {os.getpid()} started")
         self.look()
@@ -87,13 +87,13 @@ class Supervisor:
         self._write_roster([records.read(folder) or {} for folder in records.folders(self._home)])
 
     def end(self, _number: int, _frame: object) -> None:
-        """Stop watching; jobs go on."""
+        """Stop watching; jobs continue."""
         self._ends = True
         try:
             # A signal alone does not end the wait.
             self._listener.sendto(b".", self._listener.getsockname())
         except OSError:
-            pass  # Nobody can reach us any more: we are about to end anyway.
+            pass  # No process can reach us any more: we are about to end anyway.
 
     def look(self) -> None:
         """See how all jobs stand, adopt those that are new, and write down what has changed."""
@@ -141,7 +141,7 @@ class Supervisor:
             return False
 
     def _doom(self, facts: records.Facts) -> None:
-        """A program lost its terminal: it was told so by the system, and has a while to end."""
+        """A program lost its terminal: it received SIGHUP, and has a while to end."""
         pid, born = int(facts.get("pid") or 0), str(facts.get("birth") or "")
         if born and pid not in self._doomed and is_alive(pid, born):
             grace = float(os.environ.get("BRIDLE_SUPERVISOR_GRACE_MS") or _GRACE_SECONDS * 1000) / 1000
@@ -193,7 +193,7 @@ class Supervisor:
         return self._is_sure and not self._watched and time.monotonic() >= self._busy_at + self._idle
 
     def _has_work_after_all(self) -> bool:
-        """Nobody can reach us from here on; who tried just before must not be left alone."""
+        """No process can reach us from here on; one that tried just before must still be answered."""
         path = self._listener.getsockname()
         os.unlink(path)
         self.look()
@@ -249,7 +249,10 @@ def _become_only_one(home: str) -> int | None:
 
 
 def _claim(home: str) -> int | None:
-    """The lock of the supervisor, kept until this process and its child end; None when somebody has it."""
+    """The lock of the supervisor, kept until this process and its child end.
+
+    None when another process has it.
+    """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     lock = os.open(lock_file(home), flags, 0o600)
     try:

@@ -92,7 +92,7 @@ class LspConnection:
         return await self._ask(method, params, seconds)
 
     def notify(self, method: str, params: Any) -> None:
-        """Tell the server something; one that is gone is told nothing."""
+        """Send a notification; nothing is sent to a server that is gone."""
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def close(self, seconds: float) -> None:

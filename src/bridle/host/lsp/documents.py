@@ -1,4 +1,4 @@
-"""The files that a language server is told of."""
+"""The files that a language server has open."""
 
 import os
 from collections import OrderedDict
@@ -55,7 +55,7 @@ class Documents:
         return text
 
     def refresh(self, notify: Notify) -> None:
-        """The same for every file that is open."""
+        """Send the changes of every open file."""
         for path in tuple(self._open):
             try:
                 self.sync(path, notify)

@@ -36,7 +36,7 @@ class LspEntry(Struct, frozen=True, kw_only=True, rename="camel"):
     restart_on_crash: bool = True
     max_restarts: int = _MOST_RESTARTS
     diagnostics: Any = True
-    """Whether what is wrong is told; only `false` turns it off."""
+    """Whether diagnostics are reported; only `false` turns it off."""
 
     @classmethod
     def read(cls, raw: Mapping[str, Any]) -> "LspEntry":
@@ -55,11 +55,11 @@ class LspEntry(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 Published = Callable[[str, list[Any]], None]
-"""Hears the address of a file and everything that is wrong with it."""
+"""Receives the address of a file and all its diagnostics."""
 
 
 class LanguageServer:
-    """Closed by whoever made it."""
+    """Closed by its creator."""
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ class Pane(Struct, frozen=True, kw_only=True):
 
     id: str
     pid: int | None = None
-    """The program's process, where that can be told."""
+    """The program's process, where that is known."""
 
 
 class Panes(Protocol):

@@ -98,21 +98,21 @@ class TmuxPanes:
         self._changed.clear()
 
     async def is_watched(self, pane: str) -> bool:
-        """Whether somebody's terminal shows the session of a pane."""
+        """Whether a terminal shows the session of a pane."""
         said = await self._try("display-message", "-p", "-t", pane, "#{session_attached}")
         return said is not None and said.stdout.strip() not in (b"", b"0")
 
     async def _make(self, argv: Sequence[str], *, cwd: str, title: str) -> Captured:
         """Beside those that are there while they have room, else in a window of its own."""
-        told = ("-P", "-F", _FACTS, "-c", cwd)
+        options = ("-P", "-F", _FACTS, "-c", cwd)
         for beside in (*reversed(self._opened), *(() if self._own is None else (self._own,))):
-            said = await self._run("split-window", "-d", "-t", beside, *told, *argv)
+            said = await self._run("split-window", "-d", "-t", beside, *options, *argv)
             if said.code == 0:
                 await self._arrange(beside)
                 return said
         if self._is_inside:
-            return await self._run("new-window", "-d", "-n", title, *told, *argv)
-        return await self._make_apart(("-n", title, *told, *argv))
+            return await self._run("new-window", "-d", "-n", title, *options, *argv)
+        return await self._make_apart(("-n", title, *options, *argv))
 
     async def _make_apart(self, words: Sequence[str]) -> Captured:
         size = ("-x", str(_COLUMNS), "-y", str(_LINES))
@@ -120,7 +120,7 @@ class TmuxPanes:
         while True:
             said = await self._run("new-session", "-d", "-s", self._name, *size, *words)
             if said.code == 0:
-                # Nobody is attached most of the time, which must not end it.
+                # No terminal is attached most of the time, which must not end it.
                 await self._try("set-option", "-t", self._name, "destroy-unattached", "off")
                 return said
             # Another session leads a team of the same name, or the panes of ours have no room left.
@@ -141,7 +141,7 @@ class TmuxPanes:
         await self._try("select-pane", "-t", pane, "-T", title)
         await self._try("set-option", "-p", "-t", pane, _COLOR, color)
         said = await self._try("show-options", "-Awv", "-t", pane, _BORDERS)
-        # Whoever has borders with words in them already has chosen how they look.
+        # A user who has borders with words in them already has chosen how they look.
         if said is None or said.stdout.strip() not in (b"", b"off"):
             return
         for option, value in _DRESS.items():
@@ -150,7 +150,7 @@ class TmuxPanes:
                 self._changed.append(option)
 
     async def _try(self, *words: str) -> Captured | None:
-        """Run a command whose failure harms nobody."""
+        """Run a command whose failure does no harm."""
         try:
             return await self._run(*words)
         except OSError:

@@ -35,7 +35,7 @@ VARIABLES = (
 
 
 class Authority:
-    """Vouches for every host to the commands of one session, with a key that never touches the disk."""
+    """Signs certificates for the hosts that commands reach, with a key that never touches the disk."""
 
     def __init__(self, certificate: "x509.Certificate", key: "CertificateIssuerPrivateKeyTypes") -> None:
         from cryptography.hazmat.primitives.asymmetric import ec

@@ -19,7 +19,7 @@ def bubblewrap_argv(
 ) -> tuple[str, ...]:
     """Start `inner` with nothing but what the layers open.
 
-    It is not told to die with its parent: what a command leaves running stays, as it does without a sandbox,
+    It does not get --die-with-parent: what a command leaves running stays, as it does without a sandbox,
     until the session ends the process group, and with it everything inside.
     """
     return (

@@ -51,7 +51,7 @@ class DeniedFiles:
 
     def _existing(self, patterns: tuple[Pattern, ...]) -> tuple[str, ...]:
         when, found = self._known.get(patterns, (0.0, ()))
-        # What was found may be gone, which harms nobody; what is new must be found soon.
+        # What was found may be gone, which harms no one; what is new must be found soon.
         if not when or time.monotonic() - when > _SEARCH_LASTS:
             found = tuple(dict.fromkeys(_found(patterns)))
             self._known = {patterns: (time.monotonic(), found)}

@@ -18,7 +18,7 @@ from bridle.host.sandbox.http_request import LARGEST_HEAD, Head, RequestReader, 
 from bridle.host.sandbox.masking.credentials import CredentialStore, Secret
 from bridle.host.sandbox.masking.injection import inject_body, inject_head, overlap
 from bridle.host.sandbox.masking.settings import Signing
-from bridle.host.sandbox.masking.sigv4 import Outcome, Resigned, Unsignable, resign
+from bridle.host.sandbox.masking.sigv4 import Outcome, Refused, Resigned, resign
 from bridle.types.errors import ConfigError
 
 LARGEST_BODY = 8 * 1024 * 1024
@@ -29,7 +29,7 @@ _GOODBYE = 2.0
 _HELLO = b"\x16\x03"
 
 
-class Place(Struct, frozen=True):
+class Destination(Struct, frozen=True):
     """Where a request goes: the host that was judged, and whether our own settings list it."""
 
     host: str
@@ -37,8 +37,8 @@ class Place(Struct, frozen=True):
     listed: bool
 
 
-class Plain(Struct, frozen=True):
-    """How a request over plain HTTP goes on: to its host, or with its whole address to a proxy."""
+class PlainRequest(Struct, frozen=True):
+    """How a request over plain HTTP continues: to its host, or with its whole address to a proxy."""
 
     path: str
     prefix: str = ""
@@ -63,11 +63,11 @@ class Interceptor:
         self._plaintext = plaintext
         self._env = env or {}
 
-    def looks_into_plain(self, place: Place) -> bool:
+    def looks_into_plain(self, place: Destination) -> bool:
         """Whether a request over plain HTTP may get real values."""
         return self._plaintext and bool(self._secrets(place))
 
-    async def tunnel(self, client: Streams, server: Streams, place: Place) -> None:
+    async def tunnel(self, client: Streams, server: Streams, place: Destination) -> None:
         """Join a command with a host; if the command begins to encrypt, look into what it sends.
 
         Raises:
@@ -98,10 +98,10 @@ class Interceptor:
         self,
         client: Streams,
         server: Streams,
-        place: Place,
+        place: Destination,
         *,
         first: bytes = b"",
-        plain: Plain | None = None,
+        plain: PlainRequest | None = None,
     ) -> None:
         """Pass on one request with real values in it, and the answer."""
         incoming = RequestReader(client, first)
@@ -117,8 +117,8 @@ class Interceptor:
         body: bytes | None = None
         if isinstance(signed, Resigned) and signed.digest is None:
             body, whole = await incoming.whole(LARGEST_BODY)
-            signed = signed if whole else Unsignable("A body of this size cannot be signed again.")
-        if isinstance(signed, Unsignable):
+            signed = signed if whole else Refused("A body of this size cannot be signed again.")
+        if isinstance(signed, Refused):
             await refuse(client[1], "403 Forbidden", signed.reason)
             return
         if signed is None:
@@ -138,12 +138,12 @@ class Interceptor:
             server,
         )
 
-    def _resigning(self, head: Head, place: Place) -> Outcome | None:
+    def _resigning(self, head: Head, place: Destination) -> Outcome | None:
         if not place.listed:
             return None
         return resign(head, self._vault, self._signing, host=place.host, port=place.port)
 
-    def _secrets(self, place: Place) -> tuple[Secret, ...]:
+    def _secrets(self, place: Destination) -> tuple[Secret, ...]:
         return self._vault.secrets_for(place.host, place.port) if place.listed else ()
 
     def _trusted(self) -> ssl.SSLContext:
@@ -248,7 +248,7 @@ async def _first_words(client: asyncio.StreamReader, server: asyncio.StreamReade
 async def _answer(
     incoming: RequestReader, send: Callable[[], Awaitable[None]], client: Streams, server: Streams
 ) -> None:
-    """Pass the answer on while the request is still being sent, until it ends or nobody wants it any more."""
+    """Pass the answer on while the request is still being sent, until it ends or no one wants it any more."""
     answer = asyncio.ensure_future(pass_on(server[0], client[1]))
     asking = asyncio.ensure_future(_ask(incoming, send))
     try:
@@ -260,7 +260,7 @@ async def _answer(
 
 
 async def _ask(incoming: RequestReader, send: Callable[[], Awaitable[None]]) -> None:
-    """Send a request; ends when whoever asked has gone."""
+    """Send a request; ends when the client has gone."""
     await send()
     await incoming.gone()
 
@@ -313,7 +313,7 @@ async def _send_chunks(
     await sink.drain()
 
 
-def _is_for(head: Head, place: Place) -> bool:
+def _is_for(head: Head, place: Destination) -> bool:
     """Whether a request inside of a connection is for the host that the connection was allowed for."""
     named = head.values("host")
     if len(named) != 1 or not head.target.startswith(("/", "*")):

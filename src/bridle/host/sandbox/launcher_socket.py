@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 
-from bridle.host.sandbox.proxy import Proxy, Visit
+from bridle.host.sandbox.proxy import CommandAccess, Proxy
 
 _LONGEST_TOKEN = 64
 _MOST_LISTENERS = 4
@@ -58,7 +58,7 @@ class LauncherSocket:
         try:
             connection, _ = self._socket.accept()
         except OSError:
-            return  # Whoever knocked has gone.
+            return  # The launcher has gone.
         connection.setblocking(False)
         guest = asyncio.create_task(self._host(connection))
         self._guests.add(guest)
@@ -80,7 +80,7 @@ class LauncherSocket:
             said, numbers, _, _ = socket.recv_fds(connection, _LONGEST_TOKEN, _MOST_LISTENERS)
             sockets = [socket.socket(fileno=number) for number in numbers]
             self._expected.discard(said.decode("ascii", "replace"))
-            visit = Visit()
+            visit = CommandAccess()
             for listener, instead in zip(sockets, self._instead, strict=False):
                 if self._proxy is None:
                     listener.close()

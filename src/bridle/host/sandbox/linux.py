@@ -18,7 +18,7 @@ from bridle.host.sandbox.bubblewrap import bubblewrap_argv
 from bridle.host.sandbox.denials import DeniedFiles
 from bridle.host.sandbox.guards import DEEPEST, deep_in
 from bridle.host.sandbox.launcher_socket import LauncherSocket
-from bridle.host.sandbox.masking.copies import NOTHING, Copies, Covers
+from bridle.host.sandbox.masking.copies import NOTHING, Copies, FileOverlays
 from bridle.host.sandbox.missing_paths import MissingPaths
 from bridle.host.sandbox.plan import HTTP_PORT, SOCKS_PORT, Plan, Stage, draw, make_spec, standing
 from bridle.host.sandbox.policy import Policy, own_files
@@ -51,7 +51,7 @@ class LinuxWalls:
         policy: Policy,
         way: Way,
         *,
-        room: PrivateDir,
+        private: PrivateDir,
         roots: Callable[[], tuple[str, ...]],
         registry: str,
         proxy: Proxy | None,
@@ -67,7 +67,7 @@ class LinuxWalls:
             (HTTP_PORT, SOCKS_PORT) if proxy is not None and way != "landlock" else None
         )
         self._policy = policy
-        self._room = room
+        self._private = private
         self._roots = roots
         self._bubblewrap = bubblewrap
         self._python = python
@@ -76,7 +76,7 @@ class LinuxWalls:
         self._stand_ins = MissingPaths(registry)
         network = policy.network
         self._door = LauncherSocket(
-            room.door,
+            private.socket_path,
             proxy=proxy,
             instead=(network.http_port, network.socks_port),
             on_empty=self._stand_ins.remove,
@@ -102,7 +102,7 @@ class LinuxWalls:
         plan = _draw(
             policy,
             self._roots(),
-            self._room,
+            self._private,
             self._python,
             deep=self._search.deep,
             covers=self._covers(),
@@ -115,7 +115,7 @@ class LinuxWalls:
         needs_own = plan.links or os.path.realpath(self._python) in plan.hidden
         way = "direct" if needs_own and self.way == "bubblewrap" else self.way
         return compose(
-            policy, plan, way, argv, room=self._room, cwd=cwd, keep=keep, token=token,
+            policy, plan, way, argv, private=self._private, cwd=cwd, keep=keep, token=token,
             bubblewrap=self._bubblewrap, python=self._python, overseen=self._oversees,
         )  # fmt: skip
 
@@ -123,7 +123,7 @@ class LinuxWalls:
         await self._door.close()
         self._stand_ins.remove()
 
-    def _covers(self) -> Covers:
+    def _covers(self) -> FileOverlays:
         if self._copies is None:
             return NOTHING
         # Where nothing can be mounted, nothing can take the place of a file.
@@ -166,7 +166,7 @@ class SandboxSupport(Struct, frozen=True):
 
 
 async def find_support(
-    policy: Policy, *, room: PrivateDir, bubblewrap: str | None, python: str = sys.executable
+    policy: Policy, *, private: PrivateDir, bubblewrap: str | None, python: str = sys.executable
 ) -> SandboxSupport | str:
     """The first way that works here, tried for real; a sentence for people when none does."""
     machine = os.uname().machine
@@ -179,10 +179,10 @@ async def find_support(
     for way in ways:
         complaint = ""
         for oversees in (True, False) if policy.filesystem else (False,):
-            footing = SandboxSupport(way, oversees)
-            complaint = await asyncio.to_thread(_try, policy, footing, room, bubblewrap, python)
+            support = SandboxSupport(way, oversees)
+            complaint = await asyncio.to_thread(_try, policy, support, private, bubblewrap, python)
             if complaint is None:
-                return footing
+                return support
         complaints.append(f"{way}: {complaint}")
     return "; ".join(complaints)
 
@@ -193,7 +193,7 @@ def compose(
     way: Way,
     argv: Sequence[str],
     *,
-    room: PrivateDir,
+    private: PrivateDir,
     cwd: str,
     keep: tuple[int, ...],
     token: str,
@@ -201,22 +201,25 @@ def compose(
     python: str,
     overseen: bool,
 ) -> tuple[str, ...]:
-    """Write the plan down for the launcher, and the command line that starts it; no token means no door."""
+    """Write the plan down for the launcher, and the command line that starts it.
+
+    No token means no launcher socket.
+    """
     proc = not policy.weaker_nesting
     machine = os.uname().machine
     spec = make_spec(
-        policy, plan, stage=_STAGES[way], room=room, machine=machine, proc=proc, overseen=overseen
+        policy, plan, stage=_STAGES[way], private=private, machine=machine, proc=proc, overseen=overseen
     )
     if not token:
-        spec = {**spec, "door": "", "ports": []}
+        spec = {**spec, "socket": "", "ports": []}
     data = marshal.dumps(spec)
-    path = os.path.join(room.folder, f"plan-{sha256(data).hexdigest()[:24]}")
+    path = os.path.join(private.folder, f"plan-{sha256(data).hexdigest()[:24]}")
     try:
         write_new(path, data)
     except FileExistsError:
         pass  # An earlier command ran under the same plan.
     kept = ",".join(map(str, keep))
-    inner = (python, "-I", "-S", "-c", _START, room.launcher, path, token, cwd, kept, *argv)
+    inner = (python, "-I", "-S", "-c", _START, private.launcher, path, token, cwd, kept, *argv)
     if way != "bubblewrap":
         return inner
     assert bubblewrap is not None
@@ -228,22 +231,22 @@ def compose(
 def _draw(
     policy: Policy,
     roots: tuple[str, ...],
-    room: PrivateDir,
+    private: PrivateDir,
     python: str,
     *,
     deep: Callable[[str], tuple[str, ...]] = deep_in,
-    covers: Covers = NOTHING,
+    covers: FileOverlays = NOTHING,
 ) -> Plan:
-    return draw(policy, roots=roots, own=(*own_files(), python), room=room, deep=deep, covers=covers)
+    return draw(policy, roots=roots, own=(*own_files(), python), private=private, deep=deep, covers=covers)
 
 
 def _try(
-    policy: Policy, footing: SandboxSupport, room: PrivateDir, bubblewrap: str | None, python: str
+    policy: Policy, support: SandboxSupport, private: PrivateDir, bubblewrap: str | None, python: str
 ) -> str | None:
-    plan = _draw(policy, (), room, python, deep=lambda _: ())
+    plan = _draw(policy, (), private, python, deep=lambda _: ())
     argv = compose(
-        policy, plan, footing.way, ("/bin/sh", "-c", f": > {room.temporary}/trial"), room=room, cwd="/",
-        keep=(), token="", bubblewrap=bubblewrap, python=python, overseen=footing.oversees,
+        policy, plan, support.way, ("/bin/sh", "-c", f": > {private.temporary}/trial"), private=private,
+        cwd="/", keep=(), token="", bubblewrap=bubblewrap, python=python, overseen=support.oversees,
     )  # fmt: skip
     try:
         done = subprocess.run(

@@ -103,4 +103,4 @@ def _remove(path: str, *, inode: int) -> None:
         elif stat.S_ISSOCK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_size == 0):
             os.unlink(path)
     except OSError:
-        pass  # Gone, or used by somebody meanwhile and so not ours any more.
+        pass  # Gone, or in use by another process meanwhile and so not ours any more.

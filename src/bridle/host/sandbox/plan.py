@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from bridle.host.sandbox.guards import Guard, deep_in, guards_in, worktrees_in
-from bridle.host.sandbox.masking.copies import NOTHING, Covers
+from bridle.host.sandbox.masking.copies import NOTHING, FileOverlays
 from bridle.host.sandbox.policy import (
     FILES,
     FILES_WHEN_PRESENT,
@@ -23,7 +23,7 @@ from bridle.host.sandbox.private_dir import PrivateDir
 from bridle.host.sandbox.syscall_filter import call_filter, overseen_calls
 
 Stage = Literal["whole", "inner", "landlock"]
-"""Who builds the mounts: our launcher, bubblewrap around it, or nobody."""
+"""Who builds the mounts: our launcher, bubblewrap around it, or none."""
 
 Kind = Literal["writable", "fixed", "hidden"]
 
@@ -64,15 +64,15 @@ def draw(
     *,
     roots: Iterable[str],
     own: Iterable[str],
-    room: PrivateDir,
-    covers: Covers = NOTHING,
+    private: PrivateDir,
+    covers: FileOverlays = NOTHING,
     deep: Callable[[str], tuple[str, ...]] = deep_in,
 ) -> Plan:
-    """Find everything that a policy speaks of; `own` are our own files, which nobody may change."""
+    """Find everything that a policy speaks of; `own` are our own files, which no one may change."""
     unreadable = (*real(policy.unreadable), *covers.hidden)
     hidden = tuple(path for path in dict.fromkeys(unreadable) if os.path.lexists(path) and path != "/")
     again = real(policy.readable_again)
-    never = (*real(policy.never_writable), room.folder)
+    never = (*real(policy.never_writable), private.folder)
     wanted = (root for root in real((*roots, *policy.writable)) if os.path.exists(root))
     open_to_all = tuple(
         root
@@ -88,18 +88,18 @@ def draw(
     worktrees = tuple(path for root, _ in guards if (path := worktrees_in(root)))
     shown = tuple((path, copy) for path, copy in covers.shown if path not in hidden)
     return Plan(
-        roots=(*allowed, *worktrees, room.temporary),
+        roots=(*allowed, *worktrees, private.temporary),
         guards=tuple((root, found) for root, found in guards if root in allowed),
-        layers=_layers(allowed, worktrees, guards, hidden=hidden, again=again, shown=shown, room=room),
+        layers=_layers(allowed, worktrees, guards, hidden=hidden, again=again, shown=shown, private=private),
         hidden=hidden,
         readable_again=again,
     )
 
 
 def make_spec(
-    policy: Policy, plan: Plan, *, stage: Stage, room: PrivateDir, machine: str, proc: bool, overseen: bool
+    policy: Policy, plan: Plan, *, stage: Stage, private: PrivateDir, machine: str, proc: bool, overseen: bool
 ) -> dict[str, Any]:
-    """What the launcher is told."""
+    """The specification that the launcher reads."""
     alone = stage == "landlock"
     online = policy.network.mode == "proxy" and not alone
     overseen = overseen and policy.filesystem
@@ -117,25 +117,25 @@ def make_spec(
             overseen=overseen,
             marking=not alone or not policy.filesystem or policy.weaker_nesting,
         ),
-        "oversight": _oversight(plan, room, machine, alone=alone, denied=policy.unwritable)
+        "oversight": _oversight(plan, private, machine, alone=alone, denied=policy.unwritable)
         if overseen
         else None,
-        "door": room.door,
+        "socket": private.socket_path,
         "ports": [HTTP_PORT, SOCKS_PORT] if online else [],
     }
 
 
 def _oversight(
-    plan: Plan, room: PrivateDir, machine: str, *, alone: bool, denied: tuple[str, ...]
+    plan: Plan, private: PrivateDir, machine: str, *, alone: bool, denied: tuple[str, ...]
 ) -> dict[str, Any]:
     seccomp, calls = overseen_calls(machine)
     guarded = (guard.path for _, guards in plan.guards for guard in guards)
     return {
-        "code": room.overseer,
+        "code": private.overseer,
         "seccomp": seccomp,
         "calls": calls,
         "roots": list(plan.roots),
-        "free": [room.temporary],
+        "free": [private.temporary],
         "names": [name for name in (*FOLDERS, *FILES, *FILES_WHEN_PRESENT) if "/" not in name],
         "packages": list(PACKAGES),
         "closed": [*guarded, *plan.hidden],
@@ -168,25 +168,27 @@ def _layers(
     hidden: tuple[str, ...],
     again: tuple[str, ...],
     shown: tuple[tuple[str, str], ...],
-    room: PrivateDir,
+    private: PrivateDir,
 ) -> tuple[Layer, ...]:
-    layers = [Layer("writable", path, path) for path in (*roots, *worktrees, room.temporary)]
+    layers = [Layer("writable", path, path) for path in (*roots, *worktrees, private.temporary)]
     for root, found in guards:
         for guard in found:
-            source = guard.path if guard.present else room.void_folder if guard.folder else room.void_file
+            source = (
+                guard.path if guard.present else private.void_folder if guard.folder else private.void_file
+            )
             layers.append(Layer("fixed", guard.path, source))
             # A folder that could be renamed would take its guards along and leave the place free.
             layers += (Layer("writable", path, path) for path in _between(root, guard.path))
     for path in hidden:
         folder = os.path.isdir(path)
-        layers.append(Layer("hidden" if folder else "fixed", path, path if folder else room.dark_file))
+        layers.append(Layer("hidden" if folder else "fixed", path, path if folder else private.dark_file))
     covered = {path for path, _ in shown}
     layers = [layer for layer in layers if layer.path not in covered]
     layers += (Layer("fixed", path, copy) for path, copy in shown)
     opened = {layer.path for layer in layers}
     layers += (Layer("fixed", path, path) for path in again if path not in opened and os.path.exists(path))
-    if is_within_any(room.folder, (*roots, *hidden)):
-        layers.append(Layer("fixed", room.folder, room.folder))
+    if is_within_any(private.folder, (*roots, *hidden)):
+        layers.append(Layer("fixed", private.folder, private.folder))
     return tuple(sorted(dict.fromkeys(layers), key=lambda layer: (layer.path.count("/"), _ORDER[layer.kind])))
 
 

@@ -33,7 +33,7 @@ FILES_WHEN_PRESENT = (
 """Files that tools stumble over when an empty one keeps their place, so only existing ones are held."""
 
 PACKAGES = ("node_modules", "site-packages", "__pycache__", ".venv", "venv", ".tox", "target")
-"""Folders that installers fill with what others wrote, such names included; nobody works in them."""
+"""Folders that installers fill with what others wrote, such names included; no one works in them."""
 
 WORKTREES = ".claude/worktrees"
 """Made for editing, although it lies in a protected folder."""
@@ -95,6 +95,6 @@ def real(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def own_files() -> tuple[str, ...]:
-    """Our program and its Python: whoever can change what builds the walls is not held by them."""
+    """Our program and its Python: a command that can change what builds the walls is not held by them."""
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return (package, sys.prefix, sys.base_prefix)

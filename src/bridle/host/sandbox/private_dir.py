@@ -29,7 +29,7 @@ class PrivateDir(Struct, frozen=True, kw_only=True):
     folder: str
     temporary: str
     """The only part that commands may write to."""
-    door: str
+    socket_path: str
     """The socket at which commands are let in."""
     void_file: str
     void_folder: str
@@ -42,7 +42,7 @@ class PrivateDir(Struct, frozen=True, kw_only=True):
 
 
 def open_private_dir(env: Mapping[str, str]) -> PrivateDir:
-    """Make the folder, for the user alone and under a name that nobody can guess."""
+    """Make the folder, for the user alone and under a name that no one can guess."""
     base = os.path.realpath(env.get("CLAUDE_CODE_TMPDIR") or env.get("TMPDIR") or "/tmp")
     if len(base) > _LONGEST_BASE or not os.access(base, os.W_OK):
         base = "/tmp"
@@ -52,24 +52,24 @@ def open_private_dir(env: Mapping[str, str]) -> PrivateDir:
     PROGRAMS.keep_out_of((folder,))
     with open(os.path.join(folder, _OWNER), "x", encoding="ascii") as file:
         file.write(f"{os.getpid()} {birth(os.getpid())}")
-    room = PrivateDir(
+    private = PrivateDir(
         folder=folder,
         temporary=os.path.join(folder, "tmp"),
-        door=os.path.join(folder, "door"),
+        socket_path=os.path.join(folder, "socket"),
         void_file=os.path.join(folder, "void"),
         void_folder=os.path.join(folder, "voids"),
         dark_file=os.path.join(folder, "dark"),
         launcher=os.path.join(folder, "launcher"),
         overseer=os.path.join(folder, "overseer"),
     )
-    os.mkdir(room.temporary, 0o700)
-    os.mkdir(room.void_folder, 0o555)
-    for path, names in ((room.launcher, _LAUNCHER), (room.overseer, _OVERSEER)):
+    os.mkdir(private.temporary, 0o700)
+    os.mkdir(private.void_folder, 0o555)
+    for path, names in ((private.launcher, _LAUNCHER), (private.overseer, _OVERSEER)):
         with open(path, "xb") as file:
             file.write(_bundle(names))
-    for path, mode in ((room.void_file, 0o444), (room.dark_file, 0o000)):
+    for path, mode in ((private.void_file, 0o444), (private.dark_file, 0o000)):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, mode))
-    return room
+    return private
 
 
 def _sweep(base: str) -> None:
@@ -109,9 +109,9 @@ def _compiled(name: str) -> CodeType:
     return code
 
 
-def close_private_dir(room: PrivateDir) -> None:
+def close_private_dir(private: PrivateDir) -> None:
     """Remove the folder and all that commands left in it."""
-    _remove(room.folder)
+    _remove(private.folder)
 
 
 def _remove(folder: str) -> None:

@@ -12,7 +12,7 @@ from bridle.host.http.address import Origin
 from bridle.host.http.address import Proxy as Upstream
 from bridle.host.sandbox.domains import Rule, parse_rules, plain_host, read_rules
 from bridle.host.sandbox.http_request import Streams
-from bridle.host.sandbox.interception import Interceptor, Place, Plain, join, refuse
+from bridle.host.sandbox.interception import Destination, Interceptor, PlainRequest, join, refuse
 from bridle.host.sandbox.policy import Network
 from bridle.host.sandbox.upstream_proxy import authorization, connect, tunnel, upstream_for
 from bridle.types.question import Answer, NetworkQuestion, Permitted
@@ -23,7 +23,7 @@ _MOST_REFUSALS = 20
 _HOP_BY_HOP = (b"proxy-", b"connection:", b"keep-alive:", b"host:", b"upgrade:")
 
 
-class Visit:
+class CommandAccess:
     """What one command was let through to, until it ends."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Reached(Struct, frozen=True):
 
     streams: Streams
     upstream: Upstream | None = None
-    """The proxy at the other end, when it must be told where to."""
+    """The proxy at the other end, when it needs the target's address."""
 
 
 class Gate:
@@ -56,7 +56,9 @@ class Gate:
         self._settled: dict[str, bool] = {}
         self._refused: dict[str, None] = {}
 
-    async def connect(self, host: str, port: int, *, visit: Visit, scheme: str = "https") -> Reached | None:
+    async def connect(
+        self, host: str, port: int, *, visit: CommandAccess, scheme: str = "https"
+    ) -> Reached | None:
         """Streams to a host that may be reached, at the very address that was checked; None when it may not.
 
         Raises:
@@ -77,10 +79,10 @@ class Gate:
                 return Reached(await connect(upstream, self._env), upstream)
             return Reached(await tunnel(upstream, name, port, self._env))
 
-    def place(self, host: str, port: int) -> Place:
+    def place(self, host: str, port: int) -> Destination:
         """A host as credentials are meant for it; an answer to a question opens it and lists it not."""
         name = plain_host(host)
-        return Place(name, port, self._rules.judge(name, port) == "allow")
+        return Destination(name, port, self._rules.judge(name, port) == "allow")
 
     def deny(self, hosts: Sequence[str]) -> None:
         """Refuse these hosts besides those of the settings, from now on and until other ones are named."""
@@ -102,7 +104,7 @@ class Gate:
         if len(self._refused) < _MOST_REFUSALS:
             self._refused[f"{host}:{port}"[:300]] = None
 
-    async def _may_reach(self, host: str, port: int, visit: Visit) -> bool:
+    async def _may_reach(self, host: str, port: int, visit: CommandAccess) -> bool:
         if any(rule.covers(host, port) for rule in self._denied):
             return False
         match self._rules.judge(host, port):
@@ -113,7 +115,7 @@ class Gate:
             case "ask":
                 return await self._put(host, port, visit)
 
-    async def _put(self, host: str, port: int, visit: Visit) -> bool:
+    async def _put(self, host: str, port: int, visit: CommandAccess) -> bool:
         """Ask about a host, once however many connections wait for the answer."""
         if host in visit.hosts:
             return True
@@ -141,13 +143,13 @@ class Proxy:
         self._running: set[asyncio.Task[None]] = set()
 
     def serve(
-        self, listener: socket.socket, *, visit: Visit | None = None, instead: int | None = None
+        self, listener: socket.socket, *, visit: CommandAccess | None = None, instead: int | None = None
     ) -> asyncio.Task[None]:
         """Take connections at a listening socket; `instead` is the port of another proxy to pass them to.
 
         The task ends when it is cancelled, and closes the socket.
         """
-        return self._start(self._accept(listener, visit or Visit(), instead), listener)
+        return self._start(self._accept(listener, visit or CommandAccess(), instead), listener)
 
     async def close(self) -> None:
         await self.gate.close()
@@ -164,7 +166,7 @@ class Proxy:
         task.add_done_callback(lambda task: own.close() if task.cancelled() else None)
         return task
 
-    async def _accept(self, listener: socket.socket, visit: Visit, instead: int | None) -> None:
+    async def _accept(self, listener: socket.socket, visit: CommandAccess, instead: int | None) -> None:
         loop = asyncio.get_running_loop()
         listener.setblocking(False)
         while True:
@@ -175,7 +177,7 @@ class Proxy:
                 return  # Only a broken listener or a lack of descriptors ends up here.
             self._start(self._attend(connection, visit, instead), connection)
 
-    async def _attend(self, connection: socket.socket, visit: Visit, instead: int | None) -> None:
+    async def _attend(self, connection: socket.socket, visit: CommandAccess, instead: int | None) -> None:
         reader, writer = await asyncio.open_connection(sock=connection, limit=_LARGEST_HEAD)
         try:
             if instead is not None:
@@ -192,7 +194,7 @@ class Proxy:
         finally:
             writer.close()
 
-    async def _http(self, first: bytes, client: Streams, visit: Visit) -> None:
+    async def _http(self, first: bytes, client: Streams, visit: CommandAccess) -> None:
         reader, writer = client
         async with asyncio.timeout(_PATIENCE):
             head = first + await reader.readuntil(b"\r\n\r\n")
@@ -215,7 +217,7 @@ class Proxy:
             await self._forward(client, reached, place, head=head, path=path)
 
     async def _forward(
-        self, client: Streams, reached: Reached, place: Place, *, head: bytes, path: str
+        self, client: Streams, reached: Reached, place: Destination, *, head: bytes, path: str
     ) -> None:
         """Pass on a request over plain HTTP, as a host wants it or as the proxy of the house does."""
         authority = Origin("http", place.host, place.port).authority
@@ -224,7 +226,7 @@ class Proxy:
         if self._interceptor is not None and self._interceptor.looks_into_plain(place):
             try:
                 await self._interceptor.forward(
-                    client, reached.streams, place, first=head, plain=Plain(path, prefix, own)
+                    client, reached.streams, place, first=head, plain=PlainRequest(path, prefix, own)
                 )
             finally:
                 reached.streams[1].close()
@@ -241,7 +243,7 @@ class Proxy:
         reached.streams[1].write(b"\r\n".join(lines) + b"\r\n\r\n")
         await join(client, reached.streams)
 
-    async def _join(self, client: Streams, server: Streams, place: Place) -> None:
+    async def _join(self, client: Streams, server: Streams, place: Destination) -> None:
         if self._interceptor is None:
             await join(client, server)
             return
@@ -250,7 +252,7 @@ class Proxy:
         finally:
             server[1].close()
 
-    async def _socks(self, client: Streams, visit: Visit) -> None:
+    async def _socks(self, client: Streams, visit: CommandAccess) -> None:
         reader, writer = client
         async with asyncio.timeout(_PATIENCE):
             await reader.readexactly((await reader.readexactly(1))[0])

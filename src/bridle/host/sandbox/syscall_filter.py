@@ -211,7 +211,7 @@ def _refusing(argument: int, values: tuple[int, ...]) -> list[bytes]:
 
 
 def _when(number: int, steps: list[bytes], *, ends: bool = False) -> list[bytes]:
-    """Steps for one system call; unless they end by themselves, the call is allowed after them."""
+    """Steps for one system call; unless they return a verdict, the call is allowed after them."""
     body = steps if ends else [*steps, _step(_RETURN, _ALLOW)]
     return [_step(_EQUAL, number, 0, len(body)), *body]
 

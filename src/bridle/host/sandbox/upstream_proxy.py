@@ -16,7 +16,7 @@ def upstream_for(scheme: str, host: str, port: int, env: Mapping[str, str]) -> P
     try:
         return proxy_for(Origin(scheme, host, port), env)
     except ConfigError:
-        return None  # Told when the sandbox was set up.
+        return None  # Reported when the sandbox was set up.
 
 
 def upstream_problem(env: Mapping[str, str]) -> str | None:
@@ -50,7 +50,7 @@ async def tunnel(proxy: Proxy, host: str, port: int, env: Mapping[str, str]) -> 
     """Streams through the proxy to a host.
 
     Raises:
-        OSError: the proxy does not answer or does not let anybody through.
+        OSError: the proxy does not answer or does not let anyone through.
     """
     reader, writer = await connect(proxy, env)
     authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

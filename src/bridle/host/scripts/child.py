@@ -32,7 +32,7 @@ class Child(Struct, frozen=True, kw_only=True):
     complaints: int
 
     async def write(self, message: object) -> None:
-        """Send a message; a child that is gone is told nothing."""
+        """Send a message; nothing is sent to a child that is gone."""
         try:
             await self.lines.send(message)
         except ConnectionError:

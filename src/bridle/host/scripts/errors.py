@@ -24,7 +24,7 @@ def line_of(stack: str) -> int | None:
 
 
 def explain(failed: Failed, source: str) -> ScriptError:
-    """What the child told, as a sentence about the user's file."""
+    """What the child reported, as a sentence about the user's file."""
     lines = source.split("\n")
     line = line_of(failed.stack)
     if line is not None:

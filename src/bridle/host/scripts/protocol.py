@@ -39,7 +39,7 @@ class ScriptError(Struct, frozen=True, kw_only=True):
     """Why a script came to no result."""
 
     kind: ErrorKind
-    """`syntax`: it cannot be parsed; `thrown`: nobody caught an error; `stalled`: it waits for nothing;
+    """`syntax`: it cannot be parsed; `thrown`: an error was not caught; `stalled`: it waits for nothing;
     `time`: it computed for too long; `memory`: it needs too much; `value`: a value is too large or no JSON;
     `crash`: the child could not be started or was killed."""
     message: str
@@ -82,7 +82,7 @@ class Failed(Struct, frozen=True, kw_only=True):
     stack: str
 
 
-def hear(line: bytes) -> Called | Ended | Failed:
+def decode(line: bytes) -> Called | Ended | Failed:
     """A line of the child, which may have been taken over: nothing about it is taken for granted.
 
     Raises:

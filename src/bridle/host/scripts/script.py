@@ -21,7 +21,7 @@ from bridle.host.scripts.protocol import (
     ScriptCall,
     ScriptEnd,
     ScriptError,
-    hear,
+    decode,
 )
 from bridle.types.text import encodable_value
 
@@ -31,7 +31,7 @@ _LONGEST_MESSAGE = 10_000
 
 
 class Script:
-    """A script that runs until `events` has told its end; made by `open_script`."""
+    """A script that runs until `events` has reported its end; made by `open_script`."""
 
     def __init__(self, child: Child | ScriptError, source: str, spent: Callable[[], int]) -> None:
         self._child = child
@@ -77,11 +77,9 @@ class Script:
         if isinstance(self._child, ScriptError):
             return ScriptEnd(error=self._child)
         try:
-            said = await self._child.lines.read(hear)
+            said = await self._child.lines.read(decode)
         except BadLine:
-            error = ScriptError(
-                kind="crash", message="the process of the script said what nobody understands"
-            )
+            error = ScriptError(kind="crash", message="the script's process sent an unknown message")
             return ScriptEnd(error=error)
         match said:
             case None:
@@ -109,7 +107,7 @@ async def open_script(
 
     Unless given, `args` is undefined in the script. `budget` is its `budget.total`; `spent` is asked with
     every answer, and the script sees that number until the next one. More than `seconds` of computing without
-    a wait end it. All faults are told by the last event.
+    a wait end it. The last event reports all faults.
     """
     start = {"total": budget, "spent": spent()}
     async with _opened(source, start, args=args, reaper=reaper, seconds=seconds) as child:

@@ -18,7 +18,7 @@ _CACHES = (".cache", ".npm/_logs", ".npm/_cacache", ".npm/_update-notifier-last-
 _SHARED_CACHES = re.compile(r"/tmp/hsperfdata_[^/]+(?:/.*)?")
 
 
-class Beyond(OSError):
+class OutOfBounds(OSError):
     """The command tried more than it was judged to do."""
 
     def __init__(self, target: str) -> None:
@@ -76,7 +76,7 @@ class Bounds(Names):
         dispensable = _SHARED_CACHES.fullmatch(path) or any(_within(path, cache) for cache in self._caches)
         if dispensable or _would_fail(path):
             raise PermissionError(errno.EACCES, "out of reach")
-        raise Beyond(path)
+        raise OutOfBounds(path)
 
     def _is_within(self, path: str) -> bool:
         if not path.startswith("/") or path in _DEVICES or path.startswith("/dev/fd/"):

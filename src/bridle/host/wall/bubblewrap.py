@@ -5,13 +5,13 @@ import os.path
 from collections.abc import Iterator, Sequence
 
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
-from bridle.host.wall.visible_files import Found
+from bridle.host.wall.visible_files import VisiblePaths
 from bridle.types.wall import View
 
 _MOST_FOLDERS = 2_000
 
 
-def wrap(argv: Sequence[str], view: View, seen: Found, *, temporary: str, cwd: str) -> Sequence[str]:
+def wrap(argv: Sequence[str], view: View, seen: VisiblePaths, *, temporary: str, cwd: str) -> Sequence[str]:
     """The command line that starts another with nothing but the places it may see."""
     program = find_bubblewrap(None)
     assert program is not None, "it was there a moment ago"
@@ -43,7 +43,7 @@ def wrap(argv: Sequence[str], view: View, seen: Found, *, temporary: str, cwd: s
     )
 
 
-def _views(seen: Found) -> Iterator[str]:
+def _views(seen: VisiblePaths) -> Iterator[str]:
     for path in sorted({*seen.usual, *(path for path, _ in seen.own)}):
         if not path.startswith(("/dev/", "/proc")):
             yield from ("--ro-bind-try", path, path)

@@ -8,7 +8,7 @@ from bridle.types.wall import Refusal, View
 
 if TYPE_CHECKING:
     from bridle.host.wall.supervisor import Supervisor
-    from bridle.host.wall.visible_files import Found
+    from bridle.host.wall.visible_files import VisiblePaths
     from bridle.host.wall.wall import Wall
 
 
@@ -21,7 +21,7 @@ class EnforcedCommand:
         env: Mapping[str, str],
         around: Callable[[Sequence[str]], Sequence[str]],
         supervise: "Callable[[tuple[int, ...]], Supervisor] | None",
-        seen: "Found",
+        seen: "VisiblePaths",
     ) -> None:
         self.env = env
         """What of the environment the command gets."""
@@ -44,7 +44,7 @@ class EnforcedCommand:
         return None if self._supervisor is None else self._supervisor.refusal
 
     def refused_in(self, said: str, *, command: str, cwd: str, failed: bool) -> Refusal | None:
-        """The same, also as far as only what the command printed tells of it."""
+        """All refusals, those included that only the command's output shows."""
         if self.refusal is not None:
             return self.refusal
         if failed and self._supervisor is not None and self._supervisor.doubt is not None:

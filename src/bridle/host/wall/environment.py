@@ -49,7 +49,7 @@ _QUIET = {
 """Keeps programs from writing what they could do without, such as caches, logs and refreshed indexes, and
 from reading configuration that holds credentials and says nothing about what is asked."""
 _ELSEWHERE = {"npm_config_cache": "npm", "DOCKER_CONFIG": "docker", "GH_CONFIG_DIR": "gh"}
-"""The same by folders that do not exist."""
+"""Variables that are set to folders that do not exist."""
 
 
 def judged_environment(

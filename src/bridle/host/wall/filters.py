@@ -30,9 +30,9 @@ SUPERVISED = {
 }  # fmt: skip
 """Calls that change what has a name, or reach another process; on x86-64 and on 64-bit ARM."""
 OPENING = {"open": (2, None), "openat": (257, 56)}
-"""The same when they open for writing."""
+"""System calls that are refused when they open for writing."""
 SOCKET = {"socket": (41, 198)}
-"""The same for every family that leaves this machine."""
+"""System calls that are refused for every address family that leaves this machine."""
 
 _ABSENT = {
     "openat2": (437, 437), "clone3": (435, 435), "utime": (132, None), "utimes": (235, None),

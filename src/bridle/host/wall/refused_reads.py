@@ -6,7 +6,7 @@ import os.path
 import re
 from collections.abc import Iterator
 
-from bridle.host.wall.visible_files import Found
+from bridle.host.wall.visible_files import VisiblePaths
 from bridle.types.wall import Refusal
 
 _DENIED = "|".join(
@@ -21,7 +21,7 @@ _PIECES = re.compile(r"""['"`‘’“”]|: |, |(?<=\s)|\s""")
 _MOST_LINES = 50
 
 
-def complaint_about(said: str, seen: Found, *, command: str, cwd: str, failed: bool) -> Refusal | None:
+def complaint_about(said: str, seen: VisiblePaths, *, command: str, cwd: str, failed: bool) -> Refusal | None:
     """What a command was refused, if a line of its output names a file that it could read otherwise."""
     for line in list(_LINE.finditer(said[-200_000:]))[-_MOST_LINES:]:
         # A file that is shown may speak of denied files, too; then the command itself has not failed.

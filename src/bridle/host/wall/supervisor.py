@@ -20,7 +20,7 @@ from bridle.host.sandbox.inside.creations import Creations
 from bridle.host.sandbox.inside.kernel import check
 from bridle.host.sandbox.inside.openings import Openings
 from bridle.host.sandbox.inside.requests import Request, receive
-from bridle.host.wall.bounds import Beyond, Bounds
+from bridle.host.wall.bounds import Bounds, OutOfBounds
 from bridle.host.wall.changes import Changes
 from bridle.host.wall.filters import judged_filter, supervised_calls
 from bridle.host.wall.landlock import quick, restrict
@@ -148,7 +148,7 @@ class Supervisor:
                 request
             ):
                 request.answer()
-        except Beyond as error:
+        except OutOfBounds as error:
             if (usual := _would_have_failed(name, error.target)) is None:
                 self._refuse(request, name, error.target)
             else:
@@ -157,7 +157,7 @@ class Supervisor:
             if self._bounds.beyond is not None and error.errno == errno.EROFS:
                 try:
                     self._bounds.refuse(self._bounds.beyond)
-                except Beyond as found:
+                except OutOfBounds as found:
                     if (usual := _would_have_failed(name, found.target)) is None:
                         self._refuse(request, name, found.target)
                     else:
@@ -205,7 +205,7 @@ class Supervisor:
         target = request.integer(0)
         own = target == 0 or self._is_own(abs(target), request.task, group=target < 0)
         if target == -1 or not own:
-            raise Beyond(f"send a signal to process {target}")
+            raise OutOfBounds(f"send a signal to process {target}")
         request.proceed()
         return True
 
@@ -217,7 +217,7 @@ class Supervisor:
             return not group or pid in (self._pid, os.getpgid(task))
 
     def _signalled_by_handle(self, request: Request) -> bool:
-        raise Beyond("send a signal to another process")
+        raise OutOfBounds("send a signal to another process")
 
     def _connected(self, request: Request) -> bool:
         """No socket is made; libraries try what the machine has without wanting to talk to anyone."""

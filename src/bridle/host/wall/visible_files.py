@@ -32,7 +32,7 @@ _CONFIGURATION = (
 )  # fmt: skip
 """Below /etc: what programs read to start and to show names, times and versions; nothing that is a secret."""
 _LANGUAGES = ("java", "perl", "php", "python")
-"""The same by how their names begin, because they hold a version."""
+"""Beginnings of file names, for those that hold a version."""
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _RUNTIMES = (
     ".asdf", ".bun", ".deno", ".dotnet", ".fnm", ".ghcup", ".goenv", ".jenv", ".juliaup", ".nodenv",
@@ -59,7 +59,9 @@ class VisibleFiles:
         self._clock = clock
         self._programs: tuple[float, object, dict[str, int]] = (0.0, None, {})
 
-    def find(self, view: View, *, cwd: str, env: Mapping[str, str], temporary: str, git: bool) -> "Found":
+    def find(
+        self, view: View, *, cwd: str, env: Mapping[str, str], temporary: str, git: bool
+    ) -> "VisiblePaths":
         """Every place that a command has a right to, with the right; links are followed.
 
         The repository around the working folders is seen by commands that run git only.
@@ -73,7 +75,7 @@ class VisibleFiles:
         for named in (*view.readable, *(git_paths.around(cwd, roots, home, env) if git else ())):
             path = os.path.realpath(named)
             found[path] = found.get(path, usual.get(path, 0)) | SEE
-        return Found(usual=usual, own=tuple(sorted(found.items())))
+        return VisiblePaths(usual=usual, own=tuple(sorted(found.items())))
 
     def _usual(self, env: Mapping[str, str], home: str, roots: Sequence[str]) -> dict[str, int]:
         when, known, found = self._programs
@@ -85,7 +87,7 @@ class VisibleFiles:
         return found
 
 
-class Found(Struct, frozen=True):
+class VisiblePaths(Struct, frozen=True):
     """Places with the rights to them."""
 
     usual: dict[str, int]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bridle.host.wall.bounds import Bounds
 from bridle.host.wall.landlock import make_rules
 from bridle.host.wall.supervisor import Supervisor
-from bridle.host.wall.visible_files import Found, VisibleFiles
+from bridle.host.wall.visible_files import VisibleFiles, VisiblePaths
 from bridle.types.wall import View
 
 _MOST_RULES = 8
@@ -25,7 +25,7 @@ class Wall:
         self._rules: list[tuple[tuple[dict[str, int], object], int]] = []
 
     def open(self) -> None:
-        """Make the private folder, for the user alone and under a name that nobody can guess.
+        """Make the private folder, for the user alone and under a name that no one can guess.
 
         Raises:
             OSError: it cannot be made.
@@ -38,12 +38,18 @@ class Wall:
         os.mkdir(folder, 0o700)
         self.temporary = folder
 
-    def look(self, view: View, *, command: str, cwd: str, env: Mapping[str, str]) -> Found:
+    def look(self, view: View, *, command: str, cwd: str, env: Mapping[str, str]) -> VisiblePaths:
         """What a command may see."""
         return self._places.find(view, cwd=cwd, env=env, temporary=self.temporary, git="git" in command)
 
     def supervisor(
-        self, view: View, seen: Found, *, env: Mapping[str, str], outputs: tuple[int, ...], landlock: bool
+        self,
+        view: View,
+        seen: VisiblePaths,
+        *,
+        env: Mapping[str, str],
+        outputs: tuple[int, ...],
+        landlock: bool,
     ) -> Supervisor:
         """What starts one command behind the wall; without Landlock, what it reads is not held.
 
@@ -69,7 +75,7 @@ class Wall:
             shutil.rmtree(self.temporary, ignore_errors=True)
             self.temporary = ""
 
-    def _rules_for(self, seen: Found) -> int:
+    def _rules_for(self, seen: VisiblePaths) -> int:
         """Rules are about files and not names, so they are made again when a name stands for another file."""
         own = tuple((path, rights, _identity(path)) for path, rights in seen.own)
         for known, rules in self._rules:

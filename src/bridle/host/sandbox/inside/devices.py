@@ -19,7 +19,7 @@ _PSEUDO_TERMINALS = 136
 _OWN_TERMINAL = os.makedev(5, 0)
 
 
-class Waiting:
+class PendingPipe:
     """A pipe that is opened as soon as it has another end."""
 
     def __init__(self, request: Request, path: str, flags: int) -> None:

@@ -43,7 +43,7 @@ def main() -> None:
         spec: dict[str, Any] = marshal.loads(file.read())
     keep = sorted({0, 1, 2, *(int(number) for number in kept.split(",") if number)})
     try:
-        lease = _connect(spec["door"]) if spec["door"] else None
+        lease = _connect(spec["socket"]) if spec["socket"] else None
         if spec["stage"] == "whole":
             _leave_namespaces(spec)
     except OSError as error:
@@ -57,7 +57,7 @@ def main() -> None:
     _close_all_but((0, 1, 2, reading))
     said = os.read(reading, 16)
     if not said:
-        # Either the walls could not be built, which was said, or somebody killed what holds them.
+        # Either the walls could not be built, which was said, or the process that holds them was killed.
         status = os.waitpid(inner, 0)[1]
         said = str(_code(status) or FAILED).encode()
     os._exit(int(said))
@@ -107,7 +107,7 @@ def _inside(
         try:
             os.write(report, str(_code(status)).encode())
         except OSError:
-            pass  # Whoever waited for it was killed.
+            pass  # The process that waited for it was killed.
         os.close(report)
 
     if mine is not None:
@@ -130,7 +130,7 @@ def _for_overseer(rules: dict[str, Any]) -> dict[str, Any]:
 def _oversee(
     channel: _socket.socket, command: int, tell: Callable[[int], None], spec: dict[str, Any]
 ) -> None:
-    """Do for the command what it may not do by itself; the code for that is read while it starts."""
+    """Do for the command what it may not do directly; the code for that is read while it starts."""
     load(spec["code"])
     from bridle.host.sandbox.inside.overseer import oversee
 
@@ -187,9 +187,9 @@ class _Socket:
         self._channel.close()
 
 
-def _connect(door: str) -> _socket.socket:
+def _connect(socket_path: str) -> _socket.socket:
     lease = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    lease.connect(door)
+    lease.connect(socket_path)
     return lease
 
 

@@ -48,7 +48,7 @@ def mount_all(spec: dict[str, Any]) -> None:
 
 
 def _copy(path: str, *, needed: bool) -> int | None:
-    """A detached copy of a tree; no link is followed, whoever may have put one there."""
+    """A detached copy of a tree; no link is followed, no matter who made it."""
     try:
         found = find(path)
     except OSError:

@@ -6,7 +6,7 @@ import ctypes
 import errno
 import os
 
-from bridle.host.sandbox.inside.devices import Waiting, is_own_terminal, may_wait, open_terminal
+from bridle.host.sandbox.inside.devices import PendingPipe, is_own_terminal, may_wait, open_terminal
 from bridle.host.sandbox.inside.targets import (
     FOLDER,
     KIND,
@@ -33,7 +33,7 @@ class Openings:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._late: list[Waiting] = []
+        self._late: list[PendingPipe] = []
         """Openings of pipes that have no other end yet."""
 
     def retry(self) -> int | None:
@@ -77,7 +77,7 @@ class Openings:
         raise OSError(errno.ELOOP, "too many links")
 
     def _at(self, request: Request, spot: Target, flags: int, mode: int) -> int | str | None:
-        """What to give for a spot, or the path to go on with from there."""
+        """What to give for a spot, or the path to continue with from there."""
         if spot.descriptors:
             return self._reopened(request, f"/proc/self/fd/{spot.folder}/{spot.name}", flags)
         try:
@@ -110,7 +110,7 @@ class Openings:
         except FileExistsError:
             if flags & os.O_EXCL:
                 raise
-            return spot.name  # Somebody was quicker.
+            return spot.name  # Another process was quicker.
 
     def _reopened(self, request: Request, path: str, flags: int, mode: int = 0) -> int | None:
         """Open what is there already; only pipes are waited for, as the kernel does."""
@@ -125,7 +125,7 @@ class Openings:
                 os.umask(request.mask())
             return os.open(path, flags, mode)
         if kind == PIPE and place.startswith("/") and may_wait(flags):
-            waiting = Waiting(request, path, flags)
+            waiting = PendingPipe(request, path, flags)
             if not waiting.is_over():
                 self._late.append(waiting)
             return None

@@ -1,8 +1,8 @@
 """Makes and changes files and names for confined commands in their place, so that protected ones stay.
 
 The kernel stops a command where it would open a file for writing, or make, remove or change what has a name,
-and asks here. Letting the call go on after a look at its path would not do: the command could change the path
-in between. So the call is done here, with the rights of the command, on what was looked at.
+and asks here. Letting the call continue after a look at its path would not do: the command could change the
+path in between. So the call is done here, with the rights of the command, on what was looked at.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Request:
         text, folder = self.text(path), self.folder(base)
         if not self.is_valid():
             os.close(folder)
-            raise OSError(errno.EINTR, "whoever asked has gone")
+            raise OSError(errno.EINTR, "the calling process has gone")
         return folder, text
 
     def mask(self) -> int:
@@ -132,7 +132,7 @@ class Request:
 
 
 def receive(listener: int) -> Request | None:
-    """The next request; None when whoever asked was killed."""
+    """The next request; None when the calling process was killed."""
     data = bytearray(80)
     try:
         fcntl.ioctl(listener, _RECEIVE, data)

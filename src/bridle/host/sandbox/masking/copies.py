@@ -12,7 +12,7 @@ from bridle.host.sandbox.masking.settings import MaskedFile
 LARGEST = 8 * 1024 * 1024
 
 
-class Covers(Struct, frozen=True):
+class FileOverlays(Struct, frozen=True):
     """What lies over real files while a command runs."""
 
     shown: tuple[tuple[str, str], ...] = ()
@@ -21,7 +21,7 @@ class Covers(Struct, frozen=True):
     """Files that cannot be masked, so nothing of them is shown."""
 
 
-NOTHING = Covers()
+NOTHING = FileOverlays()
 
 
 class Copies:
@@ -33,7 +33,7 @@ class Copies:
         self._folder = folder
         self._made: dict[str, tuple[tuple[int, ...], str]] = {}
 
-    def cover(self) -> Covers:
+    def cover(self) -> FileOverlays:
         """The state of all files now; a file in which nothing was found and that may be read is left out."""
         shown: dict[str, str] = {}
         hidden: list[str] = []
@@ -46,11 +46,11 @@ class Copies:
                 shown[path] = copy
             elif copy is None:
                 hidden.append(path)
-        return Covers(tuple(shown.items()), tuple(hidden))
+        return FileOverlays(tuple(shown.items()), tuple(hidden))
 
-    def all_hidden(self) -> Covers:
+    def all_hidden(self) -> FileOverlays:
         """For walls that can hide a file and not put another in its place."""
-        return Covers((), tuple(os.path.realpath(file.path) for file in self._files))
+        return FileOverlays((), tuple(os.path.realpath(file.path) for file in self._files))
 
     def finds_nothing_in(self, file: MaskedFile) -> bool:
         """Whether a file is there and its mask does not fit it."""

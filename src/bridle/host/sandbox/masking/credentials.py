@@ -24,7 +24,7 @@ class Secret(Struct, frozen=True):
 
 
 class CredentialStore:
-    """The same value under the same mask has the same placeholder all session long."""
+    """Each value under each mask keeps one placeholder for the whole session."""
 
     def __init__(self, variables: Iterable[MaskedVariable] = (), pairs: Iterable[AwsPair] = ()) -> None:
         self._variables = {variable.name: variable.mask for variable in variables}

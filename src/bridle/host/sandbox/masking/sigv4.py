@@ -20,11 +20,11 @@ _MOMENT = re.compile(r"\d{8}T\d{6}Z")
 _DIGEST, _TOKEN, _DATE = "x-amz-content-sha256", "x-amz-security-token", "x-amz-date"
 
 
-class Untouched(Struct, frozen=True):
+class Unchanged(Struct, frozen=True):
     """The request goes out as it is, for AWS to refuse."""
 
 
-class Unsignable(Struct, frozen=True):
+class Refused(Struct, frozen=True):
     """The request does not go out."""
 
     reason: str
@@ -57,7 +57,7 @@ class Resigned(Struct, frozen=True):
         return replace(head, headers=(*headers, ("Authorization", signature)))
 
 
-Outcome = Resigned | Untouched | Unsignable
+Outcome = Resigned | Unchanged | Refused
 
 
 def resign(head: Head, vault: CredentialStore, signing: Signing, *, host: str, port: int) -> Outcome | None:
@@ -72,7 +72,7 @@ def resign(head: Head, vault: CredentialStore, signing: Signing, *, host: str, p
             return _refusal(signing.streaming, "a streaming upload", "streaming")
         moment = head.value(_DATE) or ""
         if not _MOMENT.fullmatch(moment):
-            return Unsignable("An AWS request without x-amz-date cannot be signed again.")
+            return Refused("An AWS request without x-amz-date cannot be signed again.")
         return Resigned(
             credentials, Scope(moment, found[2], found[3]), tuple(found[4].lower().split(";")), digest
         )
@@ -85,8 +85,8 @@ def resign(head: Head, vault: CredentialStore, signing: Signing, *, host: str, p
 
 def _refusal(wish: Refusal, what: str, key: str) -> Outcome:
     if wish == "passthrough":
-        return Untouched()
-    return Unsignable(
+        return Unchanged()
+    return Refused(
         f"The sandbox cannot sign {what} again; sandbox.credentials.sigv4.{key} may let it go out as it is."
     )
 

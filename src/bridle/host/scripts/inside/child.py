@@ -43,10 +43,10 @@ def main() -> None:
     try:
         _run(prelude, _lines(), seconds=float(sys.argv[2]))
     except BrokenPipeError:
-        pass  # Nobody is there to be told.
+        pass  # The parent is gone.
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
-    # Taking a large heap apart in good order is for nobody's benefit.
+    # Taking a large heap apart in good order has no benefit.
     os._exit(0)
 
 
@@ -67,7 +67,7 @@ def _try(step: Callable[..., object], *given: object) -> None:
     try:
         step(*given)
     except (OSError, ValueError):
-        pass  # Not on this system, or refused by somebody around us.
+        pass  # Not on this system, or refused by the environment.
 
 
 def _run(prelude: str, lines: Iterator[str], *, seconds: float) -> None:

@@ -1,0 +1,124 @@
+"""Plain words: what must not come back in code, texts, prompts and names, and how large a package may be."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.architecture.modules import SOURCE, modules
+
+_ROOT = SOURCE.parents[1]
+_NOT_YET_PLAIN = {
+    "cli", "commands", "config", "context", "engine", "extensions", "features", "frontends", "hooks", "mcp",
+    "permissions", "protocol", "providers", "sdk", "session", "tools", "transcripts", "types",
+}  # fmt: skip
+"""Packages that still have such words; one that has none any more leaves the list."""
+_NOT_YET_NAMED = {
+    "cli", "commands", "config", "context", "engine", "extensions", "features", "frontends", "hooks", "mcp",
+    "permissions", "protocol", "providers", "sdk", "session", "tools", "transcripts", "types",
+}  # fmt: skip
+"""Packages whose modules or classes have names that are neither ordinary words nor in the glossary."""
+_NOT_YET_SMALL = {
+    "commands", "config", "engine", "extensions/plugins", "frontends/tui", "frontends/tui/views",
+    "mcp", "permissions", "permissions/shell", "providers", "tools", "types",
+}  # fmt: skip
+"""Packages with more than `_MOST_MODULES` modules."""
+_MOST_MODULES = 30
+
+_WORDS = re.compile(
+    r"""\b(
+        whoever | whomever | somebody | nobody | anybody | everybody
+        | mend(?:s|ed|ing)? | told | heeds? | heeded | heeding | hears? | heard | hearken\w*
+        | goes\ on | go\ on | went\ on | by\ (?:itself|themselves|himself)
+        | doors? | desks? | errands? | outfit\w* | vouch\w* | surroundings | lets?\ go | letting\ go
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_OPENINGS = re.compile(r'"""The same\b[^\n]*')
+"""A docstring that cannot be read without the one above it."""
+_TRUE_USES: dict[str, tuple[str, ...]] = {}
+"""Sentences by file in which such a word is the right one."""
+_NAMES = frozenset({
+    "around", "beside", "chores", "crew", "desk", "door", "errands", "ground", "grounds", "hearing",
+    "heeding", "means", "offer", "outfit", "paper", "room", "scene", "staff", "stage", "surroundings", "wish",
+    "wishes",
+})  # fmt: skip
+"""Words that name nothing in particular: not even a glossary helps."""
+
+
+def test_words_that_were_replaced_do_not_come_back():
+    found = [line for path in _texts() if _package(path) not in _NOT_YET_PLAIN for line in _found(path)]
+    assert found == []
+
+
+def test_packages_that_are_plain_now_leave_the_list():
+    left = {_package(path) for path in _texts() if any(True for _ in _found(path))}
+    assert _NOT_YET_PLAIN - left == set()
+
+
+def test_every_true_use_is_still_there():
+    for path, sentences in _TRUE_USES.items():
+        text = (SOURCE / path).read_text(encoding="utf-8")
+        assert [sentence for sentence in sentences if sentence not in text] == [], path
+
+
+def test_packages_are_small_enough_to_be_read_at_a_glance():
+    sizes: dict[str, int] = {}
+    for module in modules():
+        package, _, name = module.rpartition("/")
+        sizes[package] = sizes.get(package, 0) + (name != "__init__.py")
+    assert {package for package, size in sizes.items() if size > _MOST_MODULES} == _NOT_YET_SMALL
+
+
+def test_names_are_made_of_ordinary_words_or_stand_in_the_glossary():
+    known = _plain_words() | _glossary()
+    unknown = {name: words - known for name, words in _names() if words - known or words & _NAMES}
+    assert {name: words for name, words in unknown.items() if _package(name) not in _NOT_YET_NAMED} == {}
+    assert _NOT_YET_NAMED - {_package(name) for name in unknown} == set()
+
+
+def test_list_of_ordinary_words_has_each_once_and_none_that_is_refused():
+    lines = _PLAIN.read_text(encoding="utf-8").split()
+    assert lines == sorted(set(lines))
+    assert not set(lines) & _NAMES
+
+
+_PLAIN = Path(__file__).parent / "plain_words.txt"
+
+
+def _plain_words() -> set[str]:
+    return set(_PLAIN.read_text(encoding="utf-8").split())
+
+
+def _glossary() -> set[str]:
+    page = (_ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE)
+    return {word for row in rows for word in re.findall(r"[a-z0-9]+", row.lower())}
+
+
+def _names() -> Iterator[tuple[str, set[str]]]:
+    """Every module and every public class, with the words that its name is made of."""
+    for module, text in modules().items():
+        parts = module.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2].split("_")
+        yield module, {part for part in parts if part}
+        for name in re.findall(r"^class ([A-Z]\w*)", text, re.MULTILINE):
+            words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*", name)
+            yield f"{module}:{name}", {word.lower() for word in words}
+
+
+def _texts() -> Iterator[str]:
+    for path in sorted(SOURCE.rglob("*")):
+        if path.suffix in (".py", ".md", ".js", ".html") and "__pycache__" not in path.parts:
+            yield path.relative_to(SOURCE).as_posix()
+
+
+def _package(path: str) -> str:
+    return path.partition("/")[0]
+
+
+def _found(path: str) -> Iterator[str]:
+    text = (SOURCE / path).read_text(encoding="utf-8")
+    for sentence in _TRUE_USES.get(path, ()):
+        text = text.replace(sentence, "\n" * sentence.count("\n"))
+    for pattern in (_WORDS, _OPENINGS):
+        for match in pattern.finditer(text):
+            yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
