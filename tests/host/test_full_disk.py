@@ -31,9 +31,9 @@ _WRITERS = {
     ),
     "new": "from bridle.host.files import write_new\nact = lambda: write_new(f'{folder}/new', DATA)",
     "lease": (
-        "from bridle.host.leases import Broker\nfrom bridle.host.owners import Owner\n"
+        "from bridle.host.leases import LeaseStore\nfrom bridle.host.owners import Owner\n"
         "owner = Owner(pid=os.getpid(), birth='', session='s')\n"
-        "broker = Broker(folder)\nact = lambda: broker.lease('/x/' + 'y' * 200, owner)"
+        "broker = LeaseStore(folder)\nact = lambda: broker.lease('/x/' + 'y' * 200, owner)"
     ),
     "job": (
         "from bridle.host.jobs.records import replace_file\nact = lambda: replace_file(f'{folder}/old', DATA)"

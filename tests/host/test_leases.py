@@ -12,9 +12,9 @@ from bridle.host.owners import Owner, birth, is_alive, this_process
 
 _OTHER = """
 import sys
-from bridle.host.leases import Broker
+from bridle.host.leases import LeaseStore
 from bridle.host.owners import this_process
-broker, owner = Broker(sys.argv[1]), this_process("other", label="session other")
+broker, owner = LeaseStore(sys.argv[1]), this_process("other", label="session other")
 broker.lease(sys.argv[2], owner)
 print(broker.ports(owner), broker.scratch(owner, sys.argv[3]), flush=True)
 sys.stdin.read()

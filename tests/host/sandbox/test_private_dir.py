@@ -14,8 +14,8 @@ from bridle.host.sandbox.private_dir import close_private_dir, open_private_dir
 
 _HOLDS = """
 import sys
-from bridle.host.sandbox.private_dir import open_room
-print(open_room({"TMPDIR": sys.argv[1]}).folder, flush=True)
+from bridle.host.sandbox.private_dir import open_private_dir
+print(open_private_dir({"TMPDIR": sys.argv[1]}).folder, flush=True)
 sys.stdin.read()
 """
 
