@@ -33,8 +33,8 @@ async def main(count: int, each: int) -> None:
     """Print one line for each figure."""
     before = _resident()
     began = time.perf_counter()
-    from bridle.mcp.attendant import Company
-    from bridle.mcp.servers import Servers, Surroundings
+    from bridle.mcp.client_requests import RequestContext
+    from bridle.mcp.servers import Servers, ServersContext
     from bridle.types.mcp import Server, StdioServer
     from bridle.types.question import Answer, Question, Refused
     from bridle.types.tool import Tool
@@ -45,8 +45,8 @@ async def main(count: int, each: int) -> None:
     def unread(name: str, raw: object) -> Server:
         raise AssertionError(name)
 
-    around = Surroundings(
-        cwd=os.getcwd(), env=os.environ, company=Company(roots=lambda: (), ask=nobody), read=unread
+    around = ServersContext(
+        cwd=os.getcwd(), env=os.environ, requests=RequestContext(roots=lambda: (), ask=nobody), read=unread
     )
     config = StdioServer(command=sys.executable, args=("-I", "-c", _SERVER, str(each)))
     servers = Servers([Server(name=f"s{n}", config=config, scope="user") for n in range(count)], around)
@@ -63,7 +63,7 @@ async def main(count: int, each: int) -> None:
     built = time.perf_counter()
     tools: list[Tool] = list(servers.tools())
     _tell("tools", f"{len(tools)} in {(time.perf_counter() - built) * 1000:.0f} ms")
-    definitions = [tool.told() for tool in tools]
+    definitions = [tool.own_definition() for tool in tools]
     _tell("their definitions", f"{len(msgspec.json.encode(definitions)) / 1e6:.1f} MB")
     _tell("memory", f"{_resident() - before:.0f} MB more, {_resident():.0f} MB in all")
     closed = time.perf_counter()

@@ -18,9 +18,9 @@ from bridle.config.load import environment, load
 from bridle.config.state import is_trusted
 from bridle.frontends.remote.faults import Declined
 from bridle.frontends.remote.wire import Pace, Visit
-from bridle.mcp.catalogue import read_tools
+from bridle.mcp.catalog import read_tools
 from bridle.mcp.peer import Limits, Peer
-from bridle.mcp.transport import Message, Receiver
+from bridle.mcp.transports.base import Message, Receiver
 from bridle.permissions import protected
 from bridle.permissions.policy import decide
 from bridle.permissions.prepare import Asked, Standing, prepare

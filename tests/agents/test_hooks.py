@@ -88,7 +88,7 @@ async def test_hooks_of_an_agent_listen_while_it_works_and_to_it_alone(tmp_path:
         made_here.append(made)
         await made.prompt("<main>")
         assert heard == ["its"]
-        assert not made.hooks.hears("PreToolUse")
+        assert not made.hooks.listens_to("PreToolUse")
 
 
 async def test_hooks_may_refuse_a_task_of_the_list_and_its_end(tmp_path: Path):

@@ -10,11 +10,11 @@ from typing import Any
 
 from PIL import Image
 
+from bridle.mcp.auth.browser_login import BrowserLogin
+from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.login import Account, log_in
-from bridle.mcp.auth.logins import Logins
-from bridle.mcp.auth.vault import FileVault
-from bridle.mcp.auth.visit import Visit
-from bridle.mcp.auth.wire import Wire
+from bridle.mcp.auth.saved_logins import SavedLogins
+from bridle.mcp.auth.token_store import FileTokenStore
 from bridle.types.mcp import HttpServer, Server
 from tests.fakes.mcp_session import FAKES
 from tests.fakes.messages_server import MessagesServer, step
@@ -45,10 +45,12 @@ async def test_a_login_that_is_kept_lets_the_agents_server_in(tmp_path: Path):
         vault = tmp_path / "home" / ".claude" / ".credentials.json"
         vault.parent.mkdir(parents=True)
         own = Server(name="own", config=HttpServer(url=house.url), scope="dynamic")
-        account = Account.of(own, Logins(FileVault(str(vault))), {"CLAUDE_CONFIG_DIR": str(vault.parent)})
-        wire = Wire({})
+        account = Account.of(
+            own, SavedLogins(FileTokenStore(str(vault))), {"CLAUDE_CONFIG_DIR": str(vault.parent)}
+        )
+        wire = AuthHttp({})
         try:
-            await log_in(account, Visit(open_page=FakeBrowser(), patience=5), wire=wire)
+            await log_in(account, BrowserLogin(open_page=FakeBrowser(), patience=5), wire=wire)
         finally:
             await wire.close()
         result = await _result_in_agent(

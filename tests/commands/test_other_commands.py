@@ -108,7 +108,7 @@ async def test_a_goal_is_shown_and_given_up(tmp_path: Path):
     shown = await commanded.run("/goal")
     assert isinstance(shown, Shows) and shown.view == "goal" and "be done" in shown.text
     assert await commanded.run("/goal off") == Says("No longer a goal: be done")
-    assert not commanded.context.hooks.hears("Stop")
+    assert not commanded.context.hooks.listens_to("Stop")
 
 
 async def test_a_goal_out_of_reach_is_given_up(tmp_path: Path):

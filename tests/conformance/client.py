@@ -14,14 +14,14 @@ import msgspec
 
 from bridle.engine.served_skills import served_skills
 from bridle.host.http.client import HttpClient, Request
-from bridle.mcp.attendant import Company
 from bridle.mcp.auth.authorizers import Authorizers
-from bridle.mcp.auth.logins import Logins
-from bridle.mcp.auth.vault import FileVault
-from bridle.mcp.auth.visit import Visit
+from bridle.mcp.auth.browser_login import BrowserLogin
+from bridle.mcp.auth.saved_logins import SavedLogins
+from bridle.mcp.auth.token_store import FileTokenStore
 from bridle.mcp.auth.xaa import Provider
-from bridle.mcp.servers import Servers, Surroundings
-from bridle.mcp.timing import Timing
+from bridle.mcp.client_requests import RequestContext
+from bridle.mcp.servers import Servers, ServersContext
+from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import HttpServer, OAuthSettings, Server
 from bridle.types.question import Answer, ElicitationQuestion, Permitted, Question, Supplied
@@ -46,17 +46,19 @@ async def main(url: str) -> int:
             **({"MCP_CLIENT_SECRET": context["client_secret"]} if "client_secret" in context else {}),
         }
         server = Server(name=_NAME, config=_config(url, context), scope="user")
-        logins = Logins(FileVault(os.path.join(home, ".credentials.json")))
+        logins = SavedLogins(FileTokenStore(os.path.join(home, ".credentials.json")))
         provider = _provider(context, logins)
-        authorizers = Authorizers(env, logins=logins, visit=Visit(open_page=_browse(env)), provider=provider)
-        around = Surroundings(
+        authorizers = Authorizers(
+            env, logins=logins, visit=BrowserLogin(open_page=_browse(env)), provider=provider
+        )
+        around = ServersContext(
             cwd=home,
             env=env,
-            company=Company(roots=lambda: (home,), ask=_agree, sample=_sample),
+            requests=RequestContext(roots=lambda: (home,), ask=_agree, sample=_sample),
             read=lambda name, raw: server,
             authorizer=authorizers,
         )
-        timing = Timing(connect=20.0, call=20.0, first_turn=20.0)
+        timing = Timeouts(connect=20.0, call=20.0, first_turn=20.0)
         servers = Servers([server], around, timing)
         try:
             await servers.settle()
@@ -100,7 +102,7 @@ def _config(url: str, context: Mapping[str, Any]) -> HttpServer:
     return HttpServer(url=url, oauth=oauth)
 
 
-def _provider(context: Mapping[str, Any], logins: Logins) -> Provider | None:
+def _provider(context: Mapping[str, Any], logins: SavedLogins) -> Provider | None:
     if "idp_id_token" not in context:
         return None
     logins.save_id_token(context["idp_issuer"], context["idp_id_token"], 4e9)

@@ -99,7 +99,7 @@ def _tool(name: str, *, reads: bool) -> Tool:
 
 
 class _Hooks(NoHooks):
-    def hears(self, event: str) -> bool:
+    def listens_to(self, event: str) -> bool:
         return event in ("PreToolUse", "PostToolUse")
 
     async def fire(self, event: HookEvent) -> HookOutcome:

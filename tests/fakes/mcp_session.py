@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from bridle.config.mcp_entry import read_entry
-from bridle.mcp.attendant import Company, Pushed, Sampler
 from bridle.mcp.authorizer import Authorizer
-from bridle.mcp.in_process import Exchange
+from bridle.mcp.client_requests import ChannelMessage, RequestContext, Sampler
 from bridle.mcp.results import FitImage
-from bridle.mcp.servers import Servers, Surroundings
-from bridle.mcp.timing import Timing
+from bridle.mcp.servers import Servers, ServersContext
+from bridle.mcp.timeouts import Timeouts
+from bridle.mcp.transports.in_process import Exchange
 from bridle.types.hook_outcome import Hooks, NoHooks
 from bridle.types.mcp import Server, ServerConfig, StdioServer
 from bridle.types.question import Answer, Question, Refused
@@ -22,7 +22,7 @@ from tests.fakes.forked import official_python
 
 FAKES = Path(__file__).parent
 
-QUICK = Timing(connect=20.0, first_delay=0.01, longest_delay=0.02, refresh_pause=0.01, first_turn=20.0)
+QUICK = Timeouts(connect=20.0, first_delay=0.01, longest_delay=0.02, refresh_pause=0.01, first_turn=20.0)
 """As in a session, with pauses that a test can wait for."""
 
 
@@ -55,22 +55,22 @@ async def connected(
     roots: tuple[str, ...] = ("/proj folder",),
     hooks: Hooks | None = None,
     sample: Sampler | None = None,
-    timing: Timing = QUICK,
+    timing: Timeouts = QUICK,
     env: Mapping[str, str] | None = None,
     exchange: Exchange | None = None,
     authorizer: Authorizer | None = None,
     fit_image: FitImage | None = None,
     sandbox: Sandbox | None = None,
     waits: bool = True,
-    pushed: Callable[[Pushed], None] | None = None,
+    pushed: Callable[[ChannelMessage], None] | None = None,
     remember: Callable[[str, bool], None] | None = None,
 ) -> AsyncGenerator[Servers, None]:
     """Servers after their first attempt; a bare configuration is the server `s`, then `s2` and so on."""
     held = hooks or NoHooks()
-    around = Surroundings(
+    around = ServersContext(
         cwd=str(FAKES),
         env={**os.environ, **(env or {})},
-        company=Company(
+        requests=RequestContext(
             roots=lambda: roots,
             ask=person or FakePerson(),
             hooks=lambda: held,

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.mcp.attendant import Pushed
+from bridle.mcp.approvals import candidates, decide, remember_toggle
+from bridle.mcp.background_calls import patience_of
+from bridle.mcp.client_requests import ChannelMessage
 from bridle.mcp.commands import assign, is_skill, server_commands
 from bridle.mcp.discovery_cache import DiscoveryCache
 from bridle.mcp.forms import Field, Option, fields_of, problem_with, problems_with, value_of
-from bridle.mcp.moved_calls import patience_of
 from bridle.mcp.overview import rows_of
-from bridle.mcp.remembered import candidates, decide, remember_toggle
 from bridle.types.command import Asks, Says
 from bridle.types.errors import ToolError
 from bridle.types.mcp import HttpServer, Prompt, PromptArgument, Resource, SdkServer, Server
@@ -239,17 +239,17 @@ for line in sys.stdin:
 
 @pytest.mark.parametrize(("able", "heard"), [("yes", 1), ("no", 0)])
 async def test_message_of_a_channel_is_taken_from_servers_that_are_one(able: str, heard: int):
-    pushed: list[Pushed] = []
+    pushed: list[ChannelMessage] = []
     config = msgspec.structs.replace(plain(), args=("-I", "-c", CHANNEL, able))
     timing = msgspec.structs.replace(QUICK, probes=False)
     async with asyncio.timeout(50), connected(config, timing=timing, pushed=pushed.append):
         pass
-    assert pushed == [Pushed(server="s", content="hello", meta={"from": "x"})] * heard
+    assert pushed == [ChannelMessage(server="s", content="hello", meta={"from": "x"})] * heard
 
 
 async def test_rows_for_screens_have_states_and_costs():
     async with asyncio.timeout(50), connected(plain()) as servers:
-        found = [tool.told() for tool in servers.tools() if tool.name == "mcp__s__echo"]
+        found = [tool.own_definition() for tool in servers.tools() if tool.name == "mcp__s__echo"]
         (row,) = rows_of(servers, [each for each in found if each is not None])
     assert (row.name, row.status, row.can_log_in) == ("s", "connected", False)
     assert row.address.startswith(sys.executable)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from bridle.mcp.catalogue import read_tools
+from bridle.mcp.catalog import read_tools
 from bridle.mcp.names import distinct
-from bridle.mcp.transport import decode, entry_of
+from bridle.mcp.transports.base import decode, entry_of
 from tests.fakes.counting import steps_of
 
 _SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.mcp.catalogue import read_tools
+from bridle.mcp.catalog import read_tools
 from bridle.tools.catalog import CATALOG
 
 _TAKEN = {"type": "object", "properties": {}}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.mcp.faults import ConnectionLost, TimedOut
+from bridle.mcp.errors import ConnectionLost, TimedOut
 from bridle.mcp.peer import Answerer, Limits, Peer
-from bridle.mcp.transport import Message, Receiver
+from bridle.mcp.transports.base import Message, Receiver
 from bridle.types.errors import McpError
 from tests.fakes.processes import eventually
 

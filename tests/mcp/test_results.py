@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.mcp.results import Shelf, most_chars, output_of
+from bridle.mcp.results import ResultStorage, most_chars, output_of
 from bridle.types.errors import ToolError
 from tests.fakes.mcp_everything_data import PIXEL
 
@@ -14,8 +14,8 @@ _PIXEL = base64.b64encode(PIXEL).decode()
 
 
 def _output(tmp_path: Path, result: dict[str, Any], *, limit: int = 1000, fit: Any = None):
-    shelf = Shelf(storage=str(tmp_path / "storage"), call_id="call/1", fit_image=fit)
-    return output_of(result, limit=limit, shelf=shelf)
+    shelf = ResultStorage(storage=str(tmp_path / "storage"), call_id="call/1", fit_image=fit)
+    return output_of(result, limit=limit, storage=shelf)
 
 
 def _text(tmp_path: Path, *parts: Any) -> str:

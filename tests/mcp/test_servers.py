@@ -4,7 +4,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bridle.mcp.timing import Timing
+from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import HttpServer, Server
 from tests.fakes.mcp_http import Asked, FakeEndpoint, Reply, usual
@@ -87,7 +87,7 @@ async def test_host_replaces_the_servers_that_it_set():
 
 
 async def test_first_turn_waits_a_moment_and_no_longer():
-    timing = Timing(connect=60.0, first_turn=0.5)
+    timing = Timeouts(connect=60.0, first_turn=0.5)
     async with asyncio.timeout(60), connected(plain("mute"), plain(), timing=timing) as servers:
         await eventually(lambda: servers.status()[1].status == "connected")
         assert servers.status()[0].status == "pending"
@@ -99,12 +99,15 @@ async def test_first_turn_waits_a_moment_and_no_longer():
 
 async def test_server_that_is_always_loaded_is_waited_for_where_others_are_not():
     slow = msgspec.structs.replace(everything(), always_load=True)
-    async with asyncio.timeout(50), connected(slow, plain("mute"), timing=Timing(first_turn=0.01)) as servers:
+    async with (
+        asyncio.timeout(50),
+        connected(slow, plain("mute"), timing=Timeouts(first_turn=0.01)) as servers,
+    ):
         assert [state.status for state in servers.status()] == ["connected", "pending"]
 
 
 async def test_only_so_many_local_servers_start_at_a_time():
-    timing = Timing(connect=1.0, first_turn=0.4, local_slots=2)
+    timing = Timeouts(connect=1.0, first_turn=0.4, local_slots=2)
     many = [plain("mute") for _ in range(4)]
     async with asyncio.timeout(50), connected(*many, plain(), timing=timing) as servers:
         assert [state.status for state in servers.status()][-1] == "pending"
@@ -172,7 +175,7 @@ async def test_resources_are_listed_and_read_by_tools(tmp_path: Path):
 
 
 def test_times_come_from_variables_and_nonsense_counts_as_nothing():
-    timing = Timing.of(
+    timing = Timeouts.of(
         {"MCP_TIMEOUT": "1500", "MCP_TOOL_TIMEOUT": "x", "MCP_SERVER_CONNECTION_BATCH_SIZE": "0",
          "MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE": "7", "MCP_PROTOCOL_NEGOTIATION": "legacy",
          "CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT": "2000"}

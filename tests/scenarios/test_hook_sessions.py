@@ -227,7 +227,7 @@ async def test_what_is_wrong_with_hooks_is_told_once(tmp_path: Path):
     settings = {"PreToolUse": _command("true", matcher="("), "Stop": _command("true")}
     async with hooked(tmp_path, [], settings=settings) as session:
         session.hooks.reload([layer(settings)])
-        assert session.hooks.hears("Stop") and not session.hooks.hears("PreToolUse")
+        assert session.hooks.listens_to("Stop") and not session.hooks.listens_to("PreToolUse")
     (told,) = session.notices
     assert "hooks.PreToolUse[0].matcher" in told and "/settings.json" in told
 
@@ -237,7 +237,7 @@ async def test_hooks_of_a_folder_wait_for_trust(tmp_path: Path):
     stranger = layer({"Stop": _command("true")}, "projectSettings", "/p")
     for trusted in (False, True):
         hooks = SessionHooks(make_session(), runtime, Basis(layers=[stranger], trusted=trusted))
-        assert hooks.hears("Stop") is trusted
+        assert hooks.listens_to("Stop") is trusted
         await hooks.close()
 
 
@@ -358,13 +358,13 @@ async def test_door_costs_next_to_nothing_until_a_hook_comes(tmp_path: Path):
         return made[-1]
 
     door = HookDoor(make)
-    assert not door.hears("Stop") and door.collect() == ()
+    assert not door.listens_to("Stop") and door.collect() == ()
     await door.greet("startup")
     await door.say_goodbye()
     door.reload([layer({})])
     assert door.add_host_hooks({}, _never) == 0 and made == []
     assert door.add_host_hooks({"Stop": [{"hookCallbackIds": ["a", "b"]}]}, _never) == 2
-    assert door.hears("Stop") and len(made) == 1
+    assert door.listens_to("Stop") and len(made) == 1
     await door.close()
 
 
@@ -405,16 +405,16 @@ async def test_later_request_of_the_host_replaces_its_callbacks(tmp_path: Path):
     async with hooked(tmp_path, []) as session:
         session.hooks.add_host_hooks({"Stop": [{"hookCallbackIds": ["a"]}]}, _never)
         session.hooks.add_host_hooks({"SessionEnd": [{"hookCallbackIds": ["b"]}]}, _never)
-        assert not session.hooks.hears("Stop") and session.hooks.hears("SessionEnd")
+        assert not session.hooks.listens_to("Stop") and session.hooks.listens_to("SessionEnd")
         session.hooks.add_host_hooks({}, _never)
 
 
 async def test_function_hook_is_taken_away_again(tmp_path: Path):
     async with hooked(tmp_path, []) as session:
         take_away = session.hooks.add_function("Stop", FunctionHook(function=lambda _: None))
-        assert session.hooks.hears("Stop")
+        assert session.hooks.listens_to("Stop")
         take_away()
-        assert not session.hooks.hears("Stop")
+        assert not session.hooks.listens_to("Stop")
 
 
 class Nothing(Struct):

@@ -45,7 +45,7 @@ class Watch(NoHooks):
         self.seen: list[Mapping[str, Any]] = []
         self._instead = instead
 
-    def hears(self, event: str) -> bool:
+    def listens_to(self, event: str) -> bool:
         return event in ("PreToolUse", "PostToolUse")
 
     async def fire(self, event: HookEvent) -> HookOutcome:
@@ -274,7 +274,7 @@ async def test_a_hook_may_not_approve_what_it_puts_in_where_only_a_person_may(tm
     recorder = Recorder()
 
     class Approver(NoHooks):
-        def hears(self, event: str) -> bool:
+        def listens_to(self, event: str) -> bool:
             return event == "PermissionRequest"
 
         async def fire(self, event: HookEvent) -> HookOutcome:

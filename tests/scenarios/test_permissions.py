@@ -337,7 +337,7 @@ class Stand(NoHooks):
     def __init__(self, decision: Decision) -> None:
         self._decision = decision
 
-    def hears(self, event: str) -> bool:
+    def listens_to(self, event: str) -> bool:
         return event == "PermissionRequest"
 
     async def fire(self, event: HookEvent) -> HookOutcome:

@@ -68,7 +68,7 @@ async def change_folder(arguments: str, context: CommandContext) -> CommandResul
     context.session.cwd = path
     context.session.git_branch = current_branch(path)
     hooks = context.runtime.hooks
-    if hooks.hears("CwdChanged") or hooks.hears("FileChanged"):
+    if hooks.listens_to("CwdChanged") or hooks.listens_to("FileChanged"):
         await hooks.fire(CwdChanged(old_cwd=before, new_cwd=path))
     return Says(f"Going on in {path}.")
 
@@ -106,7 +106,7 @@ async def _widen(path: str, context: CommandContext) -> None:
     context.workspace.roots = (*context.workspace.roots, path)
     if context.runtime.servers is not None:
         context.runtime.servers.roots_changed()
-    if context.runtime.hooks.hears("DirectoryAdded"):
+    if context.runtime.hooks.listens_to("DirectoryAdded"):
         await context.runtime.hooks.fire(DirectoryAdded(directory=path, source="slash_command"))
 
 

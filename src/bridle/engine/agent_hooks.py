@@ -22,8 +22,8 @@ class AgentHooks:
         self._fire = fire
         self._notify = notify
 
-    def hears(self, event: str) -> bool:
-        return self._session.hears(event)
+    def listens_to(self, event: str) -> bool:
+        return self._session.listens_to(event)
 
     async def fire(self, event: HookEvent) -> HookOutcome:
         return await self._fire(event)

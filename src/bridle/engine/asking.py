@@ -24,7 +24,7 @@ async def answer_to(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> Answer:
     """
     hooks = turn.runtime.hooks
     question = _question(call, tool, turn, doubt)
-    if not hooks.hears("PermissionRequest") and not hooks.hears("Notification"):
+    if not hooks.listens_to("PermissionRequest") and not hooks.listens_to("Notification"):
         return await turn.runtime.channel.ask(question)
     # The question goes out before hooks are told of it.
     asked = asyncio.ensure_future(turn.runtime.channel.ask(question))

@@ -17,7 +17,7 @@ from bridle.types.tool import ListedTask, Tool, ToolOutput
 
 async def hear_call(call: Call, tool: Tool, turn: Turn) -> HookOutcome:
     """The third phase: what hooks say before the call; one that stops the turn lets the call run first."""
-    if not turn.runtime.hooks.hears("PreToolUse"):
+    if not turn.runtime.hooks.listens_to("PreToolUse"):
         return NOTHING_SAID
     said = await turn.runtime.hooks.fire(
         PreToolUse(tool=tool.name, input=call.input, call_id=call.id, mcp_server=tool.server)
@@ -39,7 +39,7 @@ async def hear_result(
     call: Call, tool: Tool, turn: Turn, output: ToolOutput, *, seconds: float
 ) -> tuple[ToolOutput, tuple[str, ...]]:
     """The sixth phase: the result as hooks leave it, and their words for the model."""
-    if not turn.runtime.hooks.hears("PostToolUse"):
+    if not turn.runtime.hooks.listens_to("PostToolUse"):
         return output, ()
     said = await turn.runtime.hooks.fire(
         PostToolUse(
@@ -61,7 +61,7 @@ async def hear_failure(
     call: Call, tool: Tool, turn: Turn, output: ToolOutput, *, seconds: float
 ) -> tuple[str, ...]:
     """The sixth phase of a call that failed: what hooks want the model to know."""
-    if not turn.runtime.hooks.hears("PostToolUseFailure"):
+    if not turn.runtime.hooks.listens_to("PostToolUseFailure"):
         return ()
     said = await turn.runtime.hooks.fire(
         _failure(call, tool, text_of(output.content), interrupted=False, seconds=seconds)
@@ -72,7 +72,7 @@ async def hear_failure(
 
 def hear_interrupt(call: Call, tool: Tool, turn: Turn, *, seconds: float) -> None:
     """Tell hooks of a call that was cut off; nobody can wait for them now."""
-    if turn.runtime.hooks.hears("PostToolUseFailure"):
+    if turn.runtime.hooks.listens_to("PostToolUseFailure"):
         event = _failure(call, tool, "The call was interrupted.", interrupted=True, seconds=seconds)
         turn.runtime.hooks.notify(event)
 
@@ -80,14 +80,14 @@ def hear_interrupt(call: Call, tool: Tool, turn: Turn, *, seconds: float) -> Non
 async def hear_move(turn: Turn, before: str) -> None:
     """Tell hooks that the session stands in another folder now."""
     hooks, now = turn.runtime.hooks, turn.runtime.workspace.cwd
-    if now != before and (hooks.hears("CwdChanged") or hooks.hears("FileChanged")):
+    if now != before and (hooks.listens_to("CwdChanged") or hooks.listens_to("FileChanged")):
         await hooks.fire(CwdChanged(old_cwd=before, new_cwd=now))
 
 
 async def hear_task(turn: Turn, task: ListedTask) -> str | None:
     """Tell hooks of an item of a task list; why it must not be made, or is not done yet."""
     kind = TaskCreated if task.moment == "created" else TaskCompleted
-    if not turn.runtime.hooks.hears(kind.__name__):
+    if not turn.runtime.hooks.listens_to(kind.__name__):
         return None
     # With the first task comes what only teams need.
     from bridle.engine.teams.team import team_name
@@ -106,7 +106,7 @@ async def hear_task(turn: Turn, task: ListedTask) -> str | None:
 
 async def hear_denial(call: Call, tool: Tool, turn: Turn, denied: Deny) -> bool:
     """Tell hooks that a model refused the call; whether one says that it may be tried again."""
-    if not turn.runtime.hooks.hears("PermissionDenied"):
+    if not turn.runtime.hooks.listens_to("PermissionDenied"):
         return False
     said = await turn.runtime.hooks.fire(
         PermissionDenied(

@@ -344,7 +344,7 @@ async def _tell_hooks(turn: Turn, trigger: Trigger, summary: str) -> None:
     """Hooks hear of the compaction, and of the conversation that begins with it."""
     hooks = turn.runtime.hooks
     await hooks.fire(PostCompact(trigger=trigger, compact_summary=summary))
-    if not hooks.hears("SessionStart"):
+    if not hooks.listens_to("SessionStart"):
         return
     said = await hooks.fire(SessionStart(source="compact", model=turn.model))
     if said.context:

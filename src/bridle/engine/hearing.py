@@ -19,7 +19,7 @@ _MOST_STOP_BLOCKS = 8
 
 async def hear_prompt(turn: Turn, prompt: Prompt) -> HookOutcome:
     """What hooks say to a prompt; text that nobody wrote is no prompt to them."""
-    if prompt.meta or not turn.runtime.hooks.hears("UserPromptSubmit"):
+    if prompt.meta or not turn.runtime.hooks.listens_to("UserPromptSubmit"):
         return NOTHING_SAID
     from bridle.types.hook import UserPromptSubmit
 
@@ -36,7 +36,7 @@ async def hear_expansion(
     kind: Literal["slash_command", "mcp_prompt"] = "slash_command",
 ) -> HookOutcome:
     """What hooks say before a command turns into a prompt: `block` refuses it, `context` goes beside it."""
-    if not hooks.hears("UserPromptExpansion"):
+    if not hooks.listens_to("UserPromptExpansion"):
         return NOTHING_SAID
     from bridle.types.hook import UserPromptExpansion
 
@@ -53,7 +53,7 @@ async def hear_expansion(
 
 def tell_person(hooks: Hooks, kind: str, message: str, *, title: str | None = None) -> None:
     """Let hooks call somebody to the session; nobody waits for them."""
-    if hooks.hears("Notification"):
+    if hooks.listens_to("Notification"):
         from bridle.types.hook import Notification
 
         hooks.notify(Notification(message=message, title=title, kind=kind))
@@ -84,7 +84,7 @@ async def hear_batch(turn: Turn, calls: "Sequence[BatchCall]") -> None:
 
 async def hear_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
     """What hooks say to the end of a turn: why it goes on, how it ends, or nothing."""
-    if not turn.runtime.hooks.hears("Stop"):
+    if not turn.runtime.hooks.listens_to("Stop"):
         return None
     from bridle.types.hook import Stop
 
@@ -107,7 +107,7 @@ async def hear_stop(turn: Turn, text: str, blocks: int) -> str | Ending | None:
 
 async def hear_fault(turn: Turn, kind: ApiErrorKind, details: str) -> None:
     """Tell hooks that the turn ends because the model could not answer."""
-    if not turn.runtime.hooks.hears("StopFailure"):
+    if not turn.runtime.hooks.listens_to("StopFailure"):
         return
     from bridle.types.hook import StopFailure
 
@@ -123,7 +123,7 @@ async def hear_fallback(turn: Turn, fallback: str) -> None:
         ProviderError: a hook refuses; then nobody answers.
     """
     hooks = turn.runtime.hooks
-    if not hooks.hears("PreModelSwitch") and not hooks.hears("PostModelSwitch"):
+    if not hooks.listens_to("PreModelSwitch") and not hooks.listens_to("PostModelSwitch"):
         return
     from bridle.engine.switching import hear_switch
 

@@ -51,8 +51,8 @@ class HookDoor:
         if self._made is not None:
             self._made.follow(parts)
 
-    def hears(self, event: str) -> bool:
-        return self._made is not None and self._made.hears(event)
+    def listens_to(self, event: str) -> bool:
+        return self._made is not None and self._made.listens_to(event)
 
     async def fire(self, event: "HookEvent") -> HookOutcome:
         return NOTHING_SAID if self._made is None else await self._made.fire(event)

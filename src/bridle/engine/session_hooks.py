@@ -132,7 +132,7 @@ class SessionHooks:
         """From now on hooks are told what holds for the parts that the session has by then."""
         self._parts = parts
 
-    def hears(self, event: str) -> bool:
+    def listens_to(self, event: str) -> bool:
         return bool(self.listeners.of(event))
 
     async def fire(self, event: HookEvent) -> HookOutcome:
@@ -218,7 +218,7 @@ class SessionHooks:
     async def greet(self, source: StartSource) -> None:
         """Tell hooks that a conversation begins, and the model what they have to say."""
         self._ended = False
-        if not self.hears("SessionStart"):
+        if not self.listens_to("SessionStart"):
             return
         said = await self.fire(self._beginning(source))
         self._say(said.context)
@@ -259,7 +259,7 @@ class SessionHooks:
 
     def spawn(self, runner: HookRunner, event: HookEvent) -> None:
         """Fire an event and wait for nobody."""
-        if self.hears(event.name):
+        if self.listens_to(event.name):
             task = asyncio.create_task(self.run(runner, event))
             self._notices.add(task)
             task.add_done_callback(self._notices.discard)

@@ -132,7 +132,7 @@ class SessionWorktree:
                 "A hook made this work tree, so it cannot be told what would be lost. Leave it with the "
                 "action keep, or ask the user and then give discard_changes."
             )
-        if hooks.hears("WorktreeRemove"):
+        if hooks.listens_to("WorktreeRemove"):
             await hooks.fire(WorktreeRemove(worktree_path=visit.path))
         return not os.path.isdir(visit.path)
 

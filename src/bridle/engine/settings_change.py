@@ -19,7 +19,7 @@ _SOURCES: "Mapping[str, ConfigSource]" = {
 
 async def hear_settings_change(hooks: Hooks, before: Sequence[Layer], after: Sequence[Layer]) -> bool:
     """Whether the new settings may count; a change of managed settings is told and cannot be refused."""
-    if not hooks.hears("ConfigChange"):
+    if not hooks.listens_to("ConfigChange"):
         return True
     from bridle.types.hook_surroundings import ConfigChange
 

@@ -87,7 +87,7 @@ async def take_step(turn: Turn) -> StepEnd:
             calls.refuse(CALL_OVER_BUDGET)
         calls.release()
     calls.finish()
-    if len(calls) and turn.deferred is None and runtime.hooks.hears("PostToolBatch"):
+    if len(calls) and turn.deferred is None and runtime.hooks.listens_to("PostToolBatch"):
         await hear_batch(turn, calls.batch())
     broken = isinstance(fault, StreamBroken) and answer.blocks > 0
     if fault is not None and not broken:
@@ -115,7 +115,7 @@ class Answer:
         self._asked = turn.runtime.clock()
         self._sent = asked_units(turn)
         self._counted = False
-        self._shown_by_hooks = turn.runtime.hooks.hears("MessageDisplay")
+        self._shown_by_hooks = turn.runtime.hooks.listens_to("MessageDisplay")
         """People are shown whole blocks only, because hooks may change them."""
         self._display: str | None = None
         self.text = ""

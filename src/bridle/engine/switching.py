@@ -21,7 +21,7 @@ async def switch_model(session: Session, runtime: Runtime, model: str) -> None:
     if model == before:
         return
     hooks = runtime.hooks
-    if not hooks.hears("PreModelSwitch") and not hooks.hears("PostModelSwitch"):
+    if not hooks.listens_to("PreModelSwitch") and not hooks.listens_to("PostModelSwitch"):
         session.swap(model=model)
         return
     refused = await hear_switch(session, runtime, before, model, switch=lambda: session.swap(model=model))

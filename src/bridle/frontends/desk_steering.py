@@ -120,7 +120,7 @@ async def register_repo_root(desk: Desk, request: Mapping[str, Any]) -> Frame:
         raise UsageError(f"{path} is outside the working folders.")
     if path not in roots:
         workspace.roots = (*workspace.roots, path)
-        if desk.runtime.hooks.hears("DirectoryAdded"):
+        if desk.runtime.hooks.listens_to("DirectoryAdded"):
             from bridle.types.hook_surroundings import DirectoryAdded
 
             await desk.runtime.hooks.fire(DirectoryAdded(directory=path, source="register_repo_root"))

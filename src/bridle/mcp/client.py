@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec import Raw
 
-from bridle.mcp.agreement import Agreement, Negotiation, agree, request_meta
-from bridle.mcp.attendant import Attendant
-from bridle.mcp.faults import SessionExpired, TimedOut
+from bridle.mcp.client_requests import ClientRequests
+from bridle.mcp.errors import SessionExpired, TimedOut
+from bridle.mcp.negotiation import Negotiated, Negotiation, agree, request_meta
 from bridle.mcp.peer import Limits, Peer, Progress
-from bridle.mcp.transport import NO_HEADERS, Transport
+from bridle.mcp.transports.base import NO_HEADERS, Transport
 from bridle.types.errors import McpError
 
 _MOST_ROUNDS = 10
@@ -29,31 +29,31 @@ _LISTED = {
 
 
 class Client:
-    """Opened once, closed once; `changed` is told which of the server's lists are out of date."""
+    """Opened once, closed once; `changed` is called with those of the server's lists that are out of date."""
 
     def __init__(
         self,
         name: str,
         transport: Transport,
-        attendant: Attendant,
+        requests: ClientRequests,
         *,
         changed: Callable[[str], None],
         noted: Callable[[str], None],
     ) -> None:
         self._name = name
         self._transport = transport
-        self._attendant = attendant
+        self._requests = requests
         self._changed = changed
         self._noted = noted
         self.peer = Peer(
-            name, transport, answers=attendant.answers(), notified=self._take_notification, noted=noted
+            name, transport, answers=requests.answers(), notified=self._take_notification, noted=noted
         )
-        self._agreement: Agreement | None = None
+        self._agreement: Negotiated | None = None
         self._renewing = asyncio.Lock()
         self._listening: asyncio.Task[None] | None = None
 
     @property
-    def agreement(self) -> Agreement:
+    def agreement(self) -> Negotiated:
         if self._agreement is None:
             raise McpError(f"{self._name} is not connected.")
         return self._agreement
@@ -80,7 +80,7 @@ class Client:
         self._agreement = await agree(
             self.peer,
             self._transport,
-            capabilities=self._attendant.capabilities(),
+            capabilities=self._requests.capabilities(),
             negotiation=negotiation,
             limits=limits,
         )
@@ -156,9 +156,9 @@ class Client:
         headers: Mapping[str, str],
     ) -> dict[str, Any]:
         agreement = self.agreement
-        meta = {**params.get("_meta", {}), **request_meta(agreement, self._attendant.capabilities())}
+        meta = {**params.get("_meta", {}), **request_meta(agreement, self._requests.capabilities())}
         sent = {**params, "_meta": meta} if meta else params
-        # Where each request has a stream of its own, closing it says that nobody waits.
+        # Where each request has a stream of its own, closing it says that no one waits.
         by_stream = agreement.modern and self._transport.streams
         try:
             return await self.peer.request(
@@ -168,20 +168,20 @@ class Client:
             await self._renew(agreement, limits)
         return await self.peer.request(method, sent, limits=limits, progress=progress, headers=headers)
 
-    async def _renew(self, old: Agreement, limits: Limits) -> None:
+    async def _renew(self, old: Negotiated, limits: Limits) -> None:
         async with self._renewing:
             if self._agreement is not old:
                 return  # Another request has done it meanwhile.
             self._agreement = await agree(
                 self.peer,
                 self._transport,
-                capabilities=self._attendant.capabilities(),
+                capabilities=self._requests.capabilities(),
                 negotiation="legacy",
                 limits=limits,
             )
 
     async def _with_inputs(self, params: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-        """The same request with the answers to what the server asked back."""
+        """A request repeated with the answers to what the server asked back."""
         asked, state = result.get("inputRequests"), result.get("requestState")
         given = dict(params)
         if isinstance(asked, dict):
@@ -192,14 +192,14 @@ class Client:
 
     async def _input(self, request: Any) -> Mapping[str, Any]:
         match request:
-            case {"method": str() as method} if (answer := self._attendant.answers().get(method)) is not None:
+            case {"method": str() as method} if (answer := self._requests.answers().get(method)) is not None:
                 params = request.get("params")
                 return await answer(params if isinstance(params, dict) else {})
             case _:
                 raise McpError(f"{self._name} asks back for something that bridle does not have.")
 
-    async def _listen(self, agreement: Agreement) -> None:
-        """Hear of changes from a server that only tells those who ask for it."""
+    async def _listen(self, agreement: Negotiated) -> None:
+        """Subscribe to changes of a server that sends them on request only."""
         wanted = {key: True for key, feature in _LISTED.items() if agreement.announces(feature)}
         failures = 0
         while wanted and failures < _MOST_FAILED_LISTENS:
@@ -210,7 +210,7 @@ class Client:
                     return
                 failures += 1
             await asyncio.sleep(_LISTEN_AGAIN)
-            # What changed while nobody listened is not known.
+            # What changed while no one listened is not known.
             for feature in wanted:
                 self._changed(_LISTED[feature])
 
@@ -223,17 +223,17 @@ class Client:
             case "notifications/resources/list_changed":
                 self._changed(RESOURCES)
             case "notifications/elicitation/complete":
-                self._attendant.complete(params.get("elicitationId"))
+                self._requests.complete(params.get("elicitationId"))
             case "notifications/claude/channel" if self._agreement and self._agreement.extends(
                 "claude/channel"
             ):
-                self._attendant.push(params)
+                self._requests.push(params)
             case "notifications/claude/channel/permission" if self.may_decide:
-                self._attendant.settle(params)
+                self._requests.settle(params)
             case "notifications/message":
                 self._noted(_logged(params))
             case _:
-                self._attendant.hear(method, params)
+                self._requests.notify(method, params)
 
 
 def _logged(params: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bridle.mcp.results import Shelf, content_of
+from bridle.mcp.results import ResultStorage, content_of
 from bridle.types.block import UserBlock, text_block
 from bridle.types.command import Asks, Command, CommandResult, Says
 from bridle.types.errors import McpError
@@ -29,7 +29,7 @@ def server_commands(servers: McpServers) -> list[Command]:
 
 
 def is_skill(resource: Resource) -> bool:
-    """Whether a resource is the text of a skill; it is read when somebody calls it and not before."""
+    """Whether a resource is the text of a skill; it is read when someone calls it and not before."""
     return not resource.template and resource.uri.startswith(_SKILL) and resource.uri.endswith(_SKILL_FILE)
 
 
@@ -46,15 +46,15 @@ def assign(prompt: Prompt, words: str) -> tuple[dict[str, str], tuple[str, ...]]
 
 
 def blocks_of(result: Mapping[str, Any]) -> list[UserBlock]:
-    """The messages of a filled-in prompt as one text for the model; whose words each was is told."""
+    """The messages of a filled-in prompt as one text for the model; with the role of each."""
     messages = result.get("messages")
-    shelf = Shelf(storage="", call_id="prompt", fit_image=None)
+    storage = ResultStorage(storage="", call_id="prompt", fit_image=None)
     blocks: list[Any] = []
     for message in messages if isinstance(messages, list) else ():
         if not isinstance(message, dict):
             continue
         content = message.get("content")
-        found = content_of(content if isinstance(content, list) else [content], shelf)
+        found = content_of(content if isinstance(content, list) else [content], storage)
         if message.get("role") == "assistant":
             blocks.append(text_block("[The assistant is to have said:]"))
         blocks += found
@@ -99,8 +99,8 @@ def _skill_command(servers: McpServers, skill: Resource) -> Command:
             result = await servers.read_resource(skill.server, skill.uri)
         except McpError as error:
             return Says(f"{skill.server} cannot show {skill.uri}: {error}", True)
-        shelf = Shelf(storage="", call_id="skill", fit_image=None)
-        text = _cut(content_of(result.get("contents"), shelf))
+        storage = ResultStorage(storage="", call_id="skill", fit_image=None)
+        text = _cut(content_of(result.get("contents"), storage))
         more: list[Any] = [text_block(f"Arguments: {words}")] if words else []
         return Asks(content=[*text, *more], shown=f"/{command} {words}".strip())
 

@@ -5,23 +5,23 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from bridle.mcp.agreement import Negotiation
-from bridle.mcp.attendant import Attendant, Company
-from bridle.mcp.catalogue import ServerTool, cut
+from bridle.mcp.catalog import ServerTool, cut
 from bridle.mcp.client import RESOURCES, Client
+from bridle.mcp.client_requests import ClientRequests, RequestContext
 from bridle.mcp.discovery_cache import DiscoveryCache
-from bridle.mcp.faults import (
+from bridle.mcp.errors import (
     HEADER_MISMATCH,
     URL_ELICITATION_REQUIRED,
     ConnectionLost,
     NotAuthorized,
     TimedOut,
 )
-from bridle.mcp.headers import parameter_headers
-from bridle.mcp.offer import Offer
+from bridle.mcp.negotiation import Negotiation
 from bridle.mcp.peer import Limits, Progress
-from bridle.mcp.timing import Timing
-from bridle.mcp.transport import Transport
+from bridle.mcp.server_lists import ServerLists
+from bridle.mcp.timeouts import Timeouts
+from bridle.mcp.transports.base import Transport
+from bridle.mcp.transports.headers import parameter_headers
 from bridle.types.errors import McpError
 from bridle.types.mcp import HttpServer, Server, ServerState, Status, StdioServer
 
@@ -31,29 +31,29 @@ _MOST_VISITS = 3
 
 
 class Connection:
-    """Looks after one server in the background; `changed` is told whenever it offers something else."""
+    """Looks after one server in the background; `changed` is called when its lists change."""
 
     def __init__(
         self,
         server: Server,
         *,
         make: Callable[[], Transport],
-        company: Company,
-        timing: Timing,
+        context: RequestContext,
+        timing: Timeouts,
         slots: asyncio.Semaphore,
         changed: Callable[[], None],
         prefixed: bool = True,
         cache: DiscoveryCache | None = None,
     ) -> None:
         self.server = server
-        self.offer = Offer(
+        self.offer = ServerLists(
             server, timing=timing, changed=changed, noted=self._note, prefixed=prefixed, cache=cache
         )
         self.transport: Transport | None = None
         self.settled = asyncio.Event()
         """Set once the first attempt is over, whatever came of it."""
         self._make = make
-        self._attendant = Attendant(server.name, company)
+        self._requests = ClientRequests(server.name, context)
         self._timing = timing
         self._slots = slots
         self._changed = changed
@@ -64,7 +64,7 @@ class Connection:
         self._log: deque[str] = deque(maxlen=_MOST_LINES)
         self._task: asyncio.Task[None] | None = None
         self._moved: set[asyncio.Task[None]] = set()
-        """Calls that go on in the background."""
+        """Calls that continue in the background."""
         self._has_been_connected = not server.off and self.offer.recall()
 
     @property
@@ -73,7 +73,7 @@ class Connection:
 
     @property
     def offers(self) -> bool:
-        """Whether its tools count: also while a lost connection is mended, so that requests stay alike."""
+        """Whether its tools count: also while a lost connection is fixed, so that requests stay alike."""
         return self._status == "connected" or (self._status == "pending" and self._has_been_connected)
 
     def state(self) -> ServerState:
@@ -163,7 +163,7 @@ class Connection:
             except McpError as error:
                 if error.code == URL_ELICITATION_REQUIRED and visits < _MOST_VISITS:
                     visits += 1
-                    if not await self._attendant.visit(_pages(error)):
+                    if not await self._requests.visit(_pages(error)):
                         raise McpError(f"{error} The page was not opened.", code=error.code) from error
                 elif error.code == HEADER_MISMATCH and not refreshed:
                     refreshed = 1
@@ -205,7 +205,7 @@ class Connection:
             raise
 
     def relay(self, question: Mapping[str, Any]) -> bool:
-        """Put a question about permission to whoever is behind the server; whether it takes such."""
+        """Send a permission question to the people behind the server; whether it takes such."""
         client = self._client
         if client is None or self._status != "connected" or not client.may_decide:
             return False
@@ -235,7 +235,7 @@ class Connection:
             "tools/call",
             params,
             limits=self._call_limits(),
-            progress=progress or _unheard,
+            progress=progress or _ignore,
             headers=parameter_headers(tool.header_paths, arguments),
         )
 
@@ -289,7 +289,7 @@ class Connection:
         self.settled.set()
 
     def _note_lost(self, client: Client, error: ConnectionLost) -> None:
-        """From now on calls wait until the connection is mended."""
+        """From now on calls wait until the connection is fixed."""
         if client is self._client and self._status == "connected":
             self.settled.clear()
             self._become("pending", str(error))
@@ -320,7 +320,7 @@ class Connection:
 
     async def _connect(self, negotiation: Negotiation) -> None:
         transport = self._make()
-        client = Client(self.server.name, transport, self._attendant, changed=self._renew, noted=self._note)
+        client = Client(self.server.name, transport, self._requests, changed=self._renew, noted=self._note)
         try:
             async with asyncio.timeout(self._timing.connect):
                 await client.open(negotiation=negotiation, limits=self._limits())
@@ -369,7 +369,7 @@ class Connection:
         return f" It said last: {said[-500:]}" if said else ""
 
     def keep(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let a call go on in the background, for as long as the server is looked after."""
+        """Let a call continue in the background, for as long as the server is looked after."""
         task = asyncio.create_task(work)
         self._moved.add(task)
         task.add_done_callback(self._moved.discard)
@@ -383,5 +383,5 @@ def _pages(error: McpError) -> list[Any]:
             return []
 
 
-def _unheard(told: Mapping[str, Any]) -> None:
-    """Progress keeps a call alive even when nobody looks."""
+def _ignore(notification: Mapping[str, Any]) -> None:
+    """Progress keeps a call alive even when no one looks."""

@@ -68,7 +68,7 @@ def problem_with(field: Field, value: Any) -> str | None:
 
 
 def value_of(field: Field, typed: str) -> Any:
-    """What somebody typed, as the kind of value that the field takes; what does not fit stays a text."""
+    """What someone typed, as the kind of value that the field takes; what does not fit stays a text."""
     text = typed.strip()
     match field.kind:
         case "integer" if re.fullmatch(r"[+-]?\d{1,18}", text):

@@ -20,7 +20,7 @@ def tool_name(server: str, tool: str, *, prefixed: bool = True) -> str:
     return f"{name[: _LONGEST - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-class Distinct:
+class UniqueNames:
     """Gives each name once: those that have been there before get a number behind them."""
 
     def __init__(self) -> None:
@@ -37,5 +37,5 @@ class Distinct:
 
 
 def distinct(names: Iterable[str]) -> Iterator[str]:
-    """The same names, each only once."""
-    return map(Distinct(), names)
+    """Names, each made unique."""
+    return map(UniqueNames(), names)

@@ -55,7 +55,7 @@ class ServerRow(Struct, frozen=True, kw_only=True):
 def rows_of(servers: McpServers, definitions: Sequence[ToolDefinition]) -> tuple[ServerRow, ...]:
     """A row for each server; `definitions` is what requests hold now."""
     loaded = {each["name"] for each in definitions}
-    tokens = {tool.name: _tokens(tool.told()) for tool in servers.tools()}
+    tokens = {tool.name: _tokens(tool.own_definition()) for tool in servers.tools()}
     prompts = [prompt.server for prompt in servers.prompts()]
     resources = [resource.server for resource in servers.resources()]
     return tuple(

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.mcp.faults import INTERNAL_ERROR, METHOD_NOT_FOUND, ConnectionLost, TimedOut
-from bridle.mcp.transport import NO_HEADERS, Message, Transport
+from bridle.mcp.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, ConnectionLost, TimedOut
+from bridle.mcp.transports.base import NO_HEADERS, Message, Transport
 from bridle.types.errors import McpError
 
 Progress = Callable[[Mapping[str, Any]], None]
@@ -62,7 +62,7 @@ class Peer:
         headers: Mapping[str, str] = NO_HEADERS,
         tells_cancel: bool = True,
     ) -> dict[str, Any]:
-        """Ask the server and wait for its answer; cancelling tells it that nobody waits any more.
+        """Ask the server and wait for its answer; cancelling tells it that no one waits any more.
 
         Raises:
             McpError: the server answered with an error, or there is no answer.
@@ -95,7 +95,7 @@ class Peer:
             else:
                 sending.cancel()
                 await asyncio.gather(sending, return_exceptions=True)
-            # Whatever came while nobody was waiting any more is of no interest.
+            # Whatever came while no one was waiting any more is of no interest.
             answer.cancel()
             await asyncio.gather(answer, return_exceptions=True)
 
@@ -108,7 +108,7 @@ class Peer:
         await self._transport.send(_notification(method, params))
 
     def tell(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """The same without waiting; what cannot be delivered is noted."""
+        """Send a notification without waiting; a failed delivery is logged."""
         self._send_later(_notification(method, params))
 
     async def close(self) -> None:
@@ -172,12 +172,12 @@ class Peer:
                 if not answer.done():
                     sending.result()
             if not done and patience.left() <= 0:
-                raise TimedOut(f"{self.name} did not answer {method} within {patience.told()}.")
+                raise TimedOut(f"{self.name} did not answer {method} within {patience.described()}.")
         return answer.result()
 
     def _settle(self, number: int, settle: Callable[[asyncio.Future[dict[str, Any]]], None]) -> None:
         answer = self._waiting.get(number)
-        # An answer that nobody waits for came too late, or was never asked for.
+        # An answer that no one waits for came too late, or was never asked for.
         if answer is not None and not answer.done():
             settle(answer)
 
@@ -264,17 +264,17 @@ class _Patience:
             left = min(left, self._heard + self._limits.idle - now)
         return max(0.0, left)
 
-    def told(self) -> str:
+    def described(self) -> str:
         over = self._clock() - self._began >= self._limits.total
         seconds = self._limits.total if over or self._limits.idle is None else self._limits.idle
         return f"{seconds:g} s"
 
 
 def _listener(patience: _Patience, progress: Progress | None) -> Progress:
-    def listen(told: Mapping[str, Any]) -> None:
+    def listen(described: Mapping[str, Any]) -> None:
         patience.renew()
         if progress is not None:
-            progress(told)
+            progress(described)
 
     return listen
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from bridle.mcp.results import FitImage, Shelf, bounded, content_of, most_chars
+from bridle.mcp.results import FitImage, ResultStorage, bounded, content_of, most_chars
 from bridle.types.block import text_block
 from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import McpServers, Resource
@@ -51,9 +51,9 @@ def resource_tools(servers: McpServers, *, env: Mapping[str, str], fit: FitImage
             result = await servers.read_resource(input.server, input.uri)
         except McpError as error:
             raise ToolError(str(error)) from error
-        shelf = Shelf(storage=ctx.storage, call_id=ctx.call_id, fit_image=fit)
-        blocks = content_of(result.get("contents"), shelf)
-        shown = bounded(blocks, limit=most_chars(env, None), shelf=shelf)
+        storage = ResultStorage(storage=ctx.storage, call_id=ctx.call_id, fit_image=fit)
+        blocks = content_of(result.get("contents"), storage)
+        shown = bounded(blocks, limit=most_chars(env, None), storage=storage)
         return ToolOutput(content=shown or [text_block("The resource is empty.")], data=shown)
 
     @tool("ReadMcpResourceDirTool", ReadInput, read_only=True, parallel=lambda _: True)
@@ -87,9 +87,9 @@ def waiting_tool(servers: McpServers, seconds: float) -> Tool:
         for name in input.servers or ():
             _require(servers, name)
         states = await servers.ready(input.servers, seconds)
-        told = {state.name: state.status for state in states}
-        text = "\n".join(f"{name}: {status}" for name, status in told.items())
-        return ToolOutput(content=text or "There are no MCP servers.", data={"servers": told})
+        statuses = {state.name: state.status for state in states}
+        text = "\n".join(f"{name}: {status}" for name, status in statuses.items())
+        return ToolOutput(content=text or "There are no MCP servers.", data={"servers": statuses})
 
     return msgspec.structs.replace(wait, definition=_definition(wait, WaitInput))
 

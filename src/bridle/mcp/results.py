@@ -33,7 +33,7 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
-class Shelf(Struct, frozen=True, kw_only=True):
+class ResultStorage(Struct, frozen=True, kw_only=True):
     """Where results go that are no text, or too much of it."""
 
     storage: str
@@ -63,13 +63,13 @@ def most_chars(env: Mapping[str, str], own: int | None) -> int:
     return min(own, _MOST_CHARS) if own is not None else _USUAL_TOKENS * _CHARS_PER_TOKEN
 
 
-def output_of(result: Mapping[str, Any], *, limit: int, shelf: Shelf) -> ToolOutput:
+def output_of(result: Mapping[str, Any], *, limit: int, storage: ResultStorage) -> ToolOutput:
     """A result of `tools/call` as the model reads it; as data it is the list of blocks."""
-    blocks = content_of(result.get("content"), shelf)
+    blocks = content_of(result.get("content"), storage)
     structured = result.get("structuredContent")
     if structured is not None and not any(block["type"] == "text" for block in blocks):
         blocks.append(text_block(msgspec.json.encode(structured).decode()))
-    shown = [_without_secrets(block) for block in bounded(blocks, limit=limit, shelf=shelf)]
+    shown = [_without_secrets(block) for block in bounded(blocks, limit=limit, storage=storage)]
     return ToolOutput(content=shown, data=shown, is_error=result.get("isError") is True)
 
 
@@ -78,12 +78,12 @@ def _without_secrets(block: ResultContent) -> ResultContent:
     return text_block(SECRETS.hide(block["text"])) if block["type"] == "text" else block
 
 
-def content_of(listed: Any, shelf: Shelf) -> list[ResultContent]:
-    """The blocks of a result or of a resource; what cannot be shown is told in words."""
+def content_of(listed: Any, storage: ResultStorage) -> list[ResultContent]:
+    """The blocks of a result or of a resource; what cannot be shown is described."""
     if not isinstance(listed, list):
         return []
     blocks = [
-        _block(each, shelf, number)
+        _block(each, storage, number)
         for number, each in enumerate(listed[:_MOST_BLOCKS])
         if isinstance(each, dict)
     ]
@@ -92,13 +92,13 @@ def content_of(listed: Any, shelf: Shelf) -> list[ResultContent]:
     return blocks
 
 
-def bounded(blocks: list[ResultContent], *, limit: int, shelf: Shelf) -> list[ResultContent]:
+def bounded(blocks: list[ResultContent], *, limit: int, storage: ResultStorage) -> list[ResultContent]:
     """The blocks with their text cut to `limit` characters in all, and the whole text in a file."""
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     total = sum(map(len, texts))
     if total <= limit:
         return blocks
-    where = shelf.save("\n\n".join(texts).encode("utf-8", "replace"), "text/plain", len(blocks))
+    where = storage.save("\n\n".join(texts).encode("utf-8", "replace"), "text/plain", len(blocks))
     head = "\n\n".join(texts)[: min(_PREVIEW, limit)]
     note = (
         f"<persisted-output>\nThe output has {total:,} characters, more than the {limit:,} that fit here: "
@@ -107,26 +107,26 @@ def bounded(blocks: list[ResultContent], *, limit: int, shelf: Shelf) -> list[Re
     return [text_block(note), *(block for block in blocks if block["type"] != "text")]
 
 
-def _block(each: Mapping[str, Any], shelf: Shelf, number: int) -> ResultContent:
+def _block(each: Mapping[str, Any], storage: ResultStorage, number: int) -> ResultContent:
     match each:
         case {"type": "text", "text": str() as text}:
             return text_block(encodable(text))
         case {"type": "image", "data": str() as data, "mimeType": str() as media_type}:
-            return _image(data, media_type, shelf, number)
+            return _image(data, media_type, storage, number)
         case {"type": "audio", "data": str() as data, "mimeType": str() as media_type}:
-            return _saved(data, media_type, shelf, number, what="Audio")
+            return _saved(data, media_type, storage, number, what="Audio")
         case {"type": "resource", "resource": dict() as resource}:
-            return _resource(resource, shelf, number)
+            return _resource(resource, storage, number)
         case {"type": "resource_link", "uri": str() as uri}:
             return text_block(_link(each, uri))
         case {"uri": str()}:
-            return _resource(each, shelf, number)
+            return _resource(each, storage, number)
         case _:
             text = msgspec.json.encode(each).decode()
             return text_block(f"[A part of an unknown kind: {text[:1_000]}]")
 
 
-def _resource(resource: Mapping[str, Any], shelf: Shelf, number: int) -> ResultContent:
+def _resource(resource: Mapping[str, Any], storage: ResultStorage, number: int) -> ResultContent:
     uri = encodable(str(resource.get("uri", "")))[:1_000]
     media_type = resource.get("mimeType")
     kind = media_type if isinstance(media_type, str) else "application/octet-stream"
@@ -134,30 +134,30 @@ def _resource(resource: Mapping[str, Any], shelf: Shelf, number: int) -> ResultC
         case {"text": str() as text}:
             return text_block(f"[Resource {uri}]\n{encodable(text)}")
         case {"blob": str() as blob} if kind.startswith("image/"):
-            return _image(blob, kind, shelf, number)
+            return _image(blob, kind, storage, number)
         case {"blob": str() as blob}:
-            return _saved(blob, kind, shelf, number, what=f"Resource {uri}")
+            return _saved(blob, kind, storage, number, what=f"Resource {uri}")
         case _:
             return text_block(f"[Resource {uri} has no content]")
 
 
-def _image(data: str, media_type: str, shelf: Shelf, number: int) -> ResultContent:
+def _image(data: str, media_type: str, storage: ResultStorage, number: int) -> ResultContent:
     raw = _decoded(data)
     if raw is None:
         return text_block("[An image that cannot be decoded was left out]")
-    if shelf.fit_image is None:
+    if storage.fit_image is None:
         return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
     try:
-        return shelf.fit_image(raw, media_type)
+        return storage.fit_image(raw, media_type)
     except ToolError as error:
-        return text_block(f"[An image is not shown: {error} It is {shelf.save(raw, media_type, number)}]")
+        return text_block(f"[An image is not shown: {error} It is {storage.save(raw, media_type, number)}]")
 
 
-def _saved(data: str, media_type: str, shelf: Shelf, number: int, *, what: str) -> ResultContent:
+def _saved(data: str, media_type: str, storage: ResultStorage, number: int, *, what: str) -> ResultContent:
     raw = _decoded(data)
     if raw is None:
         return text_block(f"[{what}: cannot be decoded]")
-    return text_block(f"[{what}: {shelf.save(raw, media_type, number)}]")
+    return text_block(f"[{what}: {storage.save(raw, media_type, number)}]")
 
 
 def _decoded(data: str) -> bytes | None:
@@ -171,5 +171,5 @@ def _decoded(data: str) -> bytes | None:
 
 def _link(each: Mapping[str, Any], uri: str) -> str:
     parts = [each.get("title") or each.get("name"), each.get("description"), each.get("mimeType")]
-    told = "; ".join(encodable(part)[:500] for part in parts if isinstance(part, str) and part)
-    return f"[Resource link {encodable(uri)[:1_000]}{': ' + told if told else ''}]"
+    description = "; ".join(encodable(part)[:500] for part in parts if isinstance(part, str) and part)
+    return f"[Resource link {encodable(uri)[:1_000]}{': ' + description if description else ''}]"

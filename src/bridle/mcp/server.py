@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from bridle.host.jsonlines import read_lines, to_line
 from bridle.host.streams import Output
-from bridle.mcp.agreement import CLIENT
-from bridle.mcp.faults import INVALID_PARAMS, PARSE_ERROR, ConnectionLost
+from bridle.mcp.errors import INVALID_PARAMS, PARSE_ERROR, ConnectionLost
+from bridle.mcp.negotiation import CLIENT
 from bridle.mcp.peer import Limits, Peer
-from bridle.mcp.revisions import HANDSHAKE, HANDSHAKES, MODERNS, REVISION
-from bridle.mcp.transport import NO_HEADERS, Message, Receiver, decode
+from bridle.mcp.protocol_versions import HANDSHAKE, HANDSHAKES, MODERNS, REVISION
+from bridle.mcp.transports.base import NO_HEADERS, Message, Receiver, decode
 from bridle.types.block import ResultContent
 from bridle.types.errors import McpError
 from bridle.types.model import ToolDefinition
@@ -27,18 +27,18 @@ Ask = Callable[[str], Awaitable[bool]]
 """Puts a question to the person at the client: whether they agree. No where the client cannot ask."""
 
 
-class Result(Struct, frozen=True, kw_only=True):
+class CallResult(Struct, frozen=True, kw_only=True):
     """What a call came to."""
 
     content: str | list[ResultContent]
     is_error: bool = False
 
 
-class Offer(Struct, frozen=True, kw_only=True):
+class ServerOptions(Struct, frozen=True, kw_only=True):
     """What clients may use."""
 
     tools: Callable[[], Sequence[ToolDefinition]]
-    call: Callable[[str, Mapping[str, Any], Ask], Awaitable[Result]]
+    call: Callable[[str, Mapping[str, Any], Ask], Awaitable[CallResult]]
     """Runs a tool by its name, asking as needed; whatever goes wrong is a result."""
     instructions: str = ""
 
@@ -85,7 +85,7 @@ class StandardStreams:
 class ServedClient:
     """The client on the other end, for as long as it is there."""
 
-    def __init__(self, transport: StandardStreams, offer: Offer) -> None:
+    def __init__(self, transport: StandardStreams, offer: ServerOptions) -> None:
         self._transport = transport
         self._offer = offer
         self._modern = False
@@ -98,7 +98,7 @@ class ServedClient:
             "tools/list": self._list,
             "tools/call": self._call,
         }
-        self._peer = Peer("the client", transport, answers=answers, notified=_unheard, noted=_unnoted)
+        self._peer = Peer("the client", transport, answers=answers, notified=_ignored, noted=_unnoted)
 
     async def serve(self) -> None:
         """Answer until the client is gone; what it still waits for then is given up."""
@@ -136,7 +136,7 @@ class ServedClient:
 
     async def _discover(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         self._note_revision(params)
-        told: dict[str, Any] = {
+        answer: dict[str, Any] = {
             "resultType": "complete",
             "supportedVersions": [*MODERNS, *sorted(HANDSHAKES, reverse=True)],
             "capabilities": {"tools": {}},
@@ -144,7 +144,7 @@ class ServedClient:
             "cacheScope": "private",
             "_meta": {_SERVER_INFO: CLIENT},
         }
-        return {**told, "instructions": self._offer.instructions} if self._offer.instructions else told
+        return {**answer, "instructions": self._offer.instructions} if self._offer.instructions else answer
 
     async def _list(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         self._note_revision(params)
@@ -168,7 +168,7 @@ class ServedClient:
         given: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
         if self._modern:
             return await self._call_in_rounds(name, given, params)
-        return _told(await self._offer.call(name, given, self._ask))
+        return _result(await self._offer.call(name, given, self._ask))
 
     async def _call_in_rounds(
         self, name: str, given: Mapping[str, Any], params: Mapping[str, Any]
@@ -189,7 +189,7 @@ class ServedClient:
         finally:
             asked.cancel()
         if held.task.done():
-            return self._complete(_told(held.task.result()))
+            return self._complete(_result(held.task.result()))
         held.asked.clear()
         state = os.urandom(16).hex()
         self._held[state] = held
@@ -208,7 +208,7 @@ class ServedClient:
 class _Held:
     """A call that is under way, and the question that it waits with."""
 
-    task: asyncio.Future[Result]
+    task: asyncio.Future[CallResult]
 
     def __init__(self, can_ask: bool) -> None:
         self._can_ask = can_ask
@@ -244,7 +244,7 @@ def _form(message: str) -> dict[str, Any]:
     return {"message": message, "requestedSchema": {"type": "object", "properties": {}}}
 
 
-def _told(done: Result) -> dict[str, Any]:
+def _result(done: CallResult) -> dict[str, Any]:
     return {"content": content_of(done.content), "isError": done.is_error}
 
 
@@ -264,9 +264,9 @@ def content_of(content: str | list[ResultContent]) -> list[dict[str, Any]]:
     return blocks
 
 
-def _unheard(method: str, params: Mapping[str, Any]) -> None:
+def _ignored(method: str, params: Mapping[str, Any]) -> None:
     """Clients tell nothing that a server of tools must know."""
 
 
 def _unnoted(text: str) -> None:
-    """There is nobody to read it."""
+    """There is no one to read it."""

@@ -9,20 +9,20 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from bridle.host.reaper import Reaper
-from bridle.mcp.attendant import Company
 from bridle.mcp.authorizer import Authorizer
-from bridle.mcp.catalogue import ServerTool
+from bridle.mcp.catalog import ServerTool
+from bridle.mcp.client_requests import RequestContext
 from bridle.mcp.connection import Connection
 from bridle.mcp.discovery_cache import DiscoveryCache
-from bridle.mcp.in_process import Exchange, InProcessTransport, ahead, sdk_server
-from bridle.mcp.offer import Offer
 from bridle.mcp.resource_tools import resource_tools, waiting_tool
 from bridle.mcp.results import FitImage
-from bridle.mcp.served_skills import verify
-from bridle.mcp.timing import Timing
-from bridle.mcp.tools import Making, session_tool
-from bridle.mcp.transport import Message
-from bridle.mcp.transports import Means, make_transport
+from bridle.mcp.server_lists import ServerLists
+from bridle.mcp.server_skills import verify
+from bridle.mcp.timeouts import Timeouts
+from bridle.mcp.tools import ServerToolContext, session_tool
+from bridle.mcp.transports.base import Message
+from bridle.mcp.transports.in_process import Exchange, InProcessTransport, ahead, sdk_server
+from bridle.mcp.transports.selection import TransportContext, make_transport
 from bridle.types.errors import ConfigError, McpError
 from bridle.types.mcp import (
     TURNED_OFF,
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 _MOST_INSTRUCTIONS = 16_000
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class ServersContext(Struct, frozen=True, kw_only=True):
     """What the servers of a session are run in and turned to."""
 
     cwd: str
     env: Mapping[str, str]
-    company: Company
+    requests: RequestContext
     read: Callable[[str, Any], Server]
     """Reads an entry that a host sets; raises ConfigError."""
     fit_image: FitImage | None = None
@@ -69,25 +69,27 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 class Servers:
     """Connects in the background, a few at a time; closed with the session."""
 
-    def __init__(self, servers: Iterable[Server], around: Surroundings, timing: Timing | None = None) -> None:
-        self._around = around
-        self._timing = timing or Timing.of(around.env)
+    def __init__(
+        self, servers: Iterable[Server], context: ServersContext, timing: Timeouts | None = None
+    ) -> None:
+        self._context = context
+        self._timing = timing or Timeouts.of(context.env)
         self._reaper = Reaper()
         self._local = asyncio.Semaphore(self._timing.local_slots)
         self._remote = asyncio.Semaphore(self._timing.remote_slots)
         self._connections: dict[str, Connection] = {}
         self._set_by_host: set[str] = set()
         self._waited_for: set[Connection] = set()
-        self._told: WeakKeyDictionary[object, dict[str, str]] = WeakKeyDictionary()
-        """The instructions that each conversation has heard."""
+        self._received: WeakKeyDictionary[object, dict[str, str]] = WeakKeyDictionary()
+        """The instructions that each conversation has received."""
         self._watch: Callable[[], None] = _unwatched
         self._offer: tuple[Tool, ...] | None = None
         self._built: dict[str, tuple[tuple[ServerTool, ...], tuple[Tool, ...]]] = {}
-        self._resource_tools = resource_tools(self, env=around.env, fit=around.fit_image)
+        self._resource_tools = resource_tools(self, env=context.env, fit=context.fit_image)
         self._waiting_tool = waiting_tool(self, self._timing.connect)
         self._waits = False
-        """Whether the model was told of a tool to wait with; it stays once it was."""
-        self._cache = DiscoveryCache.of(around.env)
+        """Whether the model knows of a tool that waits for servers; it stays then."""
+        self._cache = DiscoveryCache.of(context.env)
         for server in servers:
             self._add(server)
 
@@ -130,18 +132,18 @@ class Servers:
         )
 
     def instructions(self) -> Mapping[str, str]:
-        told: dict[str, str] = {}
+        texts: dict[str, str] = {}
         left = _MOST_INSTRUCTIONS
         for name, connection in sorted(self._connections.items()):
             text = connection.instructions()
             if text and len(text) <= left:
-                told[name] = text
+                texts[name] = text
                 left -= len(text)
-        return told
+        return texts
 
     def news(self, conversation: object) -> str | None:
-        """What servers say about using them that this conversation has not heard; None when it has."""
-        known = self._told.setdefault(conversation, {})
+        """What servers say about using them that this conversation has not received yet; None when it has."""
+        known = self._received.setdefault(conversation, {})
         fresh = {name: text for name, text in self.instructions().items() if known.get(name) != text}
         known.update(fresh)
         if not fresh:
@@ -159,7 +161,7 @@ class Servers:
         self._waited_for.update(fresh)
         unknown = [each for each in fresh if not each.offers]
         always = [each for each in unknown if each.server.config.always_load]
-        others = unknown if self._around.waits_for_all else []
+        others = unknown if self._context.waits_for_all else []
         await asyncio.gather(
             _settled(always, self._timing.connect), _settled(others, self._timing.first_turn)
         )
@@ -192,7 +194,7 @@ class Servers:
         errors: dict[str, str] = {}
         for name, raw in configs.items():
             try:
-                wanted[name] = self._around.read(name, raw)
+                wanted[name] = self._context.read(name, raw)
             except ConfigError as error:
                 errors[name] = str(error)
         old = {name for name in self._set_by_host if name in self._connections}
@@ -286,27 +288,27 @@ class Servers:
         await asyncio.to_thread(self._reaper.close)
 
     def _add(self, server: Server, *, manifest: Mapping[str, Any] | None = None) -> None:
-        around = self._around
-        exchange = around.exchange
+        context = self._context
+        exchange = context.exchange
         if manifest is not None and exchange is not None:
             exchange = ahead(exchange, manifest)
-        means = Means(
-            cwd=around.cwd,
-            env=around.env,
+        transport = TransportContext(
+            cwd=context.cwd,
+            env=context.env,
             reaper=self._reaper,
-            sandbox=around.sandbox,
+            sandbox=context.sandbox,
             exchange=exchange,
-            authorizer=around.authorizer,
+            authorizer=context.authorizer,
         )
         is_sdk = isinstance(server.config, SdkServer)
         connection = Connection(
             server,
-            make=lambda: make_transport(server, means),
-            company=around.company,
+            make=lambda: make_transport(server, transport),
+            context=context.requests,
             timing=self._timing,
             slots=self._local if isinstance(server.config, StdioServer) else self._remote,
             changed=self._forget_offer,
-            prefixed=not (is_sdk and is_on(around.env, "CLAUDE_AGENT_SDK_MCP_NO_PREFIX")),
+            prefixed=not (is_sdk and is_on(context.env, "CLAUDE_AGENT_SDK_MCP_NO_PREFIX")),
             cache=self._cache if server.source != "sdk" else None,
         )
         self._connections[server.name] = connection
@@ -324,15 +326,15 @@ class Servers:
         Raises:
             McpError: there is no such server.
         """
-        authorizer = self._around.authorizer(self._find(name).server)
+        authorizer = self._context.authorizer(self._find(name).server)
         return getattr(authorizer, "challenge", None)
 
     async def _remember(self, server: Server, *, enabled: bool) -> None:
         """What is in no file has nothing to be remembered for."""
-        if self._around.remember is None or server.scope == "dynamic":
+        if self._context.remember is None or server.scope == "dynamic":
             return
         try:
-            await asyncio.to_thread(self._around.remember, server.name, enabled)
+            await asyncio.to_thread(self._context.remember, server.name, enabled)
         except (ConfigError, OSError) as error:
             raise McpError(f"{server.name} is as it was, because that cannot be kept: {error}") from error
 
@@ -361,24 +363,24 @@ class Servers:
                     tools.setdefault(tool.name, tool)
         if any(connection.offers_resources() for connection in self._connections.values()):
             tools.update({tool.name: tool for tool in self._resource_tools})
-        # Before the first request has waited nobody knows which servers are slow.
+        # Before the first request has waited no one knows which servers are slow.
         self._waits = self._waits or (bool(self._waited_for) and bool(self.waiting()))
         if self._waits:
             tools[self._waiting_tool.name] = self._waiting_tool
-        return (tools[name] for name in sorted(tools) if self._around.offered(name))
+        return (tools[name] for name in sorted(tools) if self._context.offered(name))
 
     def _tools_of(self, connection: Connection) -> tuple[Tool, ...]:
         name = connection.server.name
         known = self._built.get(name)
         if known is None or known[0] is not connection.offer.tools:
-            making = Making.of(connection, env=self._around.env, fit=self._around.fit_image)
-            built = tuple(session_tool(making, tool) for tool in connection.offer.tools)
+            context = ServerToolContext.of(connection, env=self._context.env, fit=self._context.fit_image)
+            built = tuple(session_tool(context, tool) for tool in connection.offer.tools)
             known = self._built[name] = (connection.offer.tools, built)
         return known[1]
 
 
 def _unwatched() -> None:
-    """Nobody looks."""
+    """No one looks."""
 
 
 async def _settled(connections: Sequence[Connection], seconds: float) -> None:
@@ -393,7 +395,7 @@ async def _settled(connections: Sequence[Connection], seconds: float) -> None:
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def _complete(offer: Offer, seconds: float) -> None:
+async def _complete(offer: ServerLists, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await offer.complete()

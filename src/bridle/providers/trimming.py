@@ -68,7 +68,7 @@ class SlimToolbox:
         outside = (name for name in names if name.startswith("mcp__") and name not in listed)
         for name in islice(outside, _MOST_OUTSIDE):
             tool = self._inner.find(name)
-            if tool is not None and (definition := tool.told()) is not None:
+            if tool is not None and (definition := tool.own_definition()) is not None:
                 yield definition
 
 

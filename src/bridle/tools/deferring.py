@@ -84,7 +84,7 @@ class DeferringToolbox:
     def definition(self, name: str) -> ToolDefinition | None:
         """All that there is to tell about a tool, whether it is told or not."""
         if (tool := self._tools.get(name)) is not None:
-            return tool.told()
+            return tool.own_definition()
         return next((each for each in self._own.definitions() if each["name"] == name), None)
 
     def find(self, name: str) -> Tool | None:
@@ -155,7 +155,7 @@ class DeferringToolbox:
                 return bool(deferred) or bool(self._own.deferred())
             case "crowded":
                 most = int(self._window() * self._deferral.percent / 100 * _CHARS_PER_TOKEN)
-                return bool(deferred) and weight_of((tool.told() for tool in deferred), most) > most
+                return bool(deferred) and weight_of((tool.own_definition() for tool in deferred), most) > most
 
     def _is_deferred(self, name: str) -> bool:
         """Whether requests do not list this tool."""

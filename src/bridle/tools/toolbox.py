@@ -125,7 +125,7 @@ class JoinedToolbox:
         return (*self._own.names(), *(tool.name for tool in self._others()))
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        others = (tool.told() for tool in self._others())
+        others = (tool.own_definition() for tool in self._others())
         return (*self._own.definitions(), *(each for each in others if each is not None))
 
     def find(self, name: str) -> Tool | None:

@@ -126,7 +126,7 @@ class AskHost(Protocol):
 class Hooks(Protocol):
     """The hooks of a session or of an agent in it."""
 
-    def hears(self, event: str) -> bool:
+    def listens_to(self, event: str) -> bool:
         """Whether a hook listens to events of this name; where none does, events need not be made."""
         ...
 
@@ -179,7 +179,7 @@ NOTHING_SAID = HookOutcome()
 class NoHooks:
     """Nobody listens."""
 
-    def hears(self, event: str) -> bool:
+    def listens_to(self, event: str) -> bool:
         del event
         return False
 

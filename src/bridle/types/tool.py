@@ -140,7 +140,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     needs_person: bool = False
     """Somebody must agree to each call, whatever rules and modes allow."""
 
-    def told(self) -> ToolDefinition | None:
+    def own_definition(self) -> ToolDefinition | None:
         """The definition of a tool that comes from outside."""
         return self.definition if self.describe is None else self.describe()
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from bridle.mcp.auth.browser_login import BrowserLogin
 from bridle.mcp.auth.challenge import read_challenge
-from bridle.mcp.auth.faults import LoginFailed
+from bridle.mcp.auth.errors import LoginFailed
+from bridle.mcp.auth.http import AuthHttp, redacted
 from bridle.mcp.auth.login import Account, log_in, log_out
-from bridle.mcp.auth.logins import Login, Logins, login_key
 from bridle.mcp.auth.oauth import OAuthAuthorizer
-from bridle.mcp.auth.vault import FileVault
-from bridle.mcp.auth.visit import Visit
-from bridle.mcp.auth.wire import Wire, redacted
+from bridle.mcp.auth.saved_logins import Login, SavedLogins, login_key
+from bridle.mcp.auth.token_store import FileTokenStore
 from bridle.types.mcp import HttpServer, OAuthSettings, Server
 from tests.fakes.mcp_session import connected
 from tests.fakes.oauth_server import FakeBrowser, FakeHouse, free_port, oddly
@@ -28,12 +28,12 @@ def _account(house: FakeHouse, tmp_path: Path, env: dict[str, str] | None = None
         name="house", config=HttpServer(url=house.url, oauth=OAuthSettings(**oauth)), scope="user"
     )
     around = {"CLAUDE_CONFIG_DIR": str(tmp_path), **(env or {})}
-    return Account.of(server, Logins(FileVault(str(tmp_path / ".credentials.json"))), around)
+    return Account.of(server, SavedLogins(FileTokenStore(str(tmp_path / ".credentials.json"))), around)
 
 
 @asynccontextmanager
-async def _wire() -> AsyncGenerator[Wire, None]:
-    wire = Wire({})
+async def _wire() -> AsyncGenerator[AuthHttp, None]:
+    wire = AuthHttp({})
     try:
         yield wire
     finally:
@@ -42,13 +42,13 @@ async def _wire() -> AsyncGenerator[Wire, None]:
 
 async def _enter(house: FakeHouse, account: Account, browser: FakeBrowser | None = None) -> Login:
     async with _wire() as wire, asyncio.timeout(50):
-        return await log_in(account, Visit(open_page=browser or FakeBrowser(), patience=5), wire=wire)
+        return await log_in(account, BrowserLogin(open_page=browser or FakeBrowser(), patience=5), wire=wire)
 
 
 async def test_person_logs_in_and_calls_are_let_in(tmp_path: Path):
     async with FakeHouse() as house, asyncio.timeout(50):
         account, browser = _account(house, tmp_path), FakeBrowser()
-        authorizer = OAuthAuthorizer(account, visit=Visit(open_page=browser, patience=5))
+        authorizer = OAuthAuthorizer(account, visit=BrowserLogin(open_page=browser, patience=5))
         async with connected(HttpServer(url=house.url), authorizer=authorizer) as servers:
             (state,) = servers.status()
             result = await servers.call("s", "knock", {})
@@ -203,7 +203,7 @@ async def test_published_client_document_is_used_where_it_is_supported(tmp_path:
         with pytest.raises(LoginFailed):
             # The fake does not fetch documents; what matters is who bridle says it is.
             async with _wire() as wire:
-                await log_in(account, Visit(open_page=browser, patience=0.2), wire=wire)
+                await log_in(account, BrowserLogin(open_page=browser, patience=0.2), wire=wire)
     assert browser.pages[0]["client_id"] == address
 
 
@@ -232,7 +232,9 @@ async def test_address_may_be_pasted_when_the_browser_is_elsewhere(tmp_path: Pat
             await opened.wait()
             return f"  {browser.ended_at}\n"
 
-        login = await log_in(_account(house, tmp_path), Visit(open_page=show, pasted=pasted), wire=wire)
+        login = await log_in(
+            _account(house, tmp_path), BrowserLogin(open_page=show, pasted=pasted), wire=wire
+        )
     assert login.access_token in house.access
 
 
@@ -242,7 +244,7 @@ async def test_nobody_coming_back_ends_the_login(tmp_path: Path):
 
     async with FakeHouse() as house, _wire() as wire:
         with pytest.raises(LoginFailed, match="Nobody logged in"):
-            await log_in(_account(house, tmp_path), Visit(open_page=ignore, patience=0.05), wire=wire)
+            await log_in(_account(house, tmp_path), BrowserLogin(open_page=ignore, patience=0.05), wire=wire)
 
 
 async def test_token_that_is_over_is_refreshed_before_it_is_used(tmp_path: Path):
@@ -273,13 +275,14 @@ async def test_requests_at_once_share_one_refresh(tmp_path: Path):
 _REFRESHER = """
 import asyncio, sys
 from bridle.mcp.auth.login import Account
-from bridle.mcp.auth.logins import Logins
+from bridle.mcp.auth.saved_logins import SavedLogins
 from bridle.mcp.auth.oauth import OAuthAuthorizer
-from bridle.mcp.auth.vault import FileVault
+from bridle.mcp.auth.token_store import FileTokenStore
 from bridle.types.mcp import HttpServer, OAuthSettings, Server
 url, home = sys.argv[1:]
 server = Server(name="house", config=HttpServer(url=url, oauth=OAuthSettings()), scope="user")
-account = Account.of(server, Logins(FileVault(home + "/.credentials.json")), {"CLAUDE_CONFIG_DIR": home})
+logins = SavedLogins(FileTokenStore(home + "/.credentials.json"))
+account = Account.of(server, logins, {"CLAUDE_CONFIG_DIR": home})
 sys.stdin.readline()
 print(asyncio.run(OAuthAuthorizer(account).headers())["Authorization"])
 """
@@ -335,7 +338,7 @@ async def test_more_rights_are_asked_for_when_a_call_needs_them(tmp_path: Path):
     async with FakeHouse() as house, asyncio.timeout(50):
         house.needs = ("write",)
         account, browser = _account(house, tmp_path), FakeBrowser()
-        authorizer = OAuthAuthorizer(account, visit=Visit(open_page=browser, patience=5))
+        authorizer = OAuthAuthorizer(account, visit=BrowserLogin(open_page=browser, patience=5))
         async with connected(HttpServer(url=house.url), authorizer=authorizer) as servers:
             result = await servers.call("s", "knock", {})
     assert result["content"][0]["text"] == "come in"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from bridle.mcp.auth.authorizers import Authorizers
-from bridle.mcp.auth.faults import LoginFailed
-from bridle.mcp.auth.grants import JWT_BEARER, TOKEN_EXCHANGE
+from bridle.mcp.auth.browser_login import BrowserLogin
+from bridle.mcp.auth.errors import LoginFailed
+from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.login import Account
-from bridle.mcp.auth.logins import Logins
-from bridle.mcp.auth.vault import FileVault
-from bridle.mcp.auth.visit import Visit
-from bridle.mcp.auth.wire import Wire
+from bridle.mcp.auth.saved_logins import SavedLogins
+from bridle.mcp.auth.token_requests import JWT_BEARER, TOKEN_EXCHANGE
+from bridle.mcp.auth.token_store import FileTokenStore
 from bridle.mcp.auth.xaa import Provider, enterprise_login
 from bridle.types.mcp import HttpServer, OAuthSettings, Server
 from tests.fakes.mcp_session import connected
@@ -28,8 +28,8 @@ def _server(house: FakeHouse) -> Server:
     return Server(name="house", config=HttpServer(url=house.url, oauth=oauth), scope="user")
 
 
-def _logins(tmp_path: Path) -> Logins:
-    return Logins(FileVault(str(tmp_path / ".credentials.json")))
+def _logins(tmp_path: Path) -> SavedLogins:
+    return SavedLogins(FileTokenStore(str(tmp_path / ".credentials.json")))
 
 
 def _env(tmp_path: Path) -> dict[str, str]:
@@ -83,7 +83,7 @@ async def test_proof_that_the_provider_refuses_is_forgotten(tmp_path: Path):
     provider = Provider(
         issuer="https://idp.example", client_id="us", token_endpoint=f"http://127.0.0.1:{port}/token"
     )
-    logins, wire = _logins(tmp_path), Wire({})
+    logins, wire = _logins(tmp_path), AuthHttp({})
     logins.save_id_token("https://idp.example", "old", time.time() + 3600)
     async with provider_server, FakeHouse() as house, asyncio.timeout(50):
         account = Account.of(_server(house), logins, _env(tmp_path))
@@ -106,7 +106,7 @@ async def test_chain_that_does_not_fit_together_breaks(tmp_path: Path, knob: dic
     provider = Provider(
         issuer="https://idp.example", client_id="us", token_endpoint="http://127.0.0.1:9/token"
     )
-    logins, wire = _logins(tmp_path), Wire({})
+    logins, wire = _logins(tmp_path), AuthHttp({})
     logins.save_id_token("https://idp.example", "proof", time.time() + 3600)
     async with FakeHouse() as house, asyncio.timeout(50):
         for name, value in knob.items():
@@ -118,12 +118,12 @@ async def test_chain_that_does_not_fit_together_breaks(tmp_path: Path, knob: dic
 
 
 async def test_person_logs_in_at_the_provider_once_for_every_server_behind_it(tmp_path: Path):
-    logins, wire, browser = _logins(tmp_path), Wire({}), FakeBrowser()
+    logins, wire, browser = _logins(tmp_path), AuthHttp({}), FakeBrowser()
     port = free_port()
     async with FakeIdentityProvider() as idp, FakeHouse() as house, FakeHouse() as barn, asyncio.timeout(50):
         idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
         provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
-        visit = Visit(open_page=browser, patience=5)
+        visit = BrowserLogin(open_page=browser, patience=5)
         for each in (house, barn):
             each.know("by-hand", "s3cret", "http://localhost/callback")
             account = Account.of(_server(each), logins, _env(tmp_path))
@@ -136,7 +136,7 @@ async def test_person_logs_in_at_the_provider_once_for_every_server_behind_it(tm
 
 
 async def test_proof_that_has_ended_is_asked_for_again(tmp_path: Path):
-    logins, wire, browser = _logins(tmp_path), Wire({}), FakeBrowser()
+    logins, wire, browser = _logins(tmp_path), AuthHttp({}), FakeBrowser()
     port = free_port()
     async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(50):
         idp.lasts = 1
@@ -145,20 +145,20 @@ async def test_proof_that_has_ended_is_asked_for_again(tmp_path: Path):
         provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
         account = Account.of(_server(house), logins, _env(tmp_path))
         for _ in range(2):
-            visit = Visit(open_page=browser, patience=5)
+            visit = BrowserLogin(open_page=browser, patience=5)
             await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
         await wire.close()
     assert len(browser.pages) == 2
 
 
 async def test_login_that_the_provider_refuses_is_said(tmp_path: Path):
-    wire, port = Wire({}), free_port()
+    wire, port = AuthHttp({}), free_port()
     async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(50):
         idp.denies = True
         idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
         provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
         account = Account.of(_server(house), _logins(tmp_path), _env(tmp_path))
-        visit = Visit(open_page=FakeBrowser(), patience=5)
+        visit = BrowserLogin(open_page=FakeBrowser(), patience=5)
         with pytest.raises(LoginFailed, match="the login was refused"):
             await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
         await wire.close()
@@ -168,12 +168,12 @@ async def test_nobody_who_logs_in_at_the_provider_is_not_waited_for_forever(tmp_
     async def ignore(url: str) -> None:
         del url
 
-    wire, port = Wire({}), free_port()
+    wire, port = AuthHttp({}), free_port()
     async with FakeIdentityProvider() as idp, FakeHouse() as house, asyncio.timeout(50):
         idp.know("us", None, f"http://localhost:{port}/callback", scope="openid")
         provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
         account = Account.of(_server(house), _logins(tmp_path), _env(tmp_path))
-        visit = Visit(open_page=ignore, patience=0.2)
+        visit = BrowserLogin(open_page=ignore, patience=0.2)
         with pytest.raises(LoginFailed, match="Nobody logged in"):
             await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
         await wire.close()
@@ -216,11 +216,11 @@ def test_end_of_a_proof_is_read_from_it(tmp_path: Path):
 
 _KEEPER = """
 import os, sys
-from bridle.mcp.auth.logins import Login, Logins
-from bridle.mcp.auth.vault import KeyringVault, open_vault
+from bridle.mcp.auth.saved_logins import Login, SavedLogins
+from bridle.mcp.auth.token_store import KeyringTokenStore, open_vault
 vault = open_vault(os.environ, "linux")
-assert isinstance(vault, KeyringVault)
-logins = Logins(vault)
+assert isinstance(vault, KeyringTokenStore)
+logins = SavedLogins(vault)
 logins.save("k", Login(server_name="n", access_token="a"))
 print(logins.find("k").access_token)
 """

@@ -14,7 +14,7 @@ from bridle.host.files import read_bytes
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.host.paths import bridle_dir
 from bridle.host.stdio import complain
-from bridle.mcp.automation import COMMANDS, Snapshot, answer
+from bridle.mcp.session_snapshot import COMMANDS, Snapshot, answer
 from bridle.session.parts.mcp_endpoint import Address, endpoint_file, has_endpoint, is_enabled, state_file
 from bridle.types.errors import McpError, UsageError
 from bridle.types.event import Event

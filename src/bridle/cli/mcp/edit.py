@@ -12,7 +12,7 @@ from bridle.cli.mcp.words import Kind, Words, read_words
 from bridle.cli.say import say, tell
 from bridle.config.mcp import desktop_config_path, read_desktop_config
 from bridle.config.mcp_entry import read_entry
-from bridle.mcp.remembered import FileScope, forget_choices, remove_server, scopes_of, write_server
+from bridle.mcp.approvals import FileScope, forget_choices, remove_server, scopes_of, write_server
 from bridle.types.errors import ConfigError, UsageError
 from bridle.types.mcp import Server
 
@@ -219,7 +219,7 @@ def _keep_secret(name: str, raw: Mapping[str, Any], env: Mapping[str, str]) -> N
         secret = ask_secret("Client secret: ")
     server = Server(name=name, config=read_entry(name, raw, env), scope="user")
     from bridle.mcp.auth.authorizers import Authorizers
-    from bridle.mcp.auth.logins import login_key
+    from bridle.mcp.auth.saved_logins import login_key
 
     Authorizers(env).logins.save_client_secret(login_key(server), secret)
 
@@ -229,7 +229,7 @@ def _forget_login(name: str, raw: Any, env: Mapping[str, str]) -> None:
     if not isinstance(raw, dict) or raw.get("type") not in ("http", "sse", "ws"):
         return
     from bridle.mcp.auth.authorizers import Authorizers
-    from bridle.mcp.auth.logins import login_key
+    from bridle.mcp.auth.saved_logins import login_key
 
     try:
         server = Server(name=name, config=read_entry(name, raw, env), scope="user")

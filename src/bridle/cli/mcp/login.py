@@ -13,10 +13,10 @@ from bridle.cli.say import say, tell
 from bridle.host.browser import open_page
 from bridle.host.stdio import complain
 from bridle.mcp.auth.authorizers import Authorizers
+from bridle.mcp.auth.browser_login import BrowserLogin
 from bridle.mcp.auth.challenge import Challenge
+from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.login import Account, log_in, log_out
-from bridle.mcp.auth.visit import Visit
-from bridle.mcp.auth.wire import Wire
 from bridle.mcp.auth.xaa import enterprise_login, log_in_to_provider
 from bridle.types.errors import UsageError
 from bridle.types.mcp import Server
@@ -45,8 +45,8 @@ async def _enter(scene: Scene, server: Server, *, browser: bool) -> int:
     authorizers = Authorizers(scene.env)
     account = Account.of(server, authorizers.logins, scene.env)
     challenge = await _challenge(scene, server)
-    wire = Wire(scene.env)
-    visit = Visit(open_page=_opener(scene.env, browser=browser), pasted=_paste())
+    wire = AuthHttp(scene.env)
+    visit = BrowserLogin(open_page=_opener(scene.env, browser=browser), pasted=_paste())
     try:
         if account.settings.xaa:
             await _enter_by_provider(scene, account, wire, visit, challenge)
@@ -58,7 +58,7 @@ async def _enter(scene: Scene, server: Server, *, browser: bool) -> int:
 
 
 async def _enter_by_provider(
-    scene: Scene, account: Account, wire: Wire, visit: Visit, challenge: Challenge | None
+    scene: Scene, account: Account, wire: AuthHttp, visit: BrowserLogin, challenge: Challenge | None
 ) -> None:
     provider = scene.provider
     if provider is None:
@@ -69,7 +69,7 @@ async def _enter_by_provider(
 
 async def _leave(scene: Scene, server: Server) -> int:
     account = Account.of(server, Authorizers(scene.env).logins, scene.env)
-    wire = Wire(scene.env)
+    wire = AuthHttp(scene.env)
     try:
         problem = await log_out(account, wire=wire)
     finally:

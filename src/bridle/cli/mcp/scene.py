@@ -11,11 +11,11 @@ from bridle.config.load import Config, environment, load
 from bridle.config.mcp import Wish, find_servers
 from bridle.config.state import is_trusted
 from bridle.host.stdio import complain
-from bridle.mcp.attendant import Company
 from bridle.mcp.auth.authorizers import Authorizers
 from bridle.mcp.auth.xaa import Provider, read_provider
-from bridle.mcp.servers import Servers, Surroundings
-from bridle.mcp.timing import Timing
+from bridle.mcp.client_requests import RequestContext
+from bridle.mcp.servers import Servers, ServersContext
+from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import McpError, UsageError
 from bridle.types.mcp import Server
 from bridle.types.question import Answer, Question, Refused
@@ -65,7 +65,7 @@ def look(env: Mapping[str, str], flags: Sequence[str] = ()) -> Scene:
 
 @asynccontextmanager
 async def running(
-    scene: Scene, servers: Sequence[Server], *, timing: Timing | None = None
+    scene: Scene, servers: Sequence[Server], *, timing: Timeouts | None = None
 ) -> AsyncGenerator[Servers, None]:
     """These servers connected, as far as they can be; nobody answers what they ask."""
 
@@ -73,10 +73,10 @@ async def running(
         del raw
         raise McpError(f"{name} cannot be added here.")
 
-    around = Surroundings(
+    around = ServersContext(
         cwd=scene.cwd,
         env=scene.env,
-        company=Company(roots=lambda: (scene.cwd,), ask=_nobody),
+        requests=RequestContext(roots=lambda: (scene.cwd,), ask=_nobody),
         read=unset,
         authorizer=Authorizers(scene.env, provider=scene.provider),
     )

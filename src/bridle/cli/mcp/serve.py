@@ -9,7 +9,7 @@ import msgspec
 
 from bridle.cli.mcp.words import Kind, read_words
 from bridle.host.stdio import complain
-from bridle.mcp.server import Ask, Offer, Result, ServedClient, StandardStreams
+from bridle.mcp.server import Ask, CallResult, ServedClient, ServerOptions, StandardStreams
 from bridle.session.host import Host
 from bridle.session.open import open_session
 from bridle.session.options import SessionOptions
@@ -50,7 +50,7 @@ async def _serve(env: Mapping[str, str], *, verbose: bool) -> None:
     host = Host(setup=setup, warn=channel.warn, tell=channel.warn)
     async with open_session(options, channel, host=host) as live:
         offered = _Offered(OutsideCalls(live.session, lambda: live.server.runtime), channel)
-        offer = Offer(tools=offered.definitions, call=offered.run)
+        offer = ServerOptions(tools=offered.definitions, call=offered.run)
         await ServedClient(StandardStreams(0, 1), offer).serve()
 
 
@@ -65,12 +65,12 @@ class _Offered:
     def definitions(self) -> list[Any]:
         return [each for each in self._calls.definitions() if each["name"] not in _HIDDEN]
 
-    async def run(self, name: str, input: Mapping[str, Any], ask: Ask) -> Result:
+    async def run(self, name: str, input: Mapping[str, Any], ask: Ask) -> CallResult:
         # What one call changes the next may depend on; a client that wants both at once waits.
         async with self._alone:
             self._channel.person = ask
             output = await self._calls.run(name, input)
-        return Result(content=output.content, is_error=output.is_error)
+        return CallResult(content=output.content, is_error=output.is_error)
 
 
 class _ClientChannel:

@@ -8,7 +8,7 @@ import msgspec
 from bridle.cli.mcp.scene import Scene, look, running
 from bridle.cli.mcp.words import read_words
 from bridle.cli.say import say, tell
-from bridle.mcp.timing import Timing
+from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import UsageError
 from bridle.types.mcp import SdkServer, Server, ServerState, StdioServer
 
@@ -69,7 +69,7 @@ async def _get(scene: Scene, server: Server) -> int:
 
 
 async def _states(scene: Scene, servers: Sequence[Server]) -> dict[str, ServerState]:
-    timing = Timing.of(scene.env)
+    timing = Timeouts.of(scene.env)
     patient = msgspec.structs.replace(timing, first_turn=timing.connect)
     async with running(scene, servers, timing=patient) as every:
         await every.settle()

@@ -73,10 +73,10 @@ class AgentView:
         self._stop = stop
         self._reminder = reminder
 
-    def hears(self, event: str) -> bool:
+    def listens_to(self, event: str) -> bool:
         if event in _NOT_FOR_AGENTS:
             return False
-        return self._hooks.hears("SubagentStop" if event == "Stop" else event)
+        return self._hooks.listens_to("SubagentStop" if event == "Stop" else event)
 
     async def fire(self, event: HookEvent) -> HookOutcome:
         if event.name in _NOT_FOR_AGENTS:

@@ -195,7 +195,7 @@ class AgentRun:
         skill = self._means.skill
         found = [] if skill is None else [await skill(name) for name in definition.skills]
         texts = [text for text in found if text is not None]
-        if runtime.hooks.hears("SubagentStart"):
+        if runtime.hooks.listens_to("SubagentStart"):
             start = SubagentStart(agent_id=self.work.agent_id, agent_type=definition.name)
             texts += (await runtime.hooks.fire(start)).context
         if texts:

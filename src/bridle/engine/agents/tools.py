@@ -116,7 +116,7 @@ class AgentToolbox:
         from bridle.tools import definitions
 
         tool = self._toolbox.find(name)
-        return None if tool is None else tool.told() or definitions.load().get(tool.name)
+        return None if tool is None else tool.own_definition() or definitions.load().get(tool.name)
 
 
 def _searching(tool: str) -> str:

@@ -35,7 +35,7 @@ async def open_place(
     """
     if not runtime.trusted:
         raise ToolError("A work tree needs a folder that the user trusts: start the agent without isolation.")
-    if runtime.hooks.hears("WorktreeCreate"):
+    if runtime.hooks.listens_to("WorktreeCreate"):
         said = await runtime.hooks.fire(WorktreeCreate(worktree=name))
         if said.block is not None or said.worktree_path is None:
             raise ToolError(
@@ -61,7 +61,7 @@ async def close_place(runtime: Runtime, place: Place) -> bool:
     """Give a work tree up if it holds no work; whether it is gone."""
     if place.tree is not None:
         return await worktrees.remove_unused(place.tree, runtime.env)
-    if runtime.hooks.hears("WorktreeRemove"):
+    if runtime.hooks.listens_to("WorktreeRemove"):
         await runtime.hooks.fire(WorktreeRemove(worktree_path=place.path))
     return not os.path.isdir(place.path)
 

@@ -58,7 +58,7 @@ class Rounds:
     async def _unfinished(self) -> str | None:
         """A member that rests calls what it had taken on done."""
         hooks = self._lead.runtime.hooks
-        if not hooks.hears("TaskCompleted"):
+        if not hooks.listens_to("TaskCompleted"):
             return None
         folder = folder_of(self._lead.session.id, self._lead.runtime.env)
         for item in await asyncio.to_thread(read_items, folder):
@@ -79,6 +79,6 @@ class Rounds:
 
     async def _idle(self) -> str | None:
         hooks = self._lead.runtime.hooks
-        if not hooks.hears("TeammateIdle"):
+        if not hooks.listens_to("TeammateIdle"):
             return None
         return (await hooks.fire(TeammateIdle(teammate_name=self._name, team_name=self._team))).block

@@ -9,7 +9,7 @@ from msgspec import Struct
 from bridle.features.editors.proposals import Proposal, is_withdrawn, propose, revised, told_revision
 from bridle.features.editors.session import SessionEditors
 from bridle.host.first_answer import first_answer
-from bridle.mcp.editor_link import EditorLink
+from bridle.mcp.editor_connection import EditorConnection
 from bridle.types.channel import Channel
 from bridle.types.errors import McpError
 from bridle.types.event import Noticed
@@ -24,7 +24,7 @@ _WITHDRAWN = (
 
 
 async def ask_beside(
-    question: PermissionQuestion, channel: Channel, editors: SessionEditors, link: EditorLink
+    question: PermissionQuestion, channel: Channel, editors: SessionEditors, link: EditorConnection
 ) -> Answer:
     """The answer of the person, here or in the editor; what is open on the other side is closed then."""
     workspace = editors.around.workspace
@@ -54,7 +54,7 @@ class _Verdict(Struct, frozen=True):
     """What the model must know about the change that is made."""
 
 
-async def _show(proposal: Proposal, tab: str, link: EditorLink) -> _Verdict | None:
+async def _show(proposal: Proposal, tab: str, link: EditorConnection) -> _Verdict | None:
     """What the user does with the change in the editor; None where they do not decide there.
 
     A tab that was closed, or an editor that went away, is no decision.
@@ -86,7 +86,7 @@ async def _show(proposal: Proposal, tab: str, link: EditorLink) -> _Verdict | No
     return _Verdict(Permitted(input=input), told_revision(proposal, saved, name))
 
 
-async def _close(tab: str, link: EditorLink) -> None:
+async def _close(tab: str, link: EditorConnection) -> None:
     try:
         await link.call("close_tab", {"tab_name": tab}, seconds=_CLOSE_WITHIN)
     except McpError:

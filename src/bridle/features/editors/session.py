@@ -26,7 +26,7 @@ from bridle.types.turn import Prompt
 if TYPE_CHECKING:
     from bridle.engine.turn import Turn
     from bridle.features.editors.problems import Problem, Problems
-    from bridle.mcp.editor_link import EditorLink
+    from bridle.mcp.editor_connection import EditorConnection
 
 _FIRST_LOOK = 2.0
 """How long a prompt waits for an editor that was asked for on the command line."""
@@ -44,7 +44,7 @@ class SessionEditors:
     def __init__(self, around: Around) -> None:
         self._around = around
         self._upkeep = Upkeep(around, Listener(heard=self._hear, changed=self._follow))
-        self._followed: EditorLink | None = None
+        self._followed: EditorConnection | None = None
         self._selection: Selection | None = None
         self._told: WeakKeyDictionary[object, tuple[str, Selection]] = WeakKeyDictionary()
         """Where each session believes the user to be, and in which of its conversations it heard so."""
@@ -62,7 +62,7 @@ class SessionEditors:
         return self._around
 
     @property
-    def diffing(self) -> "EditorLink | None":
+    def diffing(self) -> "EditorConnection | None":
         """The editor that shows changes which wait for approval, where there is one that is to do so."""
         link = self._upkeep.link
         return link if link is not None and link.offers("openDiff") and self._around.shows_changes() else None
@@ -203,7 +203,7 @@ class SessionEditors:
         except TimeoutError:
             pass  # It may join later.
 
-    async def _ask_selection(self, link: "EditorLink") -> None:
+    async def _ask_selection(self, link: "EditorConnection") -> None:
         """Where the user is already; editors tell on their own only when that changes."""
         asked = next((each for each in _SELECTION_TOOLS if link.offers(each)), None)
         if asked is None:
@@ -231,7 +231,7 @@ class SessionEditors:
                 pass  # What editors log of themselves is of no interest here.
 
 
-def _problems_of(link: "EditorLink") -> "Problems | None":
+def _problems_of(link: "EditorConnection") -> "Problems | None":
     if not link.offers("getDiagnostics"):
         return None
     from bridle.features.editors.problems import Problems, read_problems

@@ -14,7 +14,7 @@ from bridle.types.errors import McpError
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
-    from bridle.mcp.editor_link import EditorLink
+    from bridle.mcp.editor_connection import EditorConnection
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
@@ -64,7 +64,7 @@ class Upkeep:
         self._listener = listener
         self._keeping: asyncio.Task[None] | None = None
         self._problem = ""
-        self.link: EditorLink | None = None
+        self.link: EditorConnection | None = None
         self.editor: Editor | None = None
         """The one that is linked to, or was before it was lost."""
         self.standing: Standing = "off"
@@ -141,7 +141,7 @@ class Upkeep:
             pause = around.first_pause if held else min(pause * 2, _LONGEST_PAUSE)
             await asyncio.sleep(pause)
 
-    async def _join(self, editor: Editor) -> "EditorLink | None":
+    async def _join(self, editor: Editor) -> "EditorConnection | None":
         self.editor = editor
         self._stand("connecting")
         # What speaks to editors takes a while to import, and somebody may be typing.
@@ -187,22 +187,22 @@ class Upkeep:
 
 
 def _import_links() -> None:
-    for name in ("bridle.mcp.editor_link", "websockets.asyncio.client"):
+    for name in ("bridle.mcp.editor_connection", "websockets.asyncio.client"):
         import_module(name)
 
 
 def _make_link(
     editor: Editor, around: Around, heard: Callable[[str, Mapping[str, Any]], None]
-) -> "EditorLink":
-    from bridle.mcp.editor_link import EditorLink, Surroundings
+) -> "EditorConnection":
+    from bridle.mcp.editor_connection import EditorConnection, EditorContext
 
     workspace = around.workspace
-    return EditorLink(
+    return EditorConnection(
         editor,
-        Surroundings(
+        EditorContext(
             cwd=workspace.cwd,
             env=around.env,
             roots=lambda: workspace.roots,
-            heard=heard,
+            notified=heard,
         ),
     )

@@ -3,13 +3,13 @@
 import sys
 from collections.abc import Mapping
 
+from bridle.mcp.auth.browser_login import BrowserLogin
 from bridle.mcp.auth.challenge import Challenge
+from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.login import Account
-from bridle.mcp.auth.logins import Login, Logins
 from bridle.mcp.auth.oauth import OAuthAuthorizer
-from bridle.mcp.auth.vault import open_vault
-from bridle.mcp.auth.visit import Visit
-from bridle.mcp.auth.wire import Wire
+from bridle.mcp.auth.saved_logins import Login, SavedLogins
+from bridle.mcp.auth.token_store import open_vault
 from bridle.mcp.auth.xaa import Provider, enterprise_login
 from bridle.mcp.authorizer import Authorizer
 from bridle.types.mcp import HttpServer, Server, SseServer, WebSocketServer
@@ -22,12 +22,12 @@ class Authorizers:
         self,
         env: Mapping[str, str],
         *,
-        logins: Logins | None = None,
-        visit: Visit | None = None,
+        logins: SavedLogins | None = None,
+        visit: BrowserLogin | None = None,
         provider: Provider | None = None,
     ) -> None:
         self._env = env
-        self.logins = logins or Logins(open_vault(env, sys.platform))
+        self.logins = logins or SavedLogins(open_vault(env, sys.platform))
         self._visit = visit
         self._provider = provider
         self._made: dict[str, OAuthAuthorizer] = {}
@@ -44,7 +44,7 @@ class Authorizers:
         return self._made[account.key]
 
     async def refresh(self, server: Server) -> None:
-        """Somebody has logged in to a server, or out of it."""
+        """Someone has logged in to a server, or out of it."""
         if isinstance(made := self(server), OAuthAuthorizer):
             await made.forget()
 
@@ -58,7 +58,7 @@ class Authorizers:
         if not account.settings.xaa or provider is None:
             return OAuthAuthorizer(account, visit=visit)
 
-        async def silent(known: Account, wire: Wire, said: Challenge) -> Login | None:
+        async def silent(known: Account, wire: AuthHttp, said: Challenge) -> Login | None:
             return await enterprise_login(known, provider, wire=wire, challenge=said, visit=visit)
 
         return OAuthAuthorizer(account, silent=silent)

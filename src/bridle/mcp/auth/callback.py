@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Self
 from urllib.parse import parse_qsl, urlsplit
 
-from bridle.mcp.auth.faults import LoginFailed
+from bridle.mcp.auth.errors import LoginFailed
 
 _PATH = "/callback"
 _LONGEST_HEAD = 16 * 1024
@@ -20,7 +20,7 @@ class Callback:
     def __init__(self, port: int | None = None, *, fixed: bool = False) -> None:
         self._port = port
         self._fixed = fixed
-        """Whether it must be this port, because somebody has registered it."""
+        """Whether it must be this port, because someone has registered it."""
         self._server: asyncio.Server | None = None
         self._visits: set[asyncio.Task[None]] = set()
         self._came: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
@@ -61,7 +61,7 @@ class Callback:
             async with asyncio.timeout(_PATIENCE):
                 await self._answer(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # A visitor who says nothing sensible is nobody.
+            pass  # A visitor who says nothing sensible is no one.
         finally:
             writer.close()
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 import msgspec
 from msgspec import Struct
 
+from bridle.mcp.auth.browser_login import BrowserLogin, fetch_code
 from bridle.mcp.auth.callback import Callback
 from bridle.mcp.auth.challenge import Challenge
-from bridle.mcp.auth.faults import LoginFailed, OAuthRefused
-from bridle.mcp.auth.grants import ask_for_tokens, revoke
-from bridle.mcp.auth.logins import Login, Logins, login_key, made_login
-from bridle.mcp.auth.metadata import Discovered, discover
-from bridle.mcp.auth.registration import Applicant, identify
-from bridle.mcp.auth.visit import Visit, fetch_code
-from bridle.mcp.auth.wire import Wire
+from bridle.mcp.auth.errors import LoginFailed, OAuthRefused
+from bridle.mcp.auth.http import AuthHttp
+from bridle.mcp.auth.metadata import LoginMetadata, discover
+from bridle.mcp.auth.registration import ClientRegistration, identify
+from bridle.mcp.auth.saved_logins import Login, SavedLogins, login_key, made_login
+from bridle.mcp.auth.token_requests import ask_for_tokens, revoke
 from bridle.types.errors import McpError
 from bridle.types.mcp import HttpServer, OAuthSettings, Server, SseServer, WebSocketServer
 
@@ -28,15 +28,15 @@ class Account(Struct, frozen=True, kw_only=True):
     key: str
     settings: OAuthSettings
     env: Mapping[str, str]
-    logins: Logins
+    logins: SavedLogins
     clock: Callable[[], float] = time.time
 
     @classmethod
-    def of(cls, server: Server, logins: Logins, env: Mapping[str, str]) -> "Account":
+    def of(cls, server: Server, logins: SavedLogins, env: Mapping[str, str]) -> "Account":
         """The account at a configured server.
 
         Raises:
-            McpError: nobody logs in to servers of this kind.
+            McpError: no one logs in to servers of this kind.
         """
         config = server.config
         if not isinstance(config, HttpServer | SseServer | WebSocketServer):
@@ -55,7 +55,9 @@ class Account(Struct, frozen=True, kw_only=True):
         return self.env.get("MCP_CLIENT_SECRET") or self.logins.client_secret(self.key)
 
 
-async def log_in(account: Account, visit: Visit, *, wire: Wire, challenge: Challenge | None = None) -> Login:
+async def log_in(
+    account: Account, visit: BrowserLogin, *, wire: AuthHttp, challenge: Challenge | None = None
+) -> Login:
     """Have a person log in to a server, and keep what comes of it.
 
     Raises:
@@ -68,7 +70,7 @@ async def log_in(account: Account, visit: Visit, *, wire: Wire, challenge: Chall
     scope = wanted_scope(account.settings, found, challenge, saved)
     secret = await asyncio.to_thread(account.client_secret)
     async with _callback(account, saved) as callback:
-        applicant = Applicant(
+        applicant = ClientRegistration(
             name=account.name,
             settings=account.settings,
             secret=secret,
@@ -104,8 +106,8 @@ async def log_in(account: Account, visit: Visit, *, wire: Wire, challenge: Chall
     return login
 
 
-async def log_out(account: Account, *, wire: Wire) -> str | None:
-    """Make the tokens void and forget them; a sentence when the server could not be told.
+async def log_out(account: Account, *, wire: AuthHttp) -> str | None:
+    """Make the tokens void and forget them; a sentence when the server could not be reached.
 
     Raises:
         LoginFailed: what is kept cannot be changed.
@@ -128,7 +130,7 @@ async def log_out(account: Account, *, wire: Wire) -> str | None:
     return problem
 
 
-async def refresh(account: Account, saved: Login, *, wire: Wire) -> Login | None:
+async def refresh(account: Account, saved: Login, *, wire: AuthHttp) -> Login | None:
     """A login with a fresh token; None when it is over and a person has to log in again.
 
     Raises:
@@ -167,7 +169,7 @@ async def refresh(account: Account, saved: Login, *, wire: Wire) -> Login | None
 
 
 def wanted_scope(
-    settings: OAuthSettings, found: Discovered, challenge: Challenge | None, saved: Login | None
+    settings: OAuthSettings, found: LoginMetadata, challenge: Challenge | None, saved: Login | None
 ) -> str | None:
     """The rights to ask for: what the user fixed, or the server wants, or knows; None for what is usual."""
     if settings.scopes is not None:

@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from bridle.mcp.auth.challenge import Challenge
-from bridle.mcp.auth.faults import LoginFailed
-from bridle.mcp.auth.wire import Wire, require_private
+from bridle.mcp.auth.errors import LoginFailed
+from bridle.mcp.auth.http import AuthHttp, require_private
 
 _RESOURCE = "/.well-known/oauth-protected-resource"
 _SERVER = "/.well-known/oauth-authorization-server"
@@ -40,7 +40,7 @@ class ServerMetadata(Struct, frozen=True, kw_only=True):
     authorization_response_iss_parameter_supported: bool = False
 
 
-class Discovered(Struct, frozen=True, kw_only=True):
+class LoginMetadata(Struct, frozen=True, kw_only=True):
     """All that must be known before a login can begin."""
 
     server: ServerMetadata
@@ -53,12 +53,12 @@ class Discovered(Struct, frozen=True, kw_only=True):
 
 
 async def discover(
-    wire: Wire, url: str, *, challenge: Challenge | None = None, metadata_url: str | None = None
-) -> Discovered:
+    wire: AuthHttp, url: str, *, challenge: Challenge | None = None, metadata_url: str | None = None
+) -> LoginMetadata:
     """Who logs people in to the server at `url`.
 
     Raises:
-        LoginFailed: nobody can be found, or what is found does not fit together.
+        LoginFailed: no one can be found, or what is found does not fit together.
     """
     if metadata_url is not None:
         if not metadata_url.startswith("https://") and not _is_local(metadata_url):
@@ -66,20 +66,20 @@ async def discover(
         document = await wire.document(metadata_url)
         if document is None:
             raise LoginFailed(f"authServerMetadataUrl: there is no metadata at {metadata_url}.")
-        return Discovered(server=_server(document, metadata_url))
+        return LoginMetadata(server=_server(document, metadata_url))
     resource = await find_resource(wire, url, challenge)
     if resource is None:
-        return Discovered(server=await _without_resource(wire, url))
+        return LoginMetadata(server=await _without_resource(wire, url))
     if not resource.authorization_servers:
-        return Discovered(server=await _without_resource(wire, url), resource=resource)
+        return LoginMetadata(server=await _without_resource(wire, url), resource=resource)
     issuer = resource.authorization_servers[0]
     server = await find_server(wire, issuer)
     if server is None:
         raise LoginFailed(f"{issuer}, which is to log you in, publishes no metadata.")
-    return Discovered(server=server, resource=resource)
+    return LoginMetadata(server=server, resource=resource)
 
 
-async def find_resource(wire: Wire, url: str, challenge: Challenge | None) -> ResourceMetadata | None:
+async def find_resource(wire: AuthHttp, url: str, challenge: Challenge | None) -> ResourceMetadata | None:
     """What the server says about its logins; None where it says nothing.
 
     Raises:
@@ -96,7 +96,7 @@ async def find_resource(wire: Wire, url: str, challenge: Challenge | None) -> Re
     return None
 
 
-async def find_server(wire: Wire, issuer: str) -> ServerMetadata | None:
+async def find_server(wire: AuthHttp, issuer: str) -> ServerMetadata | None:
     """The metadata of an authorization server; None where it publishes none.
 
     Raises:
@@ -122,7 +122,7 @@ def same_issuer(one: str, other: str) -> bool:
     return one == other or (_is_root(one) and _is_root(other) and one.rstrip("/") == other.rstrip("/"))
 
 
-async def _without_resource(wire: Wire, url: str) -> ServerMetadata:
+async def _without_resource(wire: AuthHttp, url: str) -> ServerMetadata:
     """The authorization server of a server from before RFC 9728: the server itself."""
     parts = urlsplit(url)
     root, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")

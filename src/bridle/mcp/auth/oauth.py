@@ -10,24 +10,26 @@ import msgspec
 from bridle.host.files import make_folders
 from bridle.host.lock import FileLock, Locked
 from bridle.host.paths import bridle_dir
+from bridle.mcp.auth.browser_login import BrowserLogin
 from bridle.mcp.auth.challenge import Challenge, read_challenge
-from bridle.mcp.auth.faults import LoginFailed
+from bridle.mcp.auth.errors import LoginFailed
+from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.login import Account, log_in, refresh
-from bridle.mcp.auth.logins import Login
-from bridle.mcp.auth.visit import Visit
-from bridle.mcp.auth.wire import Wire
+from bridle.mcp.auth.saved_logins import Login
 
 _LOCK_PATIENCE = 45.0
 _MOST_STEPS = 3
 
-Silent = Callable[[Account, Wire, Challenge], Awaitable[Login | None]]
+Silent = Callable[[Account, AuthHttp, Challenge], Awaitable[Login | None]]
 """Gets a login without a person; None when that cannot be done."""
 
 
 class OAuthAuthorizer:
     """One for each server and session; two requests at once share one refresh."""
 
-    def __init__(self, account: Account, *, visit: Visit | None = None, silent: Silent | None = None) -> None:
+    def __init__(
+        self, account: Account, *, visit: BrowserLogin | None = None, silent: Silent | None = None
+    ) -> None:
         self._account = account
         self._visit = visit
         self._silent = silent
@@ -60,7 +62,7 @@ class OAuthAuthorizer:
         async with self._busy:
             known = self._login
             if known is not None and known.access_token and known.access_token != sent:
-                return True  # Another request has mended it meanwhile.
+                return True  # Another request has fixed it meanwhile.
             self.challenge = said
             try:
                 return await (self._step_up(said) if status == 403 else self._enter(said, sent))
@@ -70,7 +72,7 @@ class OAuthAuthorizer:
                 return False
 
     async def forget(self) -> None:
-        """Look into the vault again: somebody has logged in or out."""
+        """Look into the vault again: someone has logged in or out."""
         self._loaded = False
 
     async def _enter(self, said: Challenge, sent: str) -> bool:
@@ -99,7 +101,7 @@ class OAuthAuthorizer:
     async def _log_in(self, said: Challenge) -> bool:
         if self._visit is None:
             return False
-        wire = Wire(self._account.env)
+        wire = AuthHttp(self._account.env)
         try:
             self._login, self._loaded = (
                 await log_in(self._account, self._visit, wire=wire, challenge=said),
@@ -110,7 +112,7 @@ class OAuthAuthorizer:
         return True
 
     async def _locked_silent(self, silent: Silent, said: Challenge) -> bool:
-        wire = Wire(self._account.env)
+        wire = AuthHttp(self._account.env)
         try:
             login = await silent(self._account, wire, said)
         finally:
@@ -130,7 +132,7 @@ class OAuthAuthorizer:
         account = self._account
         if not force and self._login is not None and self._login.is_good(account.clock()):
             return self._login
-        wire = Wire(account.env)
+        wire = AuthHttp(account.env)
         try:
             async with FileLock(await asyncio.to_thread(self._lock_path), seconds=_LOCK_PATIENCE):
                 stored = await asyncio.to_thread(account.logins.find, account.key)
@@ -142,7 +144,7 @@ class OAuthAuthorizer:
                 else:
                     self._login = await refresh(account, stored, wire=wire)
         except (Locked, OSError):
-            # Whoever holds the lock is about to write what we need.
+            # The process that holds the lock is about to write what we need.
             self._login = await asyncio.to_thread(account.logins.find, account.key)
         except LoginFailed:
             # An authorization server that is out of order does not make a token void.

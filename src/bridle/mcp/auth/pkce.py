@@ -1,14 +1,14 @@
-"""Proof that whoever exchanges a code is who asked for it (RFC 7636), and states that nobody guesses."""
+"""Proof that the client that asked for a code exchanges it (RFC 7636), and states that cannot be guessed."""
 
 import os
 from base64 import urlsafe_b64encode
 
-from bridle.mcp.auth.faults import LoginFailed
+from bridle.mcp.auth.errors import LoginFailed
 from bridle.mcp.auth.metadata import ServerMetadata
 
 
 def new_secret() -> str:
-    """A text of 43 characters that nobody can guess."""
+    """A text of 43 characters that no one can guess."""
     return urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
 
 

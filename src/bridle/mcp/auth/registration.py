@@ -5,17 +5,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.mcp.auth.faults import LoginFailed
-from bridle.mcp.auth.grants import ClientIdentity
-from bridle.mcp.auth.logins import Login
+from bridle.mcp.auth.errors import LoginFailed
+from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.metadata import ServerMetadata
-from bridle.mcp.auth.wire import Wire
+from bridle.mcp.auth.saved_logins import Login
+from bridle.mcp.auth.token_requests import ClientIdentity
 from bridle.types.mcp import OAuthSettings
 
 _CIMD = "MCP_OAUTH_CLIENT_METADATA_URL"
 
 
-class Applicant(Struct, frozen=True, kw_only=True):
+class ClientRegistration(Struct, frozen=True, kw_only=True):
     """What bridle brings to a registration."""
 
     name: str
@@ -28,7 +28,7 @@ class Applicant(Struct, frozen=True, kw_only=True):
 
 
 async def identify(
-    wire: Wire, server: ServerMetadata, applicant: Applicant, saved: Login | None
+    wire: AuthHttp, server: ServerMetadata, applicant: ClientRegistration, saved: Login | None
 ) -> ClientIdentity:
     """The identity to log in with: given, published, known from before, or registered now.
 
@@ -55,7 +55,7 @@ async def identify(
 
 
 async def _register(
-    wire: Wire, server: ServerMetadata, endpoint: str, applicant: Applicant
+    wire: AuthHttp, server: ServerMetadata, endpoint: str, applicant: ClientRegistration
 ) -> ClientIdentity:
     body = await wire.post_json(endpoint, _application(server, applicant))
     client_id, secret = body.get("client_id"), body.get("client_secret")
@@ -69,7 +69,7 @@ async def _register(
     )
 
 
-def _application(server: ServerMetadata, applicant: Applicant) -> dict[str, Any]:
+def _application(server: ServerMetadata, applicant: ClientRegistration) -> dict[str, Any]:
     methods = server.token_endpoint_auth_methods_supported
     usual = ("none", "client_secret_post", "client_secret_basic")
     chosen = next((each for each in usual if methods is None or each in methods), "none")
@@ -81,6 +81,6 @@ def _application(server: ServerMetadata, applicant: Applicant) -> dict[str, Any]
         "token_endpoint_auth_method": chosen,
         "application_type": "native",
     }
-    # Whoever registers for all there is need not do so again when a server asks for more.
+    # A client that registers for all scopes need not do so again when a server asks for more.
     scope = " ".join(server.scopes_supported or ()) or applicant.scope
     return {**application, "scope": scope} if scope else application

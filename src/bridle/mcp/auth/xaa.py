@@ -9,10 +9,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from bridle.mcp.auth.browser_login import BrowserLogin, fetch_code
 from bridle.mcp.auth.callback import Callback
 from bridle.mcp.auth.challenge import Challenge
-from bridle.mcp.auth.faults import LoginFailed, OAuthRefused
-from bridle.mcp.auth.grants import (
+from bridle.mcp.auth.errors import LoginFailed, OAuthRefused
+from bridle.mcp.auth.http import AuthHttp, require_private
+from bridle.mcp.auth.login import Account
+from bridle.mcp.auth.metadata import LoginMetadata, ServerMetadata, find_resource, find_server
+from bridle.mcp.auth.saved_logins import Login, SavedLogins, made_login
+from bridle.mcp.auth.token_requests import (
     JWT_BEARER,
     TOKEN_EXCHANGE,
     ClientIdentity,
@@ -20,11 +25,6 @@ from bridle.mcp.auth.grants import (
     ask_for_tokens,
     proof,
 )
-from bridle.mcp.auth.login import Account
-from bridle.mcp.auth.logins import Login, Logins, made_login
-from bridle.mcp.auth.metadata import Discovered, ServerMetadata, find_resource, find_server
-from bridle.mcp.auth.visit import Visit, fetch_code
-from bridle.mcp.auth.wire import Wire, require_private
 
 _ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"
 _ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
@@ -50,7 +50,12 @@ def read_provider(value: Any) -> Provider | None:
 
 
 async def enterprise_login(
-    account: Account, provider: Provider, *, wire: Wire, challenge: Challenge | None, visit: Visit | None
+    account: Account,
+    provider: Provider,
+    *,
+    wire: AuthHttp,
+    challenge: Challenge | None,
+    visit: BrowserLogin | None,
 ) -> Login | None:
     """A login by the word of the identity provider; None when a person has to log in there first.
 
@@ -82,7 +87,7 @@ async def enterprise_login(
 
 
 async def log_in_to_provider(
-    logins: Logins, provider: Provider, *, wire: Wire, visit: Visit, now: float
+    logins: SavedLogins, provider: Provider, *, wire: AuthHttp, visit: BrowserLogin, now: float
 ) -> str:
     """Have the person log in at the identity provider (OpenID Connect); the proof is kept.
 
@@ -111,7 +116,7 @@ async def log_in_to_provider(
 
 
 async def _id_token(
-    logins: Logins, provider: Provider, *, wire: Wire, visit: Visit | None, now: float
+    logins: SavedLogins, provider: Provider, *, wire: AuthHttp, visit: BrowserLogin | None, now: float
 ) -> str | None:
     if (known := await asyncio.to_thread(logins.id_token, provider.issuer, now)) is not None:
         return known
@@ -120,7 +125,7 @@ async def _id_token(
     return await log_in_to_provider(logins, provider, wire=wire, visit=visit, now=now)
 
 
-async def _chosen_server(wire: Wire, account: Account, challenge: Challenge | None) -> Discovered:
+async def _chosen_server(wire: AuthHttp, account: Account, challenge: Challenge | None) -> LoginMetadata:
     resource = await find_resource(wire, account.url, challenge)
     if resource is None:
         raise LoginFailed(f"XAA: {account.name} publishes no metadata of a protected resource.")
@@ -137,12 +142,12 @@ async def _chosen_server(wire: Wire, account: Account, challenge: Challenge | No
         grants = server.grant_types_supported
         if grants is None or JWT_BEARER in grants:
             require_private(server.token_endpoint)
-            return Discovered(server=server, resource=resource)
+            return LoginMetadata(server=server, resource=resource)
     raise LoginFailed("XAA: no authorization server supports jwt-bearer.")
 
 
 async def _exchange(
-    wire: Wire, provider: Provider, id_token: str, found: Discovered, *, scope: str | None
+    wire: AuthHttp, provider: Provider, id_token: str, found: LoginMetadata, *, scope: str | None
 ) -> str:
     """RFC 8693: the proof of who the user is for a grant that one authorization server takes."""
     endpoint = provider.token_endpoint or (await _provider_metadata(wire, provider)).token_endpoint
@@ -166,7 +171,7 @@ async def _exchange(
 
 
 async def _redeem(
-    wire: Wire,
+    wire: AuthHttp,
     server: ServerMetadata,
     client: ClientIdentity,
     grant: str,
@@ -184,7 +189,7 @@ async def _redeem(
     return await ask_for_tokens(wire, server, client, fields)
 
 
-async def _provider_metadata(wire: Wire, provider: Provider) -> ServerMetadata:
+async def _provider_metadata(wire: AuthHttp, provider: Provider) -> ServerMetadata:
     server = await find_server(wire, provider.issuer)
     if server is None:
         raise LoginFailed(f"XAA: {provider.issuer} publishes no OpenID configuration.")
@@ -199,7 +204,7 @@ def _scope(account: Account, challenge: Challenge | None) -> str | None:
 
 
 def _expiry(token: str) -> float | None:
-    """When a JWT says that it ends; nobody checks its signature but those whom it is shown to."""
+    """When a JWT says that it ends; no one checks its signature but those whom it is shown to."""
     try:
         part = token.split(".")[1]
         claims = msgspec.json.decode(urlsafe_b64decode(part + "=" * (-len(part) % 4)), type=dict[str, Any])

@@ -6,7 +6,7 @@ from typing import Any
 from bridle.config.mcp_variables import NEVER_GIVEN, credentials
 from bridle.config.reach import CHANGED
 from bridle.engine.agents.means import AgentServers
-from bridle.mcp.attendant import Company
+from bridle.mcp.client_requests import RequestContext
 from bridle.mcp.servers import Servers
 from bridle.session import choices
 from bridle.session.base import SessionBase
@@ -46,7 +46,7 @@ async def open_agent_servers(base: SessionBase, definition: AgentDefinition) -> 
         found = [read_server(setup, name, raw) for name, raw in entries.items()]
     except ConfigError as error:
         raise ToolError(f"The agent {definition.name} cannot start its MCP server: {error}.") from error
-    company = Company(
+    company = RequestContext(
         roots=lambda: workspace.roots, ask=base.channel.ask, hooks=lambda: base.hooks, sample=sampler(base)
     )
     servers = Servers(found, surroundings(base, company, cwd=workspace.cwd))

@@ -89,7 +89,7 @@ def permission_news(base: "SessionBase") -> PermissionNews:
 
 
 def _tell_of_instructions(hooks: HookDoor, file: InstructionFile, reason: LoadReason) -> None:
-    if not hooks.hears("InstructionsLoaded"):
+    if not hooks.listens_to("InstructionsLoaded"):
         return
     from bridle.types.hook_surroundings import InstructionsLoaded
 

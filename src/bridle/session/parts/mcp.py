@@ -15,7 +15,7 @@ from bridle.types.turn import Prompt
 if TYPE_CHECKING:
     from bridle.config.mcp import Found
     from bridle.engine.relaying import RelayedChannel
-    from bridle.mcp.attendant import Pushed, Sampler
+    from bridle.mcp.client_requests import ChannelMessage, Sampler
     from bridle.mcp.servers import Servers
 
 Allowed = Callable[[str], bool]
@@ -37,12 +37,12 @@ def open_servers(base: SessionBase) -> LazyServers | None:
     relay = _relay_for(allowed, channel)
 
     def make() -> "Servers":
-        from bridle.mcp.attendant import Company
-        from bridle.mcp.remembered import remember_toggle
+        from bridle.mcp.approvals import remember_toggle
+        from bridle.mcp.client_requests import RequestContext
         from bridle.mcp.servers import Servers
         from bridle.session.parts.mcp_wiring import surroundings
 
-        company = Company(
+        company = RequestContext(
             roots=lambda: workspace.roots,
             ask=channel.ask,
             hooks=lambda: base.hooks,
@@ -102,12 +102,14 @@ def _find(
     return found
 
 
-def _pushed(allowed: Allowed | None, wake: Callable[[Prompt], None]) -> "Callable[[Pushed], None] | None":
+def _pushed(
+    allowed: Allowed | None, wake: Callable[[Prompt], None]
+) -> "Callable[[ChannelMessage], None] | None":
     """What to do with messages of channels; only servers that the user names may send any."""
     if allowed is None:
         return None
 
-    def push(message: "Pushed") -> None:
+    def push(message: "ChannelMessage") -> None:
         if not allowed(message.server):
             return
         # The words of a stranger must not end the frame that says whose they are.

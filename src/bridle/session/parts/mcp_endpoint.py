@@ -12,7 +12,7 @@ from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.runtime import Runtime
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import bridle_dir
-from bridle.mcp.automation import Snapshot, answer, take_snapshot
+from bridle.mcp.session_snapshot import Snapshot, answer, take_snapshot
 from bridle.session.parts.outside_calls import OutsideCalls
 from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError, McpError, UsageError

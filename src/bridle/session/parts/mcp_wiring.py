@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from bridle.config.mcp import host_server
 from bridle.config.sandboxing import sandbox_for_programs
-from bridle.mcp.attendant import Company
-from bridle.mcp.in_process import Exchange
-from bridle.mcp.servers import Surroundings
+from bridle.mcp.client_requests import RequestContext
+from bridle.mcp.servers import ServersContext
+from bridle.mcp.transports.in_process import Exchange
 from bridle.session.base import SessionBase
 from bridle.session.setup import Setup
 from bridle.types.errors import ToolError
@@ -29,18 +29,18 @@ _RESOURCE_TOOLS = (
 
 def surroundings(
     base: SessionBase,
-    company: Company,
+    company: RequestContext,
     *,
     cwd: str,
     exchange: Exchange | None = None,
     remember: Callable[[str, bool], None] | None = None,
-) -> Surroundings:
+) -> ServersContext:
     """Servers that start in `cwd` have the session's boundary, log-ins and way of showing images."""
     setup, sandbox = base.setup, base.sandbox
-    return Surroundings(
+    return ServersContext(
         cwd=cwd,
         env=setup.env,
-        company=company,
+        requests=company,
         read=lambda name, raw: read_server(setup, name, raw),
         fit_image=fit_image,
         exchange=exchange,

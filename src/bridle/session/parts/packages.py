@@ -92,7 +92,7 @@ def _described(package: Package, brought: Sequence[Contribution]) -> list[Contri
 
 def _defined(tool: Tool) -> Tool:
     """The tool with what the model is told of it."""
-    if tool.told() is not None:
+    if tool.own_definition() is not None:
         return tool
     from bridle.tools.definitions import input_schema
 

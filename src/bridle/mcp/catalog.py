@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.mcp.headers import BadAnnotation, header_paths
-from bridle.mcp.names import Distinct, distinct, tool_name
+from bridle.mcp.names import UniqueNames, distinct, tool_name
+from bridle.mcp.transports.headers import BadAnnotation, header_paths
 from bridle.types.mcp import Prompt, PromptArgument, Resource, ToolFacts
 from bridle.types.model import ToolDefinition
 from bridle.types.text import encodable, encodable_value
@@ -31,7 +31,7 @@ class ServerTool(Struct, frozen=True, kw_only=True):
     schema_json: bytes
     """What it takes, as JSON: a tenth of what the same takes as values, and hardly ever needed."""
     read_only: bool = False
-    """Only what the server claims, and nobody has checked."""
+    """Only what the server claims, and no one has checked."""
     destructive: bool | None = None
     open_world: bool | None = None
     always_load: bool = False
@@ -47,7 +47,7 @@ class ServerTool(Struct, frozen=True, kw_only=True):
         return msgspec.json.decode(self.schema_json)
 
     def definition(self) -> ToolDefinition:
-        """What the model is told."""
+        """What the model gets."""
         return {
             "name": self.full_name,
             "description": self.description,
@@ -71,7 +71,7 @@ def read_tools(
     problems: list[str] = []
     tools: list[ServerTool] = []
     schemas: dict[bytes, bytes] = {}
-    distinct_name = Distinct()
+    distinct_name = UniqueNames()
     for each in listed:
         name = each.get("name")
         if not isinstance(name, str) or not name:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 from bridle.host.http.address import split_url
 from bridle.host.http.client import Response
-from bridle.mcp.door import ONE_ANSWER, STREAM, Door
-from bridle.mcp.events import Event, EventReader
-from bridle.mcp.faults import ConnectionLost, Refused
-from bridle.mcp.transport import NO_HEADERS, Message, Receiver, decode, encode
+from bridle.mcp.errors import ConnectionLost, Refused
+from bridle.mcp.transports.base import NO_HEADERS, Message, Receiver, decode, encode
+from bridle.mcp.transports.event_stream import Event, EventReader
+from bridle.mcp.transports.http_access import ONE_ANSWER, STREAM, HttpAccess
 from bridle.types.errors import ConfigError, McpError
 
 
@@ -17,8 +17,8 @@ class SseTransport:
 
     streams = False
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, access: HttpAccess) -> None:
+        self._access = access
         self._revision = ""
         self._listening: asyncio.Task[None] | None = None
         self._endpoint: asyncio.Future[str] | None = None
@@ -30,14 +30,14 @@ class SseTransport:
 
     async def send(self, message: Message, headers: Mapping[str, str] = NO_HEADERS) -> None:
         if self._endpoint is None or not self._endpoint.done():
-            raise ConnectionLost(f"{self._door.name} is not connected.")
+            raise ConnectionLost(f"{self._access.name} is not connected.")
         headers = {"Content-Type": "application/json", **self._own_headers(), **headers}
-        async with self._door.send(
+        async with self._access.send(
             "POST", self._endpoint.result(), headers=headers, body=encode(message), limits=ONE_ANSWER
         ) as response:
             if not 200 <= response.status < 300:
                 raise Refused(
-                    f"{self._door.name} answered with status {response.status}.", status=response.status
+                    f"{self._access.name} answered with status {response.status}.", status=response.status
                 )
             await response.finish(within=1.0)
 
@@ -45,7 +45,7 @@ class SseTransport:
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.gather(self._listening, return_exceptions=True)
-        await self._door.close()
+        await self._access.close()
 
     def agree(self, revision: str) -> None:
         self._revision = revision
@@ -57,12 +57,12 @@ class SseTransport:
         return {"MCP-Protocol-Version": self._revision} if self._revision else {}
 
     async def _listen(self, receiver: Receiver, endpoint: asyncio.Future[str]) -> None:
-        fault: McpError = ConnectionLost(f"{self._door.name} closed its stream.")
+        fault: McpError = ConnectionLost(f"{self._access.name} closed its stream.")
         try:
             headers = {"Accept": "text/event-stream"}
-            async with self._door.send("GET", self._door.url, headers=headers, limits=STREAM) as response:
+            async with self._access.send("GET", self._access.url, headers=headers, limits=STREAM) as response:
                 if response.status != 200:
-                    text = f"{self._door.name} answered with status {response.status}."
+                    text = f"{self._access.name} answered with status {response.status}."
                     raise Refused(text, status=response.status)
                 await self._follow(response, receiver, endpoint)
         except McpError as error:
@@ -84,13 +84,13 @@ class SseTransport:
         """Note the address for messages; it must be on the host that was asked, or secrets would leave it."""
         from urllib.parse import urljoin
 
-        url = urljoin(self._door.url, event.data.decode("utf-8", "replace").strip())
+        url = urljoin(self._access.url, event.data.decode("utf-8", "replace").strip())
         try:
-            same = split_url(url)[0] == split_url(self._door.url)[0]
+            same = split_url(url)[0] == split_url(self._access.url)[0]
         except ConfigError:
             same = False
         if not same:
-            raise ConnectionLost(f"{self._door.name} wants its messages sent to another host; refused.")
+            raise ConnectionLost(f"{self._access.name} wants its messages sent to another host; refused.")
         if not endpoint.done():
             endpoint.set_result(url)
 

@@ -8,14 +8,14 @@ from msgspec import Struct
 
 from bridle.host.first_answer import first_answer
 from bridle.mcp.auth.callback import Callback, read_parameters
-from bridle.mcp.auth.faults import LoginFailed
+from bridle.mcp.auth.errors import LoginFailed
 from bridle.mcp.auth.metadata import ServerMetadata
 from bridle.mcp.auth.pkce import challenge_of, new_secret, require_s256
 
 _PATIENCE = 300.0
 
 
-class Visit(Struct, frozen=True, kw_only=True):
+class BrowserLogin(Struct, frozen=True, kw_only=True):
     """How a person is brought to a page, and back."""
 
     open_page: Callable[[str], Awaitable[None]]
@@ -25,7 +25,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     patience: float = _PATIENCE
 
 
-class Code(Struct, frozen=True):
+class AuthorizationCode(Struct, frozen=True):
     """What the visit was for."""
 
     value: str
@@ -33,7 +33,7 @@ class Code(Struct, frozen=True):
 
 
 async def fetch_code(
-    visit: Visit,
+    visit: BrowserLogin,
     server: ServerMetadata,
     callback: Callback,
     *,
@@ -41,7 +41,7 @@ async def fetch_code(
     scope: str | None,
     audience: str | None,
     extra: Mapping[str, str] | None = None,
-) -> Code:
+) -> AuthorizationCode:
     """Send the person to the authorization server and take the code that it sends back.
 
     Raises:
@@ -67,17 +67,17 @@ async def fetch_code(
     joint = "&" if "?" in server.authorization_endpoint else "?"
     await visit.open_page(f"{server.authorization_endpoint}{joint}{urlencode(fields)}")
     found = await _come_back(visit, callback)
-    return Code(_code(found, state, server), verifier)
+    return AuthorizationCode(_code(found, state, server), verifier)
 
 
-async def _come_back(visit: Visit, callback: Callback) -> Mapping[str, str]:
+async def _come_back(visit: BrowserLogin, callback: Callback) -> Mapping[str, str]:
     """Whichever comes first: the browser at our page, or the address in the person's own hand."""
     ways = [callback.visited(), *([] if visit.pasted is None else [_read(visit.pasted)])]
     try:
         async with asyncio.timeout(visit.patience):
             return await first_answer(*ways)
     except TimeoutError:
-        raise LoginFailed(f"Nobody logged in within {visit.patience:g} s; try again.") from None
+        raise LoginFailed(f"No one logged in within {visit.patience:g} s; try again.") from None
 
 
 async def _read(pasted: Callable[[], Awaitable[str]]) -> Mapping[str, str]:

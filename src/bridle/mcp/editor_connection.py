@@ -11,12 +11,12 @@ from msgspec import Struct
 from bridle.host.editors import Editor
 from bridle.host.lsp.documents import path_of
 from bridle.host.reaper import Reaper
-from bridle.mcp.attendant import Company
-from bridle.mcp.catalogue import ServerTool
+from bridle.mcp.catalog import ServerTool
+from bridle.mcp.client_requests import RequestContext
 from bridle.mcp.connection import Connection
-from bridle.mcp.timing import Timing
-from bridle.mcp.tools import Making, session_tool
-from bridle.mcp.transports import Means, make_transport
+from bridle.mcp.timeouts import Timeouts
+from bridle.mcp.tools import ServerToolContext, session_tool
+from bridle.mcp.transports.selection import TransportContext, make_transport
 from bridle.types.errors import McpError
 from bridle.types.mcp import IdeSseServer, IdeWebSocketServer, Server
 from bridle.types.permission import Access
@@ -28,37 +28,37 @@ NAME = "ide"
 """What models and rules call the editor, whichever it is: its tools are `mcp__ide__…`."""
 
 _FOR_MODELS = ("getDiagnostics", "executeCode")
-_TIMING = Timing(connect=10.0, attempts=0, probes=False)
+_TIMING = Timeouts(connect=10.0, attempts=0, probes=False)
 _QUICK = 5.0
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class EditorContext(Struct, frozen=True, kw_only=True):
     """What a link is made in, and whom it tells."""
 
     cwd: str
     env: Mapping[str, str]
     roots: Callable[[], tuple[str, ...]]
-    heard: Callable[[str, Mapping[str, Any]], None]
+    notified: Callable[[str, Mapping[str, Any]], None]
     """Takes what the editor tells on its own: a method and its parameters."""
 
 
-class EditorLink:
+class EditorConnection:
     """Opened once, closed once; an editor that is gone is not looked for again."""
 
-    def __init__(self, editor: Editor, around: Surroundings) -> None:
+    def __init__(self, editor: Editor, context: EditorContext) -> None:
         self.editor = editor
         self.gone = asyncio.Event()
         """Set when the editor is not there any more."""
-        self._around = around
+        self._context = context
         self._reaper = Reaper()
         self._made: tuple[tuple[ServerTool, ...], tuple[Tool, ...]] | None = None
         server = Server(name=NAME, config=_config(editor), scope="dynamic")
         # Whatever proxy the session has: what is said to an editor stays on the machine.
-        means = Means(cwd=around.cwd, env={}, reaper=self._reaper)
+        transport = TransportContext(cwd=context.cwd, env={}, reaper=self._reaper)
         self._connection = Connection(
             server,
-            make=lambda: make_transport(server, means),
-            company=Company(roots=around.roots, ask=_nobody, heard=around.heard),
+            make=lambda: make_transport(server, transport),
+            context=RequestContext(roots=context.roots, ask=_no_one, notified=context.notified),
             timing=_TIMING,
             slots=asyncio.Semaphore(1),
             changed=self._look,
@@ -115,7 +115,7 @@ class EditorLink:
             self.gone.set()
 
     def _tool(self, listed: ServerTool) -> Tool:
-        made = session_tool(Making.of(self._connection, env=self._around.env, fit=None), listed)
+        made = session_tool(ServerToolContext.of(self._connection, env=self._context.env, fit=None), listed)
         if listed.name != "getDiagnostics":
             return made
 
@@ -179,7 +179,7 @@ def _is_text(block: Any) -> bool:
     return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
-async def _nobody(question: Question) -> Answer:
+async def _no_one(question: Question) -> Answer:
     """An editor shows what it has to ask itself."""
     del question
     return Refused(message="Editors ask in their own window.", by_person=False)

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from bridle.mcp.faults import ConnectionLost
-from bridle.mcp.transport import NO_HEADERS, Message, Receiver
+from bridle.mcp.errors import ConnectionLost
+from bridle.mcp.transports.base import NO_HEADERS, Message, Receiver
 from bridle.types.errors import BridleError, McpError
 from bridle.types.mcp import SdkServer
 
@@ -58,7 +58,7 @@ class InProcessTransport:
 
 
 def ahead(exchange: Exchange, manifest: Mapping[str, Any]) -> Exchange:
-    """The same way, with the first answers known beforehand: nobody is asked for what is in the manifest."""
+    """A transport whose first answers are known: what the manifest holds is not asked for."""
     known = {
         "initialize": _object(manifest, "initializeResult", "initialize"),
         "tools/list": _object(manifest, "toolsListResult", "toolsList", "tools"),

@@ -12,7 +12,7 @@ from bridle.config.validate import parse
 from bridle.host.files import read_bytes
 from bridle.host.lock import FileLock, Locked
 from bridle.host.paths import bridle_dir, config_home
-from bridle.mcp.auth.faults import LoginFailed
+from bridle.mcp.auth.errors import LoginFailed
 from bridle.types.errors import ConfigError
 
 _LARGEST = 16 * 1024 * 1024
@@ -21,7 +21,7 @@ _SERVICE = "Claude Code-credentials"
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class Vault(Protocol):
+class TokenStore(Protocol):
     """One JSON object with everything secret; keys that we do not know stay as they are. Calls block."""
 
     def read(self) -> dict[str, Any]:
@@ -37,16 +37,18 @@ class Vault(Protocol):
         ...
 
 
-def open_vault(env: Mapping[str, str], platform: str) -> Vault:
+def open_vault(env: Mapping[str, str], platform: str) -> TokenStore:
     """The keyring on macOS or where BRIDLE_CREDENTIALS asks for it, else the file."""
     wanted = env.get("BRIDLE_CREDENTIALS", "").strip().lower()
     uses_keyring = wanted == "keyring" or (wanted != "file" and platform == "darwin")
     return (
-        KeyringVault(env) if uses_keyring else FileVault(os.path.join(config_home(env), ".credentials.json"))
+        KeyringTokenStore(env)
+        if uses_keyring
+        else FileTokenStore(os.path.join(config_home(env), ".credentials.json"))
     )
 
 
-class FileVault:
+class FileTokenStore:
     """A JSON file of mode 0600."""
 
     def __init__(self, path: str) -> None:
@@ -67,7 +69,7 @@ class FileVault:
             raise LoginFailed(f"The login cannot be saved: {error}") from error
 
 
-class KeyringVault:
+class KeyringTokenStore:
     """One entry of the system keyring."""
 
     def __init__(self, env: Mapping[str, str]) -> None:

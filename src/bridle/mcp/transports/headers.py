@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bridle.mcp.revisions import REVISION, is_modern
+from bridle.mcp.protocol_versions import REVISION, is_modern
 
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from bridle.mcp.faults import MODERN_CODES, UNSUPPORTED_VERSION, Refused, TimedOut
+from bridle.mcp.errors import MODERN_CODES, UNSUPPORTED_VERSION, Refused, TimedOut
 from bridle.mcp.peer import Limits, Peer
-from bridle.mcp.revisions import HANDSHAKE, HANDSHAKES, MODERN, MODERNS, REVISION
-from bridle.mcp.transport import Transport
+from bridle.mcp.protocol_versions import HANDSHAKE, HANDSHAKES, MODERN, MODERNS, REVISION
+from bridle.mcp.transports.base import Transport
 from bridle.types.errors import McpError
 from bridle.types.mcp import ServerInfo
 from bridle.version import __version__
@@ -24,7 +24,7 @@ Negotiation = Literal["auto", "legacy"]
 """Whether a server is first asked if it does without a handshake."""
 
 
-class Agreement(Struct, frozen=True, kw_only=True):
+class Negotiated(Struct, frozen=True, kw_only=True):
     """What is known once both sides can talk."""
 
     revision: str
@@ -59,7 +59,7 @@ async def agree(
     capabilities: Mapping[str, Any],
     negotiation: Negotiation,
     limits: Limits,
-) -> Agreement:
+) -> Negotiated:
     """Find out what the server speaks: the newest way first, a handshake where it does not know that.
 
     Raises:
@@ -69,7 +69,7 @@ async def agree(
         version = MODERN
         for attempt in range(2):
             probed = await _probe(peer, version, capabilities, limits)
-            if isinstance(probed, Agreement):
+            if isinstance(probed, Negotiated):
                 transport.agree(probed.revision)
                 transport.begin()
                 return probed
@@ -84,7 +84,7 @@ async def agree(
     return await _shake_hands(peer, transport, capabilities, limits)
 
 
-def request_meta(agreement: Agreement | None, capabilities: Mapping[str, Any]) -> dict[str, Any]:
+def request_meta(agreement: Negotiated | None, capabilities: Mapping[str, Any]) -> dict[str, Any]:
     """What every request says about itself where there was no handshake."""
     if agreement is None or not agreement.modern:
         return {}
@@ -92,13 +92,13 @@ def request_meta(agreement: Agreement | None, capabilities: Mapping[str, Any]) -
 
 
 def _modern_meta(version: str, capabilities: Mapping[str, Any]) -> dict[str, Any]:
-    told = {**capabilities, **({"roots": {}} if "roots" in capabilities else {})}
-    return {REVISION: version, _CLIENT_INFO: CLIENT, _CAPABILITIES: told}
+    own_capabilities = {**capabilities, **({"roots": {}} if "roots" in capabilities else {})}
+    return {REVISION: version, _CLIENT_INFO: CLIENT, _CAPABILITIES: own_capabilities}
 
 
 async def _probe(
     peer: Peer, version: str, capabilities: Mapping[str, Any], limits: Limits, *, again: bool = True
-) -> Agreement | None:
+) -> Negotiated | None:
     """What a server without handshake says of itself; None when there must be one."""
     params = {"_meta": _modern_meta(version, capabilities)}
     patience = Limits(min(_PROBE_SECONDS, limits.total))
@@ -123,7 +123,7 @@ async def _probe(
 
 async def _probe_again(
     peer: Peer, error: McpError, capabilities: Mapping[str, Any], limits: Limits, *, again: bool
-) -> Agreement | None:
+) -> Negotiated | None:
     """Once more, with a revision that the refusal itself names."""
     named = _named_versions(error)
     if named and again:
@@ -136,14 +136,14 @@ async def _probe_again(
     return None
 
 
-def _discovered(result: Mapping[str, Any]) -> Agreement | None:
+def _discovered(result: Mapping[str, Any]) -> Negotiated | None:
     versions = result.get("supportedVersions")
     common = [each for each in MODERNS if isinstance(versions, list) and each in versions]
     capabilities = result.get("capabilities")
     if not common or not isinstance(capabilities, dict):
         return None
     meta = result.get("_meta")
-    return Agreement(
+    return Negotiated(
         revision=common[0],
         modern=True,
         capabilities=capabilities,
@@ -154,7 +154,7 @@ def _discovered(result: Mapping[str, Any]) -> Agreement | None:
 
 async def _shake_hands(
     peer: Peer, transport: Transport, capabilities: Mapping[str, Any], limits: Limits
-) -> Agreement:
+) -> Negotiated:
     transport.agree("")
     params = {"protocolVersion": HANDSHAKE, "capabilities": capabilities, "clientInfo": CLIENT}
     result = await peer.request("initialize", params, limits=limits)
@@ -166,7 +166,7 @@ async def _shake_hands(
     transport.agree(version)
     await peer.notify("notifications/initialized")
     transport.begin()
-    return Agreement(
+    return Negotiated(
         revision=version,
         modern=False,
         capabilities=offered,

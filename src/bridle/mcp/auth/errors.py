@@ -1,4 +1,4 @@
-"""What can go wrong while logging in, as far as somebody reacts to it."""
+"""What can go wrong while logging in, as far as someone reacts to it."""
 
 from bridle.types.errors import McpError
 

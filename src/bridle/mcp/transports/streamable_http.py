@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from bridle.host.http.client import Response
-from bridle.mcp.door import ONE_ANSWER, STREAM, Door
-from bridle.mcp.events import EventReader
-from bridle.mcp.faults import ConnectionLost, Refused, SessionExpired
-from bridle.mcp.headers import mirrored
-from bridle.mcp.revisions import is_modern
-from bridle.mcp.transport import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode, encode
+from bridle.mcp.errors import ConnectionLost, Refused, SessionExpired
+from bridle.mcp.protocol_versions import is_modern
+from bridle.mcp.transports.base import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode, encode
+from bridle.mcp.transports.event_stream import EventReader
+from bridle.mcp.transports.headers import mirrored
+from bridle.mcp.transports.http_access import ONE_ANSWER, STREAM, HttpAccess
 from bridle.types.errors import McpError
 
 _ACCEPT = "application/json, text/event-stream"
@@ -26,8 +26,8 @@ class StreamableTransport:
 
     streams = True
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, access: HttpAccess) -> None:
+        self._access = access
         self._receiver: Receiver | None = None
         self._session: str | None = None
         self._revision = ""
@@ -60,8 +60,8 @@ class StreamableTransport:
         limits = STREAM if is_request else ONE_ANSWER
         reader = EventReader()
         try:
-            async with self._door.send(
-                "POST", self._door.url, headers=headers, body=encode(message), limits=limits
+            async with self._access.send(
+                "POST", self._access.url, headers=headers, body=encode(message), limits=limits
             ) as response:
                 if not 200 <= response.status < 300:
                     raise await self._fault(response, session)
@@ -84,12 +84,14 @@ class StreamableTransport:
             try:
                 async with (
                     asyncio.timeout(2.0),
-                    self._door.send("DELETE", self._door.url, headers=self._own_headers(), limits=ONE_ANSWER),
+                    self._access.send(
+                        "DELETE", self._access.url, headers=self._own_headers(), limits=ONE_ANSWER
+                    ),
                 ):
                     pass
             except (McpError, TimeoutError):
-                pass  # The server will forget the session by itself.
-        await self._door.close()
+                pass  # The server will drop the session after its timeout.
+        await self._access.close()
 
     def _own_headers(self) -> dict[str, str]:
         headers = {"MCP-Protocol-Version": self._revision} if self._revision else {}
@@ -102,7 +104,8 @@ class StreamableTransport:
             return await self._follow(response, reader, wanted)
         if not self._take(await _read(response), wanted):
             raise McpError(
-                f"{self._door.name} answered with {kind or 'nothing'} that is not the answer; check its URL."
+                f"{self._access.name} answered with {kind or 'nothing'} that is not the answer; "
+                "check its URL."
             )
         return True
 
@@ -133,15 +136,15 @@ class StreamableTransport:
                 break
             await asyncio.sleep(_RETRY if reader.retry is None else reader.retry)
             headers = {"Accept": "text/event-stream", "Last-Event-ID": reader.last_id, **self._own_headers()}
-            async with self._door.send("GET", self._door.url, headers=headers, limits=STREAM) as response:
+            async with self._access.send("GET", self._access.url, headers=headers, limits=STREAM) as response:
                 if response.status != 200:
                     break
                 if await self._follow(response, reader, wanted):
                     return
-        raise ConnectionLost(f"{self._door.name} broke off before it had answered.")
+        raise ConnectionLost(f"{self._access.name} broke off before it had answered.")
 
     async def _listen(self) -> None:
-        """Hear what the server says on its own, for as long as it offers a stream for that."""
+        """Read what the server sends on its own, for as long as it offers a stream for that."""
         reader = EventReader()
         failures = 0
         while failures < _MOST_FAILED_LISTENS:
@@ -149,7 +152,9 @@ class StreamableTransport:
             if reader.last_id is not None:
                 headers["Last-Event-ID"] = reader.last_id
             try:
-                async with self._door.send("GET", self._door.url, headers=headers, limits=STREAM) as response:
+                async with self._access.send(
+                    "GET", self._access.url, headers=headers, limits=STREAM
+                ) as response:
                     if response.status != 200:
                         return  # The server offers none, or will say on the next request what is wrong.
                     failures = 0
@@ -160,7 +165,7 @@ class StreamableTransport:
 
     async def _fault(self, response: Response, session: str | None) -> McpError:
         """What a status that is not success means; a message in the body is the answer itself."""
-        name, status = self._door.name, response.status
+        name, status = self._access.name, response.status
         data = await _read(response)
         if status == 404 and session is not None:
             if self._session == session:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.mcp.catalogue import ServerTool
-from bridle.mcp.timing import Timing
+from bridle.mcp.catalog import ServerTool
+from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import Server, StdioServer
 from bridle.types.sandbox import Confined, Denials
@@ -42,7 +42,7 @@ async def test_official_server_is_spoken_to_without_handshake():
 
 
 async def test_official_server_is_spoken_to_with_a_handshake_where_that_is_asked_for():
-    timing = Timing(probes=False, connect=20.0, first_turn=20.0)
+    timing = Timeouts(probes=False, connect=20.0, first_turn=20.0)
     async with asyncio.timeout(50), connected(everything(), timing=timing) as servers:
         assert servers.status()[0].protocol == "2025-11-25"
         answer = await servers.call("s", "whereabouts", {})
@@ -95,7 +95,7 @@ async def test_missing_program_is_named():
 
 
 async def test_mute_server_is_given_up_after_the_time_that_users_set():
-    timing = Timing(connect=0.3, first_turn=5.0)
+    timing = Timeouts(connect=0.3, first_turn=5.0)
     async with asyncio.timeout(50), connected(plain("mute"), timing=timing) as servers:
         (state,) = servers.status()
         assert state.status == "failed" and state.error is not None and "within 0.3 s" in state.error
@@ -109,7 +109,9 @@ async def test_list_that_never_ends_is_cut():
 
 async def test_odd_tools_are_put_right_or_left_out():
     async with asyncio.timeout(50), connected(plain("odd-tools")) as servers:
-        tools = {tool.name: tool.told() for tool in servers.tools() if tool.name.startswith("mcp__")}
+        tools = {
+            tool.name: tool.own_definition() for tool in servers.tools() if tool.name.startswith("mcp__")
+        }
         assert sorted(tools) == [
             "mcp__s__either", "mcp__s__fine", "mcp__s__no-schema", "mcp__s__no_good_name",
             "mcp__s__no_good_name_2", "mcp__s__wordy",
@@ -197,7 +199,7 @@ async def test_server_that_does_not_come_back_is_failed_after_some_attempts(tmp_
 
 
 async def test_flooding_server_does_not_hold_up_the_others():
-    timing = Timing(connect=20.0, first_turn=1.0)
+    timing = Timeouts(connect=20.0, first_turn=1.0)
     async with asyncio.timeout(50), connected(plain("flood"), plain(), timing=timing) as servers:
         assert [state.status for state in servers.status()] == ["pending", "connected"]
         for _ in range(20):

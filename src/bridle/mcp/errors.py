@@ -1,4 +1,4 @@
-"""What can go wrong between bridle and a server, as far as somebody reacts to it."""
+"""What can go wrong between bridle and a server, as far as someone reacts to it."""
 
 from bridle.types.errors import McpError
 
@@ -24,7 +24,7 @@ class NotAuthorized(McpError):
 
 
 class SessionExpired(McpError):
-    """The server has forgotten this client; a new handshake mends it."""
+    """The server has forgotten this client; a new handshake fixes it."""
 
 
 class Refused(McpError):

@@ -1,4 +1,4 @@
-"""Calls that take so long that they go on in the background."""
+"""Calls that take so long that they continue in the background."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from bridle.host.files import make_folders
-from bridle.mcp.catalogue import ServerTool
+from bridle.mcp.catalog import ServerTool
 from bridle.mcp.connection import Connection
 from bridle.types.block import ResultContent
 from bridle.types.errors import McpError
@@ -35,7 +35,7 @@ def move(
     tool: ServerTool,
     ctx: ToolContext,
 ) -> ToolOutput:
-    """Let a call go on as a background job; its end is news like that of any other job."""
+    """Let a call continue as a background job; its end is news like that of any other job."""
     name = "m" + "".join(_LETTERS[byte % 36] for byte in os.urandom(8))
     task = Task(
         id=name,
@@ -70,11 +70,11 @@ def move(
 
     tasks.begin(task, stop)
     connection.keep(attend())
-    told = (
-        f"{tool.full_name} takes long and goes on in the background as {name}. You will be told when it is "
-        f"done; its result will be in {task.output_file}."
+    notice = (
+        f"{tool.full_name} takes long and continues in the background as {name}. You will be notified when "
+        f"it is done; its result will be in {task.output_file}."
     )
-    return ToolOutput(content=told, data={"backgroundTaskId": name, "outputFile": task.output_file})
+    return ToolOutput(content=notice, data={"backgroundTaskId": name, "outputFile": task.output_file})
 
 
 def _text(content: str | list[ResultContent]) -> str:

@@ -8,8 +8,8 @@ from msgspec import Struct
 from bridle.host.http.address import Origin, split_url
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request, Response
 from bridle.mcp.authorizer import Authorizer
-from bridle.mcp.faults import ConnectionLost, NotAuthorized
-from bridle.mcp.transport import LONGEST_MESSAGE
+from bridle.mcp.errors import ConnectionLost, NotAuthorized
+from bridle.mcp.transports.base import LONGEST_MESSAGE
 from bridle.types.errors import ConfigError, McpError
 from bridle.version import __version__
 
@@ -23,10 +23,10 @@ _MOVED = (301, 302, 303, *_SAME_METHOD)
 ONE_ANSWER = Limits(connect=30.0, idle=60.0, body=LONGEST_MESSAGE)
 """Bounds of a message that has no answer of its own."""
 STREAM = Limits(connect=30.0, idle=_FOREVER)
-"""A stream may be silent for as long as it likes; whoever waits for an answer has a limit of their own."""
+"""A stream may be silent for as long as it likes; a caller that waits for an answer has its own limit."""
 
 
-class Helper:
+class HeadersHelper:
     """A program that makes headers; asked once, and once more when the server does not take them."""
 
     def __init__(self, run: Callable[[], Awaitable[Mapping[str, str]]]) -> None:
@@ -48,14 +48,14 @@ class Helper:
         self._made = None
 
 
-class Remote(Struct, frozen=True, kw_only=True):
+class RemoteServer(Struct, frozen=True, kw_only=True):
     """A server somewhere else, and what opens it."""
 
     name: str
     url: str
     env: Mapping[str, str]
     headers: Mapping[str, str] = {}
-    helper: Helper | None = None
+    helper: HeadersHelper | None = None
     auth: Authorizer | None = None
 
     async def opening(self) -> dict[str, str]:
@@ -73,10 +73,10 @@ def merged(*layers: Mapping[str, str]) -> dict[str, str]:
     return dict(found.values())
 
 
-class Door:
+class HttpAccess:
     """Sends requests to one server."""
 
-    def __init__(self, remote: Remote) -> None:
+    def __init__(self, remote: RemoteServer) -> None:
         self.name = remote.name
         self.url = remote.url
         self._remote = remote
@@ -173,9 +173,9 @@ async def run_helper(
 
     from bridle.host.process import run
 
-    told = {**env, "CLAUDE_CODE_MCP_SERVER_NAME": name, "CLAUDE_CODE_MCP_SERVER_URL": url}
+    environment = {**env, "CLAUDE_CODE_MCP_SERVER_NAME": name, "CLAUDE_CODE_MCP_SERVER_URL": url}
     try:
-        done = await run(["/bin/sh", "-c", command], cwd=cwd, env=told, timeout=10.0, limit=64 * 1024)
+        done = await run(["/bin/sh", "-c", command], cwd=cwd, env=environment, timeout=10.0, limit=64 * 1024)
     except OSError as error:
         raise McpError(f"The headersHelper of {name} cannot be started: {error}.") from error
     if done.timed_out or done.cut or done.code != 0:

@@ -1,4 +1,4 @@
-"""What scripts are told about the servers of a session, by the session itself or by the file it leaves."""
+"""The servers of a session as scripts see them: asked from the session, or read from the file it leaves."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -71,14 +71,14 @@ def take_snapshot(servers: McpServers, schemas: Mapping[str, Mapping[str, Mappin
     states = servers.status()
     resources: dict[str, list[Mapping[str, Any]]] = {}
     for each in servers.resources():
-        told = {
+        described = {
             "uri": each.uri,
             "name": each.name,
             "mimeType": each.mime_type,
             "description": each.description,
         }
         resources.setdefault(each.server, []).append(
-            {key: value for key, value in told.items() if value is not None}
+            {key: value for key, value in described.items() if value is not None}
         )
     return Snapshot(
         clients=tuple(Client(name=state.name, type=state.status) for state in states),

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bridle.mcp.catalogue import ServerTool, read_prompts, read_resources, read_tools
+from bridle.mcp.catalog import ServerTool, read_prompts, read_resources, read_tools
 from bridle.mcp.client import PROMPTS, RESOURCES, TOOLS, Client
 from bridle.mcp.discovery_cache import DiscoveryCache
 from bridle.mcp.peer import Limits
-from bridle.mcp.served_skills import EXTENSION, read_skills
-from bridle.mcp.timing import Timing
-from bridle.mcp.transport import entry_of
+from bridle.mcp.server_skills import EXTENSION, read_skills
+from bridle.mcp.timeouts import Timeouts
+from bridle.mcp.transports.base import entry_of
 from bridle.types.errors import McpError
 from bridle.types.mcp import HttpServer, Prompt, Resource, ServedSkill, Server, SseServer, WebSocketServer
 
@@ -18,14 +18,14 @@ SKILLS = "skills"
 _REMOTE = HttpServer | SseServer | WebSocketServer
 
 
-class Offer:
-    """The lists of a server; `changed` is told whenever one is another, `noted` what is wrong with them."""
+class ServerLists:
+    """The lists of a server; `changed` is called when one changes, `noted` with what is wrong with them."""
 
     def __init__(
         self,
         server: Server,
         *,
-        timing: Timing,
+        timing: Timeouts,
         changed: Callable[[], None],
         noted: Callable[[str], None],
         prefixed: bool = True,
@@ -59,7 +59,7 @@ class Offer:
             await asyncio.to_thread(self._cache.strike, self._server)
 
     async def fetch_first(self, client: Client) -> None:
-        """Ask for what the model is told from the start: tools and skills.
+        """Fetch what the model gets from the start: tools and skills.
 
         Raises:
             McpError: there are no tools to be had.
@@ -69,7 +69,7 @@ class Offer:
         await self._fetch_skills(client)
 
     def fetch_rest(self, client: Client) -> None:
-        """Ask for everything else, and for what has changed already, without anybody waiting."""
+        """Ask for everything else, and for what has changed already, without anyone waiting."""
         for feature in (PROMPTS, RESOURCES, *self._stale):
             self.refresh(feature, client)
 
@@ -162,7 +162,7 @@ class Offer:
 
 
 def _used_up(listed: list[Any]) -> Iterator[dict[str, Any]]:
-    """Every entry of a list, which is let go of meanwhile."""
+    """Every entry of a list; others run in between."""
     listed.reverse()
     while listed:
         if isinstance(entry := entry_of(listed.pop()), dict):

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from bridle.mcp.faults import INVALID_PARAMS
+from bridle.mcp.errors import INVALID_PARAMS
 from bridle.mcp.peer import Answerer
-from bridle.mcp.served_skills import EXTENSION
+from bridle.mcp.server_skills import EXTENSION
 from bridle.types.errors import McpError
 from bridle.types.hook_outcome import HookOutcome, Hooks, NoHooks
 from bridle.types.hook_surroundings import Elicitation, ElicitationResult
@@ -30,7 +30,7 @@ _REFUSED = -1
 _COMPLETION_WAIT = 600.0
 
 
-class Company(Struct, frozen=True, kw_only=True):
+class RequestContext(Struct, frozen=True, kw_only=True):
     """Whom an attendant turns to."""
 
     roots: Callable[[], tuple[str, ...]]
@@ -38,43 +38,43 @@ class Company(Struct, frozen=True, kw_only=True):
     hooks: Callable[[], Hooks] = NoHooks
     """Looked up when needed: hooks are made after the servers."""
     sample: Sampler | None = None
-    pushed: "Callable[[Pushed], None] | None" = None
+    pushed: "Callable[[ChannelMessage], None] | None" = None
     """Takes messages that servers send on their own, as far as the user lets them."""
     settled: Callable[[str, str, str], object] | None = None
     """Takes the answer of a channel to a question about permission: server, question, `allow` or `deny`."""
-    heard: Callable[[str, Mapping[str, Any]], None] | None = None
+    notified: Callable[[str, Mapping[str, Any]], None] | None = None
     """Takes notifications that are no part of the protocol: their method and parameters."""
 
 
-class Pushed(Struct, frozen=True, kw_only=True):
-    """A message that came over a channel: what a stranger wrote, and nothing that the user said."""
+class ChannelMessage(Struct, frozen=True, kw_only=True):
+    """A message that came over a channel: untrusted text, and nothing that the user said."""
 
     server: str
     content: str
     meta: Mapping[str, Any] = {}
 
 
-class Attendant:
+class ClientRequests:
     """Speaks to one server in the person's name; nothing leaves without their consent."""
 
-    def __init__(self, server: str, company: Company) -> None:
+    def __init__(self, server: str, context: RequestContext) -> None:
         self._server = server
-        self._company = company
+        self._context = context
         self._pending: dict[str, asyncio.Event] = {}
         """Pages that the person has agreed to open, by the server's name for each."""
 
     def capabilities(self) -> dict[str, Any]:
-        """What the server is told that it may ask."""
+        """The client capabilities that the server gets."""
         able: dict[str, Any] = {
             "roots": {"listChanged": True},
             "elicitation": {"form": {}, "url": {}},
             "extensions": {EXTENSION: {}},
         }
-        return able if self._company.sample is None else {**able, "sampling": {}}
+        return able if self._context.sample is None else {**able, "sampling": {}}
 
     def answers(self) -> Mapping[str, Answerer]:
         answers: dict[str, Answerer] = {"roots/list": self._list_roots, "elicitation/create": self.elicit}
-        if self._company.sample is not None:
+        if self._context.sample is not None:
             answers["sampling/createMessage"] = self._sample
         return answers
 
@@ -86,22 +86,24 @@ class Attendant:
     def push(self, params: Mapping[str, Any]) -> None:
         """The server has a message for the session."""
         content, meta = params.get("content"), params.get("meta")
-        if self._company.pushed is not None and isinstance(content, str) and content.strip():
-            told: Mapping[str, Any] = meta if isinstance(meta, dict) else {}
-            self._company.pushed(Pushed(server=self._server, content=content[:_LONGEST_MESSAGE], meta=told))
+        if self._context.pushed is not None and isinstance(content, str) and content.strip():
+            extra: Mapping[str, Any] = meta if isinstance(meta, dict) else {}
+            self._context.pushed(
+                ChannelMessage(server=self._server, content=content[:_LONGEST_MESSAGE], meta=extra)
+            )
 
     def settle(self, params: Mapping[str, Any]) -> None:
-        """The server has somebody's answer to a question about permission."""
+        """The server has someone's answer to a question about permission."""
         match params:
-            case {"request_id": str() as name, "behavior": str() as behavior} if self._company.settled:
-                self._company.settled(self._server, name, behavior)
+            case {"request_id": str() as name, "behavior": str() as behavior} if self._context.settled:
+                self._context.settled(self._server, name, behavior)
             case _:
-                pass  # Nobody asked.
+                pass  # No one asked.
 
-    def hear(self, method: str, params: Mapping[str, Any]) -> None:
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """The server tells something that is no part of the protocol."""
-        if self._company.heard is not None:
-            self._company.heard(method, params)
+        if self._context.notified is not None:
+            self._context.notified(method, params)
 
     async def elicit(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Ask the person: hooks first, who may answer in their place and change what they answer.
@@ -159,8 +161,8 @@ class Attendant:
         )
 
     async def _hook_answer(self, question: ElicitationQuestion) -> Supplied | None:
-        hooks = self._company.hooks()
-        if not hooks.hears("Elicitation"):
+        hooks = self._context.hooks()
+        if not hooks.listens_to("Elicitation"):
             return None
         said = await hooks.fire(
             Elicitation(
@@ -175,15 +177,15 @@ class Attendant:
         return _said_by_hooks(said)
 
     async def _ask(self, question: ElicitationQuestion) -> Supplied:
-        answer = await self._company.ask(question)
+        answer = await self._context.ask(question)
         if isinstance(answer, Supplied):
             return answer
         is_no = isinstance(answer, Refused) and answer.by_person
         return Supplied(action="decline" if is_no else "cancel")
 
     async def _review(self, question: ElicitationQuestion, supplied: Supplied) -> Supplied:
-        hooks = self._company.hooks()
-        if not hooks.hears("ElicitationResult"):
+        hooks = self._context.hooks()
+        if not hooks.listens_to("ElicitationResult"):
             return supplied
         said = await hooks.fire(
             ElicitationResult(
@@ -203,13 +205,13 @@ class Attendant:
         return {
             "roots": [
                 {"uri": f"file://{quote(path)}", "name": path.rpartition("/")[2] or path}
-                for path in self._company.roots()
+                for path in self._context.roots()
             ]
         }
 
     async def _sample(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        sample = self._company.sample
-        answer = await self._company.ask(
+        sample = self._context.sample
+        answer = await self._context.ask(
             PermissionQuestion(
                 call_id="",
                 tool=f"mcp__{self._server}__sampling",

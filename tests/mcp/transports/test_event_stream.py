@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.mcp.events import Event, EventReader
+from bridle.mcp.transports.event_stream import Event, EventReader
 
 _STREAM = (
     b": hello\n\nid: 1\nretry: 250\ndata:\n\nevent: endpoint\r\ndata: /messages\r\n\r\n"
@@ -26,7 +26,7 @@ def test_events_are_the_same_however_the_stream_was_cut(cuts: list[int]):
 
 def test_event_without_end_is_refused():
     reader = EventReader()
-    from bridle.mcp.faults import ConnectionLost
+    from bridle.mcp.errors import ConnectionLost
 
     with pytest.raises(ConnectionLost):
         for _ in range(70):

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
-from bridle.mcp.auth.faults import LoginFailed, OAuthRefused
+from bridle.mcp.auth.errors import LoginFailed, OAuthRefused
 from bridle.types.errors import ConfigError
 from bridle.version import __version__
 
@@ -25,7 +25,7 @@ class Reply(Struct, frozen=True):
     """The JSON value; None when there is none."""
 
 
-class Wire:
+class AuthHttp:
     """Opened with the first request; closed when the login is over."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
@@ -54,9 +54,9 @@ class Wire:
         Raises:
             LoginFailed: the server cannot be asked, or refuses.
         """
-        told = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        headers_sent = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
         body = urlencode(fields).encode()
-        reply, _ = await self._send("POST", url, headers={**told, **(headers or {})}, body=body)
+        reply, _ = await self._send("POST", url, headers={**headers_sent, **(headers or {})}, body=body)
         return _accepted(url, reply)
 
     async def post_json(self, url: str, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,8 +65,8 @@ class Wire:
         Raises:
             LoginFailed: the server cannot be asked, or refuses.
         """
-        told = {"Content-Type": "application/json", "Accept": "application/json"}
-        reply, _ = await self._send("POST", url, headers=told, body=msgspec.json.encode(value))
+        headers_sent = {"Content-Type": "application/json", "Accept": "application/json"}
+        reply, _ = await self._send("POST", url, headers=headers_sent, body=msgspec.json.encode(value))
         return _accepted(url, reply)
 
     async def close(self) -> None:
@@ -118,7 +118,7 @@ def _accepted(url: str, reply: Reply) -> dict[str, Any]:
     if error is not None or not 200 <= reply.status < 300:
         raise _refusal(url, reply.status, body or {})
     if body is None and reply.status != 204:
-        # Revocation has no body worth the name; whoever needs one looks for it.
+        # Revocation has no body worth the name; a caller that needs one checks for it.
         return {}
     return body or {}
 
@@ -128,9 +128,9 @@ def _refusal(url: str, status: int, body: Mapping[str, Any]) -> OAuthRefused:
     named = error if isinstance(error, str) else "invalid_request" if error is not None else ""
     named = "invalid_grant" if named in _ALIASES else named
     said = ": ".join(part for part in (named, why if isinstance(why, str) else "") if part)
-    told = redacted(said)[:500] or f"status {status}"
+    reason = redacted(said)[:500] or f"status {status}"
     status = 400 if 200 <= status < 300 else status
-    return OAuthRefused(f"{_place(url)} refused: {told}.", error=named, status=status)
+    return OAuthRefused(f"{_place(url)} refused: {reason}.", error=named, status=status)
 
 
 def _decoded(data: bytes) -> Any:

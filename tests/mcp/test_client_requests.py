@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from bridle.mcp.attendant import Attendant, Company
-from bridle.mcp.catalogue import ServerTool
+from bridle.mcp.catalog import ServerTool
+from bridle.mcp.client_requests import ClientRequests, RequestContext
 from bridle.types.errors import McpError
 from bridle.types.hook import HookEvent
 from bridle.types.hook_outcome import Elicited, HookOutcome, NoHooks
@@ -34,7 +34,7 @@ class FakeHooks(NoHooks):
         self._outcomes = outcomes
         self.heard: list[HookEvent] = []
 
-    def hears(self, event: str) -> bool:
+    def listens_to(self, event: str) -> bool:
         return True
 
     async def fire(self, event: HookEvent) -> HookOutcome:
@@ -42,9 +42,9 @@ class FakeHooks(NoHooks):
         return self._outcomes.get(type(event).__name__, HookOutcome())
 
 
-def _attendant(person: FakePerson, hooks: NoHooks | None = None) -> Attendant:
+def _requests(person: FakePerson, hooks: NoHooks | None = None) -> ClientRequests:
     held = hooks or NoHooks()
-    return Attendant("s", Company(roots=lambda: ("/a b", "/c"), ask=person, hooks=lambda: held))
+    return ClientRequests("s", RequestContext(roots=lambda: ("/a b", "/c"), ask=person, hooks=lambda: held))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def _attendant(person: FakePerson, hooks: NoHooks | None = None) -> Attendant:
 )
 async def test_question_of_a_server_is_put_to_the_person(answer: Answer, result: dict[str, Any]):
     person = FakePerson(answer)
-    assert await _attendant(person).elicit(_FORM) == result
+    assert await _requests(person).elicit(_FORM) == result
     assert person.asked == [
         ElicitationQuestion(server="s", message="Who?", mode="form", schema=_FORM["requestedSchema"])
     ]
@@ -68,7 +68,7 @@ async def test_question_of_a_server_is_put_to_the_person(answer: Answer, result:
 async def test_page_is_shown_with_its_whole_address():
     person = FakePerson(Supplied(action="accept"))
     page = {"mode": "url", "message": "Look", "url": "https://x.example/?a=b", "elicitationId": "e"}
-    assert await _attendant(person).elicit(page) == {"action": "accept"}
+    assert await _requests(person).elicit(page) == {"action": "accept"}
     assert person.asked == [
         ElicitationQuestion(
             server="s", message="Look", mode="url", url="https://x.example/?a=b", elicitation_id="e"
@@ -89,14 +89,14 @@ async def test_page_is_shown_with_its_whole_address():
 async def test_question_that_cannot_be_shown_is_refused_unasked(params: Mapping[str, Any]):
     person = FakePerson()
     with pytest.raises(McpError) as caught:
-        await _attendant(person).elicit(params)
+        await _requests(person).elicit(params)
     assert (caught.value.code, person.asked) == (-32602, [])
 
 
 async def test_hook_answers_in_the_persons_place():
     hooks = FakeHooks(Elicitation=HookOutcome(elicited=Elicited("accept", {"b": "hook"})))
     person = FakePerson()
-    assert await _attendant(person, hooks).elicit(_FORM) == {
+    assert await _requests(person, hooks).elicit(_FORM) == {
         "action": "accept",
         "content": {"a": 1, "b": "hook"},
     }
@@ -112,17 +112,17 @@ async def test_hook_answers_in_the_persons_place():
 
 async def test_hook_refuses_a_question_or_changes_its_answer():
     blocking = FakeHooks(Elicitation=HookOutcome(block="no"))
-    assert await _attendant(FakePerson(), blocking).elicit(_FORM) == {"action": "decline"}
+    assert await _requests(FakePerson(), blocking).elicit(_FORM) == {"action": "decline"}
     changing = FakeHooks(ElicitationResult=HookOutcome(elicited=Elicited("cancel")))
     person = FakePerson(Supplied(action="accept", content={}))
-    assert await _attendant(person, changing).elicit(_FORM) == {"action": "cancel"}
+    assert await _requests(person, changing).elicit(_FORM) == {"action": "cancel"}
     holding = FakeHooks(ElicitationResult=HookOutcome(block="no"))
     person = FakePerson(Supplied(action="accept", content={}))
-    assert await _attendant(person, holding).elicit(_FORM) == {"action": "decline"}
+    assert await _requests(person, holding).elicit(_FORM) == {"action": "decline"}
 
 
 async def test_working_folders_are_told():
-    answer = await _attendant(FakePerson()).answers()["roots/list"]({})
+    answer = await _requests(FakePerson()).answers()["roots/list"]({})
     assert answer == {"roots": [{"uri": "file:///a%20b", "name": "a b"}, {"uri": "file:///c", "name": "c"}]}
 
 
@@ -130,10 +130,10 @@ async def test_models_are_asked_for_servers_only_with_consent():
     async def sample(server: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"model": "m", "content": {"type": "text", "text": server}}
 
-    assert "sampling/createMessage" not in _attendant(FakePerson()).answers()
-    assert "sampling" not in _attendant(FakePerson()).capabilities()
+    assert "sampling/createMessage" not in _requests(FakePerson()).answers()
+    assert "sampling" not in _requests(FakePerson()).capabilities()
     person = FakePerson(Permitted(), Refused(message="no"))
-    attendant = Attendant("s", Company(roots=tuple, ask=person, sample=sample))
+    attendant = ClientRequests("s", RequestContext(roots=tuple, ask=person, sample=sample))
     assert "sampling" in attendant.capabilities()
     answer = attendant.answers()["sampling/createMessage"]
     assert (await answer({"messages": []}))["content"]["text"] == "s"
@@ -147,8 +147,8 @@ async def test_call_that_needs_a_page_is_repeated_when_the_page_is_done():
         async def __call__(self, question: Question) -> Answer:
             answer = await super().__call__(question)
             connection = servers._find("s")
-            connection._attendant.complete("another")
-            asyncio.get_running_loop().call_soon(connection._attendant.complete, "e1")
+            connection._requests.complete("another")
+            asyncio.get_running_loop().call_soon(connection._requests.complete, "e1")
             return answer
 
     person = Visitor(Supplied(action="accept"), Supplied(action="decline"))

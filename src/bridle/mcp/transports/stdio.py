@@ -12,8 +12,8 @@ from bridle.host.jsonlines import LineBuffer, to_line
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
 from bridle.host.shell import quote
-from bridle.mcp.faults import ConnectionLost
-from bridle.mcp.transport import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode
+from bridle.mcp.errors import ConnectionLost
+from bridle.mcp.transports.base import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode
 from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import StdioServer
 from bridle.types.sandbox import Sandbox
@@ -21,7 +21,7 @@ from bridle.types.variables import is_on
 
 _SHELL = "/bin/sh"
 _AFTER_CLOSE = 1.0
-"""Seconds that a server has to end by itself once its input is closed."""
+"""Seconds that a server has to exit once its input is closed."""
 _AFTER_TERM = 1.0
 _CHUNK = 256 * 1024
 _FLOOD = 4 * 1024 * 1024
@@ -33,7 +33,7 @@ _BASELINE = frozenset(
 )
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class LaunchContext(Struct, frozen=True, kw_only=True):
     """What a program is started in."""
 
     cwd: str
@@ -47,10 +47,10 @@ class StdioTransport:
 
     streams = False
 
-    def __init__(self, name: str, server: StdioServer, surroundings: Surroundings) -> None:
+    def __init__(self, name: str, server: StdioServer, context: LaunchContext) -> None:
         self._name = name
         self._server = server
-        self._surroundings = surroundings
+        self._context = context
         self._process: Process | None = None
         self._input: _Inlet | None = None
         self._output: _Outlet | None = None
@@ -112,12 +112,12 @@ class StdioTransport:
         Raises:
             ConnectionLost: there is no such program.
         """
-        server, around = self._server, self._surroundings
-        env = {**_inherited(around.env), **server.env}
+        server, context = self._server, self._context
+        env = {**_inherited(context.env), **server.env}
         argv = [server.command, *server.args]
-        if prefix := around.env.get("CLAUDE_CODE_SHELL_PREFIX"):
+        if prefix := context.env.get("CLAUDE_CODE_SHELL_PREFIX"):
             argv = [_SHELL, "-c", f"{prefix} {quote(' '.join(map(quote, argv)))}"]
-        elif (program := _find(server.command, cwd=around.cwd, env=env)) is None:
+        elif (program := _find(server.command, cwd=context.cwd, env=env)) is None:
             raise ConnectionLost(
                 f"{self._name} cannot be started: there is no program {server.command!r} on the PATH."
             )
@@ -128,24 +128,24 @@ class StdioTransport:
     def _start(
         self, argv: Sequence[str], env: Mapping[str, str], stdin: int, stdout: int, stderr: int
     ) -> Process:
-        around = self._surroundings
+        context = self._context
         pass_fds: tuple[int, ...] = (stdin,)
-        if around.sandbox is not None:
-            confined = around.sandbox.confine(argv, cwd=around.cwd, env=env)
+        if context.sandbox is not None:
+            confined = context.sandbox.confine(argv, cwd=context.cwd, env=env)
             argv, env, pass_fds = confined.argv, confined.env, (*pass_fds, *confined.pass_fds)
         # The shell puts its group on the list of what must end with us, then becomes the server.
         script = f'echo "+ $$" >&0; exec </dev/fd/{stdin}; exec "$@"'
         child = subprocess.Popen(
             [_SHELL, "-c", script, "sh", *argv],
-            stdin=around.reaper.pipe(),
+            stdin=context.reaper.pipe(),
             stdout=stdout,
             stderr=stderr,
-            cwd=around.cwd,
+            cwd=context.cwd,
             env=dict(env),
             pass_fds=pass_fds,
             start_new_session=True,
         )
-        return Process(child, around.reaper)
+        return Process(child, context.reaper)
 
     async def _watch(self, process: Process, receiver: Receiver) -> None:
         """Tell when the server is gone: its output has ended, or it has."""
@@ -272,7 +272,7 @@ class _Inlet:
         return self._descriptor < 0
 
     async def write(self, data: bytes) -> None:
-        """Return when everything that was written so far is out, or nobody reads any more."""
+        """Return when everything that was written so far is out, or no one reads any more."""
         self._pending += data
         self._flush()
         if self._pending and not self.closed:

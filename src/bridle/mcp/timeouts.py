@@ -8,7 +8,7 @@ _MOST_LOCAL = 3
 _MOST_REMOTE = 20
 
 
-class Timing(Struct, frozen=True, kw_only=True):
+class Timeouts(Struct, frozen=True, kw_only=True):
     """Times in seconds."""
 
     connect: float = 30.0
@@ -35,7 +35,7 @@ class Timing(Struct, frozen=True, kw_only=True):
     remote_slots: int = _MOST_REMOTE
 
     @classmethod
-    def of(cls, env: Mapping[str, str]) -> "Timing":
+    def of(cls, env: Mapping[str, str]) -> "Timeouts":
         """The times that the environment asks for; what is not a number above zero counts as not set."""
         return cls(
             connect=_number(env, "MCP_TIMEOUT", 30_000) / 1000,

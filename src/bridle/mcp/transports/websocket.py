@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from bridle.host.http.address import proxy_for, split_url
 from bridle.host.http.tls import client_context
-from bridle.mcp.door import Remote
-from bridle.mcp.faults import ConnectionLost, NotAuthorized
-from bridle.mcp.transport import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode, encode
+from bridle.mcp.errors import ConnectionLost, NotAuthorized
+from bridle.mcp.transports.base import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode, encode
+from bridle.mcp.transports.http_access import RemoteServer
 from bridle.types.errors import ConfigError, McpError
 from bridle.version import __version__
 
@@ -24,7 +24,7 @@ class WebSocketTransport:
 
     streams = False
 
-    def __init__(self, remote: Remote) -> None:
+    def __init__(self, remote: RemoteServer) -> None:
         self._remote = remote
         self._name = remote.name
         self._socket: ClientConnection | None = None

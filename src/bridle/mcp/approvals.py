@@ -35,12 +35,12 @@ class Candidate(Struct, frozen=True, kw_only=True):
     name: str
     file: str
     definition: Any
-    """As it stands in the file: what a stranger wrote, to be shown before it runs."""
+    """As it stands in the file: untrusted text, to be shown before it runs."""
     reason: str
 
 
 def candidates(servers: tuple[Server, ...], env: Mapping[str, str], cwd: str) -> tuple[Candidate, ...]:
-    """The servers that somebody has to be asked about, each with what it would run."""
+    """The servers that someone has to be asked about, each with what it would run."""
     waiting = {server.name: server for server in servers if server.scope == "project" and _waits(server)}
     found: dict[str, Candidate] = {}
     for file in project_files(cwd, env) if waiting else ():
@@ -54,7 +54,7 @@ def decide(candidate: Candidate, choice: Choice, *, env: Mapping[str, str], cwd:
     """Remember what the user said; a yes holds for exactly this definition.
 
     Raises:
-        ConfigError: a file does not parse, or another process does not let go of it.
+        ConfigError: a file does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
     name = candidate.name
@@ -72,7 +72,7 @@ def remember_toggle(env: Mapping[str, str], cwd: str, name: str, *, enabled: boo
     """Turn a server off, or on again, for every later session in this project.
 
     Raises:
-        ConfigError: the file does not parse, or another process does not let go of it.
+        ConfigError: the file does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
 
@@ -87,7 +87,7 @@ def forget_choices(env: Mapping[str, str], cwd: str) -> None:
     """Ask about every server of the project again.
 
     Raises:
-        ConfigError: a file does not parse, or another process does not let go of it.
+        ConfigError: a file does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
     for file in project_files(cwd, env):

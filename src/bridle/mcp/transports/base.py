@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw, Struct
 
-from bridle.mcp.faults import ConnectionLost
+from bridle.mcp.errors import ConnectionLost
 from bridle.types.text import decode_json, whole_escapes
 
 Message = Mapping[str, Any]
@@ -19,7 +19,7 @@ _LARGE = 256 * 1024
 
 
 class Receiver(Protocol):
-    """Who is told what comes in."""
+    """Receives what comes in."""
 
     def take(self, message: Any) -> None:
         """One decoded JSON value; never fails, whatever it is."""
@@ -38,7 +38,7 @@ class Transport(Protocol):
     """A way to one server; opened once, closed once."""
 
     streams: bool
-    """Whether each request has a stream of its own, whose end tells the server that nobody waits."""
+    """Whether each request has a stream of its own, whose end tells the server that no one waits."""
 
     async def open(self, receiver: Receiver) -> None:
         """Begin to listen.
@@ -52,7 +52,7 @@ class Transport(Protocol):
         """Hand a message over, with these headers where the transport has any.
 
         A transport that gets the answer to a request on the same way returns when the answer is in;
-        cancelling then tells the server that nobody waits any more.
+        cancelling then tells the server that no one waits any more.
 
         Raises:
             McpError: it cannot be delivered, or there will be no answer.
@@ -60,7 +60,7 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of everything, also when `open` has failed."""
+        """Release everything, also when `open` has failed."""
         ...
 
     def agree(self, revision: str) -> None:

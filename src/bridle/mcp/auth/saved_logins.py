@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.mcp.auth.grants import ClientIdentity, Tokens
-from bridle.mcp.auth.metadata import Discovered
-from bridle.mcp.auth.vault import Vault
+from bridle.mcp.auth.metadata import LoginMetadata
+from bridle.mcp.auth.token_requests import ClientIdentity, Tokens
+from bridle.mcp.auth.token_store import TokenStore
 from bridle.types.mcp import HttpServer, Server, SseServer, WebSocketServer
 
 _LOGINS = "mcpOAuth"
@@ -48,10 +48,10 @@ class Login(Struct, frozen=True, kw_only=True, rename="camel"):
         )
 
     @property
-    def discovered(self) -> Discovered | None:
+    def discovered(self) -> LoginMetadata | None:
         """Who gave the tokens; None when an older program did not write that down."""
         try:
-            return msgspec.convert((self.discovery_state or {}).get("bridle"), Discovered)
+            return msgspec.convert((self.discovery_state or {}).get("bridle"), LoginMetadata)
         except msgspec.ValidationError:
             return None
 
@@ -61,10 +61,10 @@ class Login(Struct, frozen=True, kw_only=True, rename="camel"):
         return found if isinstance(found, str) else None
 
 
-class Logins:
+class SavedLogins:
     """Reads and changes logins in a vault. Calls block."""
 
-    def __init__(self, vault: Vault) -> None:
+    def __init__(self, vault: TokenStore) -> None:
         self._vault = vault
 
     def find(self, key: str) -> Login | None:
@@ -157,7 +157,7 @@ def made_login(
     name: str,
     url: str,
     client: ClientIdentity,
-    found: Discovered,
+    found: LoginMetadata,
     redirect_uri: str | None = None,
 ) -> Login:
     """A login from fresh tokens, with what an earlier one knows and they do not say."""

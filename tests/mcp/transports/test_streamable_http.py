@@ -3,7 +3,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from bridle.mcp.timing import Timing
+from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import McpError
 from bridle.types.mcp import HttpServer
 from bridle.types.question import Supplied
@@ -21,7 +21,7 @@ from tests.fakes.mcp_http import (
 from tests.fakes.mcp_session import QUICK, FakePerson, connected
 from tests.fakes.processes import eventually
 
-LEGACY = Timing(probes=False, connect=20.0, first_turn=20.0, first_delay=0.01, refresh_pause=0.01)
+LEGACY = Timeouts(probes=False, connect=20.0, first_turn=20.0, first_delay=0.01, refresh_pause=0.01)
 MODERN = {
     "resultType": "complete",
     "supportedVersions": ["2026-07-28"],

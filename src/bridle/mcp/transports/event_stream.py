@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from bridle.mcp.faults import ConnectionLost
-from bridle.mcp.transport import LONGEST_MESSAGE
+from bridle.mcp.errors import ConnectionLost
+from bridle.mcp.transports.base import LONGEST_MESSAGE
 
 
 class Event(Struct, frozen=True):

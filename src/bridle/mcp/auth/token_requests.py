@@ -8,9 +8,9 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from bridle.mcp.auth.faults import LoginFailed, OAuthRefused
+from bridle.mcp.auth.errors import LoginFailed, OAuthRefused
+from bridle.mcp.auth.http import AuthHttp
 from bridle.mcp.auth.metadata import ServerMetadata
-from bridle.mcp.auth.wire import Wire
 
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -35,7 +35,7 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
 
 async def ask_for_tokens(
-    wire: Wire,
+    wire: AuthHttp,
     server: ServerMetadata,
     client: ClientIdentity,
     fields: Mapping[str, str],
@@ -54,7 +54,7 @@ async def ask_for_tokens(
 
 
 async def revoke(
-    wire: Wire, server: ServerMetadata, client: ClientIdentity, *, refresh: str | None, access: str | None
+    wire: AuthHttp, server: ServerMetadata, client: ClientIdentity, *, refresh: str | None, access: str | None
 ) -> None:
     """Make tokens void: the refresh token first, because the others hang on it.
 

@@ -1,0 +1,1 @@
+"""Transports of MCP messages: programs, HTTP, WebSockets and this process."""
