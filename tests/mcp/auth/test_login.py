@@ -243,7 +243,7 @@ async def test_nobody_coming_back_ends_the_login(tmp_path: Path):
         del url
 
     async with FakeHouse() as house, _wire() as wire:
-        with pytest.raises(LoginFailed, match="Nobody logged in"):
+        with pytest.raises(LoginFailed, match="No one logged in"):
             await log_in(_account(house, tmp_path), BrowserLogin(open_page=ignore, patience=0.05), wire=wire)
 
 

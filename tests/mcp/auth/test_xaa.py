@@ -174,7 +174,7 @@ async def test_nobody_who_logs_in_at_the_provider_is_not_waited_for_forever(tmp_
         provider = Provider(issuer=idp.issuer, client_id="us", callback_port=port)
         account = Account.of(_server(house), _logins(tmp_path), _env(tmp_path))
         visit = BrowserLogin(open_page=ignore, patience=0.2)
-        with pytest.raises(LoginFailed, match="Nobody logged in"):
+        with pytest.raises(LoginFailed, match="No one logged in"):
             await enterprise_login(account, provider, wire=wire, challenge=None, visit=visit)
         await wire.close()
 
