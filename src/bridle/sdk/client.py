@@ -17,13 +17,22 @@ Prompts = AsyncIterable[Mapping[str, Any]]
 async def query(
     *, prompt: str | Prompts, options: Options | None = None, transport: None = None
 ) -> AsyncGenerator[Message, None]:
-    """Ask one thing, or a stream of things, and yield everything that is said until the last turn is done.
+    """Ask one thing, or a stream of things, and yield each message until the last turn is done.
 
-    Leaving the loop early ends the session and what it has started.
+    Leaving the loop early ends the session and every process that it has started.
+
+    Args:
+        prompt: a text, or an async iterable of messages such as
+            `{"type": "user", "message": {"role": "user", "content": "…"}}`.
+        options: how the session runs.
+        transport: must be None; the session runs in this process.
+
+    Yields:
+        Every message of the session; the last one is a `ResultMessage`.
 
     Raises:
         ResultError: the last turn ended with an error; its result was yielded before.
-        ProcessError: the session could not be begun.
+        ProcessError: the session could not be started.
     """
     _refuse_transport(transport)
     live = await open_live(options or Options())
@@ -42,18 +51,29 @@ async def query(
 
 
 class Client:
-    """A conversation that goes on: prompts may come at any time, also while a turn runs."""
+    """A conversation that stays open: send prompts at any time, also while a turn runs.
+
+    Use it as an async context manager, or call `connect` and `disconnect`.
+
+    Args:
+        options: how the session runs.
+        transport: must be None; the session runs in this process.
+    """
 
     def __init__(self, options: Options | None = None, transport: None = None) -> None:
         _refuse_transport(transport)
         self.options = options or Options()
+        """The options that the session was made with."""
         self._live: LiveSession | None = None
 
     async def connect(self, prompt: str | Prompts | None = None) -> None:
-        """Begin the session, with a first prompt or a stream of them.
+        """Start the session.
+
+        Args:
+            prompt: the first prompt, or a stream of prompts that is read in the background.
 
         Raises:
-            ProcessError: it cannot be begun like this.
+            ProcessError: the session cannot be started with these options.
         """
         self._live = live = await open_live(self.options)
         if isinstance(prompt, str):
@@ -62,7 +82,15 @@ class Client:
             live.spawn(_stream(live, prompt, close=False))
 
     async def query(self, prompt: str | Prompts, session_id: str = "default") -> None:
-        """Send a prompt, or several; what is said comes from `receive_messages` or `receive_response`."""
+        """Send a prompt, or several. Read the answer with `receive_response` or `receive_messages`.
+
+        Args:
+            prompt: a text, or an async iterable of messages.
+            session_id: written into the prompt; the conversation stays the same.
+
+        Raises:
+            CLIConnectionError: the client is not connected.
+        """
         live = self._session()
         if isinstance(prompt, str):
             live.put({**_user(prompt), "session_id": session_id})
@@ -71,42 +99,65 @@ class Client:
                 live.put(message)
 
     async def receive_messages(self) -> AsyncIterator[Message]:
-        """Everything that is said, until the session is over."""
+        """Yield every message until the session ends."""
         async for message in self._session().messages():
             yield message
 
     async def receive_response(self) -> AsyncIterator[Message]:
-        """What is said up to the end of the turn, its result included."""
+        """Yield the messages of the current turn, up to and including its `ResultMessage`."""
         async for message in self.receive_messages():
             yield message
             if isinstance(message, ResultMessage):
                 return
 
     async def interrupt(self) -> None:
-        """End the turn that runs; the conversation can go on."""
+        """Stop the running turn; the conversation stays usable."""
         await self._session().request("interrupt")
 
     async def set_permission_mode(self, mode: PermissionMode) -> None:
+        """Change what happens to calls that no rule decides.
+
+        Args:
+            mode: the mode from the next call on.
+        """
         await self._session().request("set_permission_mode", mode=mode)
 
     async def set_model(self, model: str | None = None) -> None:
-        """Let another model answer from the next request on; None is the one of the beginning."""
+        """Use another model from the next request on.
+
+        Args:
+            model: an alias or an id; None for the model that the session started with.
+        """
         await self._session().request("set_model", model=model)
 
     async def rewind_files(self, user_message_id: str, *, dry_run: bool = False) -> dict[str, Any]:
-        """Put files back as they were at a prompt; needs `enable_file_checkpointing`.
+        """Restore files to how they were at a prompt; needs `Options.enable_file_checkpointing`.
+
+        Args:
+            user_message_id: the uuid of the prompt.
+            dry_run: only say what would change.
+
+        Returns:
+            The files that were changed, with counts of lines.
 
         Raises:
-            ClaudeSDKError: it is not turned on, or nothing is known about that prompt.
+            ClaudeSDKError: checkpointing is off, or the prompt is unknown.
         """
         return await self._session().request("rewind_files", user_message_id=user_message_id, dry_run=dry_run)
 
     async def reconnect_mcp_server(self, server_name: str) -> None:
+        """Connect again to an MCP server that failed; tools of this program need no connection."""
         live = self._session()
         if server_name not in live.servers.names:
             await live.request("mcp_reconnect", serverName=server_name)
 
     async def toggle_mcp_server(self, server_name: str, enabled: bool) -> None:
+        """Turn an MCP server on or off for this session.
+
+        Args:
+            server_name: its name in the configuration.
+            enabled: whether its tools are offered.
+        """
         live = self._session()
         if server_name in live.servers.names:
             live.servers.toggle(server_name, enabled=enabled)
@@ -114,23 +165,29 @@ class Client:
             await live.request("mcp_toggle", serverName=server_name, enabled=enabled)
 
     async def stop_task(self, task_id: str) -> None:
-        """End a background job."""
+        """Stop a background task.
+
+        Args:
+            task_id: the id from `TaskStartedMessage`.
+        """
         await self._session().request("stop_task", task_id=task_id)
 
     async def get_mcp_status(self) -> dict[str, Any]:
+        """The state and the tools of every MCP server, in the shape of `McpStatusResponse`."""
         live = self._session()
         status = await live.request("mcp_status")
         return {**status, "mcpServers": [*status.get("mcpServers", ()), *live.servers.statuses()]}
 
     async def get_context_usage(self) -> dict[str, Any]:
+        """What fills the context window, in the shape of `ContextUsageResponse`."""
         return await self._session().request("get_context_usage")
 
     async def get_server_info(self) -> dict[str, Any] | None:
-        """What the session said about itself when it began."""
+        """What the session reported at its start: commands, models, account and output styles."""
         return self._session().info
 
     async def disconnect(self) -> None:
-        """End the session and everything that it has started; harmless when there is none."""
+        """End the session and everything that it has started; does nothing without a session."""
         live, self._live = self._live, None
         if live is not None:
             await live.close()

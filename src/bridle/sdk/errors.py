@@ -6,11 +6,11 @@ from bridle.types.errors import BridleError
 
 
 class ClaudeSDKError(BridleError):
-    """Any of these."""
+    """The base of every error that the SDK raises."""
 
 
 class CLIConnectionError(ClaudeSDKError):
-    """There is no session: it was not begun, or is over."""
+    """There is no session, or an option is not available inside a process."""
 
 
 class CLINotFoundError(CLIConnectionError):
@@ -21,7 +21,7 @@ class CLINotFoundError(CLIConnectionError):
 
 
 class ProcessError(ClaudeSDKError):
-    """The session could not be begun, or failed; what a process would have said with its exit code."""
+    """The session could not be started, or failed; with what a process would print and its exit code."""
 
     def __init__(self, message: str, exit_code: int | None = None, stderr: str | None = None) -> None:
         self.exit_code = exit_code
@@ -32,7 +32,7 @@ class ProcessError(ClaudeSDKError):
 
 
 class ResultError(ProcessError):
-    """A run ended with a result that is an error; the result itself was handed out before."""
+    """A run ended with an error result; the `ResultMessage` was yielded before."""
 
     def __init__(
         self, message: str, data: dict[str, Any] | None = None, exit_code: int | None = None

@@ -8,17 +8,20 @@ from msgspec import Struct
 HookContext = dict[str, Any]
 """Reserved: `{"signal": None}`."""
 HookCallback = Callable[[Any, str | None, Any], Awaitable[Any]]
-"""Takes the input of the event, the id of the call it is about, and a context; returns an output object."""
+"""Takes the input of an event, the id of its tool call and a context; returns an output such as `{}`."""
 
 
 class HookMatcher(Struct):
-    """Functions for those events of a kind whose subject matches."""
+    """Functions to call when an event happens and its subject matches."""
 
     matcher: str | None = None
+    """A tool name or a regular expression over the subject; None matches everything."""
     hooks: list[HookCallback] = []
+    """The functions to call."""
     timeout: float | None = None
-    """Seconds; 60 unless given."""
+    """How many seconds each function may take; 60 unless given."""
     on_failure: Literal["continue", "block"] | None = None
+    """Whether a function that raises blocks the call; it continues unless given."""
 
 
 def plain_output(output: Any) -> Any:

@@ -16,7 +16,7 @@ _Place = tuple[str, str, str]
 
 
 class InMemorySessionStore(SessionStore):
-    """Has every method that a store can have."""
+    """Keeps transcripts in memory, with every method that a store can have: for tests, and as an example."""
 
     def __init__(self) -> None:
         self._lines: dict[_Place, list[SessionStoreEntry]] = {}
@@ -59,7 +59,7 @@ class InMemorySessionStore(SessionStore):
         return [place[2] for place in self._lines if place[:2] == wanted and place[2]]
 
     def get_entries(self, key: SessionKey) -> list[SessionStoreEntry]:
-        """What a test looks at: all lines of a transcript, none for one that is not there."""
+        """All lines of a transcript, for tests; an empty list if there is no such transcript."""
         return list(self._lines.get(_place(key), ()))
 
     @property

@@ -17,7 +17,9 @@ from bridle.types.model import Provider
 from bridle.version import __version__
 
 EffortLevel = Literal["low", "medium", "high", "xhigh", "max"]
+"""How hard a model thinks."""
 SettingSource = Literal["user", "project", "local"]
+"""A settings file: of the user, of the project, or of the project for this user."""
 _LISTS = {name for name, value in SessionOptions.__annotations__.items() if "tuple" in str(value)}
 _FORBIDDEN_IN_SKILLS = set("(),*:\n") - {":"}
 
@@ -26,84 +28,147 @@ class AgentDefinition(Struct):
     """A sub-agent that the program defines."""
 
     description: str
+    """When the model should use this agent."""
     prompt: str
+    """Its system prompt."""
     tools: list[str] | None = None
+    """The tools it may use; None for all that the session has."""
     disallowedTools: list[str] | None = None
+    """Tools that it must not use."""
     model: str | None = None
+    """Its model: an alias such as `haiku`, a full id, or None for the model of the session."""
     skills: list[str] | None = None
+    """Skills whose text it gets at the start."""
     memory: Literal["user", "project", "local"] | None = None
+    """Where it keeps notes of its own; None for no memory."""
     mcpServers: list[str | dict[str, Any]] | None = None
+    """Names of configured MCP servers, or servers that only this agent has."""
     initialPrompt: str | None = None
+    """A prompt that is sent first when the session itself runs as this agent."""
     maxTurns: int | None = None
+    """How many model calls it may make."""
     background: bool | None = None
+    """Whether it always runs in the background."""
     effort: EffortLevel | int | None = None
+    """How hard its model thinks."""
     permissionMode: PermissionMode | None = None
+    """Its permission mode; None for the mode of the session."""
 
 
 class Options(Struct, kw_only=True):
-    """Everything that a session may be begun with; the names are those of the official Agent SDK."""
+    """How a session runs. The names are those of the official Agent SDK; every option has a default."""
 
     tools: list[str] | dict[str, Any] | None = None
+    """The built-in tools to offer: names, a preset, or None for the default set."""
     allowed_tools: list[str] = []
+    """Permission rules for calls that run without a question, such as `Bash(git log:*)`."""
     system_prompt: str | Mapping[str, Any] | None = None
+    """A text, a preset, a custom prompt or a file; None for no system prompt at all."""
     mcp_servers: Mapping[str, Any] | str | os.PathLike[str] = {}
+    """MCP servers by name, or the path of a configuration file."""
     strict_mcp_config: bool = False
+    """Use only the servers given here, not those of settings files."""
     permission_mode: PermissionMode | None = None
+    """What happens to calls that no rule decides; None for the mode of the settings."""
     continue_conversation: bool = False
+    """Continue the newest conversation of the folder."""
     resume: str | None = None
+    """The id of the conversation to continue."""
     session_id: str | None = None
+    """The id of the new conversation, a UUID; None for a random one."""
     max_turns: int | None = None
+    """End the run after this many model calls."""
     max_budget_usd: float | None = None
+    """End the run when it has cost this much."""
     disallowed_tools: list[str] = []
+    """Permission rules for calls that are always denied; a bare name removes the tool."""
     model: str | None = None
+    """An alias such as `opus`, a full id, or `vendor/model`; None for the model of the settings."""
     fallback_model: str | None = None
+    """The model to use while the first one is overloaded."""
     betas: Sequence[str] = []
+    """Beta features of the API to turn on."""
     permission_prompt_tool_name: str | None = None
+    """Only None and `stdio`: use `can_use_tool` instead."""
     cwd: str | os.PathLike[str] | None = None
+    """The folder that the session works in; None for the current one."""
     cli_path: Any = None
     """Not used: there is no program to start."""
     settings: str | None = None
+    """More settings, as JSON or the path of a file."""
     add_dirs: Sequence[str | os.PathLike[str]] = []
+    """More folders that the session may work in."""
     env: Mapping[str, str] = {}
+    """Variables that are added to the environment of the session; the process keeps its own."""
     extra_args: Mapping[str, str | None] = {}
+    """Command-line flags that have no option of their own, without dashes; None for a switch."""
     max_buffer_size: int | None = None
     """Not used: there is no pipe to read from."""
     debug_stderr: Any = None
     """Not used, as in the official SDK."""
     stderr: Callable[[str], None] | None = None
-    """Hears what would stand on standard error; otherwise it is dropped."""
+    """Called with each line that a program would print to standard error; None drops them."""
     can_use_tool: CanUseTool | None = None
+    """Decides about calls that rules and mode leave open."""
     hooks: Mapping[Any, Sequence[HookMatcher]] | None = None
+    """Functions that run at moments of the session, by event."""
     user: str | None = None
+    """Refused: a session cannot run as another user inside this process."""
     include_partial_messages: bool = False
+    """Yield a `StreamEvent` for each piece of an answer."""
     include_hook_events: bool = False
+    """Yield a `HookEventMessage` when a hook starts and ends."""
     forward_subagent_text: bool = False
+    """Yield what agents say, not only their tool calls."""
     verbatim_prompts: bool = False
+    """Send prompts as they are: no slash commands and no `@file` mentions."""
     fork_session: bool = False
+    """With `resume`: continue in a copy, and leave the original as it is."""
     resume_session_at: str | None = None
+    """With `resume`: the uuid of the last message to keep."""
     resume_drops_turn: str | None = None
+    """With `resume_session_at`: the uuid of the only prompt whose turn may be dropped."""
     agents: Mapping[str, AgentDefinition] | None = None
+    """Agents that the model can start, by name."""
     setting_sources: Sequence[SettingSource] | None = None
+    """The settings files to read; None for all of them, an empty list for none."""
     skills: list[str] | Literal["all"] | None = None
+    """Names of the skills to offer, or `all`."""
     sandbox: Mapping[str, Any] | None = None
+    """Settings of the sandbox; see `SandboxSettings`."""
     plugins: Sequence[Mapping[str, Any]] = []
+    """Plugins to load from folders; see `SdkPluginConfig`."""
     max_thinking_tokens: int | None = None
+    """How many tokens the model may think; `thinking` is the newer form."""
     thinking: Mapping[str, Any] | None = None
+    """Whether and how much the model thinks; see `ThinkingConfig`."""
     effort: EffortLevel | None = None
+    """How hard the model thinks."""
     output_format: Mapping[str, Any] | None = None
+    """`{"type": "json_schema", "schema": …}` asks for a result of that shape."""
     enable_file_checkpointing: bool = False
+    """Keep copies of edited files, for `Client.rewind_files`."""
     session_store: Any = None
+    """A `SessionStore` that gets a copy of the transcript."""
     session_store_flush: Literal["batched", "eager"] = "batched"
+    """When lines go to the store: at the end of a turn, or as they are written."""
     load_timeout_ms: int = 60_000
+    """How long loading a conversation from the store may take."""
     task_budget: Mapping[str, int] | None = None
+    """A token budget for the task that the model can see; see `TaskBudget`."""
     client_app: str | None = None
+    """The name of your program, for the logs of the model service."""
     custom_tools: Sequence[SdkMcpTool] = []
     """Tools of the program without a server around them: they are named `mcp__tools__<name>`."""
     provider: Provider | None = None
-    """Who answers instead of the model's own service, for tests and for models of one's own."""
+    """Answers instead of a model service: for tests, and for models of your own."""
 
     def replace(self, **changes: Any) -> "Options":
-        """The same options but for these."""
+        """A copy of these options with some of them changed.
+
+        Args:
+            changes: new values by the name of the option.
+        """
         return msgspec.structs.replace(self, **changes)
 
 

@@ -13,20 +13,30 @@ from bridle.types.errors import SessionError
 
 
 class ForkSessionResult(Struct):
+    """The copy that `fork_session` made."""
+
     session_id: str
+    """The id of the copy."""
 
 
 def list_sessions(
     directory: str | None = None, limit: int | None = None, offset: int = 0, include_worktrees: bool = True
 ) -> list[SDKSessionInfo]:
-    """The conversations of a folder and its git worktrees, or of all folders; the newest first."""
+    """List conversations, the newest first.
+
+    Args:
+        directory: the folder whose conversations to list; None for those of all folders.
+        limit: at most this many.
+        offset: leave out this many at the beginning.
+        include_worktrees: also those of other git worktrees of the folder.
+    """
     return listing.list_sessions(
         os.environ, directory=directory, limit=limit, offset=offset, include_worktrees=include_worktrees
     )
 
 
 def get_session_info(session_id: str, directory: str | None = None) -> SDKSessionInfo | None:
-    """What a list shows of one conversation."""
+    """Title, times, branch and folder of one conversation; None if there is no such conversation."""
     path = listing.locate(session_id, os.environ, directory)
     return None if path is None else listing.read_info(path, directory)
 
@@ -34,12 +44,19 @@ def get_session_info(session_id: str, directory: str | None = None) -> SDKSessio
 def get_session_messages(
     session_id: str, directory: str | None = None, limit: int | None = None, offset: int = 0
 ) -> list[SessionMessage]:
-    """What was said, oldest first."""
+    """Read the messages of a conversation, the oldest first.
+
+    Args:
+        session_id: the conversation.
+        directory: its folder; None to look in all folders.
+        limit: at most this many.
+        offset: leave out this many at the beginning.
+    """
     return keeping.messages(session_id, os.environ, directory=directory, limit=limit, offset=offset)
 
 
 def list_subagents(session_id: str, directory: str | None = None) -> list[str]:
-    """The agents of a conversation; none for one that is not there."""
+    """The ids of the agents of a conversation; an empty list if there is no such conversation."""
     return agent_transcripts.agent_ids(session_id, os.environ, directory=directory)
 
 
@@ -50,7 +67,7 @@ def get_subagent_messages(
     limit: int | None = None,
     offset: int = 0,
 ) -> list[SessionMessage]:
-    """What was said to and by an agent of a conversation, oldest first."""
+    """Read the messages of an agent of a conversation, the oldest first."""
     return agent_transcripts.agent_messages(
         session_id, agent_id, os.environ, directory=directory, limit=limit, offset=offset
     )
@@ -59,8 +76,13 @@ def get_subagent_messages(
 def rename_session(session_id: str, title: str, directory: str | None = None) -> None:
     """Give a conversation a title.
 
+    Args:
+        session_id: the conversation.
+        title: the new title.
+        directory: its folder; None to look in all folders.
+
     Raises:
-        ValueError: the id is no UUID, or the title is blank.
+        ValueError: the id is not a UUID, or the title is blank.
         FileNotFoundError: there is no such conversation.
     """
     try:
@@ -70,10 +92,15 @@ def rename_session(session_id: str, title: str, directory: str | None = None) ->
 
 
 def tag_session(session_id: str, tag: str | None, directory: str | None = None) -> None:
-    """Mark a conversation with a word, or with None take the mark away.
+    """Set or remove the tag of a conversation.
+
+    Args:
+        session_id: the conversation.
+        tag: the new tag; None removes it.
+        directory: its folder; None to look in all folders.
 
     Raises:
-        ValueError: the id is no UUID, or nothing visible is in the word.
+        ValueError: the id is not a UUID, or the tag has no visible character.
         FileNotFoundError: there is no such conversation.
     """
     try:
@@ -83,7 +110,7 @@ def tag_session(session_id: str, tag: str | None, directory: str | None = None) 
 
 
 def delete_session(session_id: str, directory: str | None = None) -> None:
-    """Remove a conversation with all that was kept for it.
+    """Delete a conversation, the transcripts of its agents and its file checkpoints.
 
     Raises:
         ValueError: the id is no UUID.
@@ -101,7 +128,13 @@ def fork_session(
     up_to_message_id: str | None = None,
     title: str | None = None,
 ) -> ForkSessionResult:
-    """Copy a conversation, up to a message or whole, under new ids.
+    """Copy a conversation under a new id.
+
+    Args:
+        session_id: the conversation to copy.
+        directory: its folder; None to look in all folders.
+        up_to_message_id: the uuid of the last message to copy; None copies all.
+        title: the title of the copy; None derives one from the original.
 
     Raises:
         ValueError: an id is no UUID, or there is nothing to copy.

@@ -98,10 +98,17 @@ async def import_session_to_store(
     include_subagents: bool = True,
     batch_size: int = MOST_ENTRIES,
 ) -> None:
-    """Put a conversation that is on disk into a store, with those of its agents.
+    """Copy a conversation from disk into a store.
+
+    Args:
+        session_id: the conversation.
+        store: where it goes.
+        directory: its folder; None to look in all folders.
+        include_subagents: also copy the transcripts of its agents.
+        batch_size: how many lines are appended at once.
 
     Raises:
-        ValueError: the id is no UUID.
+        ValueError: the id is not a UUID.
         FileNotFoundError: there is no such conversation.
     """
     require_uuid(session_id)

@@ -20,7 +20,13 @@ _LAST = {
 def fold_session_summary(
     prev: SessionSummaryEntry | None, key: SessionKey, entries: Iterable[SessionStoreEntry]
 ) -> SessionSummaryEntry:
-    """The summary with more lines of the session's own transcript in it; the store sets `mtime`."""
+    """Bring the summary of a session up to date with lines that were appended; the store sets `mtime`.
+
+    Args:
+        prev: the summary so far; None for a new session.
+        key: the transcript of the session.
+        entries: the lines that were appended.
+    """
     data = {} if prev is None else dict(prev["data"])
     for entry in entries:
         _fold(data, entry)

@@ -17,6 +17,8 @@ class SessionKey(TypedDict):
 
 
 class SessionListSubkeysKey(TypedDict):
+    """A session whose agents are listed."""
+
     project_key: str
     session_id: str
 
@@ -46,17 +48,18 @@ class SessionSummaryEntry(TypedDict):
 
 
 SessionStoreFlushMode = Literal["batched", "eager"]
+"""When lines go to the store: at the end of a turn, or as they are written."""
 
 
 class SessionStore(Protocol):
-    """Written by the program; a store must append and load, and may leave out the rest."""
+    """A place for transcripts, written by your program. Only `append` and `load` are required."""
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
-        """Keep more lines of a transcript; a line with a uuid that is there already is the same line."""
+        """Add lines to a transcript. A line whose uuid is stored already is the same line."""
         ...
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
-        """All lines in their order; None for a transcript that is not there."""
+        """Return all lines in their order, or None if there is no such transcript."""
         ...
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:

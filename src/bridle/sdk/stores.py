@@ -38,7 +38,15 @@ _AGENTS = "subagents/"
 async def list_sessions_from_store(
     session_store: SessionStore, directory: str | None = None, limit: int | None = None, offset: int = 0
 ) -> list[SDKSessionInfo]:
-    """The sessions of a project, the newest first; summaries that the store keeps save loading them.
+    """List the sessions of a project, the newest first.
+
+    Sessions with a summary in the store are not loaded.
+
+    Args:
+        session_store: the store.
+        directory: the folder of the project; None for the current one.
+        limit: at most this many.
+        offset: leave out this many at the beginning.
 
     Raises:
         ValueError: the store cannot list.
@@ -61,7 +69,7 @@ async def list_sessions_from_store(
 async def get_session_info_from_store(
     session_store: SessionStore, session_id: str, directory: str | None = None
 ) -> SDKSessionInfo | None:
-    """What a list shows of one session."""
+    """Title, times, branch and folder of one session; None if the store has no such session."""
     key = _key(session_id, directory)
     entries = await session_store.load(key) if is_uuid(session_id) else None
     if not entries:
@@ -78,7 +86,7 @@ async def get_session_messages_from_store(
     limit: int | None = None,
     offset: int = 0,
 ) -> list[SessionMessage]:
-    """What was said, oldest first."""
+    """Read the messages of a session, the oldest first."""
     loaded = await _load(session_store, session_id, directory)
     return [] if loaded is None else keeping.spoken(loaded.chain, limit=limit, offset=offset)
 
@@ -86,7 +94,7 @@ async def get_session_messages_from_store(
 async def list_subagents_from_store(
     session_store: SessionStore, session_id: str, directory: str | None = None
 ) -> list[str]:
-    """The agents of a session.
+    """The ids of the agents of a session.
 
     Raises:
         ValueError: the store cannot list what belongs to a session.
@@ -108,7 +116,7 @@ async def get_subagent_messages_from_store(
     *,
     offset: int = 0,
 ) -> list[SessionMessage]:
-    """What was said to and by an agent, oldest first."""
+    """Read the messages of an agent of a session, the oldest first."""
     if not is_uuid(session_id) or not agent_id:
         return []
     key, subpath = _key(session_id, directory), f"{_AGENTS}agent-{agent_id}"
@@ -140,10 +148,10 @@ async def rename_session_via_store(
 async def tag_session_via_store(
     session_store: SessionStore, session_id: str, tag: str | None, directory: str | None = None
 ) -> None:
-    """Mark a session with a word, or with None take the mark away.
+    """Set the tag of a session, or remove it with None.
 
     Raises:
-        ValueError: the id is no UUID, or nothing visible is in the word.
+        ValueError: the id is not a UUID, or the tag has no visible character.
     """
     require_uuid(session_id)
     plain = "" if tag is None else keeping.visible(tag)
@@ -155,7 +163,7 @@ async def tag_session_via_store(
 async def delete_session_via_store(
     session_store: SessionStore, session_id: str, directory: str | None = None
 ) -> None:
-    """Remove a session from a store that can remove; from another nothing is.
+    """Delete a session; does nothing if the store has no `delete`.
 
     Raises:
         ValueError: the id is no UUID.
@@ -172,7 +180,14 @@ async def fork_session_via_store(
     up_to_message_id: str | None = None,
     title: str | None = None,
 ) -> ForkSessionResult:
-    """Copy a session, up to a message or whole, under new ids.
+    """Copy a session under a new id.
+
+    Args:
+        session_store: the store.
+        session_id: the session to copy.
+        directory: the folder of the project; None for the current one.
+        up_to_message_id: the uuid of the last message to copy; None copies all.
+        title: the title of the copy; None derives one from the original.
 
     Raises:
         ValueError: an id is no UUID, or there is nothing to copy.

@@ -25,7 +25,13 @@ _SNAKE = {
 
 
 class ToolAnnotations:
-    """Hints about a tool, each in either spelling: `readOnlyHint` or `read_only_hint`."""
+    """Hints about a tool, each in either spelling: `readOnlyHint` or `read_only_hint`.
+
+    Args:
+        title: a name for people.
+        hints: `readOnlyHint` lets calls run at the same time, `maxResultSizeChars` limits the result;
+            `destructiveHint`, `idempotentHint`, `openWorldHint` and others are kept and have no effect.
+    """
 
     def __init__(self, *, title: str | None = None, **hints: Any) -> None:
         self.title = title
@@ -39,13 +45,18 @@ class ToolAnnotations:
 
 
 class SdkMcpTool(Struct):
-    """A tool as the program defines it."""
+    """A tool of your program, made by `tool`."""
 
     name: str
+    """Its name without the name of the server."""
     description: str
+    """What the model reads about it."""
     input_schema: Any
+    """The schema as it was given to `tool`."""
     handler: ToolFunction
+    """The function."""
     annotations: Any = None
+    """Hints; see `ToolAnnotations`."""
 
 
 class ToolServer(Struct, frozen=True):
@@ -57,6 +68,8 @@ class ToolServer(Struct, frozen=True):
 
 
 class McpSdkServerConfig(TypedDict):
+    """A set of tools of this program, made by `create_sdk_mcp_server`."""
+
     type: Literal["sdk"]
     name: str
     instance: Any
@@ -67,8 +80,17 @@ def tool(
 ) -> Callable[[ToolFunction], SdkMcpTool]:
     """Make an async function a tool.
 
-    The schema is a dict of names and types, a TypedDict, or a JSON Schema. The function gets the input as a
-    dict and returns `{"content": [{"type": "text", "text": …}], "is_error": …}`.
+    The function takes the input as a dict and returns `{"content": [{"type": "text", "text": "…"}]}`, with
+    `"is_error": True` if it failed. An exception becomes an error result.
+
+    Args:
+        name: the name of the tool.
+        description: what the model reads about it.
+        input_schema: a dict of names and types, a TypedDict, or a JSON Schema.
+        annotations: hints; see `ToolAnnotations`.
+
+    Returns:
+        A decorator for the function.
     """
 
     def build(handler: ToolFunction) -> SdkMcpTool:
@@ -80,7 +102,13 @@ def tool(
 def create_sdk_mcp_server(
     name: str, version: str = "1.0.0", tools: Sequence[SdkMcpTool] | None = None
 ) -> McpSdkServerConfig:
-    """A set of tools for `Options.mcp_servers`; the model sees them as `mcp__<key>__<tool>`."""
+    """Put tools together for `Options.mcp_servers`; the model sees them as `mcp__<key>__<tool>`.
+
+    Args:
+        name: the name of the set.
+        version: its version, for status reports.
+        tools: the tools in it.
+    """
     return {"type": "sdk", "name": name, "instance": ToolServer(name, version, tuple(tools or ()))}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Transport(ABC):
-    """A program may have one of its own; a session inside this process needs none and takes none."""
+    """The interface of a connection to another process; a session in this process accepts none."""
 
     @abstractmethod
     async def connect(self) -> None:
