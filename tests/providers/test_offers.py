@@ -6,7 +6,7 @@ import pytest
 
 from bridle.config.schema import Settings
 from bridle.providers import catalog
-from bridle.providers.nearest import nearest
+from bridle.providers.nearest import nearest_models
 from bridle.providers.offers import Choice, is_available, offer, offers, settled
 
 
@@ -77,9 +77,9 @@ def test_an_enforced_default_is_the_first_that_is_available(tmp_path: Path):
 
 
 def test_a_misspelt_name_has_near_ones():
-    assert "openai/gpt-5" in nearest("gpt5")
-    assert "sonnet" in nearest("sonet")
-    assert nearest("zzzzqqqq") == ()
+    assert "openai/gpt-5" in nearest_models("gpt5")
+    assert "sonnet" in nearest_models("sonet")
+    assert nearest_models("zzzzqqqq") == ()
 
 
 def test_opusplan_is_opus_in_plan_mode_and_sonnet_otherwise():

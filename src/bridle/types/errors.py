@@ -26,6 +26,10 @@ class UsageError(BridleError):
     """The command line asks for something that cannot be done."""
 
 
+class CommandLineError(UsageError):
+    """The words behind a subcommand are wrong; the exit code is 2, as of other programs with subcommands."""
+
+
 class ConfigError(BridleError):
     """A settings file or value cannot be used."""
 
