@@ -43,7 +43,7 @@ def test_everything_after_two_dashes_is_a_word():
     ("argv", "complaint"),
     [
         (["--nonsense"], "unknown option '--nonsense'"),
-        (["--modle", "x"], "did you mean '--model'"),
+        (["--modle", "x"], "did you mean --model?"),
         (["-x"], "unknown option '-x'"),
         (["--model"], "needs a value"),
         (["--output-format", "xml"], "takes one of text, json, stream-json"),

@@ -122,19 +122,21 @@ async def test_the_keyring_keeps_the_key_out_of_the_file(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "code", "told"),
     [
-        (["login", "grok"], "did you mean groq?"),
-        (["login", "bedrock"], "aws sso login"),
-        (["login", "openai", "--browser"], "use an API key"),
-        (["login", "--sso"], "use an API key"),
-        (["login"], "add --key-stdin"),
-        (["frobnicate"], "bridle auth help"),
+        (["login", "grok"], 1, "did you mean groq?"),
+        (["login", "bedrock"], 1, "aws sso login"),
+        (["login", "openai", "--browser"], 1, "use an API key"),
+        (["login", "--sso"], 1, "use an API key"),
+        (["login"], 1, "add --key-stdin"),
+        (["frobnicate"], 2, "bridle auth --help"),
     ],
 )
-async def test_what_cannot_be_done_is_said_with_the_way_out(tmp_path: Path, words: list[str], told: str):
+async def test_what_cannot_be_done_is_said_with_the_way_out(
+    tmp_path: Path, words: list[str], code: int, told: str
+):
     done = await program(tmp_path).run("auth", *words)
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (code, "")
     assert done.err.startswith("error: ")
     assert told in done.err
 

@@ -60,20 +60,22 @@ async def test_check_tells_what_is_wrong(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("argv", "complaint"),
+    ("argv", "code", "complaint"),
     [
-        (("frob",), "see bridle config help"),
-        (("explain",), "see bridle config help"),
-        (("set", "model"), "see bridle config help"),
-        (("set", "verbose", "maybe"), "verbose cannot be set"),
-        (("set", "a..b", "1"), "is not a key"),
-        (("set", "model", "x", "--scope", "moon"), "--scope takes one of"),
-        (("list", "--frob"), "unknown option"),
+        (("frob",), 2, "unknown command 'frob'; see bridle config --help"),
+        (("explain",), 2, "missing argument <key>; see bridle config explain --help"),
+        (("set", "model"), 2, "missing argument <value>; see bridle config set --help"),
+        (("set", "verbose", "maybe"), 1, "verbose cannot be set"),
+        (("set", "a..b", "1"), 1, "is not a key"),
+        (("set", "model", "x", "--scope", "moon"), 2, "--scope takes one of"),
+        (("list", "--frob"), 2, "unknown option --frob; see bridle config list --help"),
     ],
 )
-async def test_what_cannot_be_done_is_one_line(tmp_path: Path, argv: tuple[str, ...], complaint: str):
+async def test_what_cannot_be_done_is_one_line(
+    tmp_path: Path, argv: tuple[str, ...], code: int, complaint: str
+):
     done: Done = await _program(tmp_path).run("config", *argv)
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (code, "")
     assert complaint in done.err and len(done.err.splitlines()) == 1
 
 

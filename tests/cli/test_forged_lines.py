@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bridle.cli.main import SUBCOMMANDS
+from bridle.cli.flags import ALIASES, SUBCOMMANDS
 from tests.fakes.program import Program
 from tests.fakes.tty import show
 
@@ -78,6 +78,8 @@ def _write(path: Path, value: Any) -> None:
 _WORDS = (
     ("agents",), ("agents", "--all"), ("agents", BAD), ("attach", BAD), ("auth", "status", "--text"),
     ("auth", "login", BAD), ("auto-mode", "config"), ("auto-mode", BAD),
+    ("completion", BAD), ("help", BAD), ("help", "mcp", BAD), ("mcp", "list", f"--{BAD}"),
+    ("mcp", "add", "--scope", BAD), ("trust", ".", BAD), ("merge", "--timeout", BAD),
     ("config", "list"), ("config", "check"), ("config", "explain", "env"), ("config", "explain", BAD),
     ("config", "get", BAD), ("config", "set", BAD, BAD), ("daemon", "status"), ("daemon", BAD),
     ("debug", BAD), ("doctor",), ("doctor", "security"), ("doctor", BAD),
@@ -104,7 +106,7 @@ _WORDS = (
 
 
 def test_every_verb_is_tried():
-    assert set(SUBCOMMANDS) <= {words[0] for words in _WORDS}
+    assert {*SUBCOMMANDS, *ALIASES} <= {words[0] for words in _WORDS}
 
 
 @pytest.mark.parametrize("words", _WORDS, ids=lambda words: " ".join(words).replace(BAD, "BAD"))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.main import SUBCOMMANDS
+from bridle.cli.flags import ALIASES, SUBCOMMANDS
 from tests.fakes.forked import INSTALLED, command, fork, python, start_afresh
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Done, Program, lines, user
@@ -40,7 +40,8 @@ _LINES = [
     ("usage",),
     ("plugins", "list"),
 ]
-_LINES.extend((verb, "--no-such-flag") for verb in sorted(set(SUBCOMMANDS) - {line[0] for line in _LINES}))
+_UNSEEN = {*SUBCOMMANDS, *ALIASES} - {line[0] for line in _LINES}
+_LINES.extend((verb, "--no-such-flag") for verb in sorted(_UNSEEN))
 _STREAM = ("-p", "--output-format", "stream-json", "--verbose", "--allowedTools", "Bash")
 _LISTENS = ("--output-format", "stream-json", "--verbose", "--input-format", "stream-json")
 _CHANGING = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b\d+(\.\d+)? ?(ms|s|KB|MB|GB)\b|:\[\d+\]")

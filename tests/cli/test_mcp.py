@@ -59,27 +59,29 @@ async def test_remote_server_is_added_with_headers_and_client(program: Program):
 
 
 @pytest.mark.parametrize(
-    ("argv", "said"),
+    ("argv", "code", "said"),
     [
-        (("add", "x"), "needs a name and a command"),
-        (("add", "x", "https://a.example"), "--transport http"),
-        (("add", "-t", "http", "x", "nothing"), "begins with http"),
-        (("add", "-t", "smoke", "x", "y"), "--transport takes one of"),
-        (("add", "-s", "moon", "x", "y"), "--scope takes one of"),
-        (("add", "a b", "y"), "cannot be a server's name"),
-        (("add", "-e", "A", "x", "y"), "KEY=value"),
-        (("add-json", "x", "{"), "not a JSON object"),
-        (("add-json", "x", '{"url": "https://a.example"}'), "type"),
-        (("remove", "x"), "there is no MCP server"),
-        (("get", "x"), "there is no MCP server"),
-        (("login", "x"), "there is no MCP server"),
-        (("lst",), "did you mean 'list'"),
-        (("list", "--what"), "unknown option"),
+        (("add", "x"), 2, "missing argument <target>; see bridle mcp add --help"),
+        (("add", "x", "https://a.example"), 1, "--transport http"),
+        (("add", "-t", "http", "x", "nothing"), 1, "begins with http"),
+        (("add", "-t", "smoke", "x", "y"), 2, "--transport takes one of"),
+        (("add", "-s", "moon", "x", "y"), 2, "--scope takes one of"),
+        (("add", "a b", "y"), 1, "cannot be a server's name"),
+        (("add", "-e", "A", "x", "y"), 1, "KEY=value"),
+        (("add-json", "x", "{"), 1, "not a JSON object"),
+        (("add-json", "x", '{"url": "https://a.example"}'), 1, "type"),
+        (("remove", "x"), 1, "unknown MCP server 'x'"),
+        (("get", "x"), 1, "unknown MCP server 'x'"),
+        (("login", "x"), 1, "unknown MCP server 'x'"),
+        (("lst",), 2, "unknown command 'lst': did you mean list?"),
+        (("list", "--what"), 2, "unknown option --what; see bridle mcp list --help"),
     ],
 )
-async def test_mistake_is_one_line_with_a_way_out(program: Program, argv: tuple[str, ...], said: str):
+async def test_mistake_is_one_line_with_a_way_out(
+    program: Program, argv: tuple[str, ...], code: int, said: str
+):
     done = await _mcp(program, *argv)
-    assert done.code == 1
+    assert done.code == code
     assert said in done.err
     assert len(done.err.splitlines()) == 1
 

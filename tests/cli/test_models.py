@@ -45,7 +45,7 @@ async def test_one_model_is_shown_with_its_roles(tmp_path: Path):
 async def test_a_misspelt_model_is_answered_with_near_ones(tmp_path: Path):
     done = await Program(tmp_path).run("models", "show", "sonet")
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("error: no model is called 'sonet': did you mean sonnet")
+    assert done.err.startswith("error: unknown model 'sonet': did you mean sonnet")
 
 
 async def test_a_test_sends_one_request_and_tells_time_tool_and_cost(tmp_path: Path):

@@ -199,7 +199,7 @@ def test_terminal_without_print_mode_is_told_what_to_use(tmp_path: Path):
     os.close(follower)
     assert (done.returncode, done.stderr) == (
         1,
-        b"error: there is no command 'confg': did you mean 'bridle config'?\n",
+        b"error: unknown command 'confg': did you mean bridle config?\n",
     )
 
 

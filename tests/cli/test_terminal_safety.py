@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bridle.cli.main import SUBCOMMANDS
+from bridle.cli.flags import ALIASES, SUBCOMMANDS
 from tests.fakes.messages_server import MessagesServer, Script, step
 from tests.fakes.program import Program
 from tests.fakes.tty import ALL, NAME, RAW, Shown, harm, show
@@ -105,6 +105,8 @@ _WORDS = (
     ("attach", ALL), ("attach", "aaaaaa01"), ("auth", "status", "--text"),
     ("auth", "login", ALL), ("auth", "status"),
     ("auto-mode", "config"), ("auto-mode", ALL), ("auto-mode", "defaults", "--label", ALL),
+    ("completion", ALL), ("help", ALL), ("help", "mcp", ALL), ("mcp", "list", f"--{ALL}"),
+    ("mcp", "add", "--scope", ALL), ("trust", ".", ALL), ("merge", "--timeout", ALL),
     ("config", "list"), ("config", "check"), ("config", "explain", "env"), ("config", "explain", ALL),
     ("config", "get", "permissions"), ("config", "get", ALL), ("config", "set", ALL, ALL),
     ("daemon", "status"), ("daemon", ALL), ("debug", ALL), ("doctor",), ("doctor", "--json"), ("doctor", ALL),
@@ -141,7 +143,7 @@ _WORDS = (
 
 
 def test_every_verb_is_tried():
-    assert set(SUBCOMMANDS) <= {words[0] for words in _WORDS}
+    assert {*SUBCOMMANDS, *ALIASES} <= {words[0] for words in _WORDS}
 
 
 @pytest.mark.parametrize("words", _WORDS, ids=lambda words: " ".join(words).replace(ALL, "ALL"))

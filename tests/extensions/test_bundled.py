@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.cli.main import SUBCOMMANDS
+from bridle.cli.flags import SUBCOMMANDS
 from bridle.extensions.extraction import extract, has_files
 from bridle.extensions.index import Index
 from bridle.extensions.places import BUNDLED

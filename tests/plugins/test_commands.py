@@ -109,17 +109,20 @@ async def test_what_is_wrong_with_a_plugin_is_named_with_its_file(program: Progr
 
 
 async def test_mistakes_come_with_a_way_out(program: Program):
-    for words, expected in (
-        (("instal",), "did you mean 'install'"),
-        (("install", "x@nowhere"), "marketplace add"),
-        (("install", "x"), "--available"),
-        (("list", "--what"), "--help"),
-        (("marketplace", "remove", "x"), "no marketplace 'x'"),
-        (("uninstall", "x@y"), "plugin list"),
+    for words, code, expected in (
+        (("instal",), 2, "did you mean install?"),
+        (("install", "x@nowhere"), 1, "marketplace add"),
+        (("install", "x"), 1, "--available"),
+        (("install",), 2, "missing argument <plugins>"),
+        (("disable",), 2, "missing argument <plugin>, or -a"),
+        (("list", "--what"), 2, "see bridle plugin list --help"),
+        (("marketplace", "remove", "x"), 1, "no marketplace 'x'"),
+        (("marketplace", "rmove", "x"), 2, "did you mean remove? See bridle plugin marketplace --help"),
+        (("uninstall", "x@y"), 1, "plugin list"),
     ):
         done = await program.run("plugin", *words)
-        assert (done.code, expected in done.err) == (1, True), done.err
-    assert "marketplace add <source>" in (await program.run("plugin", "--help")).out
+        assert (done.code, expected in done.err) == (code, True), done.err
+    assert "add <source>" in (await program.run("plugin", "marketplace", "--help")).out
 
 
 async def test_a_plugin_that_a_command_makes_needs_a_yes(program: Program, tmp_path: Path):

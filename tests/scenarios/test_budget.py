@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.verbs.usage import run_usage
+from bridle.cli.subcommands.parser import run_subcommand
 from bridle.engine.loop import run_turn
 from bridle.engine.metering import MeteredProvider, source_of
 from bridle.engine.spending import Refusal, Spending
@@ -17,7 +17,7 @@ from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.read import TOOL as READ
 from bridle.types.block import AssistantMessage
 from bridle.types.budget import Budgets, Charge, Limit, Payer
-from bridle.types.errors import OverBudget
+from bridle.types.errors import CommandLineError, OverBudget
 from bridle.types.history import History
 from bridle.types.model import Completed, ModelEvent, ModelRequest, Started
 from bridle.types.origin import TYPED
@@ -188,11 +188,12 @@ async def test_usage_is_shown_from_the_ledger(tmp_path: Path, capsys: pytest.Cap
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
     await _call(_metered(str(tmp_path / "bridle" / "usage.db"), {}))
 
-    assert run_usage(["--by", "model"], env) == 0
+    assert run_subcommand(["usage", "--by", "model"], env) == 0
     assert "model-a" in (shown := capsys.readouterr().out) and "$0.02" in shown
-    assert run_usage(["--by", "agent", "--json"], env) == 0
+    assert run_subcommand(["usage", "--by", "agent", "--json"], env) == 0
     assert '"key": "main"' in capsys.readouterr().out
-    assert run_usage(["--by", "weather"], env) == 1
+    with pytest.raises(CommandLineError, match="--by takes one of day, model"):
+        run_subcommand(["usage", "--by", "weather"], env)
 
 
 def test_usage_is_read_from_transcripts_where_there_is_no_ledger(
@@ -207,7 +208,7 @@ def test_usage_is_read_from_transcripts_where_there_is_no_ledger(
     )
     (folder / "s.jsonl").write_text(row + row + "not json\n")
 
-    assert run_usage([], {"CLAUDE_CONFIG_DIR": str(tmp_path)}) == 0
+    assert run_subcommand(["usage"], {"CLAUDE_CONFIG_DIR": str(tmp_path)}) == 0
 
     shown = capsys.readouterr().out
     assert "2026-01-02" in shown and "$0.30" in shown

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.remote.verbs import read_address, run_remote
+from bridle.cli.remote.verbs import read_address
+from bridle.cli.subcommands.parser import run_subcommand
 from bridle.config.remotes import Remote, Remotes
 from bridle.engine.teams.inbound import Inbound
 from bridle.engine.teams.mailbox import MOST_LETTERS, as_prompt
@@ -277,15 +278,15 @@ def test_the_file_of_names_is_private_and_holds_no_key_that_opens_a_session(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     env = {"HOME": str(tmp_path)}
-    assert run_remote(["add", "attic", f"http://desk.example:8765/#{_KEY}"], env) == 0
+    assert run_subcommand(["remote", "add", "attic", f"http://desk.example:8765/#{_KEY}"], env) == 0
     path = Remotes(env).path
     assert os.stat(path).st_mode & 0o777 == 0o600
     assert _KEY not in Path(path).read_text(encoding="utf-8")
     assert Remotes(env).find("attic") == Remote("http://desk.example:8765/", letter_token(_KEY))
-    assert run_remote(["remove", "attic"], env) == 0 and Remotes(env).all() == {}
+    assert run_subcommand(["remote", "remove", "attic"], env) == 0 and Remotes(env).all() == {}
     assert _KEY not in capsys.readouterr().out
-    with pytest.raises(UsageError, match="there is no session called"):
-        run_remote(["remove", "attic"], env)
+    with pytest.raises(UsageError, match="unknown session 'attic'"):
+        run_subcommand(["remote", "remove", "attic"], env)
 
 
 async def test_an_address_may_come_on_standard_input(tmp_path: Path):

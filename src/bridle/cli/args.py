@@ -1,6 +1,6 @@
 """Reads the command line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bridle.cli.flags import FLAGS, Flag
 from bridle.types.errors import UsageError
@@ -68,24 +68,58 @@ def parse(argv: Sequence[str]) -> Args:
     Raises:
         UsageError: a flag is unknown, lacks its value, or has one that it does not take.
     """
+
+    def refuse(name: str) -> UsageError:
+        return UsageError(f"unknown option '{name}'{did_you_mean(name, known)}")
+
     known = {name: flag for flag in FLAGS for name in flag.names}
+    values, words, behind = sort_words(argv, known, refuse)
+    return Args(values, (*words, *(behind or ())))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The question whether a name like this one was meant."""
+    # Only a wrong name needs it.
+    from bridle.types.nearest import did_you_mean
+
+    return did_you_mean(word, known)
+
+
+def sort_words(
+    argv: Sequence[str],
+    known: Mapping[str, Flag],
+    refuse: Callable[[str], UsageError],
+    *,
+    raw_after: int | None = None,
+    strict: bool = False,
+) -> tuple[Values, list[str], list[str] | None]:
+    """The values of options, the words that belong to none, and the words behind `--`, if it is there.
+
+    From word `raw_after` on everything is a word. `strict` refuses `--switch=value`.
+
+    Raises:
+        UsageError: an option is unknown, lacks its value, or has one that it does not take.
+    """
     values: Values = {}
     words: list[str] = []
     rest = list(argv)
     while rest:
         word = rest.pop(0)
         if word == "--":
-            words += rest
-            break
+            return values, words, rest
+        if raw_after is not None and len(words) >= raw_after:
+            return values, [*words, word, *rest], None
         if not word.startswith("-") or word == "-":
             words.append(word)
             continue
         name, equals, given = word.partition("=")
         flag = known.get(name)
         if flag is None:
-            raise UsageError(f"unknown option '{name}'{_nearest(name, known)}")
+            raise refuse(name)
+        if strict and equals and flag.kind == "switch":
+            raise UsageError(f"{name} takes no value, and {word} gives it one")
         _store(values, flag, name, given if equals else None, rest)
-    return Args(values, tuple(words))
+    return values, words, None
 
 
 def _store(values: Values, flag: Flag, name: str, given: str | None, rest: list[str]) -> None:
@@ -95,24 +129,29 @@ def _store(values: Values, flag: Flag, name: str, given: str | None, rest: list[
         case "switch":
             values[flag.key] = True
         case "value":
-            if given is None and not rest:
-                raise UsageError(f"option '{name}' needs a value: {name} <{flag.value or 'value'}>")
-            values[flag.key] = _checked(flag, name, rest.pop(0) if given is None else given)
+            values[flag.key] = _checked(flag, _value(flag, name, given, rest))
         case "each":
-            if given is None and not rest:
-                raise UsageError(f"option '{name}' needs a value: {name} <{flag.value or 'value'}>")
-            earlier = values.get(flag.key)
-            taken = rest.pop(0) if given is None else given
-            values[flag.key] = [*(earlier if isinstance(earlier, list) else ()), taken]
+            _add(values, flag, [_checked(flag, _value(flag, name, given, rest))])
+        case "pairs":
+            _add(values, flag, [_value(flag, name, given, rest), *_take_pairs(rest)])
         case "optional":
             # What follows a flag with a fixed choice of values is its value only if it is one of them.
             if given is None and rest and not rest[0].startswith("-") and _may_be(flag, rest[0]):
                 given = rest.pop(0)
-            values[flag.key] = True if given is None else _checked(flag, name, given)
+            values[flag.key] = True if given is None else _checked(flag, given)
         case "many":
-            taken = [given] if given is not None else _take_words(rest)
-            earlier = values.get(flag.key)
-            values[flag.key] = [*(earlier if isinstance(earlier, list) else ()), *taken]
+            _add(values, flag, [given] if given is not None else _take_words(rest))
+
+
+def _value(flag: Flag, name: str, given: str | None, rest: list[str]) -> str:
+    if given is None and not rest:
+        raise UsageError(f"option '{name}' needs a value: {name} <{flag.value or 'value'}>")
+    return rest.pop(0) if given is None else given
+
+
+def _add(values: Values, flag: Flag, taken: list[str]) -> None:
+    earlier = values.get(flag.key)
+    values[flag.key] = [*(earlier if isinstance(earlier, list) else ()), *taken]
 
 
 def _take_words(rest: list[str]) -> list[str]:
@@ -122,18 +161,36 @@ def _take_words(rest: list[str]) -> list[str]:
     return taken
 
 
+def _take_pairs(rest: list[str]) -> list[str]:
+    """`-e A=1 B=2` is one option with two values."""
+    taken: list[str] = []
+    while rest and (pair := rest[0].partition("="))[1] and pair[0].isidentifier():
+        taken.append(rest.pop(0))
+    return taken
+
+
 def _may_be(flag: Flag, value: str) -> bool:
     return not flag.choices or value in flag.choices
 
 
-def _checked(flag: Flag, name: str, value: str) -> str:
+def _checked(flag: Flag, value: str) -> str:
+    name = flag.names[-1]
     if flag.choices and value not in flag.choices:
-        raise UsageError(f"option '{name}' takes one of {', '.join(flag.choices)}, not {value!r}")
+        hint = did_you_mean(value, flag.choices)
+        raise UsageError(f"{name} takes one of {', '.join(flag.choices)}, not {value!r}{hint}")
+    if flag.number and not _is_number(flag, value):
+        raise UsageError(f"{name} takes {_range(flag)}, not {value!r}")
     return value
 
 
-def _nearest(name: str, known: Mapping[str, Flag]) -> str:
-    from difflib import get_close_matches
+def _is_number(flag: Flag, text: str) -> bool:
+    digits = text.replace(".", "", 1) if flag.number == "decimal" else text
+    if not (digits.isascii() and digits.isdecimal()):
+        return False
+    return 0 < float(text) <= flag.most and (flag.number == "decimal" or float(text) >= flag.least)
 
-    close = get_close_matches(name, known, n=1, cutoff=0.75)
-    return f": did you mean '{close[0]}'?" if close else ""
+
+def _range(flag: Flag) -> str:
+    if flag.number == "decimal":
+        return f"a number above 0 and up to {flag.most}"
+    return f"a whole number from {flag.least} to {flag.most}"

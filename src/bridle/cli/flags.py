@@ -1,10 +1,11 @@
-"""The flags of the command line: one table, read by the parser and by `--help`."""
+"""The flags of the command line and the names of subcommands: what the parser and `--help` read."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    Kind = Literal["switch", "value", "optional", "many", "each"]
+    Kind = Literal["switch", "value", "optional", "many", "each", "pairs"]
+    Number = Literal["", "whole", "decimal"]
     Status = Literal["works", "ignored", "later"]
 
 
@@ -12,12 +13,12 @@ class Flag:
     """A plain class, so that `--help` imports next to nothing.
 
     `optional` may stand without a value; `many` takes every word up to the next flag and may be repeated;
-    `each` takes one word and may be repeated.
+    `each` takes one word and may be repeated; `pairs` takes every KEY=value behind it and may be repeated.
     A flag without help works but is not listed. `ignored` asks for something that bridle does anyway or
     never, `later` is refused with a sentence.
     """
 
-    __slots__ = ("choices", "help", "kind", "names", "status", "value")
+    __slots__ = ("choices", "default", "help", "kind", "least", "most", "names", "number", "status", "value")
 
     def __init__(
         self,
@@ -28,13 +29,22 @@ class Flag:
         *,
         choices: tuple[str, ...] = (),
         status: "Status" = "works",
+        default: str = "",
+        number: "Number" = "",
+        least: int = 1,
+        most: int = 999_999,
     ) -> None:
+        """`default` is what `--help` shows; the value of a `number` lies between `least` and `most`."""
         self.names = names
         self.kind: Kind = kind
         self.help = help
         self.value = value
         self.choices = choices
         self.status: Status = status
+        self.default = default
+        self.number: Number = number
+        self.least = least
+        self.most = most
 
     @property
     def key(self) -> str:
@@ -176,3 +186,37 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(("-w", "--worktree"), "optional", "work in a git work tree of its own, new or by its name", "name"),
 )
+
+SUBCOMMANDS: dict[str, str] = {
+    "agents": "List the sessions that run, in the background and at terminals",
+    "attach": "Show a background session in this terminal",
+    "auth": "Store and check API keys for model services",
+    "auto-mode": "Show, review and reset the rules of auto mode",
+    "completion": "Print a script that completes commands and options in your shell",
+    "config": "Show, explain and change settings",
+    "daemon": "Control the supervisor of background sessions",
+    "debug": "Show decisions of the permission gate and the cost of a prompt",
+    "doctor": "Check the installation, the settings and the security of this machine",
+    "help": "Show help for a command",
+    "hooks": "List, test and check hooks",
+    "local": "List the models on this machine",
+    "logs": "Print the output of a background session",
+    "mcp": "Add, list, log in to and remove MCP servers, or be one",
+    "merge": "Merge branches one after the other, each tested on top of the others",
+    "models": "List, show and test models",
+    "packages": "List and approve Python packages that extend bridle",
+    "plugin": "Install, list and write plugins",
+    "policy": "Explain permission decisions and check permission rules",
+    "record": "Run a prompt and record what the model answers",
+    "remote": "Name sessions on other machines that yours can send messages to",
+    "remote-control": "Let browsers start and steer sessions of this folder",
+    "replay": "Run a recorded prompt again without a model",
+    "respawn": "Start a background session that has ended again",
+    "rm": "Forget a background session that has ended",
+    "schedules": "List and approve the scheduled prompts of this folder",
+    "stop": "Stop a background session",
+    "trust": "Show what this folder brings, and trust it",
+    "usage": "Show what model calls have used and cost",
+}
+"""Every subcommand that people call, with its summary; `cli/subcommands/` says the rest."""
+ALIASES = {"kill": "stop", "plugins": "plugin", "rc": "remote-control"}

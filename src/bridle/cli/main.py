@@ -1,48 +1,20 @@
 """From the command line to an exit code."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bridle.cli.args import Args, parse
+from bridle.cli.flags import ALIASES, SUBCOMMANDS
 from bridle.cli.say import say
 from bridle.host.stdio import complain, guard_terminals
-from bridle.types.errors import BridleError, UsageError
+from bridle.types.errors import BridleError, CommandLineError, UsageError
 
 if TYPE_CHECKING:
     from bridle.frontends.tui.first_frame import FirstFrame
 
-_VERBS = {
-    "agents": ("background.listing", "run_agents"),
-    "auth": ("verbs.auth", "run_auth"),
-    "auto-mode": ("verbs.auto_mode", "run_auto_mode"),
-    "config": ("verbs.config", "run_config"),
-    "debug": ("verbs.debug", "run_debug"),
-    "doctor": ("verbs.doctor", "run_doctor"),
-    "hooks": ("hooks.verbs", "run_hooks"),
-    "local": ("verbs.local", "run_local"),
-    "mcp": ("mcp.verbs", "run_mcp"),
-    "merge": ("verbs.merge", "run_merge"),
-    "models": ("verbs.models", "run_models"),
-    "packages": ("verbs.packages", "run_packages"),
-    "plugin": ("plugin.verbs", "run_plugin"),
-    "plugins": ("plugin.verbs", "run_plugin"),
-    "policy": ("verbs.policy", "run_policy"),
-    "rc": ("remote.server_mode", "run_remote_control"),
-    "record": ("verbs.record", "run_record"),
-    "remote": ("remote.verbs", "run_remote"),
-    "remote-control": ("remote.server_mode", "run_remote_control"),
-    "replay": ("verbs.record", "run_replay"),
-    "schedules": ("verbs.schedules", "run_schedules"),
-    "trust": ("verbs.trust", "run_trust"),
-    "usage": ("verbs.usage", "run_usage"),
-    # What sessions start by themselves:
-    "--mcp-cli": ("mcp.automation", "run_automation"),
-    "--teammate": ("teammate", "run_teammate"),
-}
-"""Who runs the words behind a verb; imported with it."""
-_JOB_VERBS = ("attach", "daemon", "kill", "logs", "respawn", "rm", "stop")
-SUBCOMMANDS = (*(verb for verb in _VERBS if verb[0] != "-"), *_JOB_VERBS)
+_INTERNAL = ("--mcp-cli", "--teammate")
+"""Subcommands that sessions start, or that are experiments."""
 _LATER = (
     "gateway", "import", "install", "project", "self-hosted-runner",
     "setup-token", "ultrareview", "update",
@@ -61,7 +33,7 @@ def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
         return _dispatch(argv, env, frame)
     except BridleError as error:
         complain(f"error: {error}")
-        return 1
+        return 2 if isinstance(error, CommandLineError) else 1
     except KeyboardInterrupt:
         return 130
     except Exception as error:
@@ -77,12 +49,10 @@ def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
 
 def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | None") -> int:
     verb = argv[0] if argv else ""
-    if verb in _VERBS:
-        return _runner(verb)(argv[1:], env)
-    if verb in _JOB_VERBS:
-        from bridle.cli.background.verbs import run_verb
+    if verb in SUBCOMMANDS or verb in ALIASES or verb in _INTERNAL:
+        from bridle.cli.subcommands.parser import run_subcommand
 
-        return run_verb(verb, argv[1:], env)
+        return run_subcommand(argv, env)
     if verb == "--handed-over":
         from bridle.cli.terminal.tmux import take_over
 
@@ -109,13 +79,6 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
     code = run_print(session_options(args), env)
     compile_once()
     return code
-
-
-def _runner(verb: str) -> Callable[[Sequence[str], Mapping[str, str]], int]:
-    from importlib import import_module
-
-    module, name = _VERBS[verb]
-    return getattr(import_module(f"bridle.cli.{module}"), name)
 
 
 def _start_in_background(args: Args, env: Mapping[str, str]) -> int:
@@ -154,10 +117,10 @@ def _talk(args: Args, env: Mapping[str, str], frame: "FirstFrame | None") -> int
 
 
 def _check_spelling(word: str) -> None:
-    from difflib import get_close_matches
+    from bridle.types.nearest import did_you_mean
 
-    if close := get_close_matches(word, (*SUBCOMMANDS, *_LATER), n=1, cutoff=0.7):
-        raise UsageError(f"there is no command '{word}': did you mean 'bridle {close[0]}'?")
+    if hint := did_you_mean(word, (*SUBCOMMANDS, *ALIASES, *_LATER), prefix="bridle "):
+        raise UsageError(f"unknown command {word!r}{hint}")
 
 
 def _innermost(error: BaseException) -> str:

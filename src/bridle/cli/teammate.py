@@ -3,11 +3,12 @@
 import os
 import signal
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
 from bridle.cli.start import Start
+from bridle.cli.subcommands.parser import Given
 from bridle.engine.teams.membership import Membership
 from bridle.engine.teams.wire import Hello, Summons, ToMember, Welcome
 from bridle.host.jsonlines import to_line
@@ -20,15 +21,13 @@ _SECONDS = 30.0
 _PIECE = 1 << 16
 
 
-def run_teammate(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_teammate(given: Given, env: Mapping[str, str]) -> int:
     """Work for a leader until it has no more need of us.
 
     Raises:
         BridleError: there is no leader, or nothing could be begun.
     """
-    if len(argv) != 2:
-        raise UsageError("--teammate is for processes that a session starts by itself")
-    path, agent_id = argv
+    path, agent_id = given.one("socket"), given.one("agent")
     line, summons = _introduce(path, agent_id)
     own = {name: env[name] for name in OF_THE_PANE if name in env}
     os.environ.clear()

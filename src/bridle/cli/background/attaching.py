@@ -6,10 +6,12 @@ import signal
 import socket
 import sys
 import termios
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from bridle.cli.background.finding import find_job, is_live
+from bridle.cli.background.permission import means
 from bridle.cli.say import tell
+from bridle.cli.subcommands.parser import Given
 from bridle.frontends.tui.raw import enter_raw, leave_raw
 from bridle.host.jobs import protocol, records
 from bridle.host.jobs.launcher import JobError
@@ -27,18 +29,17 @@ _COVER, _UNCOVER = b"\x1b[?1049h", b"\x1b[?1049l"
 _READ = 64 * 1024
 
 
-def run_attach(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_attach(given: Given, env: Mapping[str, str]) -> int:
     """Show a job in this terminal until it ends or is left.
 
     Raises:
-        UsageError: this is no terminal, or no job is named.
+        UsageError: this is no terminal, or background sessions are turned off.
         JobError: it cannot be attached to.
     """
-    if len(argv) != 1 or argv[0].startswith("-"):
-        raise UsageError("say which one: bridle attach <id or part of a name>")
+    means(env)
     if not (os.isatty(0) and os.isatty(1)):
         raise UsageError("bridle attach needs a terminal; bridle logs works without one")
-    _, facts = find_job(argv[0], env)
+    _, facts = find_job(given.one("id"), env)
     return attach(facts)
 
 

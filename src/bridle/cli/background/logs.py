@@ -3,15 +3,16 @@
 import select
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from bridle.cli.background.finding import find_job, is_live
+from bridle.cli.background.permission import means
 from bridle.cli.say import say
+from bridle.cli.subcommands.parser import Given
 from bridle.host.jobs import protocol, records
 from bridle.host.jobs.launcher import JobError
 from bridle.host.jobs.output_log import everything
 from bridle.host.jobs.screen_text import ScreenText
-from bridle.types.errors import UsageError
 
 _TICK_SECONDS = 0.25
 _STILL_TICKS = 6
@@ -19,18 +20,16 @@ _FAR = 1 << 30
 _EDGES = "─━═╭╮╰╯│┌┐└┘-_ "
 
 
-def run_logs(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_logs(given: Given, env: Mapping[str, str]) -> int:
     """Print what a job has shown; with -f go on until it ends.
 
     Raises:
-        UsageError: the words are off.
+        UsageError: background sessions are turned off.
         JobError: there is no such job, or it cannot be followed.
     """
-    words = [word for word in argv if word not in ("-f", "--follow")]
-    if len(words) != 1 or words[0].startswith("-"):
-        raise UsageError("say which one: bridle logs <id or part of a name> [-f]")
-    folder, facts = find_job(words[0], env)
-    follows = len(words) < len(argv) and is_live(facts)
+    means(env)
+    folder, facts = find_job(given.one("id"), env)
+    follows = given.on("follow") and is_live(facts)
     # Connected first: what is shown between two steps comes twice rather than never.
     connection = _connect(facts) if follows else None
     paper = ScreenText(facts.get("rows", 24), facts.get("columns", 80))

@@ -1,51 +1,83 @@
-"""`bridle logs`, `stop`, `respawn`, `rm` and `daemon`."""
+"""`bridle stop`, `respawn`, `rm` and `daemon`."""
 
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 
 from bridle.cli.background.finding import all_jobs, find_job, is_live, title_of
 from bridle.cli.background.permission import Means, means
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.host.jobs import launcher, protocol, records
 from bridle.host.jobs.launcher import JobError
 from bridle.host.jobs.supervisor import running
 from bridle.host.liveness import is_alive
 from bridle.host.paths import config_home
-from bridle.types.errors import UsageError
+from bridle.types.errors import CommandLineError
 
 _STOP_SECONDS = 15.0
 _PATIENCE = 2.0
 """Seconds for the supervisor to end."""
 
 
-def run_verb(verb: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Do what a verb says to the job that is named.
+def run_stop(given: Given, env: Mapping[str, str]) -> int:
+    """Stop a session.
 
     Raises:
-        UsageError: the words are off, or background sessions are turned off.
-        JobError: it cannot be done.
+        UsageError: background sessions are turned off.
+        JobError: there is no such session, or it does not end.
     """
-    given = means(env)
-    match verb:
-        case "attach":
-            from bridle.cli.background.attaching import run_attach
+    means(env)
+    _, facts = find_job(given.one("id"), env)
+    return tell(f"{facts['id']} {stop(facts)}.")
 
-            return run_attach(argv, env)
-        case "logs":
-            from bridle.cli.background.logs import run_logs
 
-            return run_logs(argv, env)
-        case "stop" | "kill":
-            _, facts = find_job(_one(verb, argv), env)
-            return tell(f"{facts['id']} {stop(facts)}.")
-        case "respawn":
-            return _respawn(argv, env, given)
-        case "rm":
-            return tell(forget(*find_job(_one(verb, argv), env), env))
-        case _:
-            return _daemon(argv, env)
+def run_respawn(given: Given, env: Mapping[str, str]) -> int:
+    """Start a session that has ended again, or all of them.
+
+    Raises:
+        UsageError: background sessions are turned off.
+        JobError: there is no such session, or it cannot be started.
+    """
+    allowed, wanted = means(env), given.text("id")
+    if given.on("all") == (wanted is not None):
+        raise CommandLineError("name one session with <id>, or all with --all; see bridle respawn --help")
+    chosen = [find_job(wanted, env)] if wanted is not None else _ended(env)
+    if not chosen:
+        return say("Every background session runs.\n")
+    for _, facts in chosen:
+        respawn(facts, env, allowed)
+        tell(f"{facts['id']} runs again.")
+    return 0
+
+
+def run_rm(given: Given, env: Mapping[str, str]) -> int:
+    """Forget a session.
+
+    Raises:
+        UsageError: background sessions are turned off.
+        JobError: there is no such session, or it runs.
+    """
+    means(env)
+    return tell(forget(*find_job(given.one("id"), env), env))
+
+
+def show_supervisor(given: Given, env: Mapping[str, str]) -> int:
+    """Say whether the supervisor runs; the exit code is 1 if not."""
+    del given
+    means(env)
+    return _status(env)
+
+
+def stop_supervisor(given: Given, env: Mapping[str, str]) -> int:
+    """Stop the supervisor.
+
+    Raises:
+        JobError: sessions run, and --any was not given.
+    """
+    means(env)
+    return _stop_supervisor(env, any_=given.on("any"), keep=given.on("keep-workers"))
 
 
 def stop(facts: records.Facts) -> str:
@@ -95,17 +127,8 @@ def respawn(facts: records.Facts, env: Mapping[str, str], given: Means) -> None:
     launcher.start(config_home(env), again, env=given.env, wrapper=given.wrapper)
 
 
-def _respawn(argv: Sequence[str], env: Mapping[str, str], given: Means) -> int:
-    if list(argv) == ["--all"]:
-        chosen = [job for job in all_jobs(env) if not is_live(job[1])]
-        if not chosen:
-            return say("Every background session runs.\n")
-    else:
-        chosen = [find_job(_one("respawn", argv), env)]
-    for _, facts in chosen:
-        respawn(facts, env, given)
-        tell(f"{facts['id']} runs again.")
-    return 0
+def _ended(env: Mapping[str, str]) -> list[tuple[str, records.Facts]]:
+    return [job for job in all_jobs(env) if not is_live(job[1])]
 
 
 def forget(folder: str, facts: records.Facts, env: Mapping[str, str]) -> str:
@@ -122,15 +145,6 @@ def forget(folder: str, facts: records.Facts, env: Mapping[str, str]) -> str:
     launcher.wake_if_there(config_home(env))
     stays = f"; bridle --resume {facts['sessionId']} goes on with it" if "sessionId" in facts else ""
     return f"Forgot {facts['id']}. Its conversation and its work trees stay{stays}."
-
-
-def _daemon(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    words = list(argv)
-    if words == ["status"]:
-        return _status(env)
-    if words[:1] == ["stop"] and not set(words[1:]) - {"--any", "--keep-workers"}:
-        return _stop_supervisor(env, any_="--any" in words, keep="--keep-workers" in words)
-    raise UsageError("say bridle daemon status, or bridle daemon stop --any [--keep-workers]")
 
 
 def _status(env: Mapping[str, str]) -> int:
@@ -170,10 +184,3 @@ def _end(pid: int, born: str) -> None:
         deadline = time.monotonic() + _PATIENCE
         while is_alive(pid, born) and time.monotonic() < deadline:
             time.sleep(0.01)  # It is no child of ours, so its end can only be looked for.
-
-
-def _one(verb: str, argv: Sequence[str]) -> str:
-    if len(argv) != 1 or argv[0].startswith("-"):
-        more = " or --all" if verb == "respawn" else ""
-        raise UsageError(f"say which one: bridle {verb} <id or part of a name>{more}")
-    return argv[0]

@@ -7,6 +7,7 @@ import msgspec
 
 from bridle.types.errors import UsageError
 from bridle.types.hook import EVENTS, HookEvent
+from bridle.types.nearest import did_you_mean
 
 _TOOL_INPUTS: dict[str, dict[str, Any]] = {
     "Bash": {"command": "echo hello", "description": "Say hello"},
@@ -83,7 +84,8 @@ def sample(name: str, *, tool: str | None, given: Mapping[str, Any], cwd: str) -
         UsageError: there is no such event, or it has no such tool or values.
     """
     if (kind := EVENTS.get(name)) is None:
-        raise UsageError(f"there is no hook event '{name}': use one of {', '.join(sorted(EVENTS))}")
+        hint = did_you_mean(name, EVENTS) or f": use one of {', '.join(sorted(EVENTS))}"
+        raise UsageError(f"unknown hook event {name!r}{hint}")
     fields = {field.encode_name for field in msgspec.structs.fields(kind)}
     if tool is not None and "tool_name" not in fields:
         raise UsageError(f"{name} is not about a tool: leave --tool out")

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from bridle.cli.hooks.model import TrialModels
 from bridle.cli.hooks.samples import sample
 from bridle.cli.hooks.scene import Scene, describe, read_object, short
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.config.hook_schema import CommandHook
 from bridle.hooks.callback import run_function
 from bridle.hooks.command import CommandHooks
@@ -36,19 +37,19 @@ _LONGEST_SHOWN = 2_000
 _NOT_EFFECTS = ("runs", "problems", "decision")
 
 
-def run_trial(scene: Scene, name: str, options: Mapping[str, str]) -> int:
+def run_trial(scene: Scene, given: Given) -> int:
     """Run the hooks of an event that count; the exit code is 1 when one of them fails.
 
     Raises:
         UsageError: the event, its fields or the number of the hook are off.
     """
     event = sample(
-        name,
-        tool=options.get("tool"),
-        given=read_object(options.get("input"), "--input") or {},
+        given.one("event"),
+        tool=given.text("tool"),
+        given=read_object(given.text("input"), "--input") or {},
         cwd=scene.cwd,
     )
-    entries = _chosen(scene, event, options.get("hook"))
+    entries = _chosen(scene, event, given.text("hook"))
     with tempfile.TemporaryDirectory(prefix="bridle-hooks-") as storage:
         return asyncio.run(_try_all(scene, entries, event, storage))
 

@@ -8,45 +8,23 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.mcp.words import Kind, read_words
 from bridle.cli.say import say
+from bridle.cli.subcommands.parser import Given
 from bridle.host.files import read_bytes
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.host.paths import bridle_dir
 from bridle.host.stdio import complain
-from bridle.mcp.session_snapshot import COMMANDS, Snapshot, answer
+from bridle.mcp.session_snapshot import Snapshot, answer
 from bridle.session.parts.mcp_endpoint import Address, endpoint_file, has_endpoint, is_enabled, state_file
-from bridle.types.errors import McpError, UsageError
+from bridle.types.errors import CommandLineError, McpError, UsageError
 from bridle.types.event import Event
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 
-_HELP = """\
-Usage: bridle --mcp-cli <command>        (with ENABLE_EXPERIMENTAL_MCP_CLI=1, beside a running session)
-
-  servers                       the servers of the session and how they fare
-  tools [server]                the tools as server/tool
-  info <server/tool>            what a tool does and takes
-  grep <pattern>                tools whose name or description fits a regular expression
-  call <server/tool> <json|->   call a tool; - reads the arguments from standard input
-  resources [server]            what can be read
-  read <server> <uri>           read it (or server/uri in one word)
-
-  --json        the whole answer as JSON
-  --session ID  the session to ask; else CLAUDE_CODE_SESSION_ID, or the newest
-  --timeout MS  how long a call may take
-"""
-_OPTIONS: Mapping[str, tuple[str, Kind]] = {
-    "--json": ("json", "switch"),
-    "--session": ("session", "value"),
-    "--timeout": ("timeout", "value"),
-    "-h": ("help", "switch"),
-    "--help": ("help", "switch"),
-}
 _LARGEST = 64 * 1024 * 1024
 _LOOK_SECONDS = 10.0
 
 
-def run_automation(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_automation(given: Given, env: Mapping[str, str]) -> int:
     """Run one command.
 
     Raises:
@@ -55,19 +33,15 @@ def run_automation(argv: Sequence[str], env: Mapping[str, str]) -> int:
     """
     if not is_enabled(env):
         raise UsageError("--mcp-cli is an experiment: set ENABLE_EXPERIMENTAL_MCP_CLI=1 to use it")
-    words = read_words(argv, _OPTIONS)
-    if words.on("help") or not words.words:
-        return say(_HELP)
-    command, *rest = words.words
-    if command not in COMMANDS:
-        raise UsageError(f"there is no command {command!r}; see bridle --mcp-cli --help")
-    arguments = _arguments(command, rest)
-    rest = _read_words(rest) if command == "read" else rest[:1] if command == "call" else rest
-    session = words.text("session") or env.get("CLAUDE_CODE_SESSION_ID") or _newest(env)
-    given = words.text("timeout") or env.get("MCP_TOOL_TIMEOUT", "")
-    seconds = int(given) / 1000 if given.isdecimal() and int(given) else 100_000.0
+    command = given.command[-1]
+    arguments = _arguments(given)
+    named = [given.text(name) for name in ("server", "tool", "pattern")]
+    rest = _resource(given) if command == "read" else [word for word in named if word is not None]
+    session = given.text("session") or env.get("CLAUDE_CODE_SESSION_ID") or _newest(env)
+    limit = given.text("timeout") or env.get("MCP_TOOL_TIMEOUT", "")
+    seconds = int(limit) / 1000 if limit.isdecimal() and int(limit) else 100_000.0
     told = asyncio.run(_ask(env, session, command, rest, arguments=arguments, seconds=seconds))
-    code = say(_shown(command, told, as_json=words.on("json")))
+    code = say(_shown(command, told, as_json=given.on("json")))
     return code or (1 if command == "call" and told.get("isError") else 0)
 
 
@@ -155,25 +129,24 @@ class _Typed:
         return Refused(message="Nobody can be asked here: allow the tool by a rule.", by_person=False)
 
 
-def _arguments(command: str, words: Sequence[str]) -> dict[str, Any]:
-    if command != "call":
+def _arguments(given: Given) -> dict[str, Any]:
+    text = given.text("arguments")
+    if text is None:
         return {}
-    if len(words) != 2:
-        raise UsageError("--mcp-cli call takes <server/tool> and a JSON object, or - for standard input")
-    text = sys.stdin.read() if words[1] == "-" else words[1]
+    text = sys.stdin.read() if text == "-" else text
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise UsageError(f"the arguments are not a JSON object: {error}") from error
 
 
-def _read_words(words: list[str]) -> list[str]:
-    if len(words) == 1 and "/" in words[0]:
-        server, _, uri = words[0].partition("/")
-        words = [server, uri]
-    if len(words) != 2:
-        raise UsageError("--mcp-cli read takes <server> <uri>")
-    return words
+def _resource(given: Given) -> list[str]:
+    server, uri = given.one("server"), given.text("uri")
+    if uri is None:
+        server, slash, uri = server.partition("/")
+        if not slash:
+            raise CommandLineError("missing argument <uri>; see bridle --mcp-cli read --help")
+    return [server, uri]
 
 
 def _address(env: Mapping[str, str], session: str) -> Address | None:

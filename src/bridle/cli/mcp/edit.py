@@ -8,32 +8,18 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.mcp.words import Kind, Words, read_words
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.config.mcp import desktop_config_path, read_desktop_config
 from bridle.config.mcp_entry import read_entry
 from bridle.mcp.approvals import FileScope, forget_choices, remove_server, scopes_of, write_server
 from bridle.types.errors import ConfigError, UsageError
 from bridle.types.mcp import Server
 
-_SCOPE: Mapping[str, tuple[str, Kind]] = {"-s": ("scope", "value"), "--scope": ("scope", "value")}
-_ADD: Mapping[str, tuple[str, Kind]] = {
-    **_SCOPE,
-    "-t": ("transport", "value"),
-    "--transport": ("transport", "value"),
-    "-e": ("env", "many"),
-    "--env": ("env", "many"),
-    "-H": ("header", "many"),
-    "--header": ("header", "many"),
-    "--client-id": ("client-id", "value"),
-    "--client-secret": ("client-secret", "switch"),
-    "--callback-port": ("callback-port", "value"),
-}
-_TRANSPORTS = ("stdio", "http", "sse", "ws")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
-def run_edit(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_edit(given: Given, env: Mapping[str, str]) -> int:
     """Change what is written down.
 
     Raises:
@@ -42,69 +28,58 @@ def run_edit(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
     """
     cwd = os.getcwd()
     try:
-        match command:
+        match given.command[-1]:
             case "add":
-                return _add(argv, env, cwd)
+                return _add(given, env, cwd)
             case "add-json":
-                return _add_json(argv, env, cwd)
+                return _add_json(given, env, cwd)
             case "add-from-claude-desktop":
-                return _add_from_desktop(argv, env, cwd)
+                return _add_from_desktop(given, env, cwd)
             case "remove":
-                return _remove(argv, env, cwd)
+                return _remove(given, env, cwd)
             case _:
-                read_words(argv, {}, most=0)
                 forget_choices(env, cwd)
                 return say("The servers of this project will be asked about again.\n")
     except OSError as error:
         raise ConfigError(f"nothing was changed: {error}") from error
 
 
-def _add(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
-    transport = _transport(argv)
-    # The words of a program may look like options of ours; addresses have none behind them.
-    words = read_words(argv, _ADD, rest_after=2 if transport == "stdio" else None)
-    if len(words.words) < 2:
-        raise UsageError(
-            "mcp add needs a name and a command or an address: bridle mcp add <name> <command or url>"
-        )
-    name, target, *rest = words.words
-    scope = _scope(words) or "local"
-    raw = _program(words, target, rest) if transport == "stdio" else _remote(words, transport, target, rest)
+def _add(given: Given, env: Mapping[str, str], cwd: str) -> int:
+    transport, name, target, rest = (
+        given.text("transport") or "stdio", given.one("name"), given.one("target"), given.all("args"),
+    )  # fmt: skip
+    scope = _scope(given) or "local"
+    raw = _program(given, target, rest) if transport == "stdio" else _remote(given, transport, target, rest)
     file = _write(name, raw, scope, env=env, cwd=cwd)
-    if words.on("client-secret"):
+    if given.on("client-secret"):
         _keep_secret(name, raw, env)
     shown = f"with command: {' '.join((target, *rest))}" if transport == "stdio" else f"with URL: {target}"
     return tell(f"Added {transport} MCP server {name} {shown} to {scope} config", f"File modified: {file}")
 
 
-def _add_json(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
-    options: dict[str, tuple[str, Kind]] = {**_SCOPE, "--client-secret": ("client-secret", "switch")}
-    words = read_words(argv, options, most=2)
-    if len(words.words) != 2:
-        raise UsageError("mcp add-json needs a name and a JSON object: bridle mcp add-json <name> '{…}'")
-    name, text = words.words
+def _add_json(given: Given, env: Mapping[str, str], cwd: str) -> int:
+    name, text = given.one("name"), given.one("json")
     try:
         raw = msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise UsageError(f"the definition is not a JSON object: {error}") from error
-    scope = _scope(words) or "local"
+    scope = _scope(given) or "local"
     file = _write(name, raw, scope, env=env, cwd=cwd)
-    if words.on("client-secret"):
+    if given.on("client-secret"):
         _keep_secret(name, raw, env)
     kind = raw.get("type", "stdio")
     return tell(f"Added {kind} MCP server {name} to {scope} config", f"File modified: {file}")
 
 
-def _add_from_desktop(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
-    words = read_words(argv, _SCOPE)
+def _add_from_desktop(given: Given, env: Mapping[str, str], cwd: str) -> int:
     path = desktop_config_path(sys.platform, env)
     found = read_desktop_config(path)
     if not found:
         return tell(f"There are no MCP servers in {path}.")
-    wanted = words.words or tuple(found)
+    wanted = given.all("names") or list(found)
     if unknown := [name for name in wanted if name not in found]:
         raise UsageError(f"{path} has no server {unknown[0]!r}; it has {', '.join(found)}")
-    scope, lines = _scope(words) or "local", list[str]()
+    scope, lines = _scope(given) or "local", list[str]()
     for name in wanted:
         ours = re.sub(r"[^A-Za-z0-9_-]", "_", name)
         try:
@@ -115,15 +90,12 @@ def _add_from_desktop(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> 
     return tell(*lines)
 
 
-def _remove(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
-    words = read_words(argv, _SCOPE, most=1)
-    if not words.words:
-        raise UsageError("mcp remove needs a name: bridle mcp remove <name>")
-    (name,) = words.words
-    scopes, wanted = scopes_of(name, env, cwd), _scope(words)
+def _remove(given: Given, env: Mapping[str, str], cwd: str) -> int:
+    name = given.one("name")
+    scopes, wanted = scopes_of(name, env, cwd), _scope(given)
     if not scopes or (wanted is not None and wanted not in scopes):
         where = f" in {wanted} config" if wanted is not None else ""
-        raise UsageError(f"there is no MCP server {name!r}{where}; bridle mcp list shows all")
+        raise UsageError(f"unknown MCP server {name!r}{where}; bridle mcp list shows all")
     if wanted is None and len(scopes) > 1:
         raise UsageError(
             f"{name} is in several scopes ({', '.join(scopes)}): say which, as in bridle mcp remove {name} "
@@ -153,33 +125,18 @@ class _AnyVariable(dict[str, str]):
         return super().get(key, "https://unset.example" if default is None else default)
 
 
-def _transport(argv: Sequence[str]) -> str:
-    for place, word in enumerate(argv):
-        if word == "--":
-            break
-        flag, equals, value = word.partition("=")
-        if flag in ("-t", "--transport"):
-            given = value if equals else argv[place + 1] if place + 1 < len(argv) else ""
-            if given not in _TRANSPORTS:
-                raise UsageError(f"--transport takes one of {', '.join(_TRANSPORTS)}, not {given!r}")
-            return given
-    return "stdio"
-
-
-def _scope(words: Words) -> FileScope | None:
-    match words.text("scope"):
-        case None:
-            return None
+def _scope(given: Given) -> FileScope | None:
+    match given.text("scope"):
         case "local" | "project" | "user" as scope:
             return scope
-        case other:
-            raise UsageError(f"--scope takes one of local, project, user, not {other!r}")
+        case _:
+            return None
 
 
-def _program(words: Words, command: str, args: Sequence[str]) -> dict[str, Any]:
+def _program(given: Given, command: str, args: Sequence[str]) -> dict[str, Any]:
     if command.startswith(("http://", "https://")):
         raise UsageError(f"{command} is an address: say how it is spoken to, with --transport http or sse")
-    pairs = [each.partition("=") for each in words.many("env")]
+    pairs = [each.partition("=") for each in given.all("env")]
     if wrong := [name for name, equals, _ in pairs if not equals or not name]:
         raise UsageError(f"--env takes KEY=value, not {wrong[0]!r}")
     return {
@@ -190,21 +147,19 @@ def _program(words: Words, command: str, args: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _remote(words: Words, transport: str, url: str, rest: Sequence[str]) -> dict[str, Any]:
+def _remote(given: Given, transport: str, url: str, rest: Sequence[str]) -> dict[str, Any]:
     if rest:
         raise UsageError(f"an address takes no arguments, and {rest[0]!r} is one")
     raw: dict[str, Any] = {"type": transport, "url": url}
-    headers = [each.partition(":") for each in words.many("header")]
+    headers = [each.partition(":") for each in given.all("header")]
     if wrong := [name for name, colon, _ in headers if not colon or not name.strip()]:
         raise UsageError(f'--header takes "Name: value", not {wrong[0]!r}')
     if headers:
         raw["headers"] = {name.strip(): value.strip() for name, _, value in headers}
     oauth: dict[str, Any] = {}
-    if (client := words.text("client-id")) is not None:
+    if (client := given.text("client-id")) is not None:
         oauth["clientId"] = client
-    if (port := words.text("callback-port")) is not None:
-        if not port.isdecimal() or not 0 < int(port) < 65536:
-            raise UsageError(f"--callback-port takes a port, not {port!r}")
+    if (port := given.text("callback-port")) is not None:
         oauth["callbackPort"] = int(port)
     return {**raw, "oauth": oauth} if oauth else raw
 

@@ -5,11 +5,11 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 
 from bridle.cli.mcp.scene import Scene, look, running
-from bridle.cli.mcp.words import Kind, read_words
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.host.browser import open_page
 from bridle.host.stdio import complain
 from bridle.mcp.auth.authorizers import Authorizers
@@ -21,24 +21,19 @@ from bridle.mcp.auth.xaa import enterprise_login, log_in_to_provider
 from bridle.types.errors import UsageError
 from bridle.types.mcp import Server
 
-_OPTIONS: Mapping[str, tuple[str, Kind]] = {"--no-browser": ("no-browser", "switch")}
 
-
-def run_login(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_login(given: Given, env: Mapping[str, str]) -> int:
     """Log in to a server, or out of it.
 
     Raises:
-        UsageError: the words are off, or there is no such server.
+        UsageError: there is no such server.
         McpError: it did not work.
     """
-    words = read_words(argv, _OPTIONS if command == "login" else {}, most=1)
-    if not words.words:
-        raise UsageError(f"mcp {command} needs a name: bridle mcp {command} <name>")
     scene = look(env)
-    server = scene.find(words.words[0])
-    if command == "logout":
+    server = scene.find(given.one("name"))
+    if given.command[-1] == "logout":
         return asyncio.run(_leave(scene, server))
-    return asyncio.run(_enter(scene, server, browser=not words.on("no-browser")))
+    return asyncio.run(_enter(scene, server, browser=not given.on("no-browser")))
 
 
 async def _enter(scene: Scene, server: Server, *, browser: bool) -> int:

@@ -18,6 +18,7 @@ from bridle.mcp.servers import Servers, ServersContext
 from bridle.mcp.timeouts import Timeouts
 from bridle.types.errors import McpError, UsageError
 from bridle.types.mcp import Server
+from bridle.types.nearest import did_you_mean
 from bridle.types.question import Answer, Question, Refused
 
 
@@ -37,8 +38,9 @@ class Scene(Struct, frozen=True, kw_only=True):
         """
         found = next((server for server in self.servers if server.name == name), None)
         if found is None:
-            known = ", ".join(server.name for server in self.servers) or "none"
-            raise UsageError(f"there is no MCP server {name!r}; there are: {known}")
+            names = [server.name for server in self.servers]
+            hint = did_you_mean(name, names) or f"; there are: {', '.join(names) or 'none'}"
+            raise UsageError(f"unknown MCP server {name!r}{hint}")
         return found
 
     @property

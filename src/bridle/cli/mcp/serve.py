@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from bridle.cli.mcp.words import Kind, read_words
+from bridle.cli.subcommands.parser import Given
 from bridle.host.stdio import complain
 from bridle.mcp.server import Ask, CallResult, ServedClient, ServerOptions, StandardStreams
 from bridle.session.host import Host
@@ -18,24 +18,17 @@ from bridle.session.prepare import set_up
 from bridle.types.event import Event
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 
-_OPTIONS: Mapping[str, tuple[str, Kind]] = {
-    "-d": ("debug", "switch"),
-    "--debug": ("debug", "switch"),
-    "--verbose": ("verbose", "switch"),
-}
 _HIDDEN = ("AskUserQuestion", "CallTool", "ToolSearch")
 _LONGEST_SHOWN = 500
 
 
-def run_serve(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_serve(given: Given, env: Mapping[str, str]) -> int:
     """Serve until standard input ends.
 
     Raises:
-        UsageError: the words are off.
         ConfigError: the settings cannot be used.
     """
-    words = read_words(argv, _OPTIONS, most=0)
-    asyncio.run(_serve(env, verbose=words.on("verbose") or words.on("debug")))
+    asyncio.run(_serve(env, verbose=given.on("verbose") or given.on("debug")))
     return 0
 
 

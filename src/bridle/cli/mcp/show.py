@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from bridle.cli.mcp.scene import Scene, look, running
-from bridle.cli.mcp.words import read_words
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.mcp.timeouts import Timeouts
-from bridle.types.errors import UsageError
 from bridle.types.mcp import SdkServer, Server, ServerState, StdioServer
 
 _MARKS = {
@@ -22,19 +21,16 @@ _MARKS = {
 _SECRET_HEADERS = ("authorization", "cookie", "key", "token", "secret")
 
 
-def run_show(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_show(given: Given, env: Mapping[str, str]) -> int:
     """Print servers and their health.
 
     Raises:
-        UsageError: the words are off, or there is no such server.
+        UsageError: there is no such server.
     """
-    words = read_words(argv, {}, most=0 if command == "list" else 1)
     scene = look(env)
-    if command == "list":
+    if given.command[-1] == "list":
         return asyncio.run(_list(scene))
-    if not words.words:
-        raise UsageError("mcp get needs a name: bridle mcp get <name>")
-    return asyncio.run(_get(scene, scene.find(words.words[0])))
+    return asyncio.run(_get(scene, scene.find(given.one("name"))))
 
 
 async def _list(scene: Scene) -> int:

@@ -2,13 +2,13 @@
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from bridle.cli.plugin.words import Words, read_words
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.context.tokens import estimate
 from bridle.extensions.agents import load_agents
 from bridle.extensions.index import Index
@@ -26,50 +26,49 @@ from bridle.types.errors import ConfigError, UsageError
 _SKILLS: tuple[Kind, ...] = ("skills", "commands")
 
 
-def run_author(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_author(given: Given, env: Mapping[str, str]) -> int:
     """Run one of the commands.
 
     Raises:
         BridleError: it cannot be done.
     """
     try:
-        match command:
+        match given.command[-1]:
             case "init":
-                return _init(argv)
+                return _init(given)
             case "validate":
-                return _validate(read_words(argv, switches=("json",), most=1))
+                return _validate(given)
             case "eval":
-                return _eval(read_words(argv, switches=("json",), most=1), env)
+                return _eval(given, env)
             case _:
-                return _tag(argv, env)
+                return _tag(given, env)
     except OSError as error:
         raise ConfigError(f"{error.filename or 'The plugin'}: {error.strerror or error}") from error
 
 
-def _init(argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("force",), values=("description", "author", "author-email", "with"))
-    name = words.one("plugin")
+def _init(given: Given) -> int:
+    name = given.one("name")
     folder = os.path.abspath(name)
     author: dict[str, str] = {}
-    if (who := words.text("author")) is not None:
+    if (who := given.text("author")) is not None:
         author["name"] = who
-    if (mail := words.text("author-email")) is not None:
+    if (mail := given.text("author-email")) is not None:
         author["email"] = mail
     facts: dict[str, Any] = {
-        "description": words.text("description") or "",
+        "description": given.text("description") or "",
         **({"author": author} if author else {}),
     }
-    parts = [part for given in words.values.get("with", ("skill",)) for part in given.split(",") if part]
-    files = scaffold(folder, name=os.path.basename(folder), facts=facts, parts=parts, force=words.on("force"))
+    parts = [part for each in given.many("with") or ["skill"] for part in each.split(",") if part]
+    files = scaffold(folder, name=os.path.basename(folder), facts=facts, parts=parts, force=given.on("force"))
     tell(*(f"Wrote {os.path.join(folder, file)}" for file in files))
     return tell(f"Try it: bridle --plugin-dir {folder}\n")
 
 
-def _validate(words: Words) -> int:
-    path = words.plain[0] if words.plain else "."
+def _validate(given: Given) -> int:
+    path = given.text("path") or "."
     kind, findings = validate(path)
     errors = [each for each in findings if each.is_error]
-    if words.on("json"):
+    if given.on("json"):
         told = {
             "valid": not errors,
             "type": kind,
@@ -88,8 +87,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return told if finding.line is None else {**told, "line": finding.line}
 
 
-def _eval(words: Words, env: Mapping[str, str]) -> int:
-    folder = os.path.abspath(words.plain[0] if words.plain else ".")
+def _eval(given: Given, env: Mapping[str, str]) -> int:
+    folder = os.path.abspath(given.text("path") or ".")
     manifest, components = examine(folder)
     if manifest is None or not os.path.isdir(folder):
         raise UsageError(f"{folder} is no plugin that can be read: bridle plugin validate {folder}")
@@ -111,7 +110,7 @@ def _eval(words: Words, env: Mapping[str, str]) -> int:
     listed += [(each.name, estimate(f"{each.name}: {each.description}")) for each in agents.definitions]
     problems = [*(fault.message for fault in components.faults), *map(str, agents.problems)]
     total = sum(tokens for _, tokens in listed)
-    if words.on("json"):
+    if given.on("json"):
         told = {
             "name": manifest.name,
             "brings": list(brings(components)),
@@ -128,22 +127,21 @@ def _eval(words: Words, env: Mapping[str, str]) -> int:
     return 1 if problems else 0
 
 
-def _tag(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    words = read_words(argv, switches=("push", "dry-run", "force"), values=("message", "remote"), most=1)
-    folder = os.path.abspath(words.plain[0] if words.plain else ".")
+def _tag(given: Given, env: Mapping[str, str]) -> int:
+    folder = os.path.abspath(given.text("path") or ".")
     tag = release_tag(folder)
-    remote = words.text("remote") or "origin"
+    remote = given.text("remote") or "origin"
     if remote.startswith("-"):
         raise UsageError(f"{remote!r} is not the name of a remote")
-    if _git(folder, env, "status", "--porcelain", "--", ".") and not words.on("force"):
+    if _git(folder, env, "status", "--porcelain", "--", ".") and not given.on("force"):
         raise UsageError(f"{folder} has changes that are not committed: commit them, or use -f")
-    if words.on("dry-run"):
-        return tell(f"Would tag {tag}{f' and push it to {remote}' if words.on('push') else ''}.\n")
-    forced = ("--force",) if words.on("force") else ()
-    _git(folder, env, "tag", "--annotate", *forced, "--message", words.text("message") or tag, tag)
-    if words.on("push"):
+    if given.on("dry-run"):
+        return tell(f"Would tag {tag}{f' and push it to {remote}' if given.on('push') else ''}.\n")
+    forced = ("--force",) if given.on("force") else ()
+    _git(folder, env, "tag", "--annotate", *forced, "--message", given.text("message") or tag, tag)
+    if given.on("push"):
         _git(folder, env, "push", *forced, remote, f"refs/tags/{tag}")
-    return tell(f"Tagged {tag}{f' and pushed it to {remote}' if words.on('push') else ''}.\n")
+    return tell(f"Tagged {tag}{f' and pushed it to {remote}' if given.on('push') else ''}.\n")
 
 
 def _git(folder: str, env: Mapping[str, str], *words: str) -> str:

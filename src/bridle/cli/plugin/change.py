@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from bridle.cli.plugin.words import Scene, Words, confirm, read_words, scene_of
+from bridle.cli.plugin.scene import Scene, confirm, scene_of, scope_of
 from bridle.cli.say import tell
+from bridle.cli.subcommands.parser import Given
 from bridle.extensions.plugins import installing, marketplaces, removing
 from bridle.extensions.plugins.components import brings
 from bridle.extensions.plugins.loading import switches
@@ -13,10 +14,10 @@ from bridle.extensions.plugins.planning import Item
 from bridle.extensions.plugins.report import plugin_named
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import is_for, lock, read_installed
-from bridle.types.errors import BridleError, ConfigError, UsageError
+from bridle.types.errors import BridleError, CommandLineError, ConfigError, UsageError
 
 
-def run_change(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_change(given: Given, env: Mapping[str, str]) -> int:
     """Run one of the commands.
 
     Raises:
@@ -24,38 +25,35 @@ def run_change(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int
     """
     scene = scene_of(env)
     try:
-        match command:
+        match given.command[-1]:
             case "install":
-                return asyncio.run(_install(scene, argv))
+                return asyncio.run(_install(scene, given))
             case "uninstall":
-                return asyncio.run(_uninstall(scene, argv))
+                return asyncio.run(_uninstall(scene, given))
             case "update":
-                return asyncio.run(_update(scene, argv))
+                return asyncio.run(_update(scene, given))
             case "prune":
-                return asyncio.run(_prune(scene, argv))
+                return asyncio.run(_prune(scene, given))
             case _:
-                return _switch(scene, argv, enabled=command == "enable")
+                return _switch(scene, given, enabled=given.command[-1] == "enable")
     except OSError as error:
         raise ConfigError(f"{error.filename or 'The plugins'}: {error.strerror or error}") from error
 
 
-async def _install(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("yes",), values=("scope", "config", "marketplace"))
-    if not words.plain:
-        raise UsageError("name a plugin: bridle plugin install name@marketplace")
-    around = scene.asking(yes=words.on("yes"))
-    added = words.text("marketplace")
+async def _install(scene: Scene, given: Given) -> int:
+    around = scene.asking(yes=given.on("yes"))
+    added = given.text("marketplace")
     if added is not None:
         async with lock(around.env):
             name = (await marketplaces.add(around, parse_source(added, cwd=around.cwd))).name
         wanted = [
             plugin_named(each if "@" in each else f"{each}@{name}", around, installed=False)
-            for each in words.plain
+            for each in given.all("plugins")
         ]
     else:
-        wanted = [plugin_named(each, around, installed=False) for each in words.plain]
+        wanted = [plugin_named(each, around, installed=False) for each in given.all("plugins")]
     changes = await installing.install(
-        around, wanted, scope=words.scope or "user", options=_options(words), agree=_agree(scene, words)
+        around, wanted, scope=scope_of(given) or "user", options=_options(given), agree=_agree(scene, given)
     )
     for each in changes:
         came = " (needed by another)" if each.automatic else ""
@@ -67,23 +65,21 @@ async def _install(scene: Scene, argv: Sequence[str]) -> int:
     return 0
 
 
-async def _uninstall(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("yes", "keep-data", "prune"), values=("scope",))
-    plugin = plugin_named(words.one("plugin"), scene.around, installed=True)
-    data = "" if words.on("keep-data") else " and its data"
-    if not confirm(f"Remove {plugin}{data}?", yes=words.on("yes")):
+async def _uninstall(scene: Scene, given: Given) -> int:
+    plugin = plugin_named(given.one("plugin"), scene.around, installed=True)
+    data = "" if given.on("keep-data") else " and its data"
+    if not confirm(f"Remove {plugin}{data}?", yes=given.on("yes")):
         return 1
     gone = await removing.uninstall(
-        scene.around, plugin, scope=words.scope, keep_data=words.on("keep-data"), prune=words.on("prune")
+        scene.around, plugin, scope=scope_of(given), keep_data=given.on("keep-data"), prune=given.on("prune")
     )
     return tell(*(f"Removed {each}." for each in gone))
 
 
-async def _update(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("yes",), values=("scope",))
-    around = scene.asking(yes=words.on("yes"))
-    if words.plain:
-        wanted = [plugin_named(each, around, installed=True) for each in words.plain]
+async def _update(scene: Scene, given: Given) -> int:
+    around = scene.asking(yes=given.on("yes"))
+    if given.all("plugins"):
+        wanted = [plugin_named(each, around, installed=True) for each in given.all("plugins")]
     else:
         known = read_installed(around.env).plugins.items()
         names = [name for name, records in known if any(is_for(each, around.cwd) for each in records)]
@@ -94,8 +90,8 @@ async def _update(scene: Scene, argv: Sequence[str]) -> int:
             changes = await installing.update(
                 around,
                 plugin,
-                scope=words.scope,
-                agree=_agree(scene, words),
+                scope=scope_of(given),
+                agree=_agree(scene, given),
                 tell=_line,
             )
         except BridleError as error:
@@ -111,31 +107,31 @@ async def _update(scene: Scene, argv: Sequence[str]) -> int:
     return 1 if failed else 0
 
 
-async def _prune(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("yes", "dry-run"), values=("scope",), most=0)
-    gone = await removing.prune(scene.around, scope=words.scope, dry_run=True)
-    if words.on("dry-run") or not gone:
+async def _prune(scene: Scene, given: Given) -> int:
+    gone = await removing.prune(scene.around, scope=scope_of(given), dry_run=True)
+    if given.on("dry-run") or not gone:
         return tell(*([f"Would remove {each}." for each in gone] or ["Nothing to remove."]))
-    if not confirm(f"Remove {', '.join(map(str, gone))}?", yes=words.on("yes")):
+    if not confirm(f"Remove {', '.join(map(str, gone))}?", yes=given.on("yes")):
         return 1
-    gone = await removing.prune(scene.around, scope=words.scope)
+    gone = await removing.prune(scene.around, scope=scope_of(given))
     return tell(*(f"Removed {each}." for each in gone))
 
 
-def _switch(scene: Scene, argv: Sequence[str], *, enabled: bool) -> int:
-    words = read_words(argv, switches=() if enabled else ("all",), values=("scope",))
-    around, word = scene.around, "on" if enabled else "off"
-    if words.on("all"):
-        if words.plain:
+def _switch(scene: Scene, given: Given, *, enabled: bool) -> int:
+    around, word, name = scene.around, "on" if enabled else "off", given.text("plugin")
+    if given.on("all"):
+        if name is not None:
             raise UsageError("name a plugin or use -a, not both")
         waiting = [
             str(each.plugin) for each in scene.plugins().loaded if each.plugin.marketplace != SKILLS_DIR
         ]
+    elif name is None:
+        raise CommandLineError("missing argument <plugin>, or -a; see bridle plugin disable --help")
     else:
-        waiting = [words.one("plugin")]
+        waiting = [name]
     for name in waiting:
         plugin = plugin_named(name, around, installed=True)
-        installing.enable(around, plugin, enabled=enabled, scope=words.scope, alone=not words.on("all"))
+        installing.enable(around, plugin, enabled=enabled, scope=scope_of(given), alone=not given.on("all"))
         decided, _ = switches(scene_of(around.env).config)
         if decided.get(str(plugin), enabled) is enabled:
             tell(f"{plugin} is {word}.\n")
@@ -144,9 +140,9 @@ def _switch(scene: Scene, argv: Sequence[str], *, enabled: bool) -> int:
     return 0
 
 
-def _options(words: Words) -> dict[str, str]:
+def _options(given: Given) -> dict[str, str]:
     options: dict[str, str] = {}
-    for pair in words.values.get("config", ()):
+    for pair in given.all("config"):
         key, equals, value = pair.partition("=")
         if not equals:
             raise UsageError(f"--config takes key=value, not {pair!r}")
@@ -158,7 +154,7 @@ def _line(sentence: str) -> None:
     tell(f"{sentence}\n")
 
 
-def _agree(scene: Scene, words: Words) -> Callable[[Sequence[Item]], bool]:
+def _agree(scene: Scene, given: Given) -> Callable[[Sequence[Item]], bool]:
     """Shows what is about to be installed, and asks."""
 
     def agree(items: Sequence[Item]) -> bool:
@@ -166,6 +162,6 @@ def _agree(scene: Scene, words: Words) -> Callable[[Sequence[Item]], bool]:
             tell(f"{item.plugin} {item.version}: {', '.join(brings(item.components)) or 'nothing'}\n")
         if message := scene.config.settings.plugin_trust_message:
             tell(f"{message}\n")
-        return confirm("Install?", yes=words.on("yes"))
+        return confirm("Install?", yes=given.on("yes"))
 
     return agree

@@ -1,60 +1,56 @@
 """`bridle plugin marketplace`."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from bridle.cli.plugin.words import Scene, confirm, read_words, scene_of
+from bridle.cli.plugin.scene import Scene, confirm, scene_of
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.removing import remove_marketplace
 from bridle.extensions.plugins.report import known_marketplaces
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import lock, read_known
-from bridle.types.errors import BridleError, ConfigError, UsageError
+from bridle.types.errors import BridleError, ConfigError
 
 
-def run_market(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_market(given: Given, env: Mapping[str, str]) -> int:
     """Run one of the commands.
 
     Raises:
         BridleError: it cannot be done.
     """
     scene = scene_of(env)
-    command, *rest = argv or ("",)
     try:
-        match command:
+        match given.command[-1]:
             case "add":
-                return asyncio.run(_add(scene, rest))
-            case "list" | "ls":
-                return _list(scene, rest)
+                return asyncio.run(_add(scene, given))
+            case "list":
+                return _list(scene, given)
             case "update":
-                return asyncio.run(_update(scene, rest))
-            case "remove" | "rm":
-                return asyncio.run(_remove(scene, rest))
-            case "auto-update":
-                return _keep_current(scene, rest)
+                return asyncio.run(_update(scene, given))
+            case "remove":
+                return asyncio.run(_remove(scene, given))
             case _:
-                raise UsageError("use bridle plugin marketplace add, list, update, remove or auto-update")
+                return _keep_current(scene, given)
     except OSError as error:
         raise ConfigError(f"{error.filename or 'The marketplaces'}: {error.strerror or error}") from error
 
 
-async def _add(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("yes",))
-    source = parse_source(words.one("marketplace"), cwd=scene.around.cwd)
+async def _add(scene: Scene, given: Given) -> int:
+    source = parse_source(given.one("source"), cwd=scene.around.cwd)
     async with lock(scene.around.env):
-        found = await marketplaces.add(scene.asking(yes=words.on("yes")), source)
+        found = await marketplaces.add(scene.asking(yes=given.on("yes")), source)
     tell(*(f"! {fault}" for fault in found.faults))
     return tell(f"Added the marketplace {found.name} with {len(found.offers)} plugins.\n")
 
 
-def _list(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("json",), most=0)
+def _list(scene: Scene, given: Given) -> int:
     rows = known_marketplaces(scene.around)
-    if words.on("json"):
+    if given.on("json"):
         told: list[dict[str, Any]] = [
             {"name": row.name, **row.raw, "installLocation": row.location, "lastUpdated": row.updated}
             for row in rows
@@ -75,10 +71,9 @@ def _list(scene: Scene, argv: Sequence[str]) -> int:
     )
 
 
-async def _update(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("yes",))
-    around = scene.asking(yes=words.on("yes"))
-    names = words.plain or tuple(read_known(scene.around.env))
+async def _update(scene: Scene, given: Given) -> int:
+    around = scene.asking(yes=given.on("yes"))
+    names = given.all("names") or tuple(read_known(scene.around.env))
     failed = False
     for name in names:
         try:
@@ -98,19 +93,15 @@ async def _update(scene: Scene, argv: Sequence[str]) -> int:
     return 1 if failed else 0
 
 
-def _keep_current(scene: Scene, argv: Sequence[str]) -> int:
-    match argv:
-        case [name, "on" | "off" as switch]:
-            marketplaces.keep_current(scene.around, name, on=switch == "on")
-            return tell(f"{name} is {'kept' if switch == 'on' else 'not kept'} up to date.\n")
-        case _:
-            raise UsageError("use bridle plugin marketplace auto-update <name> on|off")
+def _keep_current(scene: Scene, given: Given) -> int:
+    name, on = given.one("name"), given.text("switch") == "on"
+    marketplaces.keep_current(scene.around, name, on=on)
+    return tell(f"{name} is {'kept' if on else 'not kept'} up to date.\n")
 
 
-async def _remove(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("yes",))
-    name = words.one("marketplace")
-    if not confirm(f"Remove {name} and its plugins?", yes=words.on("yes")):
+async def _remove(scene: Scene, given: Given) -> int:
+    name = given.one("name")
+    if not confirm(f"Remove {name} and its plugins?", yes=given.on("yes")):
         return 1
     gone = await remove_marketplace(scene.around, name)
     tell(*(f"Removed {each}." for each in gone))

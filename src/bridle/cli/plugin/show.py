@@ -1,12 +1,13 @@
 """`bridle plugin list`, `details` and `configure`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from bridle.cli.plugin.words import Scene, read_words, scene_of
+from bridle.cli.plugin.scene import Scene, scene_of
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.extensions.plugins.installing import record_of
 from bridle.extensions.plugins.loaded import Manifest
 from bridle.extensions.plugins.options import read_options, save_options
@@ -22,31 +23,30 @@ from bridle.extensions.plugins.state import read_installed
 from bridle.types.errors import ConfigError, UsageError
 
 
-def run_show(command: str, argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_show(given: Given, env: Mapping[str, str]) -> int:
     """Run one of the commands.
 
     Raises:
         BridleError: it cannot be done.
     """
     scene = scene_of(env)
-    match command:
+    match given.command[-1]:
         case "list":
-            return _list(scene, argv)
+            return _list(scene, given)
         case "details":
-            return _details(scene, argv)
+            return _details(scene, given)
         case _:
-            return _configure(scene, argv)
+            return _configure(scene, given)
 
 
-def _list(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("json", "available"), most=0)
+def _list(scene: Scene, given: Given) -> int:
     loaded = scene.plugins()
     rows = installed_plugins(scene.around, scene.config, loaded)
-    offers = offered_plugins(scene.around) if words.on("available") else ()
-    if words.on("json"):
+    offers = offered_plugins(scene.around) if given.on("available") else ()
+    if given.on("json"):
         installed = [_row(row) for row in rows]
         available = [_offer(row) for row in offers if not row.installed]
-        told: Any = {"installed": installed, "available": available} if words.on("available") else installed
+        told: Any = {"installed": installed, "available": available} if given.on("available") else installed
         return say(_pretty(told))
     for row in rows:
         state = "on" if row.enabled else "off"
@@ -64,15 +64,14 @@ def _list(scene: Scene, argv: Sequence[str]) -> int:
     return 0
 
 
-def _details(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv, switches=("json",))
-    plugin = plugin_named(words.one("plugin"), scene.around, installed=True)
+def _details(scene: Scene, given: Given) -> int:
+    plugin = plugin_named(given.one("plugin"), scene.around, installed=True)
     record = record_of(scene.around, read_installed(scene.around.env), plugin, None)
     rows = installed_plugins(scene.around, scene.config, scene.plugins())
     place = (str(plugin), record.scope, record.project_path or "")
     row = next(each for each in rows if (each.id, each.scope, each.project) == place)
     changed = is_changed(record)
-    if words.on("json"):
+    if given.on("json"):
         return say(_pretty({**_row(row), "brings": list(row.brings), "changedOnDisk": changed}))
     manifest, components = examine(record.install_path, record)
     lines = [
@@ -107,27 +106,24 @@ def _told(manifest: Manifest) -> Iterator[str]:
             yield f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
 
 
-def _configure(scene: Scene, argv: Sequence[str]) -> int:
-    words = read_words(argv)
-    if not words.plain:
-        raise UsageError("name a plugin: bridle plugin configure name@marketplace key=value")
+def _configure(scene: Scene, given: Given) -> int:
     around = scene.around
-    plugin = plugin_named(words.plain[0], around, installed=True)
+    plugin = plugin_named(given.one("plugin"), around, installed=True)
     record = record_of(around, read_installed(around.env), plugin, None)
     manifest, _ = examine(record.install_path, record)
     if manifest is None:
         raise ConfigError(
             f"the manifest of {plugin} cannot be read: bridle plugin validate {record.install_path}"
         )
-    given: dict[str, str] = {}
-    for pair in words.plain[1:]:
+    chosen: dict[str, str] = {}
+    for pair in given.all("pairs"):
         key, equals, value = pair.partition("=")
         if not equals:
             raise UsageError(f"write key=value, not {pair!r}")
-        given[key] = value
-    if given:
-        save_options(around.env, plugin, manifest.options, given)
-        return tell(f"Set {', '.join(given)} of {plugin}.\n")
+        chosen[key] = value
+    if chosen:
+        save_options(around.env, plugin, manifest.options, chosen)
+        return tell(f"Set {', '.join(chosen)} of {plugin}.\n")
     configs = (scene.config.settings.plugin_configs or {}).get(str(plugin))
     options = read_options(around.env, plugin, manifest.options, (configs.options if configs else None) or {})
     for key, field in manifest.options.items():

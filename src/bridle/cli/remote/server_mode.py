@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from bridle.cli.plugin.words import read_words
 from bridle.cli.say import say
+from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.sessions import MOST_REMOTE
 from bridle.config.load import load
 from bridle.config.state import is_trusted
 from bridle.engine.teams.peers import socket_path
@@ -25,31 +26,10 @@ from bridle.types.ids import new_uuid
 
 Spawn = Literal["same-dir", "worktree", "session"]
 
-_HELP = """\
-bridle remote-control: let browsers elsewhere start and steer sessions of this folder
-
-  --name <text>                          what the sessions are called
-  --spawn same-dir|worktree|session      where new ones work: here (usual), each in a work tree of its own;
-                                         or one session only
-  --capacity <n>                         how many at most (32)
-  -c, --continue                         begin with the newest conversation of this folder
-  --session-id <id>                      begin with this conversation
-  --no-create-session-in-dir             begin with none
-  --sandbox, --no-sandbox                run the commands of sessions in the sandbox, or not
-  --remote-control-session-name-prefix   what names begin with that nobody gave
-  --verbose                              show what the sessions say on standard error
-
-It listens on this machine alone; see docs/remote-control.md for ways from elsewhere.
-"""
-_SWITCHES = (
-    "continue", "verbose", "create-session-in-dir", "no-create-session-in-dir", "sandbox", "no-sandbox",
-)  # fmt: skip
-_VALUES = ("name", "spawn", "capacity", "session-id", "remote-control-session-name-prefix")
 _STREAMS = (
     "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
     "--permission-prompt-tool", "stdio", "--include-partial-messages", "--replay-user-messages",
 )  # fmt: skip
-_MOST = 32
 _SOCKET = "CLAUDE_CODE_MESSAGING_SOCKET"
 
 
@@ -58,7 +38,7 @@ class Wishes(Struct, frozen=True, kw_only=True):
 
     name: str
     spawn: Spawn = "same-dir"
-    capacity: int = _MOST
+    capacity: int = MOST_REMOTE
     first: tuple[str, ...] | None = ()
     """Flags of the session to begin with; None for no session."""
     flags: tuple[str, ...] = ()
@@ -66,15 +46,13 @@ class Wishes(Struct, frozen=True, kw_only=True):
     verbose: bool = False
 
 
-def run_remote_control(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_remote_control(given: Given, env: Mapping[str, str]) -> int:
     """Serve until interrupted; returns the exit code.
 
     Raises:
         BridleError: it cannot be begun.
     """
-    if "--help" in argv or "-h" in argv:
-        return say(_HELP)
-    wishes = read_wishes(argv, env)
+    wishes = read_wishes(given, env)
     cwd = os.getcwd()
     if not is_trusted(env, cwd):
         raise UsageError(f"{cwd} is not trusted yet: run bridle here once, or bridle trust")
@@ -83,42 +61,32 @@ def run_remote_control(argv: Sequence[str], env: Mapping[str, str]) -> int:
     return asyncio.run(_serve(wishes, env, cwd))
 
 
-def read_wishes(argv: Sequence[str], env: Mapping[str, str]) -> Wishes:
-    """What the words ask for.
+def read_wishes(given: Given, env: Mapping[str, str]) -> Wishes:
+    """What the command line asks for.
 
     Raises:
-        UsageError: they cannot be understood.
+        UsageError: options contradict each other.
     """
-    words = read_words(
-        ["--continue" if word == "-c" else word for word in argv], switches=_SWITCHES, values=_VALUES
-    )
-    if words.plain:
-        raise UsageError(f"{words.plain[0]!r} means nothing here; see bridle remote-control --help")
     spawn: Spawn
-    match words.text("spawn"):
-        case None | "same-dir":
-            spawn = "same-dir"
+    match given.text("spawn"):
         case "worktree" | "session" as chosen:
             spawn = chosen
-        case other:
-            raise UsageError(f"--spawn takes same-dir, worktree or session, not {other!r}")
-    capacity = words.text("capacity") or str(_MOST)
-    if not capacity.isdecimal() or int(capacity) < 1:
-        raise UsageError(f"--capacity takes a whole number from 1 up, not {capacity!r}")
-    first: tuple[str, ...] | None = None if words.on("no-create-session-in-dir") else ()
-    if (session := words.text("session-id")) is not None:
+        case _:
+            spawn = "same-dir"
+    first: tuple[str, ...] | None = None if given.on("no-create-session-in-dir") else ()
+    if (session := given.text("session-id")) is not None:
         first = ("--resume", session)
-    elif words.on("continue"):
+    elif given.on("continue"):
         first = ("--continue",)
-    prefix = words.text("remote-control-session-name-prefix")
+    prefix = given.text("remote-control-session-name-prefix")
     prefix = prefix or env.get("CLAUDE_REMOTE_CONTROL_SESSION_NAME_PREFIX") or os.uname().nodename
     return Wishes(
-        name=words.text("name") or f"{prefix}-{os.path.basename(os.getcwd()) or 'session'}",
+        name=given.text("name") or f"{prefix}-{os.path.basename(os.getcwd()) or 'session'}",
         spawn=spawn,
-        capacity=1 if spawn == "session" else int(capacity),
+        capacity=1 if spawn == "session" else given.whole("capacity") or MOST_REMOTE,
         first=first,
-        flags=_sandbox(on=words.on("sandbox"), off=words.on("no-sandbox")),
-        verbose=words.on("verbose"),
+        flags=_sandbox(on=given.on("sandbox"), off=given.on("no-sandbox")),
+        verbose=given.on("verbose"),
     )
 
 

@@ -2,46 +2,50 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from bridle.cli.say import say, tell
+from bridle.cli.say import tell
+from bridle.cli.subcommands.parser import Given
 from bridle.config.remotes import Remote, Remotes
 from bridle.types.errors import UsageError
+from bridle.types.nearest import did_you_mean
 
-_HELP = """\
-bridle remote: sessions on other machines that yours may write to
-
-  add <name> <address>   name one; the address is what /remote-control shows there, with the key;
-                         - reads it from standard input, where no other program sees it
-  list                   show them, and whether they can be reached
-  remove <name>          forget one
-
-Messages go with SendMessage to remote:<name>, and you are asked about each.
-"""
 _TOKEN_LENGTH = 43
 
 
-def run_remote(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run one subcommand and return the exit code.
+def add_remote(given: Given, env: Mapping[str, str]) -> int:
+    """Name a session.
 
     Raises:
-        BridleError: what was asked for cannot be done.
+        UsageError: the address or the name cannot be used.
     """
-    match list(argv):
-        case [] | ["--help" | "-h" | "help"]:
-            return say(_HELP)
-        case ["add", name, address]:
-            Remotes(env).add(name, read_address(sys.stdin.readline() if address == "-" else address))
-            return tell(f"{name} is known now: sessions here write to it as remote:{name}.")
-        case ["list"]:
-            return _list(env)
-        case ["remove" | "rm", name]:
-            if not Remotes(env).remove(name):
-                raise UsageError(f"there is no session called {name!r}; bridle remote list shows those known")
-            return tell(f"{name} is forgotten.")
-        case _:
-            raise UsageError("use bridle remote add <name> <address>, list, or remove <name>")
+    name, address = given.one("name"), given.one("address")
+    Remotes(env).add(name, read_address(sys.stdin.readline() if address == "-" else address))
+    return tell(f"{name} is known now: sessions here write to it as remote:{name}.")
+
+
+def list_remotes(given: Given, env: Mapping[str, str]) -> int:
+    """List the sessions, and whether they can be reached."""
+    del given
+    from bridle.engine.teams.remote import remote_contacts
+
+    found = asyncio.run(remote_contacts(env))
+    lines = [f"{each.address}  {each.status}  {each.about}" for each in found]
+    return tell(*(lines or ["No sessions on other machines are known; bridle remote add names one."]))
+
+
+def remove_remote(given: Given, env: Mapping[str, str]) -> int:
+    """Forget a session.
+
+    Raises:
+        UsageError: there is none of this name.
+    """
+    name, remotes = given.one("name"), Remotes(env)
+    if not remotes.remove(name):
+        hint = did_you_mean(name, remotes.all()) or "; bridle remote list shows those known"
+        raise UsageError(f"unknown session {name!r}{hint}")
+    return tell(f"{name} is forgotten.")
 
 
 def read_address(text: str) -> Remote:
@@ -65,11 +69,3 @@ def read_address(text: str) -> Remote:
 
 def _no_address() -> str:
     return "this is not an address with its key: copy what /remote-control shows, up to the last character"
-
-
-def _list(env: Mapping[str, str]) -> int:
-    from bridle.engine.teams.remote import remote_contacts
-
-    found = asyncio.run(remote_contacts(env))
-    lines = [f"{each.address}  {each.status}  {each.about}" for each in found]
-    return tell(*(lines or ["No sessions on other machines are known; bridle remote add names one."]))

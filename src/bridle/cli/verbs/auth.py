@@ -3,14 +3,13 @@
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import replace
 
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.config.load import Config, environment, load
 from bridle.config.schema import Settings
 from bridle.config.state import is_trusted
@@ -23,69 +22,71 @@ from bridle.providers.routes import place_of
 from bridle.providers.vendors import Vendor
 from bridle.providers.verifying import organisation, verify
 from bridle.types.errors import UsageError
+from bridle.types.nearest import did_you_mean
 
-_HELP = """\
-Usage: bridle auth login [vendor]      keep a key: typed without being shown, or from --key-stdin
-       bridle auth login openrouter --browser    log in on the vendor's page instead
-       bridle auth status [--text]     where keys come from, as JSON; exit code 1 without one for the model
-       bridle auth logout [vendor]     forget a key; --all forgets every one
-
-The vendor is anthropic unless named. The key is tried with a request that costs nothing, where the vendor has
-one; --no-verify leaves that out. Keys go into the system's keyring, else into a file that only you can read
-(BRIDLE_CREDENTIALS=keyring or file decides). Variables such as ANTHROPIC_API_KEY count before kept keys.
-"""
 _LONGEST = 16 * 1024
 
 
-class _Wish(Struct, frozen=True):
-    action: str = "help"
-    vendor: str = "anthropic"
-    from_stdin: bool = False
-    browser: bool = False
-    verifies: bool = True
-    every: bool = False
-    as_text: bool = False
-
-
-def run_auth(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run one subcommand.
+def login(given: Given, env: Mapping[str, str]) -> int:
+    """Store a key.
 
     Raises:
-        UsageError: the words are off, or nobody can be asked for a key.
-        ConfigError: the key cannot be kept or forgotten.
+        UsageError: there is no such vendor, or not interactive.
+        ConfigError: the key cannot be stored.
         ProviderError: the service does not take the key.
     """
-    wish = _read(argv)
+    foreign = next((name for name in ("sso", "email", "claudeai") if given.has(name)), None)
+    if foreign is not None:
+        raise UsageError(f"--{foreign} belongs to a login of Anthropic's own programs: use an API key")
+    name = _name(given)
     config, env = _surroundings(env)
-    match wish.action:
-        case "login":
-            check_policy(wish.vendor, config.settings, env)
-            return _login(wish, env, pinned_organisations(wish.vendor, config.settings))
-        case "logout":
-            return _logout(wish, env)
-        case "status":
-            return _status(wish, config, env)
-        case _:
-            return say(_HELP)
+    check_policy(name, config.settings, env)
+    return _login(given, name, env, pinned_organisations(name, config.settings))
 
 
-def _login(wish: _Wish, env: Mapping[str, str], pinned: frozenset[str]) -> int:
-    vendor = _vendor(wish.vendor)
+def logout(given: Given, env: Mapping[str, str]) -> int:
+    """Forget stored keys.
+
+    Raises:
+        ConfigError: a key cannot be forgotten.
+    """
+    _, env = _surroundings(env)
+    credentials = Credentials(env)
+    names = list(credentials.vendors()) if given.on("all") else [_name(given)]
+    forgotten = [name for name in names if credentials.forget(name)]
+    if not forgotten:
+        return say("There was no key to forget.\n")
+    return say(f"Forgot the key of {', '.join(forgotten)}. Keys in variables are not touched.\n")
+
+
+def status(given: Given, env: Mapping[str, str]) -> int:
+    """Say where keys come from; the exit code is 1 if there is none for the model."""
+    config, env = _surroundings(env)
+    return _status(config, env, as_text=given.on("text"))
+
+
+def _name(given: Given) -> str:
+    return (given.text("vendor") or "anthropic").lower()
+
+
+def _login(given: Given, name: str, env: Mapping[str, str], pinned: frozenset[str]) -> int:
+    vendor = _vendor(name)
     place = place_of(vendor, env)
     if not place.base:
         raise UsageError(f"nothing says where {vendor.label} is: set {vendor.url_env[0]} first")
     way: Literal["key", "oauth"] = "key"
-    if wish.browser:
+    if given.on("browser"):
         from bridle.cli.verbs.auth_browser import fetch_key
 
         if vendor.name != "openrouter":
             raise UsageError(f"{vendor.label} has no login for other programs: use an API key")
         key, way = asyncio.run(fetch_key(place, say)), "oauth"
     else:
-        key = _asked(vendor, from_stdin=wish.from_stdin)
+        key = _asked(vendor, from_stdin=given.on("key-stdin"))
     if pinned:
         asyncio.run(_check_organisation(place, key, pinned))
-    verified = bool(pinned) or (wish.verifies and way == "key" and asyncio.run(verify(place, key)))
+    tries = way == "key" and not given.on("no-verify")
+    verified = bool(pinned) or (tries and asyncio.run(verify(place, key)))
     where = Credentials(env).save(vendor.name, key, address=place.base, now=_now(), way=way)
     kept = "the keyring" if where == "keyring" else Credentials(env).path
     tried = " and works" if verified else ""
@@ -129,16 +130,7 @@ async def _check_organisation(place: Place, key: str, pinned: frozenset[str]) ->
         raise UsageError(f"the key {whose}, and forceLoginOrgUUID wants {' or '.join(sorted(pinned))}")
 
 
-def _logout(wish: _Wish, env: Mapping[str, str]) -> int:
-    credentials = Credentials(env)
-    names = list(credentials.vendors()) if wish.every else [wish.vendor]
-    forgotten = [name for name in names if credentials.forget(name)]
-    if not forgotten:
-        return say("There was no key to forget.\n")
-    return say(f"Forgot the key of {', '.join(forgotten)}. Keys in variables are not touched.\n")
-
-
-def _status(wish: _Wish, config: Config, env: Mapping[str, str]) -> int:
+def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
     from bridle.providers import catalog
     from bridle.providers.offers import Choice, offer
     from bridle.session.model_choices import choose_model
@@ -156,7 +148,7 @@ def _status(wish: _Wish, config: Config, env: Mapping[str, str]) -> int:
         "model": catalog.resolve(model, env, own=own),
         "vendors": found,
     }
-    if wish.as_text:
+    if as_text:
         lines = [f"{told['model']}: {line.key_source or 'no key'}"]
         lines += [f"{name:<20}{source}" for name, source in found.items()]
         code = tell(*lines)
@@ -188,12 +180,9 @@ def _vendor(name: str) -> Vendor:
         raise UsageError(f"{name} has no key to keep: {CLOUD_LOGINS[name]}")
     vendor = vendors.find(name)
     if vendor is None or not vendor.key_env:
-        from difflib import get_close_matches
-
         known = [row.name for row in vendors.VENDORS if row.key_env and row.name not in CLOUD_LOGINS]
-        close = get_close_matches(name, known, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
-        raise UsageError(f"there is no vendor {name!r} to log in at: {hint}")
+        hint = did_you_mean(name, known) or f": use one of {', '.join(known)}"
+        raise UsageError(f"unknown vendor {name!r}{hint}")
     return vendor
 
 
@@ -207,41 +196,3 @@ def _now() -> str:
     import time
 
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-def _read(argv: Sequence[str]) -> _Wish:
-    words: list[str] = []
-    flags = _Wish()
-    for word in argv:
-        match word:
-            case "-h" | "--help" | "help":
-                return _Wish("help")
-            case "--key-stdin":
-                flags = replace(flags, from_stdin=True)
-            case "--browser":
-                flags = replace(flags, browser=True)
-            case "--no-verify":
-                flags = replace(flags, verifies=False)
-            case "--all":
-                flags = replace(flags, every=True)
-            case "--text":
-                flags = replace(flags, as_text=True)
-            case "--json" | "--console":
-                pass  # The usual way anyhow.
-            case "--sso" | "--email" | "--claudeai":
-                raise UsageError(f"{word} belongs to a login of Anthropic's own programs: use an API key")
-            case _ if word.startswith("-"):
-                raise UsageError(f"unknown option '{word}': see bridle auth help")
-            case _:
-                words.append(word)
-    match words:
-        case []:
-            return _Wish("help")
-        case ["login" | "logout" as action]:
-            return replace(flags, action=action)
-        case ["login" | "logout" as action, vendor]:
-            return replace(flags, action=action, vendor=vendor.lower())
-        case ["status"]:
-            return replace(flags, action="status")
-        case _:
-            raise UsageError(f"cannot understand 'bridle auth {' '.join(words)}': see bridle auth help")

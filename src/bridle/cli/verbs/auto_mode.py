@@ -3,12 +3,13 @@
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.config.load import Config, load
 from bridle.host.paths import config_home
 from bridle.permissions.auto_prompt import LARGEST_RULES, prompt
@@ -16,56 +17,35 @@ from bridle.permissions.auto_rules import DEFAULTS, SECTIONS, AutoRules, merged,
 from bridle.session.setup import Setup
 from bridle.types.errors import ConfigError, UsageError
 
-_HELP = """\
-Usage: bridle auto-mode defaults [--label <text>]   the built-in rules, or those whose label begins so
-       bridle auto-mode config                      the rules that count: the built-in ones and yours
-       bridle auto-mode critique [--model <name>]   let a model review the rules that you have added
-       bridle auto-mode reset [-y]                  remove your rules from the user settings
-
-Rules are sentences in the setting autoMode: environment (what is trusted), allow (fine), soft_deny (a person
-is asked) and hard_deny (never). autoMode.classifyAllShell sends every shell command to the reviewer.
-"""
 _ANSWER_TOKENS = 4_000
 
 
-def run_auto_mode(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run one subcommand.
+def print_defaults(given: Given, env: Mapping[str, str]) -> int:
+    """Print the built-in rules."""
+    del env
+    label = given.text("label")
+    return say(_pretty(to_json(DEFAULTS) if label is None else to_json(DEFAULTS, label=label)))
+
+
+def print_rules(given: Given, env: Mapping[str, str]) -> int:
+    """Print the rules that count."""
+    del given
+    rules = merged(_load(env).settings.auto_mode)
+    return say(_pretty({**to_json(rules), "classifyAllShell": rules.classify_all_shell}))
+
+
+def critique(given: Given, env: Mapping[str, str]) -> int:
+    """Let a model review the user's rules.
 
     Raises:
-        UsageError: the words are off.
-        ConfigError: a settings file cannot be used.
-        ProviderError: the model that should review the rules cannot be reached.
+        UsageError: the rules or the model cannot be used for that.
+        ProviderError: the model cannot be reached.
     """
-    match [part for word in argv for part in _parts(word)]:
-        case [] | ["help"] | [*_, "-h" | "--help"]:
-            return say(_HELP)
-        case ["defaults"]:
-            return say(_pretty(to_json(DEFAULTS)))
-        case ["defaults", "--label", label]:
-            return say(_pretty(to_json(DEFAULTS, label=label)))
-        case ["config"]:
-            rules = merged(_load(env).settings.auto_mode)
-            return say(_pretty({**to_json(rules), "classifyAllShell": rules.classify_all_shell}))
-        case ["critique"]:
-            return _critique(None, env)
-        case ["critique", "--model", model]:
-            return _critique(model, env)
-        case ["reset"]:
-            return _reset(env, sure=False)
-        case ["reset", "-y" | "--yes"]:
-            return _reset(env, sure=True)
-        case words:
-            raise UsageError(
-                f"cannot understand 'bridle auto-mode {' '.join(words)}': see bridle auto-mode help"
-            )
-
-
-def _critique(model: str | None, env: Mapping[str, str]) -> int:
     from bridle.providers import catalog
     from bridle.session.options import SessionOptions
     from bridle.session.prepare import set_up
 
-    setup = set_up(SessionOptions(model=model), env)
+    setup = set_up(SessionOptions(model=given.text("model")), env)
     own = own_rules(setup.config.settings.auto_mode)
     if not own.size:
         return say("There is nothing to review: the setting autoMode has no rules of yours.\n")
@@ -104,11 +84,17 @@ async def _review(own: AutoRules, setup: Setup) -> str:
     return text or "The model had nothing to say; try again."
 
 
-def _reset(env: Mapping[str, str], *, sure: bool) -> int:
+def reset(given: Given, env: Mapping[str, str]) -> int:
+    """Remove the user's rules.
+
+    Raises:
+        UsageError: not interactive, and -y was not given.
+        ConfigError: the settings file cannot be used.
+    """
     from bridle.config import edit
 
     path = os.path.join(config_home(env), "settings.json")
-    if not sure and not _confirmed(path):
+    if not given.on("yes") and not _confirmed(path):
         return say("Nothing was changed.\n")
     try:
         edit.remove_value(path, ("autoMode",))
@@ -122,12 +108,6 @@ def _confirmed(path: str) -> bool:
         raise UsageError("reset removes your rules for good: add -y to say that you mean it")
     say(f"Remove autoMode from {path}? [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _parts(word: str) -> tuple[str, ...]:
-    """`--label=x` is the same as `--label x`."""
-    name, equals, value = word.partition("=")
-    return (name, value) if equals and name.startswith("--") else (word,)
 
 
 def _listed(rules: AutoRules) -> str:

@@ -1,93 +1,49 @@
 """`bridle config`: look at settings, see where they come from, change them."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.config import edit, explain
 from bridle.config.load import Config, load
 from bridle.config.validate import check
 from bridle.host.paths import config_home
 from bridle.types.errors import ConfigError, UsageError
 
-_HELP = """\
-Usage: bridle config explain <key> [--json]     every source that sets a key, and who wins
-       bridle config get <key>                  the value that counts, as JSON
-       bridle config list                       every value that counts, as JSON
-       bridle config set <key> <value>          write to a settings file
-       bridle config unset <key>                remove from a settings file
-       bridle config check                      what is wrong in the settings files; exit code 1 if so
-       bridle config schema                     the JSON Schema of settings files, for editors
 
-A key is dotted, such as permissions.defaultMode. A value is JSON; what is not JSON is taken as text.
-set and unset write to the user's file unless --scope project or --scope local is given.
-"""
-_SCOPES = ("user", "project", "local")
+def explain_key(given: Given, env: Mapping[str, str]) -> int:
+    """Say which sources set a key."""
+    told = explain.explain(_load(env), given.one("key"))
+    return say(_pretty(explain.to_json(told))) if given.on("json") else tell(*explain.render(told))
 
 
-def run_config(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run one subcommand.
-
-    Raises:
-        UsageError: the words are off.
-        ConfigError: a file cannot be used.
-    """
-    words, scope, as_json = _read(argv)
-    cwd = os.getcwd()
-    match words:
-        case [] | ["help"]:
-            return say(_HELP)
-        case ["explain", key]:
-            told = explain.explain(_load(cwd, env), key)
-            return say(_pretty(explain.to_json(told))) if as_json else tell(*explain.render(told))
-        case ["get", key]:
-            return say(_pretty(explain.explain(_load(cwd, env), key).value))
-        case ["list"]:
-            return say(_pretty(_load(cwd, env).raw))
-        case ["check"]:
-            return _check(_load(cwd, env))
-        case ["schema"]:
-            from bridle.config.published import settings_schema
-
-            return say(_pretty(settings_schema()))
-        case ["set", key, value]:
-            return _set(_file(scope, cwd, env), key, _value(value))
-        case ["unset", key]:
-            edit.remove_value(_file(scope, cwd, env), _path(key))
-            return 0
-        case _:
-            raise UsageError(f"cannot understand 'bridle config {' '.join(words)}': see bridle config help")
+def get_value(given: Given, env: Mapping[str, str]) -> int:
+    """Print the value of a key."""
+    return say(_pretty(explain.explain(_load(env), given.one("key")).value))
 
 
-def _read(argv: Sequence[str]) -> tuple[list[str], str, bool]:
-    words: list[str] = []
-    scope, as_json = "user", False
-    rest = list(argv)
-    while rest:
-        word = rest.pop(0)
-        if word == "--json":
-            as_json = True
-        elif word in ("-h", "--help"):
-            return ["help"], scope, as_json
-        elif word.partition("=")[0] in ("--scope", "-s"):
-            scope = word.partition("=")[2] or (rest.pop(0) if rest else "")
-            if scope not in _SCOPES:
-                raise UsageError(f"--scope takes one of {', '.join(_SCOPES)}, not {scope!r}")
-        elif word.startswith("--"):
-            raise UsageError(f"unknown option '{word}'")
-        else:
-            words.append(word)
-    return words, scope, as_json
+def list_values(given: Given, env: Mapping[str, str]) -> int:
+    """Print every value."""
+    del given
+    return say(_pretty(_load(env).raw))
 
 
-def _load(cwd: str, env: Mapping[str, str]) -> Config:
-    return load(cwd=cwd, env=env, flag=None, setting_sources=None)
+def print_schema(given: Given, env: Mapping[str, str]) -> int:
+    """Print the schema of settings files."""
+    del given, env
+    from bridle.config.published import settings_schema
+
+    return say(_pretty(settings_schema()))
 
 
-def _check(config: Config) -> int:
+def check_files(given: Given, env: Mapping[str, str]) -> int:
+    """Print what is wrong; the exit code is 1 if anything is."""
+    del given
+    config = _load(env)
     for problem in config.problems:
         tell(str(problem))
     if not config.problems:
@@ -95,7 +51,14 @@ def _check(config: Config) -> int:
     return 1 if config.problems else 0
 
 
-def _set(path: str, key: str, value: Any) -> int:
+def set_value(given: Given, env: Mapping[str, str]) -> int:
+    """Write a value.
+
+    Raises:
+        UsageError: the key is none.
+        ConfigError: it cannot have this value, or the file cannot be written.
+    """
+    path, key, value = _file(given, env), given.one("key"), _value(given.one("value"))
     key_path = _path(key)
     _, faults = check(_nested(key_path, value))
     if faults:
@@ -105,6 +68,16 @@ def _set(path: str, key: str, value: Any) -> int:
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): check its permissions") from error
     return 0
+
+
+def unset_value(given: Given, env: Mapping[str, str]) -> int:
+    """Remove a value."""
+    edit.remove_value(_file(given, env), _path(given.one("key")))
+    return 0
+
+
+def _load(env: Mapping[str, str]) -> Config:
+    return load(cwd=os.getcwd(), env=env, flag=None, setting_sources=None)
 
 
 def _nested(path: tuple[str, ...], value: Any) -> dict[str, Any]:
@@ -126,12 +99,12 @@ def _value(text: str) -> Any:
         return text
 
 
-def _file(scope: str, cwd: str, env: Mapping[str, str]) -> str:
-    match scope:
+def _file(given: Given, env: Mapping[str, str]) -> str:
+    match given.text("scope"):
         case "project":
-            return os.path.join(cwd, ".claude", "settings.json")
+            return os.path.join(os.getcwd(), ".claude", "settings.json")
         case "local":
-            return os.path.join(cwd, ".claude", "settings.local.json")
+            return os.path.join(os.getcwd(), ".claude", "settings.local.json")
         case _:
             return os.path.join(config_home(env), "settings.json")
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urljoin
 
@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.cli.say import say
+from bridle.cli.subcommands.parser import Given
 from bridle.cli.verbs.imagined import imagine
 from bridle.config.reach import SHARED
 from bridle.host.stdio import complain
@@ -21,15 +22,6 @@ from bridle.types.permission import Allow, Ask, Decision, Deny, Effect, Rule
 from bridle.types.shell import Reading
 from bridle.types.text import decode_json, encodable_value
 
-_HELP = """\
-Usage: bridle debug permissions --json
-       bridle debug prompt [--mode print|terminal|agent[:TYPE]] [--json] [-- FLAGS…]
-
-permissions reads one call per line and writes what the permission gate decides about it, one line each:
-{"tool": "Bash", "input": {"command": "git push"}, "cwd": "/project", "rules": {"deny": ["Bash(git push *)"]}}
-
-prompt prints what the first request of a session costs, part by part; see bridle debug prompt --help.
-"""
 _MOST_REDIRECTS = 10
 _WORDS: dict[type[Decision], str] = {Allow: "allow", Ask: "ask", Deny: "deny"}
 
@@ -52,23 +44,16 @@ class Line(Struct, kw_only=True):
     dns: dict[str, list[str]] = {}
 
 
-def run_debug(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run one subcommand.
-
-    Raises:
-        UsageError: the words are off.
-    """
-    match list(argv):
-        case ["permissions", "--json"]:
-            return _permissions(env)
-        case ["prompt", *rest]:
-            from bridle.cli.verbs.prompt_cost import run_prompt
-
-            return run_prompt(rest, env)
-        case [] | ["help" | "--help" | "-h"]:
-            return say(_HELP)
-        case _:
-            raise UsageError(f"cannot understand 'bridle debug {' '.join(argv)}': see bridle debug help")
+def decide_lines(given: Given, env: Mapping[str, str]) -> int:
+    """Decide about the calls on standard input."""
+    del given
+    for text in sys.stdin.buffer:
+        if not text.strip():
+            continue
+        told = msgspec.json.encode(encodable_value(answer(text, env))).decode()
+        if code := say(f"{told}\n"):
+            return code
+    return 0
 
 
 def answer(text: bytes, env: Mapping[str, str]) -> dict[str, Any]:
@@ -97,16 +82,6 @@ def answer(text: bytes, env: Mapping[str, str]) -> dict[str, Any]:
     if line.tool == "WebFetch" and line.redirects is not None:
         told["redirect"] = _redirect(line)
     return told
-
-
-def _permissions(env: Mapping[str, str]) -> int:
-    for text in sys.stdin.buffer:
-        if not text.strip():
-            continue
-        told = msgspec.json.encode(encodable_value(answer(text, env))).decode()
-        if code := say(f"{told}\n"):
-            return code
-    return 0
 
 
 def _decide(line: Line, env: Mapping[str, str]) -> Decision:

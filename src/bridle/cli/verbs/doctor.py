@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say
+from bridle.cli.subcommands.parser import Given
 from bridle.commands.facts.doctor import Check, Scene, run_checks
 from bridle.commands.facts.hook_faults import hook_faults
 from bridle.commands.reports import checks_text
@@ -19,20 +20,11 @@ from bridle.types.permission import Mode
 from bridle.types.text import encodable_value
 
 
-def run_doctor(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Print every check; the exit code is 1 when something is broken.
-
-    Raises:
-        UsageError: the words are off.
-    """
-    words = [word for word in argv if word != "--json"]
-    if words not in ([], ["security"]):
-        raise UsageError(
-            f"cannot understand 'bridle doctor {words[-1]}': it is bridle doctor [security] [--json]"
-        )
+def run_doctor(given: Given, env: Mapping[str, str]) -> int:
+    """Print every check; the exit code is 1 when something is broken."""
     setup = set_up(SessionOptions(), env)
-    checks = asyncio.run(_look_at_security(setup) if words else _look(setup))
-    text = _json(checks) if "--json" in argv else checks_text(checks)
+    checks = asyncio.run(_look_at_security(setup) if given.has("part") else _look(setup))
+    text = _json(checks) if given.on("json") else checks_text(checks)
     code = say(f"{text}\n")
     return code or int(any(check.health == "fault" for check in checks))
 

@@ -7,32 +7,17 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say
+from bridle.cli.subcommands.parser import Given
 from bridle.providers import in_process
 from bridle.providers.local_servers import LocalModel, LocalServer, discover
 from bridle.providers.trimming import is_small
-from bridle.types.errors import UsageError
-
-_HELP = """\
-Usage: bridle local [--json]    servers of models that run on this machine, and models for this process
-
-Asked are Ollama, llama.cpp, LM Studio, vLLM and SGLang at their usual ports, or where OLLAMA_HOST,
-LLAMACPP_BASE_URL, LMSTUDIO_BASE_URL, VLLM_BASE_URL and SGLANG_BASE_URL say. See docs/local.md.
-"""
 
 
-def run_local(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run the command.
-
-    Raises:
-        UsageError: the words are off.
-    """
-    if set(argv) & {"-h", "--help", "help"}:
-        return say(_HELP)
-    if set(argv) - {"--json", "list"}:
-        raise UsageError(f"cannot understand 'bridle local {' '.join(argv)}': see bridle local help")
+def run_local(given: Given, env: Mapping[str, str]) -> int:
+    """List the models on this machine."""
     servers = asyncio.run(discover(env))
     inside = _inside(env)
-    if "--json" in argv:
+    if given.on("json"):
         told: dict[str, Any] = {
             "servers": [msgspec.to_builtins(server) for server in servers],
             "inProcess": {"installed": in_process.is_installed(), "models": inside},

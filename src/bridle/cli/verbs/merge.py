@@ -7,9 +7,9 @@ import signal
 from collections.abc import Mapping, Sequence
 
 import msgspec
-from msgspec import Struct
 
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.host.git import repository as git
 from bridle.host.git.merge import Repository, names_of
 from bridle.host.git.merge_queue import MergeQueue, Plan, Result
@@ -18,103 +18,50 @@ from bridle.host.stdio import complain
 from bridle.types.errors import UsageError
 from bridle.types.visible import visible_line
 
-_HELP = """\
-Usage: bridle merge [options] [branch ...]
-
-Merges branches into the one that is checked out here, one after the other. Each merge is made aside, the
-tests run on it there, and only a merge that passes moves the branch. What conflicts or fails is left as it
-is. Without names: every branch of a work tree (worktree-*) that holds something new, the oldest first.
-
-  --test CMD      the command that must succeed; unless given, what the project seems to use
-  --no-test       merge what does not conflict, without tests
-  --into BRANCH   another branch to merge into
-  --dry-run       only say what would conflict; nothing is changed and no test runs
-  --delete        remove merged branches, and their work trees if they hold nothing else
-  --timeout SEC   the longest that the tests of one merge may take (1800)
-  --json          one JSON object for each branch
-
-Exit codes: 0 everything is merged, 1 the queue could not run or go on, 3 something conflicts, 4 tests failed.
-After an interruption or a fault, run the same command again: what is merged stays merged, and a merge that
-passed its tests before is not tested again.
-"""
 _CONFLICTS, _FAILED = 3, 4
-_TEXTS = ("test", "into", "timeout")
-_SWITCHES = ("no-test", "dry-run", "delete", "json")
 _SAID_LINES = 15
+_TEST_SECONDS = 1800.0
 
 
-class Wish(Struct, frozen=True, kw_only=True):
-    """The command line."""
-
-    texts: Mapping[str, str]
-    switches: frozenset[str]
-    branches: tuple[str, ...]
-
-
-def run_merge(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_merge(given: Given, env: Mapping[str, str]) -> int:
     """Merge, and return the exit code.
 
     Raises:
-        UsageError: the words are off, or there is nothing to work on.
+        UsageError: options contradict each other, or there is nothing to work on.
         MergeFault: the queue cannot go on.
     """
-    if any(word in ("-h", "--help") for word in argv):
-        return say(_HELP)
-    wish = read_wish(argv)
+    if given.has("test") and given.on("no-test"):
+        raise UsageError("--test and --no-test exclude each other")
     trees = git.worktrees(os.getcwd())
     if not trees:
         raise UsageError("there is no git repository here to merge in")
     try:
-        return asyncio.run(_merge(wish, trees[0], env))
+        return asyncio.run(_merge(given, trees[0], env))
     except Locked as busy:
         raise UsageError(f"another merge, or an agent that uses git, is at work here: {busy}") from busy
 
 
-def read_wish(argv: Sequence[str]) -> Wish:
-    """Read the words behind `bridle merge`.
-
-    Raises:
-        UsageError: there is one that means nothing.
-    """
-    texts: dict[str, str] = {}
-    switches: set[str] = set()
-    branches: list[str] = []
-    words = list(argv)
-    while words:
-        word = words.pop(0)
-        key, _, value = word.removeprefix("--").partition("=")
-        if not word.startswith("-"):
-            branches.append(word)
-        elif word.startswith("--") and key in _SWITCHES and "=" not in word:
-            switches.add(key)
-        elif word.startswith("--") and key in _TEXTS and ("=" in word or words):
-            texts[key] = value if "=" in word else words.pop(0)
-        else:
-            raise UsageError(f"cannot understand 'bridle merge {word}': see bridle merge --help")
-    if "test" in texts and "no-test" in switches:
-        raise UsageError("--test and --no-test exclude each other")
-    return Wish(texts=texts, switches=frozenset(switches), branches=tuple(branches))
-
-
-async def _merge(wish: Wish, root: str, env: Mapping[str, str]) -> int:
+async def _merge(given: Given, root: str, env: Mapping[str, str]) -> int:
     repository = Repository(root=root, env=env)
-    target = wish.texts.get("into") or git.current_branch(os.getcwd())
+    target = given.text("into") or git.current_branch(os.getcwd())
     if target in ("", "HEAD"):
         raise UsageError("no branch is checked out here: name the one to merge into with --into")
-    for name in (target, *wish.branches):  # A wrong name is told before anything else is asked for.
+    named = given.all("branches")
+    for name in (target, *named):  # A wrong name is told before anything else is asked for.
         await repository.branch(name, f"refs/heads/{target}")
-    branches = wish.branches or tuple(await repository.leftovers(f"refs/heads/{target}"))
+    branches = named or tuple(await repository.leftovers(f"refs/heads/{target}"))
     if not branches:
         return tell(f"nothing to merge into {target}")
+    untested = given.on("no-test") or given.on("dry-run")
     plan = Plan(
         target=target,
         branches=tuple(dict.fromkeys(branches)),
-        test=None if {"no-test", "dry-run"} & wish.switches else wish.texts.get("test") or _usual_tests(root),
-        seconds=_seconds(wish.texts.get("timeout")),
-        dry_run="dry-run" in wish.switches,
-        delete="delete" in wish.switches,
+        test=None if untested else given.text("test") or _usual_tests(root),
+        seconds=float(given.text("timeout") or _TEST_SECONDS),
+        dry_run=given.on("dry-run"),
+        delete=given.on("delete"),
     )
-    as_json = "json" in wish.switches
+    as_json = given.on("json")
     if not as_json:
         tests = "none" if plan.test is None else plan.test
         tell(f"into {target}: {len(plan.branches)} branch(es), tests: {tests}")
@@ -176,14 +123,6 @@ def _line(number: int, plan: Plan, result: Result) -> str:
 
 def _as_json(result: Result) -> str:
     return f"{msgspec.json.encode(result).decode()}\n"
-
-
-def _seconds(text: str | None) -> float:
-    if text is None:
-        return 1800.0
-    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text) or not float(text):
-        raise UsageError(f"--timeout takes seconds, not {text!r}")
-    return float(text)
 
 
 def _usual_tests(root: str) -> str:

@@ -7,82 +7,56 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.args import parse
 from bridle.cli.options import session_options
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.models import PASSED_ON
+from bridle.cli.subcommands.parser import Given
 from bridle.providers import catalog, fitting, gateway
-from bridle.providers.nearest import nearest
+from bridle.providers.nearest import did_you_mean_model
 from bridle.providers.offers import Choice, Offer, offer, offers
 from bridle.session.model_choices import choose_fallbacks
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
 from bridle.types.errors import UsageError
+from bridle.types.nearest import did_you_mean
 
-_HELP = """\
-Usage: bridle models [list] [vendor] [--all] [--json]   models that you can use; with --all every known one
-       bridle models show <name> [--json]               all that is known of one
-       bridle models test [name]                        send one small request with a tool to call
-       bridle models chain [--fallback-model a,b]       who answers, and who takes over when it cannot
-
-Prices are dollars for a million tokens, list price. A name is an alias (opus, sonnet, haiku, fable, best,
-opusplan, yours) or an id; other vendors' models are vendor/name. See docs/models.md.
-"""
-_PASSED_ON = ("--model", "--fallback-model", "--settings", "--setting-sources")
+_PASSED_ON = tuple(name.lstrip("-") for name in PASSED_ON)
 
 
-def run_models(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run one subcommand.
+def list_models(given: Given, env: Mapping[str, str]) -> int:
+    """List models.
 
     Raises:
-        UsageError: the words are off.
-        ConfigError: the settings cannot be used.
-        ProviderError: the model that is tested does not answer.
+        UsageError: there is no such vendor.
     """
-    words, flags, as_json, everything = _read(argv)
-    match words:
-        case ["help"]:
-            return say(_HELP)
-        case [] | ["list"]:
-            return _list(_set_up(flags, env), None, as_json=as_json, everything=everything)
-        case ["list", vendor]:
-            return _list(_set_up(flags, env), vendor, as_json=as_json, everything=everything)
-        case ["show", name]:
-            return _show(_set_up(flags, env), name, as_json=as_json)
-        case ["test"]:
-            setup = _set_up(flags, env)
-            return _test(setup, setup.model, as_json=as_json)
-        case ["test", name]:
-            setup = _set_up(flags, env)
-            model = catalog.resolve(name, setup.env, own=_choice(setup).own)
-            return _test(setup, model, as_json=as_json)
-        case ["chain"]:
-            return _chain(_set_up(flags, env), as_json=as_json)
-        case _:
-            raise UsageError(f"cannot understand 'bridle models {' '.join(words)}': see bridle models help")
-
-
-def _list(setup: Setup, vendor: str | None, *, as_json: bool, everything: bool) -> int:
+    setup, vendor, everything = _set_up(given, env), given.text("vendor"), given.on("all")
     from bridle.providers import vendors
 
     if vendor is not None and vendors.find(vendor) is None:
-        known = ", ".join(row.name for row in vendors.VENDORS if row.name != "custom")
-        raise UsageError(f"there is no vendor {vendor!r}: {known}")
+        known = [row.name for row in vendors.VENDORS if row.name != "custom"]
+        hint = did_you_mean(vendor, known) or f": use one of {', '.join(known)}"
+        raise UsageError(f"unknown vendor {vendor!r}{hint}")
     asyncio.run(gateway.refresh(setup.env, helper=setup.config.settings.api_key_helper))
     found = offers(_choice(setup), everything=everything, vendor=vendor)
-    if as_json:
+    if given.on("json"):
         return say(_pretty([msgspec.to_builtins(each) for each in found]))
     hidden = len(catalog.listed()) - sum(each.value == each.model for each in found)
     more = f"{hidden} more with --all: they need a key (bridle auth login <vendor>).\n" if hidden > 0 else ""
     return tell(*_table(found)) or say(more if vendor is None and not everything else "")
 
 
-def _show(setup: Setup, name: str, *, as_json: bool) -> int:
+def show_model(given: Given, env: Mapping[str, str]) -> int:
+    """Show all that is known of a model.
+
+    Raises:
+        UsageError: there is no such model.
+    """
+    setup, name = _set_up(given, env), given.one("name")
     choice = _choice(setup)
     line = offer(name, choice)
     model = catalog.find(line.model, choice.own)
     if not model.priced and model.vendor == "anthropic" and "claude" not in line.model:
-        close = ", ".join(nearest(name, choice.own))
-        raise UsageError(f"no model is called {name!r}{': did you mean ' + close + '?' if close else ''}")
+        raise UsageError(f"unknown model {name!r}{did_you_mean_model(name, choice.own)}")
     small = line.model if model.dialect == "offline" else catalog.small_model(setup.env, model)
     facts = msgspec.to_builtins(line) | {
         "dialect": model.dialect,
@@ -93,15 +67,22 @@ def _show(setup: Setup, name: str, *, as_json: bool) -> int:
         "in_plan_mode": catalog.planner(name, setup.env, choice.own) or line.model,
         "wire_name": model.wire_name,
     }
-    if as_json:
+    if given.on("json"):
         return say(_pretty(facts))
     rows = [(key.replace("_", " "), _told(value)) for key, value in facts.items()]
     return tell(*(f"{key:<18}{value}" for key, value in rows if value))
 
 
-def _test(setup: Setup, model: str, *, as_json: bool) -> int:
+def test_model(given: Given, env: Mapping[str, str]) -> int:
+    """Send a request to a model.
+
+    Raises:
+        ProviderError: it does not answer.
+    """
+    setup, name = _set_up(given, env), given.text("name")
+    model = setup.model if name is None else catalog.resolve(name, setup.env, own=_choice(setup).own)
     told = asyncio.run(_ask(setup, model))
-    if as_json:
+    if given.on("json"):
         return say(_pretty(told))
     called = {True: "it called the tool", False: "it did not call the tool that it was given", None: ""}
     parts = [f"{model} answered in {told['seconds']:.1f} s", called[told["called"]], _dollars(told["usd"])]
@@ -147,7 +128,9 @@ async def _ask(setup: Setup, model: str) -> dict[str, Any]:
     raise UsageError(f"{model} gave no answer")
 
 
-def _chain(setup: Setup, *, as_json: bool) -> int:
+def show_chain(given: Given, env: Mapping[str, str]) -> int:
+    """Show which models take over."""
+    setup = _set_up(given, env)
     choice = _choice(setup)
     first = catalog.find(setup.model, choice.own)
     links: list[dict[str, Any]] = []
@@ -157,7 +140,7 @@ def _chain(setup: Setup, *, as_json: bool) -> int:
         if line.key == "missing":
             told.insert(0, f"There is no key: bridle auth login {line.vendor}.")
         links.append(msgspec.to_builtins(line) | {"notes": told})
-    if as_json:
+    if given.on("json"):
         return say(_pretty(links))
     lines: list[str] = []
     for number, link in enumerate(links, 1):
@@ -225,31 +208,8 @@ def _choice(setup: Setup) -> Choice:
     return Choice(settings=setup.config.settings, own=own, env=setup.env)
 
 
-def _set_up(flags: Sequence[str], env: Mapping[str, str]) -> Setup:
-    return set_up(session_options(parse(flags)), env)
-
-
-def _read(argv: Sequence[str]) -> tuple[list[str], list[str], bool, bool]:
-    words: list[str] = []
-    flags: list[str] = []
-    as_json = everything = False
-    rest = list(argv)
-    while rest:
-        word = rest.pop(0)
-        name, equals, _ = word.partition("=")
-        if word in ("-h", "--help"):
-            return ["help"], [], False, False
-        if word == "--json":
-            as_json = True
-        elif word in ("-a", "--all"):
-            everything = True
-        elif name in _PASSED_ON:
-            flags += [word] if equals or not rest else [word, rest.pop(0)]
-        elif word.startswith("-"):
-            raise UsageError(f"unknown option '{word}': see bridle models help")
-        else:
-            words.append(word)
-    return words, flags, as_json, everything
+def _set_up(given: Given, env: Mapping[str, str]) -> Setup:
+    return set_up(session_options(given.only(*_PASSED_ON)), env)
 
 
 def _pretty(value: Any) -> str:

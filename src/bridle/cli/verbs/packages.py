@@ -1,9 +1,10 @@
 """`bridle packages`: Python packages that extend bridle, and which of them may run."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from bridle.cli.say import tell
+from bridle.cli.subcommands.parser import Given
 from bridle.extensions.packages import (
     Package,
     PackageFault,
@@ -15,41 +16,27 @@ from bridle.extensions.packages import (
 )
 from bridle.types.errors import ConfigError, UsageError
 
-_HELP = """\
-Usage: bridle packages list             installed packages that extend bridle, and whether they may run
-       bridle packages check <name>     import one, if it may run, and list what it brings
-       bridle packages approve <name>   let one run, in this version and from this place
-       bridle packages revoke <name>    let it run no more
 
-An approval ends when the package is updated or moved. Code of a package runs only after it was approved.
-"""
-
-
-def run_packages(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run one subcommand.
+def run_packages(given: Given, env: Mapping[str, str]) -> int:
+    """List, check, approve or revoke packages.
 
     Raises:
-        UsageError: the words are off, or there is no such package.
+        UsageError: there is no such package.
         ConfigError: the file of approvals cannot be used.
     """
     try:
-        match list(argv):
-            case ["list"]:
-                return _list(env)
-            case ["check", name]:
-                return _check(_named(name, env), env)
-            case ["approve", name]:
-                approve(env, package := _named(name, env))
+        if given.command[-1] == "list":
+            return _list(env)
+        package = _named(given.one("name"), env)
+        match given.command[-1]:
+            case "check":
+                return _check(package, env)
+            case "approve":
+                approve(env, package)
                 return tell(f"{package.name} {package.version} may run from now on.\n")
-            case ["revoke", name]:
-                revoke(env, package := _named(name, env))
+            case _:
+                revoke(env, package)
                 return tell(f"{package.name} does not run any more.\n")
-            case [] | ["help"] | ["-h"] | ["--help"]:
-                return tell(_HELP)
-            case words:
-                raise UsageError(
-                    f"cannot understand 'bridle packages {' '.join(words)}': see bridle packages help"
-                )
     except OSError as error:
         raise ConfigError(f"{error.filename or 'The approvals'}: {error.strerror or error}") from error
 

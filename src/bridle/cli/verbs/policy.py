@@ -1,12 +1,13 @@
 """`bridle policy`: why a call would be allowed, asked about or denied, and which rules do nothing."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from bridle.cli.say import say, tell
+from bridle.cli.subcommands.parser import Given
 from bridle.cli.verbs.imagined import PRIMARY, imagine
 from bridle.config.load import Config, load
 from bridle.config.state import is_trusted
@@ -21,13 +22,6 @@ from bridle.tools.catalog import CATALOG
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import MODES, Allow, Ask, Decision, Deny, Mode, Rule, RuleSource
 
-_HELP = """\
-Usage: bridle policy why '<call>' [--mode <mode>] [--json]     how the gate decides, check by check
-       bridle policy lint [--json]                             rules that do nothing; exit code 1 if any
-
-A call is written like a rule, 'Bash(git push)' or 'Read(/etc/passwd)', or as JSON:
-'{"tool": "Bash", "input": {"command": "git push"}}'. Nothing is executed.
-"""
 _WORDS: dict[type[Decision], str] = {Allow: "allow", Ask: "ask", Deny: "deny"}
 _SOURCES: Mapping[RuleSource, str] = {
     "userSettings": "user settings",
@@ -50,23 +44,49 @@ _OTHER_TOOLS = """
 _WIDEST_TEXT = 100
 
 
-def run_policy(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run one subcommand.
+def why(given: Given, env: Mapping[str, str]) -> int:
+    """Explain the decision about a call.
 
     Raises:
-        UsageError: the words are off.
+        UsageError: it is no call, or the tool refuses the input.
         ConfigError: a settings file cannot be used.
     """
-    words, mode, as_json = _read(argv)
-    match words:
-        case [] | ["help"]:
-            return say(_HELP)
-        case ["why", call]:
-            return _why(call, mode, env, as_json=as_json)
-        case ["lint"]:
-            return _lint(env, as_json=as_json)
-        case _:
-            raise UsageError(f"cannot understand 'bridle policy {' '.join(words)}': see bridle policy help")
+    name, input = read_call(given.one("call"))
+    cwd = os.getcwd()
+    config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
+    standing = _standing(config, _mode(given), env, cwd)
+    try:
+        asked = imagine(name, input, cwd=cwd, home=standing.home)
+    except ToolError as error:
+        raise UsageError(f"{name} would refuse this input, whatever the rules say: {error}") from error
+    told = explain(prepare(asked, standing))
+    if given.on("json"):
+        return say(msgspec.json.format(msgspec.json.encode(_to_json(told)), indent=2).decode() + "\n")
+    return tell(*_lines(told, standing.mode))
+
+
+def lint_rules(given: Given, env: Mapping[str, str]) -> int:
+    """Find rules that have no effect; the exit code is 1 if there are any."""
+    # What an untrusted folder brings does not count yet, but can be looked at.
+    config = load(cwd=os.getcwd(), env=env, flag=None, setting_sources=None, trusted=True)
+    rules: list[Rule] = []
+    complaints: list[str] = []
+    for layer in config.layers:
+        found, wrong = rules_of(layer)
+        rules += found
+        complaints += wrong
+    tools = {name for each in CATALOG for name in (each.name, *each.aliases)} | set(_OTHER_TOOLS.split())
+    findings = [str(finding) for finding in lint(rules, tools)]
+    if given.on("json"):
+        say(msgspec.json.format(msgspec.json.encode([*complaints, *findings]), indent=2).decode() + "\n")
+    else:
+        tell(*((*complaints, *findings) or (f"{len(rules)} rules, nothing wrong",)))
+    return 1 if complaints or findings else 0
+
+
+def _mode(given: Given) -> Mode | None:
+    name = given.text("mode")
+    return next((mode for mode in MODES if mode == ("default" if name == "manual" else name)), None)
 
 
 def read_call(text: str) -> tuple[str, dict[str, Any]]:
@@ -88,33 +108,6 @@ def read_call(text: str) -> tuple[str, dict[str, Any]]:
     return name, {field: content} if bracket else {}
 
 
-def _read(argv: Sequence[str]) -> tuple[list[str], Mode | None, bool]:
-    words: list[str] = []
-    mode: Mode | None = None
-    as_json = False
-    rest = list(argv)
-    while rest:
-        word = rest.pop(0)
-        if word == "--json":
-            as_json = True
-        elif word in ("-h", "--help"):
-            return ["help"], None, False
-        elif word.partition("=")[0] == "--mode":
-            mode = _mode(word.partition("=")[2] or (rest.pop(0) if rest else ""))
-        elif word.startswith("--"):
-            raise UsageError(f"unknown option '{word}'")
-        else:
-            words.append(word)
-    return words, mode, as_json
-
-
-def _mode(name: str) -> Mode:
-    for mode in MODES:
-        if mode == ("default" if name == "manual" else name):
-            return mode
-    raise UsageError(f"--mode takes one of {', '.join(MODES)}, not {name!r}")
-
-
 def _read_json(text: str) -> tuple[str, dict[str, Any]]:
     try:
         values = msgspec.json.decode(text, type=dict[str, Any])
@@ -125,21 +118,6 @@ def _read_json(text: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(name, str) or not isinstance(input, dict):
         raise UsageError('the call needs a tool and an input: {"tool": "Bash", "input": {"command": "ls"}}')
     return name, input
-
-
-def _why(call: str, mode: Mode | None, env: Mapping[str, str], *, as_json: bool) -> int:
-    name, input = read_call(call)
-    cwd = os.getcwd()
-    config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
-    standing = _standing(config, mode, env, cwd)
-    try:
-        asked = imagine(name, input, cwd=cwd, home=standing.home)
-    except ToolError as error:
-        raise UsageError(f"{name} would refuse this input, whatever the rules say: {error}") from error
-    told = explain(prepare(asked, standing))
-    if as_json:
-        return say(msgspec.json.format(msgspec.json.encode(_to_json(told)), indent=2).decode() + "\n")
-    return tell(*_lines(told, standing.mode))
 
 
 def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: str) -> Standing:
@@ -215,21 +193,3 @@ def _origin(rule: Rule) -> str:
 def _short(text: str) -> str:
     one_line = " ".join(text.split())
     return one_line if len(one_line) <= _WIDEST_TEXT else f"{one_line[:_WIDEST_TEXT]}…"
-
-
-def _lint(env: Mapping[str, str], *, as_json: bool) -> int:
-    # What an untrusted folder brings does not count yet, but can be looked at.
-    config = load(cwd=os.getcwd(), env=env, flag=None, setting_sources=None, trusted=True)
-    rules: list[Rule] = []
-    complaints: list[str] = []
-    for layer in config.layers:
-        found, wrong = rules_of(layer)
-        rules += found
-        complaints += wrong
-    tools = {name for each in CATALOG for name in (each.name, *each.aliases)} | set(_OTHER_TOOLS.split())
-    findings = [str(finding) for finding in lint(rules, tools)]
-    if as_json:
-        say(msgspec.json.format(msgspec.json.encode([*complaints, *findings]), indent=2).decode() + "\n")
-    else:
-        tell(*((*complaints, *findings) or (f"{len(rules)} rules, nothing wrong",)))
-    return 1 if complaints or findings else 0

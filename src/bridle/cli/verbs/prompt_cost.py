@@ -10,6 +10,7 @@ from msgspec import Struct
 from bridle.cli.args import parse
 from bridle.cli.options import session_options
 from bridle.cli.say import say
+from bridle.cli.subcommands.parser import Given
 from bridle.context.briefing import SessionBriefing
 from bridle.engine.loop import run_turn
 from bridle.host.stdio import complain
@@ -26,14 +27,6 @@ from bridle.types.origin import TYPED
 from bridle.types.question import Answer, Question, Refused
 from bridle.types.turn import Prompt
 
-HELP = """\
-Usage: bridle debug prompt [--mode print|terminal|agent[:TYPE]] [--json] [-- FLAGS…]
-
-Prints what the first request of a session in this folder costs, by part: sections of the system prompt,
-tools, reminders, memory files. Nothing is sent and nothing runs: no model, no hooks, no servers of your
-settings. FLAGS are those of a session, such as --model, --tools, --agents or --mcp-config. An agent is
-general-purpose unless TYPE names another.
-"""
 _MODES = ("print", "terminal", "agent")
 _ALONE = ("--no-session-persistence", "--strict-mcp-config")
 _NO_SERVERS = ("--mcp-config", '{"mcpServers":{}}')
@@ -60,18 +53,15 @@ class Cost(Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...]
 
 
-def run_prompt(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_prompt(given: Given, env: Mapping[str, str]) -> int:
     """Print the table and return the exit code.
 
     Raises:
-        UsageError: the words are off.
+        UsageError: there is no such mode or agent, or a flag is wrong.
         ConfigError: the settings cannot be used.
     """
-    mode, as_json, flags = _options(argv)
-    if mode is None:
-        return say(HELP)
-    cost = asyncio.run(first_request(mode, flags, env))
-    if as_json:
+    cost = asyncio.run(first_request(given.text("mode") or "print", given.all("flags"), env))
+    if given.on("json"):
         return say(f"{msgspec.json.format(msgspec.json.encode(cost), indent=2).decode()}\n")
     return say(_table(cost))
 
@@ -100,7 +90,7 @@ async def first_request(mode: str, flags: Sequence[str], env: Mapping[str, str])
     if len(provider.bodies) <= wanted:
         raise UsageError(f"--mode: there is no agent {agent or 'general-purpose'!r} here")
     if kind == "agent" and len(provider.bodies) < 3:
-        raise UsageError(f"--mode: there is no agent {agent!r} here; bridle agents lists those there are")
+        raise UsageError(f"--mode: there is no agent {agent!r} here")
     files = {file.path: file.text for file in briefing.files} if isinstance(briefing, SessionBriefing) else {}
     return taken_apart(provider.bodies[wanted], mode=mode, files=files)
 
@@ -117,27 +107,6 @@ def taken_apart(body: bytes, *, mode: str, files: Mapping[str, str]) -> Cost:
         for group, name, size in sizes
     )
     return Cost(mode=mode, model=str(request.get("model", "")), bytes=len(body), parts=parts)
-
-
-def _options(argv: Sequence[str]) -> tuple[str | None, bool, list[str]]:
-    mode, as_json, words = "print", False, list(argv)
-    while words:
-        match words.pop(0):
-            case "-h" | "--help" | "help":
-                return None, False, []
-            case "--json":
-                as_json = True
-            case "--mode" if words:
-                mode = words.pop(0)
-            case word if word.startswith("--mode="):
-                mode = word.removeprefix("--mode=")
-            case "--":
-                return mode, as_json, words
-            case word:
-                raise UsageError(
-                    f"bridle debug prompt does not know {word!r}: see bridle debug prompt --help"
-                )
-    return mode, as_json, []
 
 
 def _script(kind: str, agent: str) -> ScriptedProvider:

@@ -2,62 +2,53 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from bridle.cli.say import say
+from bridle.cli.subcommands.parser import Given
 from bridle.config import schedules
 from bridle.config.state import is_trusted
 from bridle.types.errors import ConfigError, UsageError
 from bridle.types.text import printable
 
-_HELP = """\
-Usage: bridle schedules                   list the scheduled prompts of this folder
-       bridle schedules approve <id>      let one come, as it is now
-       bridle schedules forget <id>       let it come no more
 
-They are kept in .claude/scheduled_tasks.json. One that you did not have made in a session of yours comes only
-after you have approved it, and not any more once it has changed.
-"""
-
-
-def run_schedules(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run the command.
-
-    Raises:
-        UsageError: the words are off, or there is no such schedule.
-        ConfigError: the schedules or the approvals cannot be used.
-    """
+def list_schedules(given: Given, env: Mapping[str, str]) -> int:
+    """List the scheduled prompts."""
+    del given
     cwd = os.getcwd()
-    match argv:
-        case []:
-            return _list(env, cwd)
-        case ["-h" | "--help" | "help", *_]:
-            return say(_HELP)
-        case ["approve", id]:
-            return _approve(env, cwd, id)
-        case ["forget", id]:
-            schedules.forget(env, cwd, _find(cwd, id))
-            return say(f"{printable(id)} does not come any more\n")
-        case _:
-            raise UsageError("use bridle schedules [approve <id> | forget <id>]")
-
-
-def _list(env: Mapping[str, str], cwd: str) -> int:
     found = _read(cwd)
     if not found:
         return say("this folder has no scheduled prompts\n")
     return say("".join(_line(env, cwd, entry) for entry in found))
 
 
-def _approve(env: Mapping[str, str], cwd: str, id: str) -> int:
+def approve_schedule(given: Given, env: Mapping[str, str]) -> int:
+    """Approve one.
+
+    Raises:
+        UsageError: the folder is not trusted, or there is no such schedule.
+        ConfigError: the schedules or the approvals cannot be used.
+    """
+    cwd = os.getcwd()
     if not is_trusted(env, cwd):
         raise UsageError(f"{printable(cwd)} is not trusted yet: run bridle trust first")
-    entry = _find(cwd, id)
+    entry = _find(cwd, given.one("id"))
     try:
         schedules.approve(env, cwd, entry)
     except OSError as error:
         raise ConfigError(f"the approval cannot be kept: {error.strerror} ({error.filename})") from error
     return say(f"approved, as it is now:\n{_line(env, cwd, entry)}")
+
+
+def forget_schedule(given: Given, env: Mapping[str, str]) -> int:
+    """Take an approval back.
+
+    Raises:
+        UsageError: there is no such schedule.
+    """
+    cwd, id = os.getcwd(), given.one("id")
+    schedules.forget(env, cwd, _find(cwd, id))
+    return say(f"{printable(id)} does not come any more\n")
 
 
 def _line(env: Mapping[str, str], cwd: str, entry: schedules.Entry) -> str:

@@ -7,60 +7,26 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say
+from bridle.cli.subcommands.parser import Given
 from bridle.engine.spending import Spending, ledger_path
 from bridle.host.paths import projects_dir
 from bridle.providers import catalog
 from bridle.transcripts.line import decode_line
-from bridle.types.errors import UsageError
 from bridle.types.usage import Usage
 
-KINDS = ("day", "model", "agent", "tool", "project")
 _MOST_ROWS = 60
 _ADVISER = "bridleAdviser"
 """Marks a row that stands for an answer of the advisor, which has no line of its own in a transcript."""
 
-_HELP = """\
-Usage: bridle usage [--by day|model|agent|tool|project] [--json]
 
-Shows what model calls have used. Where no ledger is kept (see bridleRecordUsage and bridleBudgets in the
-settings), it is read from the transcripts.
-"""
-
-
-def run_usage(argv: Sequence[str], env: Mapping[str, str]) -> int:
+def run_usage(given: Given, env: Mapping[str, str]) -> int:
     """Print the table and return the exit code."""
-    try:
-        by, as_json = _options(argv)
-    except UsageError as error:
-        say(f"error: {error}\n")
-        return 1
-    if by is None:
-        return say(_HELP)
+    by = given.text("by") or "day"
     path = ledger_path(env)
     rows = Spending(path).totals(by) if os.path.exists(path) else _from_transcripts(by, env)
-    if as_json:
+    if given.on("json"):
         return say(f"{msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()}\n")
     return say(_table(by, rows))
-
-
-def _options(argv: Sequence[str]) -> tuple[str | None, bool]:
-    by, as_json = "day", False
-    words = list(argv)
-    while words:
-        word = words.pop(0)
-        if word in ("-h", "--help"):
-            return None, False
-        if word == "--json":
-            as_json = True
-        elif word == "--by" and words:
-            by = words.pop(0)
-        elif word.startswith("--by="):
-            by = word.removeprefix("--by=")
-        else:
-            raise UsageError(f"bridle usage does not know {word!r}: see bridle usage --help")
-    if by not in KINDS:
-        raise UsageError(f"--by takes one of {', '.join(KINDS)}, not {by!r}")
-    return by, as_json
 
 
 def _table(by: str, rows: Sequence[Mapping[str, Any]]) -> str:

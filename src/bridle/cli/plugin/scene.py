@@ -1,0 +1,79 @@
+"""What the commands of `bridle plugin` work with."""
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.cli.say import tell
+from bridle.cli.subcommands.parser import Given
+from bridle.config.load import Config, load
+from bridle.config.state import is_trusted
+from bridle.extensions.plugins.around import Around
+from bridle.extensions.plugins.loaded import Plugins, Wish
+from bridle.extensions.plugins.loading import load_plugins, switches
+from bridle.extensions.plugins.names import Scope
+from bridle.extensions.plugins.sources import Source
+from bridle.types.errors import UsageError
+
+
+def scope_of(given: Given) -> Scope | None:
+    """The scope that was asked for."""
+    match given.text("scope"):
+        case "user" | "project" | "local" | "managed" as scope:
+            return scope
+        case _:
+            return None
+
+
+class Scene(Struct, frozen=True, kw_only=True):
+    """Where a command was given."""
+
+    around: Around
+    config: Config
+    trusted: bool
+
+    def asking(self, *, yes: bool) -> Around:
+        """The same, where commands that make plugins are run once somebody has agreed to that."""
+
+        def may_run(source: Source) -> bool:
+            return confirm(f"Run {' '.join(source.words)!r} to make the plugin?", yes=yes, required=True)
+
+        return replace(self.around, may_run=may_run)
+
+    def plugins(self) -> Plugins:
+        """The plugins that a session here would have."""
+        around = self.around
+        return load_plugins(Wish(config=self.config, env=around.env, cwd=around.cwd, trusted=self.trusted))
+
+
+def scene_of(env: Mapping[str, str]) -> Scene:
+    cwd = os.getcwd()
+    config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
+    _, fixed = switches(config)
+    around = Around(env=env, cwd=cwd, settings=config.settings, enabled_by_management=fixed)
+    return Scene(around=around, config=config, trusted=is_trusted(env, cwd))
+
+
+def confirm(question: str, *, yes: bool, required: bool = False) -> bool:
+    """Ask at a terminal; elsewhere the command itself is the answer, unless it is `required`.
+
+    Raises:
+        UsageError: somebody must be asked and nobody can be.
+    """
+    if yes:
+        return True
+    if not (os.isatty(0) and os.isatty(1)):
+        if required:
+            raise UsageError("somebody has to agree to this: use -y")
+        return True
+    # An event loop takes the first interrupt for itself, and would hear of it only after the answer.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        tell(f"{question} [y/N] ")
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    finally:
+        signal.signal(signal.SIGINT, before)

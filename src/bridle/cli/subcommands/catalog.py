@@ -1,0 +1,58 @@
+"""Every subcommand of bridle."""
+
+from bridle.cli.flags import SUBCOMMANDS
+from bridle.cli.subcommands.extending import EXTENDING
+from bridle.cli.subcommands.models import MODELS
+from bridle.cli.subcommands.sessions import SESSIONS
+from bridle.cli.subcommands.settings import SETTINGS
+from bridle.cli.subcommands.values import Argument, Subcommand
+
+SHELLS = ("bash", "zsh", "fish")
+
+_OWN = (
+    Subcommand(
+        "completion",
+        SUBCOMMANDS["completion"],
+        "subcommands.completion:run_completion",
+        arguments=(Argument("shell", "your shell", choices=SHELLS),),
+        details=(
+            "Load the script when your shell starts: see the examples. It completes subcommands, options,\n"
+            "and values of options that have a fixed choice."
+        ),
+        examples=(
+            'bash:  eval "$(bridle completion bash)"                            in ~/.bashrc',
+            'zsh:   eval "$(bridle completion zsh)"                             in ~/.zshrc, behind compinit',
+            "fish:  bridle completion fish > ~/.config/fish/completions/bridle.fish",
+        ),
+    ),
+    Subcommand(
+        "help",
+        SUBCOMMANDS["help"],
+        "subcommands.completion:run_help",
+        arguments=(Argument("command", "the command, such as mcp add", "many"),),
+        examples=("bridle help", "bridle help mcp", "bridle help mcp add"),
+    ),
+)
+_CALLED_BY_BRIDLE = (
+    Subcommand(
+        "--teammate",
+        "Run a session for the leader of a team; only sessions start this",
+        "teammate:run_teammate",
+        arguments=(
+            Argument("socket", "where the leader listens"),
+            Argument("agent", "the id of the teammate"),
+        ),
+        hidden=True,
+    ),
+)
+
+ROOT = Subcommand(
+    "bridle",
+    "An open agent harness for the terminal",
+    commands=tuple(
+        sorted(
+            (*_OWN, *SESSIONS, *MODELS, *SETTINGS, *EXTENDING, *_CALLED_BY_BRIDLE),
+            key=lambda each: each.name,
+        )
+    ),
+)

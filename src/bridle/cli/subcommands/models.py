@@ -1,0 +1,166 @@
+"""Subcommands about models, keys, costs and recordings."""
+
+from bridle.cli.flags import SUBCOMMANDS
+from bridle.cli.subcommands.values import (
+    JSON,
+    Argument,
+    Flag,
+    Subcommand,
+    number,
+    option,
+    repeated,
+    session_flags,
+    switch,
+)
+
+PASSED_ON = ("--model", "--fallback-model", "--settings", "--setting-sources")
+"""Flags of a session that decide which models there are."""
+KINDS = ("day", "model", "agent", "tool", "project")
+_OF_SESSIONS = session_flags(*PASSED_ON)
+_VENDOR = Argument("vendor", "the vendor; anthropic unless named", "optional")
+_RUN = Argument("arguments", "the flags and the prompt of the run, with -p", "some", passed=True)
+_RECORDING = """\
+What was asked of models, and what they answered, is written into a file of JSON lines. replay runs bridle
+again with these answers: no model, no key, no network. Hooks, skills, tools and prompts are real in both.
+A request that is not as recorded ends the run: the first difference is shown and the exit code is 1. What
+differs in each run (dates, ids, folders, durations) is written as a name; --ignore adds a regular expression
+for more of that. Keys and tokens are never written."""
+
+MODELS = (
+    Subcommand(
+        "models",
+        SUBCOMMANDS["models"],
+        default="list",
+        details="""\
+Prices are dollars for a million tokens, list price. A name is an alias (opus, sonnet, haiku, fable, best,
+opusplan, yours) or an id; other vendors' models are vendor/name.""",
+        commands=(
+            Subcommand(
+                "list", "List the models that you can use", "verbs.models:list_models",
+                arguments=(Argument("vendor", "only models of this vendor", "optional"),),
+                options=(
+                    switch("-a", "--all", help="every known model, also those without a key"), JSON,
+                    *_OF_SESSIONS,
+                ),
+                examples=("bridle models", "bridle models list openai --all"),
+            ),
+            Subcommand(
+                "show", "Show all that is known of a model", "verbs.models:show_model",
+                arguments=(Argument("name", "an alias or an id"),), options=(JSON, *_OF_SESSIONS),
+                examples=("bridle models show sonnet",),
+            ),
+            Subcommand(
+                "test", "Send one small request with a tool to call", "verbs.models:test_model",
+                arguments=(Argument("name", "an alias or an id; the model in use unless named", "optional"),),
+                options=(JSON, *_OF_SESSIONS), examples=("bridle models test haiku",),
+            ),
+            Subcommand(
+                "chain", "Show which model answers, and which take over when it cannot",
+                "verbs.models:show_chain", options=(JSON, *_OF_SESSIONS),
+                examples=("bridle models chain --fallback-model haiku,openai/gpt-5",),
+            ),
+        ),
+    ),
+    Subcommand(
+        "local",
+        SUBCOMMANDS["local"],
+        "verbs.local:run_local",
+        arguments=(Argument("what", "the same as nothing", "optional", choices=("list",)),),
+        options=(JSON,),
+        details="""\
+Looks for Ollama, llama.cpp, LM Studio, vLLM and SGLang at their usual ports, or where OLLAMA_HOST,
+LLAMACPP_BASE_URL, LMSTUDIO_BASE_URL, VLLM_BASE_URL and SGLANG_BASE_URL point.""",
+    ),
+    Subcommand(
+        "auth",
+        SUBCOMMANDS["auth"],
+        details="""\
+Keys go into the system's keyring, else into a file that only you can read (BRIDLE_CREDENTIALS=keyring or file
+decides). Variables such as ANTHROPIC_API_KEY count before stored keys.""",
+        commands=(
+            Subcommand(
+                "login", "Store a key: typed without being shown, or from standard input",
+                "verbs.auth:login",
+                arguments=(_VENDOR,),
+                options=(
+                    switch("--key-stdin", help="read the key from standard input"),
+                    switch("--browser", help="log in on the vendor's page instead (openrouter)"),
+                    switch("--no-verify", help="do not try the key with a request that costs nothing"),
+                    switch("--console"), switch("--claudeai"), switch("--sso"),
+                    Flag(("--email",), "optional"), switch("--json"),
+                ),
+                examples=(
+                    "bridle auth login", "pass show openai | bridle auth login openai --key-stdin",
+                    "bridle auth login openrouter --browser",
+                ),
+            ),
+            Subcommand(
+                "status", "Show where keys come from, as JSON; exit code 1 without one for the model",
+                "verbs.auth:status",
+                options=(switch("--text", help="print text"), switch("--json", help="print JSON (default)")),
+            ),
+            Subcommand(
+                "logout", "Forget a stored key", "verbs.auth:logout",
+                arguments=(_VENDOR,), options=(switch("--all", help="forget every key"),),
+            ),
+        ),
+    ),
+    Subcommand(
+        "usage",
+        SUBCOMMANDS["usage"],
+        "verbs.usage:run_usage",
+        options=(option("--by", value="kind", help="one row for each", choices=KINDS, default="day"), JSON),
+        details="""\
+Where no ledger is kept (see bridleRecordUsage and bridleBudgets in the settings), transcripts are read.""",
+        examples=("bridle usage", "bridle usage --by model --json"),
+    ),
+    Subcommand(
+        "record",
+        SUBCOMMANDS["record"],
+        "verbs.record:run_record",
+        arguments=(_RUN,),
+        options=(
+            Flag(("-o", "--output"), "value", "the file to write", "file", default="cassette.jsonl"),
+            repeated("--ignore", value="pattern", help="a regular expression for what differs in each run"),
+        ),
+        details=_RECORDING,
+        examples=("bridle record -o fix.jsonl -- -p 'fix the test'",),
+    ),
+    Subcommand(
+        "replay",
+        SUBCOMMANDS["replay"],
+        "verbs.record:run_replay",
+        arguments=(Argument("file", "the recording", completes="file"), _RUN),
+        details=_RECORDING,
+        examples=("bridle replay fix.jsonl -- -p 'fix the test'",),
+    ),
+    Subcommand(
+        "merge",
+        SUBCOMMANDS["merge"],
+        "verbs.merge:run_merge",
+        arguments=(
+            Argument(
+                "branches", "what to merge; else every branch of a work tree (worktree-*) that has"
+                " something new, the oldest first", "many",
+            ),
+        ),
+        options=(
+            option("--test", value="command", help="what must succeed; else what the project uses"),
+            switch("--no-test", help="merge what does not conflict, without tests"),
+            option("--into", value="branch", help="merge into this branch instead of the current one"),
+            switch("--dry-run", help="only say what would conflict; nothing is changed and no test runs"),
+            switch("--delete", help="remove merged branches, and their work trees if they hold nothing else"),
+            number(
+                "--timeout", value="seconds", help="how long the tests of one merge can take",
+                default="1800", decimal=True,
+            ),
+            switch("--json", help="print one JSON object for each branch"),
+        ),
+        details="""\
+Each merge is made aside, the tests run on it there, and only a merge that passes moves the branch. What
+conflicts or fails is left as it is. After an interruption run the same command again: what is merged stays
+merged, and a merge that passed its tests is not tested again.
+Exit codes: 0 everything is merged, 1 the queue could not run, 3 something conflicts, 4 tests failed.""",
+        examples=("bridle merge", "bridle merge --test 'make test' worktree-a worktree-b"),
+    ),
+)  # fmt: skip

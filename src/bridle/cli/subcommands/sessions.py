@@ -1,0 +1,139 @@
+"""Subcommands about sessions: in the background, on other machines, on a schedule."""
+
+from bridle.cli.flags import SUBCOMMANDS
+from bridle.cli.subcommands.values import (
+    JSON,
+    Argument,
+    Subcommand,
+    number,
+    option,
+    session_flags,
+    switch,
+)
+
+PASSED_ON = (
+    "--permission-mode", "--model", "--effort", "--agent", "--settings", "--add-dir", "--plugin-dir",
+    "--mcp-config", "--dangerously-skip-permissions",
+)  # fmt: skip
+"""Flags of a session that those started from the list of sessions get."""
+MOST_REMOTE = 32
+_JOB = Argument("id", "an id, its beginning, or a part of the name")
+_OLD = Argument("id", "an id of bridle schedules")
+_REMOTE_CONTROL = (
+    option("--name", value="text", help="what the sessions are called"),
+    option(
+        "--spawn", value="where", help="where new sessions work: here, each in a work tree of its own, or one"
+        " session only", choices=("same-dir", "worktree", "session"), default="same-dir",
+    ),
+    number("--capacity", value="n", help="how many sessions at most", default=str(MOST_REMOTE)),
+    switch("-c", "--continue", help="begin with the newest conversation of this folder"),
+    option("--session-id", value="id", help="begin with this conversation"),
+    switch("--create-session-in-dir"),
+    switch("--no-create-session-in-dir", help="begin without a session"),
+    switch("--sandbox", help="run the commands of sessions in the sandbox"),
+    switch("--no-sandbox", help="run them outside it"),
+    option(
+        "--remote-control-session-name-prefix", value="text", help="what names of unnamed sessions begin with"
+    ),
+    switch("--verbose", help="print what the sessions say on standard error"),
+)  # fmt: skip
+
+SESSIONS = (
+    Subcommand(
+        "agents",
+        SUBCOMMANDS["agents"],
+        "background.listing:run_agents",
+        options=(
+            JSON,
+            switch("--all", help="also sessions that have ended"),
+            option("--cwd", value="folder", help="only sessions of this folder"),
+            *session_flags(*PASSED_ON),
+        ),
+        details="At a terminal this is a view; sessions that you start there get the flags of a session.",
+        examples=("bridle agents", "bridle agents --json --all"),
+    ),
+    Subcommand(
+        "attach", SUBCOMMANDS["attach"], "background.attaching:run_attach", arguments=(_JOB,),
+        details="ctrl+] leaves the session running.", examples=("bridle attach 3f2a",),
+    ),
+    Subcommand(
+        "logs", SUBCOMMANDS["logs"], "background.logs:run_logs", arguments=(_JOB,),
+        options=(switch("-f", "--follow", help="print what comes until the session ends"),),
+        examples=("bridle logs 3f2a -f",),
+    ),
+    Subcommand(
+        "stop", SUBCOMMANDS["stop"], "background.verbs:run_stop", arguments=(_JOB,), aliases=("kill",),
+        examples=("bridle stop 3f2a",),
+    ),
+    Subcommand(
+        "respawn", SUBCOMMANDS["respawn"], "background.verbs:run_respawn",
+        arguments=(Argument("id", "an id, its beginning, or a part of the name", "optional"),),
+        options=(switch("--all", help="every session that has ended"),),
+        examples=("bridle respawn 3f2a", "bridle respawn --all"),
+    ),
+    Subcommand(
+        "rm", SUBCOMMANDS["rm"], "background.verbs:run_rm", arguments=(_JOB,),
+        details="Its conversation and its work trees stay.", examples=("bridle rm 3f2a",),
+    ),
+    Subcommand(
+        "daemon",
+        SUBCOMMANDS["daemon"],
+        commands=(
+            Subcommand(
+                "status", "Show whether the supervisor runs, and what it watches; exit code 1 if not",
+                "background.verbs:show_supervisor",
+            ),
+            Subcommand(
+                "stop", "Stop the supervisor", "background.verbs:stop_supervisor",
+                options=(
+                    switch("--any", help="also while sessions run; they are stopped"),
+                    switch("--keep-workers", help="with --any: let the sessions run"),
+                ),
+            ),
+        ),
+    ),
+    Subcommand(
+        "remote-control", SUBCOMMANDS["remote-control"], "remote.server_mode:run_remote_control",
+        options=_REMOTE_CONTROL, aliases=("rc",),
+        details="It listens on this machine alone; docs/remote-control.md says how to reach it.",
+        examples=("bridle remote-control --spawn worktree",),
+    ),
+    Subcommand(
+        "remote",
+        SUBCOMMANDS["remote"],
+        details="Messages go with SendMessage to remote:<name>, and you are asked about each.",
+        commands=(
+            Subcommand(
+                "add", "Name a session", "remote.verbs:add_remote",
+                arguments=(
+                    Argument("name", "what you call it"),
+                    Argument("address", "what /remote-control shows there, with the key; - for stdin"),
+                ),
+                examples=("bridle remote add attic http://attic:8765/#KEY", "bridle remote add attic -"),
+            ),
+            Subcommand("list", "List them, and whether they can be reached", "remote.verbs:list_remotes"),
+            Subcommand(
+                "remove", "Forget one", "remote.verbs:remove_remote", aliases=("rm",),
+                arguments=(Argument("name", "what you called it"),),
+            ),
+        ),
+    ),
+    Subcommand(
+        "schedules",
+        SUBCOMMANDS["schedules"],
+        default="list",
+        details="""\
+They are kept in .claude/scheduled_tasks.json. One that was not made in a session of yours is sent only after
+you have approved it, and no longer once it has changed.""",
+        commands=(
+            Subcommand("list", "List the scheduled prompts of this folder", "verbs.schedules:list_schedules"),
+            Subcommand(
+                "approve", "Let one be sent, as it is now", "verbs.schedules:approve_schedule",
+                arguments=(_OLD,),
+            ),
+            Subcommand(
+                "forget", "Let it be sent no longer", "verbs.schedules:forget_schedule", arguments=(_OLD,)
+            ),
+        ),
+    ),
+)  # fmt: skip
