@@ -87,8 +87,9 @@ format: $(VENV)/.ready-dev ## put the code into shape
 definitions: $(VENV)/.ready ## write what the model is told about each tool
 	$(BIN)/python scripts/write_definitions.py
 
-tables: $(VENV)/.ready ## write the tables of settings and variables into docs/
+tables: $(VENV)/.ready ## write the tables of settings and variables, and the page of subcommands, into docs/
 	$(BIN)/python scripts/write_tables.py
+	$(BIN)/python scripts/write_cli_docs.py
 
 bench: $(VENV)/.ready-dev ## measure start-up, steps, streaming and search against a bare-Python floor, then each capability
 	$(BIN)/python -m bench.run

@@ -1,0 +1,210 @@
+"""`bridle completion`: scripts that complete commands, options and values in a shell; and `bridle help`."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from bridle.cli.flags import FLAGS, Flag
+from bridle.cli.say import say
+from bridle.cli.subcommands.catalog import ROOT
+from bridle.cli.subcommands.help import help_text
+from bridle.cli.subcommands.parser import Given, help_on
+from bridle.cli.subcommands.values import HELP, Subcommand
+
+
+def run_completion(given: Given, env: Mapping[str, str]) -> int:
+    """Print the script for a shell."""
+    del env
+    return say(_SCRIPTS[given.one("shell")]())
+
+
+def run_help(given: Given, env: Mapping[str, str]) -> int:
+    """Print the help of bridle or of one command.
+
+    Raises:
+        CommandLineError: there is no such command.
+    """
+    del env
+    if not (names := given.all("command")):
+        from bridle.cli.help import text
+
+        return say(text())
+    wanted = help_on(ROOT, (), names)
+    return say(help_text(wanted.command, wanted.path))
+
+
+class _Node:
+    """What can stand behind a command: the names of its commands, its options, and words in its places."""
+
+    __slots__ = ("commands", "files", "flags", "folders", "words")
+
+    def __init__(self, command: Subcommand) -> None:
+        self.commands = [each for each in command.commands if not each.hidden]
+        default = command.find(command.default)
+        own = FLAGS if command is ROOT else (*command.options, *(default.options if default else ()), HELP)
+        self.flags = [flag for flag in own if flag.help and flag.status == "works"]
+        self.words = [word for each in command.arguments for word in each.choices]
+        completes = {each.completes for each in command.arguments}
+        self.files = "file" in completes
+        self.folders = "folder" in completes
+
+
+def _nodes(command: Subcommand, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], _Node]]:
+    """Every command by each of its names, below the one that is named."""
+    yield path, _Node(command)
+    for each in command.commands:
+        if not each.hidden:
+            for name in (each.name, *each.aliases):
+                yield from _nodes(each, (*path, name))
+
+
+def _bash() -> str:
+    nodes = list(_nodes(ROOT, ()))
+    valued = [(path, flag) for path, node in nodes for flag in node.flags if flag.kind != "switch"]
+    paths = "|".join(f'"{" ".join(path)}"' for path, _ in nodes if path)
+    lines = [
+        '# bash completion for bridle: eval "$(bridle completion bash)"',
+        "_bridle() {",
+        "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} path= word i",
+        "    if [[ $current == '=' ]]; then current=; elif [[ $previous == '=' ]]; then",
+        "        previous=${COMP_WORDS[COMP_CWORD-2]}; fi",
+        "    for ((i = 1; i < COMP_CWORD; i++)); do",
+        "        word=${COMP_WORDS[i]}",
+        "        [[ $word == -- ]] && return 0",
+        f'        case "${{path:+$path }}$word" in {paths}) path="${{path:+$path }}$word" ;; esac',
+        "    done",
+        "    COMPREPLY=()",
+        '    case "$path $previous" in',
+        *_choices(valued),
+        "    esac",
+        '    case "$path" in',
+        *(f"        {_quoted(' '.join(path))}) {_offers(node)} ;;" for path, node in nodes),
+        "    esac",
+        "    return 0",
+        "}",
+        "complete -o bashdefault -o default -F _bridle bridle",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _choices(valued: list[tuple[tuple[str, ...], Flag]]) -> Iterator[str]:
+    """Rows of a case for options that take a value; one without a choice leaves it to the shell."""
+    for path, flag in valued:
+        at = " ".join(path)
+        names = "|".join(_quoted(f"{at} {name}") for name in flag.names)
+        words = " ".join(flag.choices)
+        reply = f'COMPREPLY=($(compgen -W {_quoted(words)} -- "$current"));' if words else ""
+        if flag.kind != "optional" or words:
+            yield f"        {names}) {reply} return 0 ;;"
+
+
+def _offers(node: _Node) -> str:
+    names = [name for flag in node.flags for name in flag.names]
+    words = [*(name for each in node.commands for name in (each.name, *each.aliases)), *node.words]
+    kind = "-f" if node.files else "-d" if node.folders else ""
+    plain = f'COMPREPLY=($(compgen {kind} -W {_quoted(" ".join(words))} -- "$current"))'.replace("  ", " ")
+    options = f'COMPREPLY=($(compgen -W {_quoted(" ".join(names))} -- "$current"))'
+    return f"if [[ $current == -* ]]; then {options}; else {plain}; fi"
+
+
+def _zsh() -> str:
+    paths: list[str] = []
+    options: list[str] = []
+    values: list[str] = []
+    for path, node in _nodes(ROOT, ("bridle",)):
+        at = " ".join(path)
+        named = [(name, each.summary) for each in node.commands for name in (each.name, *each.aliases)]
+        words = [f"{name}:{_colons(about)}" for name, about in named] + [f"{word}:" for word in node.words]
+        flags = [f"{name}:{_colons(flag.help)}" for flag in node.flags for name in flag.names]
+        paths.append(f"    {_quoted(at)} {_quoted(chr(10).join(words))}")
+        options.append(f"    {_quoted(at)} {_quoted(chr(10).join(flags))}")
+        for flag in node.flags:
+            if flag.kind != "switch" and (flag.choices or flag.kind != "optional"):
+                choices = _quoted(" ".join(flag.choices) or "*")
+                values += [f"    {_quoted(f'{at} {name}')} {choices}" for name in flag.names]
+    tables = {"_bridle_paths": paths, "_bridle_options": options, "_bridle_values": values}
+    filled = [line for name, rows in tables.items() for line in (f"{name}=(", *rows, ")")]
+    return "\n".join((_ZSH_BEGIN, *filled, _ZSH_END))
+
+
+_ZSH_BEGIN = """\
+#compdef bridle
+# zsh completion for bridle: eval "$(bridle completion zsh)", behind compinit
+typeset -gA _bridle_paths _bridle_options _bridle_values"""
+_ZSH_END = """\
+_bridle() {
+    local at=bridle word i previous=$words[CURRENT-1] choices
+    local -a offered
+    for ((i = 2; i < CURRENT; i++)); do
+        word=$words[i]
+        [[ $word == -- ]] && { _files; return }
+        (( ${+_bridle_paths[$at $word]} )) && at="$at $word"
+    done
+    if [[ $PREFIX == --*=* ]]; then previous=${PREFIX%%=*}; compset -P '*='; fi
+    choices=${_bridle_values[$at $previous]}
+    if [[ $choices == '*' ]]; then
+        _files
+    elif [[ -n $choices ]]; then
+        compadd -- ${=choices}
+    elif [[ $PREFIX == -* ]]; then
+        offered=("${(@f)_bridle_options[$at]}")
+        _describe option offered
+    elif [[ -n ${_bridle_paths[$at]} ]]; then
+        offered=("${(@f)_bridle_paths[$at]}")
+        _describe command offered
+    else
+        _files
+    fi
+}
+if [[ $funcstack[1] == _bridle ]]; then _bridle "$@"; else compdef _bridle bridle; fi
+"""
+
+
+def _fish() -> str:
+    lines = [
+        "# fish completion for bridle: bridle completion fish > ~/.config/fish/completions/bridle.fish",
+        "function __bridle_at",
+        "    set -l path",
+        "    for word in (commandline -opc)[2..-1]",
+        "        set -l next (string join -- ' ' $path $word)",
+        "        contains -- $next $__bridle_paths; and set path $path $word",
+        "    end",
+        '    test "$path" = "$argv"',
+        "end",
+    ]
+    nodes = list(_nodes(ROOT, ()))
+    paths = " ".join(_fish_quoted(" ".join(path)) for path, _ in nodes if path)
+    lines.append(f"set -g __bridle_paths {paths}")
+    for path, node in nodes:
+        at = f"complete -c bridle -n {_fish_quoted(' '.join(('__bridle_at', *path)))}"
+        if path and not (node.files or node.folders):
+            lines.append(f"{at} -f")
+        for each in node.commands:
+            about = _fish_quoted(each.summary)
+            lines += [f"{at} -f -a {name} -d {about}" for name in (each.name, *each.aliases)]
+        lines += [f"{at} -f -a {word}" for word in node.words]
+        lines += [f"{at} {_fish_option(flag)}" for flag in node.flags]
+    return "\n".join(lines) + "\n"
+
+
+def _fish_option(flag: Flag) -> str:
+    names = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names]
+    if flag.kind != "switch" and (flag.choices or flag.kind != "optional"):
+        names.append("-r")
+        names += [f"-f -a {_fish_quoted(' '.join(flag.choices))}"] if flag.choices else ["-F"]
+    return f"{' '.join(names)} -d {_fish_quoted(flag.help)}"
+
+
+def _colons(text: str) -> str:
+    return text.replace(":", "\\:")
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("'", "'\\''")
+    return f"'{escaped}'"
+
+
+def _fish_quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+_SCRIPTS: Mapping[str, Callable[[], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
