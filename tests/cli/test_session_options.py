@@ -24,7 +24,7 @@ def _line(flag: Flag) -> list[str]:
     match flag.kind:
         case "switch":
             return [name]
-        case "many" | "each":
+        case "many" | "each" | "pairs":
             return [f"{name}=a,b", f"{name}=-c"]
         case "value" | "optional":
             number = "7" if "int" in str(_FIELDS[field_of(flag.key)].type) else "--x y"
