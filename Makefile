@@ -14,7 +14,7 @@ JUDGE := @modelcontextprotocol/conformance@0.2.0-alpha.12 node@22
 
 BENCHES := model agents context dialects extensions mcp sdk sessions teams tui wall sandbox
 
-.PHONY: help try test soak check format bench fuzz faults screens conformance definitions tables lock release clean
+.PHONY: help try test soak check format bench fuzz faults screens conformance definitions tables docs images lock release clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -91,8 +91,8 @@ tables: $(VENV)/.ready ## write the tables of settings and variables, and the pa
 	$(BIN)/python scripts/write_tables.py
 	$(BIN)/python scripts/write_cli_docs.py
 
-bench: $(VENV)/.ready-dev ## measure start-up, steps, streaming and search against a bare-Python floor, then each capability
-	$(BIN)/python -m bench.run
+bench: $(VENV)/.ready-dev ## measure against a bare-Python floor, then each capability; adds a line to bench/history.jsonl
+	$(BIN)/python -m bench.run --history bench/history.jsonl
 	@for part in $(BENCHES); do echo; echo "$$part"; $(BIN)/python -m bench.$$part || exit 1; done
 
 fuzz: $(VENV)/.ready-dev ## look for ways around the gate: make fuzz SECONDS=3600, or FUZZ="read --decide 5000000 --run 200000"
@@ -107,6 +107,17 @@ screens: $(VENV)/.ready-dev ## keep the terminal's screens as they look now; rea
 conformance: $(VENV)/.ready-dev ## let the official MCP conformance suite judge the client (needs npm)
 	npm install --prefix $(PEERS)/conformance --no-save --no-audit --no-fund --loglevel=error $(JUDGE)
 	$(BIN)/python tests/conformance/run.py $(PEERS)/conformance
+
+$(VENV)/docs/.ready: locks/docs.txt
+	$(PYTHON) -m venv $(VENV)/docs
+	$(VENV)/docs/bin/python $(LOCKED) --requirement locks/docs.txt
+	@touch $@
+
+docs: $(VENV)/docs/.ready ## build the documentation into build/site; a broken link fails
+	$(VENV)/docs/bin/python scripts/site.py
+
+images: $(VENV)/.ready-dev ## take the screenshots in docs/images again
+	$(BIN)/python -m scripts.screenshots
 
 $(VENV)/lock/.ready: locks/lock.txt
 	$(PYTHON) -m venv $(VENV)/lock
@@ -127,4 +138,4 @@ release: $(VENV)/release/.ready ## build packages, SBOM, checksums; KEY=~/.ssh/i
 	$(VENV)/release/bin/python scripts/release.py --out $(OUT) $(if $(KEY),--key $(KEY))
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache .pytest_cache .ruff_cache .hypothesis build

@@ -15,6 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bench.history import append, entry
 from bench.server import BenchServer, answer, call, text
 
 _FLOOR = str(Path(__file__).with_name("floor.py"))
@@ -355,12 +356,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9, help="measurements of each figure")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument(
+        "--history", type=Path, help="also append the figures to this file, one line for a run"
+    )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bridle-bench-") as home:
         bench = Bench(Path(home), args.rounds)
         measure(bench)
     if args.json:
         args.json.write_text(json.dumps(bench.rows, indent=1))
+    if args.history:
+        append(args.history, entry(bench.rows))
 
 
 if __name__ == "__main__":

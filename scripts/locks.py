@@ -52,11 +52,11 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("action", choices=("check", "write"))
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions")
     parser.add_argument("--root", type=Path, default=ROOT, help="the repository")
-    wish = parser.parse_args(argv)
-    if wish.action == "write":
+    args = parser.parse_args(argv)
+    if args.action == "write":
         for lock in LOCKS:
-            write(wish.root, lock, upgrade=wish.upgrade)
-    problems = check(wish.root)
+            write(args.root, lock, upgrade=args.upgrade)
+    problems = check(args.root)
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems:
