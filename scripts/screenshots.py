@@ -1,4 +1,4 @@
-"""Renders screens of the terminal program to pictures for the docs: `python -m scripts.screenshots`."""
+"""Takes the screenshots in docs/images: the real program, with a scripted model (`make images`)."""
 
 import asyncio
 import subprocess
@@ -16,7 +16,7 @@ from tests.fakes.program import Program
 from tests.fakes.terminal import Emulator, PtyProgram
 
 _FOLDER = Path(__file__).parents[1] / "docs" / "images"
-_SIZE = (92, 30)
+_SIZE = (92, 36)
 _POINTS = 18
 _MARGIN = 24
 _GROUND, _TEXT = (24, 26, 31), (220, 223, 228)
@@ -27,7 +27,7 @@ _NAMED = {
 
 _QUIET = {"CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "0", "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
 
-Scene = Callable[[PtyProgram], Awaitable[None]]
+Play = Callable[[PtyProgram], Awaitable[None]]
 
 
 async def main() -> None:
@@ -37,9 +37,20 @@ async def main() -> None:
         emulator = await _played(script, play)
         picture(emulator).save(_FOLDER / f"{name}.png", optimize=True)
         sys.stdout.write(f"{name}.png\n")
+    for name, words, last in _VERBS:
+        emulator = await _played([], _until(last), *words)
+        picture(emulator).save(_FOLDER / f"{name}.png", optimize=True)
+        sys.stdout.write(f"{name}.png\n")
 
 
-async def _played(script: Script, play: Scene) -> Emulator:
+def _until(text: str) -> Play:
+    async def play(terminal: PtyProgram) -> None:
+        await terminal.until_text(text)
+
+    return play
+
+
+async def _played(script: Script, play: Play, *words: str) -> Emulator:
     with tempfile.TemporaryDirectory() as folder:
         async with MessagesServer(script) as server:
             program = Program(Path(folder), server.url, **_QUIET)
@@ -51,9 +62,10 @@ async def _played(script: Script, play: Scene) -> Emulator:
                 "HOME": folder,
                 "COLORTERM": "truecolor",
             }
-            argv = [sys.executable, "-m", "bridle"]
+            argv = [sys.executable, "-m", "bridle", *words]
             async with PtyProgram(argv, size=_SIZE, env=env, cwd=project) as terminal:
-                await terminal.until_text("? for keys")
+                if not words:
+                    await terminal.until_text("? for keys")
                 await play(terminal)
                 return terminal.emulator
 
@@ -62,7 +74,7 @@ def picture(emulator: Emulator) -> Image.Image:
     """A screen as an image."""
     regular, bold = _font("Book", "Regular"), _font("Bold")
     width, height = round(regular.getlength("M")), _POINTS + 7
-    columns, lines = emulator.screen.columns, emulator.screen.lines
+    columns, lines = emulator.screen.columns, _used_lines(emulator)
     size = (columns * width + 2 * _MARGIN, lines * height + 2 * _MARGIN)
     image = Image.new("RGB", size, _GROUND)
     draw = ImageDraw.Draw(image)
@@ -82,6 +94,17 @@ def picture(emulator: Emulator) -> Image.Image:
         left, top = _MARGIN + column * width, _MARGIN + row * height
         draw.rectangle((left, top, left + 2, top + height - 2), fill=_TEXT)
     return image
+
+
+def _used_lines(emulator: Emulator) -> int:
+    """How many lines the picture needs: empty ones at the end are left out."""
+    columns = range(emulator.screen.columns)
+    used = [
+        row
+        for row in range(emulator.screen.lines)
+        if any(emulator.color(row, each).data.strip() for each in columns)
+    ]
+    return max(used, default=0) + 1
 
 
 def _color(name: str, otherwise: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -136,7 +159,7 @@ async def _conversation(terminal: PtyProgram) -> None:
 
 
 async def _permission(terminal: PtyProgram) -> None:
-    terminal.type("clean up and run the tests\r")
+    terminal.type("run the tests, then push\r")
     await terminal.until_text("enter to choose")
 
 
@@ -159,20 +182,19 @@ async def _context(terminal: PtyProgram) -> None:
     terminal.type("why does pick return one apple too many?\r")
     await terminal.until_text("limit itself")
     terminal.type("/context\r")
-    await terminal.until(lambda screen: screen.is_alternate)
+    await terminal.until_text("esc close")
 
 
-_SCENES: tuple[tuple[str, Script, Scene], ...] = (
+async def _models(terminal: PtyProgram) -> None:
+    terminal.type("/model\r")
+    await terminal.until_text("this session only")
+
+
+_SCENES: tuple[tuple[str, Script, Play], ...] = (
     ("conversation", [step(_call("Read", file_path="pick.py")), step(_ANSWER)], _conversation),
     (
         "permission",
-        [
-            step(
-                _call(
-                    "Bash", command="rm -rf build && python -m pytest -q", description="Start afresh and test"
-                )
-            )
-        ],
+        [step(_call("Bash", command="python -m pytest -q && git push", description="Test and push"))],
         _permission,
     ),
     (
@@ -206,8 +228,14 @@ _SCENES: tuple[tuple[str, Script, Scene], ...] = (
         ],
         _question,
     ),
+    ("models", [], _models),
     ("context", [step(_call("Read", file_path="pick.py")), step(_ANSWER)], _context),
 )
+
+_VERBS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("policy", ("policy", "why", "Bash(git log --oneline | head -3; git push)"), "outside"),
+)
+"""Commands without a session, and a text at the end of what they print."""
 
 
 if __name__ == "__main__":
