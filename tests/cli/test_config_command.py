@@ -28,7 +28,7 @@ async def test_explain_names_every_source_and_the_winner(tmp_path: Path):
 
 async def test_explain_suggests_the_nearest_key(tmp_path: Path):
     done = await _program(tmp_path).run("config", "explain", "modle")
-    assert "Did you mean model?" in done.out
+    assert ": did you mean model?" in done.out
 
 
 async def test_get_and_list_print_json(tmp_path: Path):

@@ -56,7 +56,7 @@ async def test_skill_is_shown_to_the_model_again(tmp_path: Path):
     await program.run("-p", "/skills greet on")
     assert _settings(program).get("skillOverrides", {}) == {}
     wrong = await program.run("-p", "/skills gret off")
-    assert wrong.code == 1 and "There is no skill gret" in wrong.out + wrong.err
+    assert wrong.code == 1 and "Unknown skill gret" in wrong.out + wrong.err
 
 
 async def test_agents_are_listed_with_their_cost_and_turned_off(tmp_path: Path):

@@ -104,7 +104,7 @@ def test_the_text_shows_the_winner_first_and_marks_it(tmp_path: Path):
         f'  * projectSettings  {folders.files["project"]}:2  "b"',
         f'    userSettings     {folders.files["user"]}:2  "a"',
     ]
-    assert render(explain(config, "modle"))[0].endswith("Did you mean model?")
+    assert render(explain(config, "modle"))[0].endswith(": did you mean model?")
     assert render(explain(config, "verbose")) == ("verbose = false  (the default: no source sets it)",)
     assert render(explain(config, "agent")) == ("agent is not set, and has no fixed default.",)
 

@@ -44,7 +44,7 @@ async def test_wrong_calls_are_answered_with_what_is_wrong_and_the_turn_goes_on(
     ]
     done = await replay(dialect, tmp_path, script)
     assert done.outcome.text == "I see." and done.requests == 3
-    assert "Did you mean Read?" in _said(done, "c1")
+    assert "did you mean Read?" in _said(done, "c1")
     for word in ("`foo`, `bar`", "`old_string`, `new_string` are missing", "file_path (required)"):
         assert word in _said(done, "c2")
     assert "one" in _said(done, "c3") and "two" not in _said(done, "c3")

@@ -270,7 +270,7 @@ async def test_a_workflow_calls_another_one_level_deep_and_shares_its_journal(tm
     assert answer_of(task) == '[{"n":1},"x"]'
     assert [(phase.title, phase.done) for phase in view.phases] == [("inner: Deep", 1)]
     assert "cannot call a third" in answer_of(deep)
-    assert "Did you mean inner?" in answer_of(unknown)
+    assert "did you mean inner?" in answer_of(unknown)
 
 
 async def test_a_nested_script_file_passes_the_gate_of_reads(tmp_path: Path):

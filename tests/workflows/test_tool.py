@@ -198,7 +198,7 @@ async def test_a_script_file_passes_the_gate_of_reads(tmp_path: Path):
     [
         ({}, "Give a script, the name of a saved workflow, or a scriptPath."),
         ({"script": META, "name": "saved"}, "Give one of script, name and scriptPath, not several."),
-        ({"name": "savd"}, "There is no workflow savd. Did you mean saved?"),
+        ({"name": "savd"}, "There is no workflow savd: did you mean saved?"),
         ({"scriptPath": "nowhere.js"}, "nowhere.js"),
         ({"scriptPath": "/dev/zero"}, "/dev/zero"),
         ({"script": "return 1"}, "meta"),

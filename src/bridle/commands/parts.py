@@ -23,6 +23,7 @@ from bridle.host.paths import config_home
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import McpError, UsageError
 from bridle.types.mcp import McpServers, ServerState
+from bridle.types.nearest import did_you_mean
 from bridle.types.task import Task
 
 _OUTPUT_CHARS = 4_000
@@ -34,8 +35,9 @@ async def agents(arguments: str, context: CommandContext) -> CommandResult:
         case []:
             pass
         case [name, "on" | "off" as switch]:
-            if name not in {each.definition.name for each in agent_facts(context)}:
-                raise UsageError(f"There is no agent {name}: /agents lists those that are.")
+            names = [each.definition.name for each in agent_facts(context)]
+            if name not in names:
+                raise UsageError(f"Unknown agent {name}{did_you_mean(name, names) or '. Try /agents.'}")
             change = f"deny Agent({name}) local" if switch == "off" else f"remove Agent({name})"
             return await permissions(change, context)
         case _:
@@ -167,7 +169,8 @@ async def _set_visibility(
 ) -> CommandResult:
     found = next((each for each in facts if each.name == name.removeprefix("/")), None)
     if found is None:
-        raise UsageError(f"There is no skill {name}: /skills lists those that are.")
+        meant = did_you_mean(name, (each.name for each in facts)) or ". Try /skills."
+        raise UsageError(f"Unknown skill {name}{meant}")
     if found.locked:
         raise UsageError(f"Your organisation decides who may use {found.name}.")
     file = settings_file("user", context)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridle.commands.catalog import CATALOG, Listing
 from bridle.types.command import Command, CommandResult
+from bridle.types.nearest import nearest as nearest_name
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 Source = Callable[[], Sequence[Command]]
 """Asked at each look, because commands come and go."""
 
-_FARTHEST = 3
 _SWITCHES = {
     "DISABLE_DOCTOR_COMMAND": ("doctor",),
     "DISABLE_FEEDBACK_COMMAND": ("feedback",),
@@ -88,29 +88,9 @@ class Registry:
 
 def nearest(name: str, commands: Sequence[Command]) -> str | None:
     """The command that was probably meant by an unknown name."""
-    wanted = name.lower()
-    known = {alias.lower(): each.name for each in commands for alias in each.aliases}
+    known = {alias: each.name for each in commands for alias in each.aliases}
     # A name goes before an alias that it takes the place of, as it does when it is called.
-    known |= {each.name.lower(): each.name for each in commands}
-    begun = [other for other in known if len(wanted) > 1 and other.startswith(wanted)]
-    if begun:
-        return known[min(begun, key=lambda other: (len(other), other))]
-    allowed = min(_FARTHEST, max(1, len(wanted) // 3))
-    ranked = sorted((_distance(wanted, other, allowed), other) for other in known)
-    return known[ranked[0][1]] if ranked and ranked[0][0] <= allowed else None
-
-
-def _distance(one: str, other: str, most: int) -> int:
-    """How many letters must be put in, taken out, replaced or swapped; beyond `most` it is only more."""
-    if abs(len(one) - len(other)) > most:
-        return most + 1
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        before, above, row = row, before, [i]
-        for j, against in enumerate(other, 1):
-            cost = min(before[j] + 1, row[-1] + 1, before[j - 1] + (letter != against))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
-                cost = min(cost, above[j - 2] + 1)
-            row.append(cost)
-    return row[-1]
+    known |= {each.name: each.name for each in commands}
+    # Of unfinished names the shortest is meant.
+    found = nearest_name(name, sorted(known, key=lambda other: (len(other), other)))
+    return known[found[0]] if found else None

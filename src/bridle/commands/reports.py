@@ -114,8 +114,8 @@ async def show_help(arguments: str, context: CommandContext) -> CommandResult:
     command = context.commands.find(wanted)
     if command is None:
         near = context.commands.nearest(wanted)
-        hint = f" Did you mean /{near}?" if near else " /help lists them."
-        raise UsageError(f"There is no command /{wanted}.{hint}")
+        hint = f": did you mean /{near}?" if near else ". Try /help."
+        raise UsageError(f"Unknown command /{wanted}{hint}")
     names = "".join(f", /{alias}" for alias in command.aliases)
     origin = "" if command.source == "builtin" else f"\nFrom: {command.origin or command.source}"
     return Says(

@@ -13,6 +13,7 @@ from bridle.config.schema import Settings
 from bridle.config.settings_table import DEFAULTS, NO_EFFECT
 from bridle.config.sources import Layer, Source
 from bridle.config.validate import alternatives, is_struct
+from bridle.types.nearest import nearest, question
 
 _LONGEST_SHOWN = 2_000
 
@@ -91,8 +92,8 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     key = explanation.key
     match explanation.rule:
         case "unknown":
-            hint = f" Did you mean {explanation.suggestion}?" if explanation.suggestion else ""
-            yield f"{key} is not a settings key that bridle knows, and no source sets it.{hint}"
+            meant = question([explanation.suggestion] if explanation.suggestion else [])
+            yield f"{key} is not a settings key that bridle knows, and no source sets it{meant or '.'}"
         case "default" if explanation.value is None:
             yield f"{key} is not set, and has no fixed default."
         case "default":
@@ -179,10 +180,8 @@ def _unset(path: KeyPath, *, known: bool) -> dict[str, Any]:
     key = dotted(path)
     if known:
         return {"rule": "default", "value": DEFAULTS.get(key)}
-    import difflib
-
-    nearest = difflib.get_close_matches(key, known_keys(), n=1)
-    return {"rule": "unknown", "value": None, "suggestion": nearest[0] if nearest else None}
+    found = nearest(key, known_keys())
+    return {"rule": "unknown", "value": None, "suggestion": found[0] if found else None}
 
 
 def _no_effect(key: str) -> str | None:

@@ -1,12 +1,12 @@
 """Says why a tool that a model calls is not there, and what to do instead."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from bridle.engine.turn import Turn
 from bridle.permissions.explaining import refusal
 from bridle.permissions.parts import denied
 from bridle.permissions.sorted_rules import names as is_named
+from bridle.types.nearest import did_you_mean
 from bridle.types.permission import Effect
 
 _NO_APPROVAL = "nobody can approve a plan. In plan mode your answer is the plan; else work without one."
@@ -30,19 +30,11 @@ def why_missing(name: str, turn: Turn) -> str:
     offered = turn.runtime.toolbox.names()
     if (reason := _for_nobody(name, offered)) is not None:
         return f"There is no {name} in this session: {reason}"
-    near = _nearest(name, offered)
-    meant = f" Did you mean {near}?" if near is not None else ""
-    return f"No such tool available: {name}.{meant} Tools here: {', '.join(offered) or 'none'}."
+    meant = did_you_mean(name.removesuffix("_file").removesuffix("Tool"), offered)
+    return f"No such tool available: {name}{meant or '.'} Tools here: {', '.join(offered) or 'none'}."
 
 
 def _for_nobody(name: str, offered: Sequence[str]) -> str | None:
     reason = _FOR_PEOPLE.get(name)
     # Who has another kind of list may have meant that one.
     return None if reason is _NO_LIST and {"TaskCreate", "TodoWrite"} & {*offered} else reason
-
-
-def _nearest(name: str, offered: Sequence[str]) -> str | None:
-    """The tool that a wrong name is most like."""
-    lower = {each.lower(): each for each in offered}
-    found = get_close_matches(name.lower().removesuffix("_file").removesuffix("tool"), lower, n=1)
-    return lower[found[0]] if found else None

@@ -15,6 +15,7 @@ from bridle.extensions.skills import Skill, SkillCatalog
 from bridle.extensions.usage import SkillUsage
 from bridle.types.command import Command, CommandResult
 from bridle.types.errors import ConfigError, ToolError
+from bridle.types.nearest import did_you_mean
 from bridle.types.permission import Effect, Rule
 from bridle.types.skill import SkillUse
 
@@ -266,7 +267,7 @@ class SessionSkills:
         if skill is not None:
             return f"Only the user can call {skill.name}: ask them to type /{skill.name}."
         shown = ", ".join(sorted(callable_ones)[:50]) or "none"
-        return f"There is no skill {name}. Skills here: {shown}."
+        return f"There is no skill {name}{did_you_mean(name, callable_ones) or '.'} Skills here: {shown}."
 
     def _command(self, skill: Skill) -> Command:
         async def run(arguments: str, caller: Any) -> CommandResult:

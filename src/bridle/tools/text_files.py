@@ -11,6 +11,7 @@ from msgspec import Struct
 from bridle.host import safe_open
 from bridle.host.safe_open import Location
 from bridle.types.errors import ToolError
+from bridle.types.nearest import nearest
 from bridle.types.text import printable
 from bridle.types.tool import ToolContext
 from bridle.types.variables import is_on
@@ -278,8 +279,6 @@ def _require_regular(status: os.stat_result, path: str) -> None:
 
 def _near(path: str, workspace: Workspace) -> str | None:
     """A similar path that exists; looked for only where reading is free anyway."""
-    from difflib import get_close_matches
-
     beside, inside = os.path.dirname(workspace.cwd), workspace.cwd + os.sep
     dropped_folder = os.path.join(workspace.cwd, os.path.relpath(path, beside))
     if path.startswith(beside) and not path.startswith(inside) and os.path.exists(dropped_folder):
@@ -292,7 +291,7 @@ def _near(path: str, workspace: Workspace) -> str | None:
             names = [entry.name for entry in islice(entries, _MOST_NEIGHBOURS)]
     except OSError:
         return None  # There is no such folder to look in, which the caller's sentence already covers.
-    close = get_close_matches(name, names, n=1)
+    close = nearest(name, names)
     same_stem = [other for other in names if os.path.splitext(other)[0] == os.path.splitext(name)[0]]
     found = same_stem or close
     return os.path.join(folder, found[0]) if found else None

@@ -204,7 +204,7 @@ async def test_commands_are_completed_and_unknown_ones_are_told(tmp_path: Path):
         terminal.type("\x1b")
         await terminal.until(lambda screen: "› /help" not in screen.text)
         terminal.type("px\r")
-        await terminal.until_text("There is no command /helpx; did you mean /help?")
+        await terminal.until_text("Unknown command /helpx: did you mean /help?")
 
 
 async def test_the_past_is_browsed_and_searched(tmp_path: Path):

@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import get_args, get_type_hints
 
 from bridle.config.hook_schema import CommandHook, HttpHook
@@ -16,6 +15,7 @@ from bridle.hooks.table import Entry, Table, from_layers
 from bridle.tools.catalog import CATALOG
 from bridle.types.hook import EVENTS
 from bridle.types.hook_calls import ToolEvent
+from bridle.types.nearest import did_you_mean
 
 _OTHER_TOOLS = """
     Agent Artifact CronCreate CronDelete CronList EndConversation EnterPlanMode EnterWorktree ExitPlanMode
@@ -60,7 +60,7 @@ def find_faults(table: Table, limits: HttpLimits, *, cwd: str, env: Mapping[str,
     told = {(entry.origin.file, entry.origin.key) for entry in unknown}
     yield from (problem for problem in table.problems if (problem.file, problem.key) not in told)
     for entry in unknown:
-        yield _at(entry, f"there is no event {entry.event}{_suggestion(entry.event, EVENTS)}")
+        yield _at(entry, f"there is no event {entry.event}{did_you_mean(entry.event, EVENTS)}")
     for entry in table.entries:
         if entry not in unknown and entry.matcher.error is None:
             yield from (_at(entry, fault) for fault in _faults(entry, limits, cwd=cwd, env=env))
@@ -94,7 +94,7 @@ def _matcher_faults(entry: Entry) -> Iterator[str]:
         return
     for name in sorted(entry.matcher.names - known):
         if not (is_tool and name.startswith("mcp__")):
-            yield f"the matcher names {name!r}, no {thing} of {entry.event}{_suggestion(name, known)}"
+            yield f"the matcher names {name!r}, no {thing} of {entry.event}{did_you_mean(name, known)}"
 
 
 def _subjects(event: str) -> frozenset[str]:
@@ -188,11 +188,6 @@ def _hook_env(entry: Entry, cwd: str, env: Mapping[str, str]) -> dict[str, str]:
         "CLAUDE_PROJECT_DIR": cwd,
         **{name: value for name, value in plugin.items() if value is not None},
     }
-
-
-def _suggestion(word: str, known: Mapping[str, object] | frozenset[str]) -> str:
-    close = get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _at(entry: Entry, message: str) -> Problem:

@@ -12,6 +12,7 @@ from bridle.config.schema import Settings
 from bridle.config.settings_table import DEFAULTS
 from bridle.config.validate import alternatives, check, is_struct
 from bridle.types.errors import UsageError
+from bridle.types.nearest import did_you_mean
 
 Kind = Literal["switch", "choice", "number", "text", "list", "table"]
 
@@ -40,11 +41,8 @@ def read_value(key: str, text: str) -> Any:
         UsageError: there is no such key, or it cannot have this value.
     """
     if key not in known_keys() and not key.startswith("env."):
-        from difflib import get_close_matches
-
-        close = get_close_matches(key, known_keys(), n=1)
-        hint = f" Did you mean {close[0]}?" if close else " Use /config --help for a list."
-        raise UsageError(f"There is no setting {key}.{hint}")
+        meant = did_you_mean(key, known_keys()) or ". Use /config --help for a list."
+        raise UsageError(f"Unknown setting {key}{meant}")
     value = _decoded(text)
     _, faults = check(nested(key, value))
     if faults and not isinstance(value, str):

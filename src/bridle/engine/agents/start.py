@@ -32,6 +32,7 @@ from bridle.types.agent import AgentDefinition
 from bridle.types.delegation import AgentCompleted, AgentLaunched, AgentReport, Delegation
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed
+from bridle.types.nearest import did_you_mean
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
@@ -138,8 +139,10 @@ def _choose(agents: "Agents", turn: Turn, delegation: Delegation) -> AgentDefini
             return FORK_DEFINITION
     found = agents.find(wanted or GENERAL)
     if found is None:
-        there = ", ".join(each.name for each in agents.definitions()) or "none"
-        raise ToolError(f"Agent type '{wanted or GENERAL}' not found. Available agents: {there}")
+        names = [each.name for each in agents.definitions()]
+        meant = did_you_mean(wanted or GENERAL, names) or "."
+        there = ", ".join(names) or "none"
+        raise ToolError(f"Agent type '{wanted or GENERAL}' not found{meant} Available agents: {there}")
     return found
 
 

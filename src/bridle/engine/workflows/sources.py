@@ -19,6 +19,7 @@ from bridle.tools.read import TOOL as READ
 from bridle.tools.text_files import read_text, refuse_special
 from bridle.tools.workflow import TOOL as WORKFLOW
 from bridle.types.errors import ConfigError, ToolError
+from bridle.types.nearest import did_you_mean
 from bridle.types.permission import Access, Allow, Case
 from bridle.types.workflow import Launch
 
@@ -152,9 +153,6 @@ def _earlier(folder: RunFolder) -> Source:
 
 
 def _unknown(name: str, files: Files) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, list(files), 1, 0.5)
-    meant = f" Did you mean {near[0]}?" if near else ""
+    meant = did_you_mean(name, files) or "."
     there = ", ".join(sorted(files)[:30]) or "none"
-    return f"There is no workflow {name}.{meant} Saved workflows: {there}."
+    return f"There is no workflow {name}{meant} Saved workflows: {there}."

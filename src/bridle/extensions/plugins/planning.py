@@ -19,6 +19,7 @@ from bridle.extensions.plugins.state import Installed, is_for
 from bridle.extensions.plugins.trees import copy_tree, tree_digest
 from bridle.extensions.plugins.versions import satisfies
 from bridle.types.errors import ConfigError, UsageError
+from bridle.types.nearest import did_you_mean
 
 _MOST = 50
 
@@ -154,10 +155,7 @@ def offer_of(plugin: PluginId, marketplace: Marketplace) -> Offer:
     """
     name = marketplace.current_name(plugin.name)
     if name is None:
-        from difflib import get_close_matches
-
-        close = get_close_matches(plugin.name, list(marketplace.offers), n=1)
-        hint = f": did you mean {close[0]}?" if close else ": see bridle plugin list --available"
+        hint = did_you_mean(plugin.name, marketplace.offers) or ": see bridle plugin list --available"
         raise UsageError(f"the marketplace {marketplace.name} has no plugin {plugin.name!r}{hint}")
     return marketplace.offers[name]
 

@@ -329,8 +329,8 @@ class Chat:
         command = commands.find(name) if slashed is None else find_command(slashed, commands)
         if command is None:
             near = commands.nearest(name)
-            hint = f"; did you mean /{near}?" if near else "; /help lists those there are."
-            self.tell(f"There is no command /{name}{hint}", "warning")
+            hint = f": did you mean /{near}?" if near else ". Try /help."
+            self.tell(f"Unknown command /{name}{hint}", "warning")
             return
         run_now = self._talk.run_now
         if self.is_busy and command.at_once and run_now is not None:

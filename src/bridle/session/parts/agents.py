@@ -20,6 +20,7 @@ from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
+from bridle.types.nearest import did_you_mean
 from bridle.types.origin import Origin
 from bridle.types.tool import Toolbox
 from bridle.types.turn import Prompt
@@ -158,8 +159,9 @@ def main_agent(
         return definition
     if flagged is None:
         return None
-    there = ", ".join(each.name for each in agents.definitions())
-    raise UsageError(f"--agent: there is no agent {named!r}; there are {there}")
+    names = [each.name for each in agents.definitions()]
+    hint = did_you_mean(str(named), names) or f"; there are {', '.join(names)}"
+    raise UsageError(f"--agent: unknown agent {named!r}{hint}")
 
 
 def coordinator(env: Mapping[str, str]) -> AgentDefinition | None:
