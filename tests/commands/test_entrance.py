@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from bridle.commands.context import CommandContext
-from bridle.commands.invocation import unknown_name
 from bridle.hooks.handler import FunctionHook
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import says
@@ -57,9 +56,6 @@ async def test_unknown_commands_go_to_the_model_as_ordinary_text(tmp_path: Path)
     commanded = Commanded(tmp_path, [says("What?")])
     assert (await commanded.prompt("/frobnicate it")).text == "What?"
     assert "/frobnicate it" in _sent(commanded)
-    assert unknown_name("/frobnicate it", commanded.registry) == "frobnicate"
-    assert unknown_name("/usr/bin is a path", commanded.registry) is None
-    assert unknown_name("/help", commanded.registry) is None
 
 
 async def test_composed_prompts_are_never_commands(tmp_path: Path):

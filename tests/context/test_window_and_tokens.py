@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.context.ledger import constraints_in, from_notes, to_note
+from bridle.context.ledger import constraints_in, to_note
 from bridle.context.report import dropped
 from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_of
 from bridle.context.summary import opening_text, read_summary, summary_request
@@ -218,8 +218,8 @@ def test_rules_that_the_user_lays_down_are_found_word_for_word():
 def test_pins_survive_the_transcript_and_are_kept_once():
     ledger = Ledger().plus("a").plus("a").plus("b", origin="found")
     assert ledger.texts == ("a", "b")
-    assert from_notes([{"type": "other"}, to_note(ledger, "s"), {"type": "bridle-pins", "pins": 3}]) == ledger
-    assert from_notes([{"type": "bridle-pins", "pins": [{"id": 3}, {"id": "x", "text": "t"}]}]).texts == (
+    assert Ledger.from_note(to_note(ledger, "s")) == ledger
+    assert Ledger.from_note({"type": "bridle-pins", "pins": [{"id": 3}, {"id": "x", "text": "t"}]}).texts == (
         "t",
     )
     assert ledger.less(ledger.pins[0].id).texts == ("b",)

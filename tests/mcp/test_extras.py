@@ -1,6 +1,5 @@
 import asyncio
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from bridle.mcp.client_requests import ChannelMessage
 from bridle.mcp.commands import assign, is_skill, server_commands
 from bridle.mcp.discovery_cache import DiscoveryCache
 from bridle.mcp.forms import Field, Option, fields_of, problem_with, problems_with, value_of
-from bridle.mcp.overview import rows_of
 from bridle.types.command import Asks, Says
 from bridle.types.errors import ToolError
 from bridle.types.mcp import HttpServer, Prompt, PromptArgument, Resource, SdkServer, Server
@@ -245,16 +243,6 @@ async def test_message_of_a_channel_is_taken_from_servers_that_are_one(able: str
     async with asyncio.timeout(50), connected(config, timing=timing, pushed=pushed.append):
         pass
     assert pushed == [ChannelMessage(server="s", content="hello", meta={"from": "x"})] * heard
-
-
-async def test_rows_for_screens_have_states_and_costs():
-    async with asyncio.timeout(50), connected(plain()) as servers:
-        found = [tool.own_definition() for tool in servers.tools() if tool.name == "mcp__s__echo"]
-        (row,) = rows_of(servers, [each for each in found if each is not None])
-    assert (row.name, row.status, row.can_log_in) == ("s", "connected", False)
-    assert row.address.startswith(sys.executable)
-    assert [tool.loaded for tool in row.tools].count(True) == 1
-    assert row.tokens > 0 and row.hidden_tokens > 0
 
 
 def _project(tmp_path: Path) -> tuple[dict[str, str], Path, tuple[Server, ...]]:

@@ -1,6 +1,4 @@
-import pytest
-
-from bridle.config.schema import AutoMode, Permissions, Settings
+from bridle.config.schema import AutoMode
 from bridle.permissions.auto_rules import (
     DEFAULTS,
     SECTIONS,
@@ -8,7 +6,6 @@ from bridle.permissions.auto_rules import (
     merged,
     own_rules,
     to_json,
-    why_unavailable,
 )
 
 
@@ -55,17 +52,3 @@ def test_label_chooses_rules_in_any_letter_case():
         "soft_deny": [],
         "hard_deny": ["GIT: rewrite history."],
     }
-
-
-@pytest.mark.parametrize(
-    ("settings", "offline", "expected"),
-    [
-        (Settings(), False, None),
-        (Settings(disable_auto_mode="disable"), False, "disableAutoMode"),
-        (Settings(permissions=Permissions(disable_auto_mode="disable")), False, "disableAutoMode"),
-        (Settings(), True, "offline"),
-    ],
-)
-def test_auto_mode_says_why_it_cannot_be_used(settings: Settings, offline: bool, expected: str | None):
-    why = why_unavailable(settings, offline=offline)
-    assert (why is None) if expected is None else (why is not None and expected in why)

@@ -14,7 +14,7 @@ _KNOWN = (
         ("--jsno", "--json"), ("--output", "--output-format"), ("--outptu-fromat", "--output-format"),
         ("permision.defaultmode", "permissions.defaultMode"), ("read", "Read"), ("webfetch", "WebFetch"),
         ("config", "config"),
-        ("test", None), ("events", None), ("commit", None), ("c", None), ("", None), ("hello", None), ("--x", None),
+        ("test", None), ("events", None), ("commit", None), ("c", None), ("", None), ("hello", None),
     ],
 )  # fmt: skip
 def test_the_name_that_was_probably_meant(word: str, meant: str | None):

@@ -43,12 +43,6 @@ def read_invocation(prompt: Prompt, commands: Commands) -> Invocation | None:
     return Invocation(commands=tuple(found), arguments=left.strip(), typed=typed, rest=rest)
 
 
-def unknown_name(text: str, commands: Commands) -> str | None:
-    """The name in a line that looks like a command and is none; paths and the like do not look like one."""
-    slashed = read_slashed(text)
-    return slashed.name if slashed is not None and find_command(slashed, commands) is None else None
-
-
 def _chains(command: Command) -> bool:
     """Whether a command stands for a prompt that may be joined with others."""
     return command.source not in ("builtin", "mcp")

@@ -1,7 +1,7 @@
 """The MCP servers of a session: every place where they are written down, and which of them count."""
 
 import os.path
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -333,5 +333,4 @@ def host_server(name: str, raw: Any, *, config: Config, env: Mapping[str, str]) 
     return server
 
 
-Reader = Callable[[str, Any], Server]
 """Reads one entry that a host sets; raises ConfigError."""

@@ -1,7 +1,6 @@
 """Finding constraints in what the user says, and keeping the ledger of them in a transcript."""
 
 import re
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridle.types.ledger import PINS, Ledger
@@ -25,12 +24,3 @@ def to_note(ledger: Ledger, session_id: str) -> dict[str, Any]:
     """The line of the transcript that keeps the ledger."""
     pins = [{"id": pin.id, "text": pin.text, "origin": pin.origin} for pin in ledger.pins]
     return {"type": PINS, "pins": pins, "sessionId": session_id}
-
-
-def from_notes(notes: Iterable[Mapping[str, Any]]) -> Ledger:
-    """The newest ledger among the lines of a transcript; lines that make no sense are passed over."""
-    ledger = Ledger()
-    for note in notes:
-        if note.get("type") == PINS and isinstance(note.get("pins"), list):
-            ledger = Ledger.from_note(note)
-    return ledger

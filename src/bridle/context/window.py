@@ -34,10 +34,6 @@ class Window(Struct, frozen=True, kw_only=True):
             return "compact"
         return "warning" if tokens >= self.warn_at else "fine"
 
-    def percent_left(self, tokens: int) -> int:
-        """What is left before the conversation is compacted."""
-        return max(0, round(100 * (self.compact_at - tokens) / self.compact_at))
-
 
 def window_of(
     size: int, max_output: int, *, chosen: int | None = None, percent: float | None = None

@@ -30,8 +30,16 @@ def why_missing(name: str, turn: Turn) -> str:
     offered = turn.runtime.toolbox.names()
     if (reason := _for_nobody(name, offered)) is not None:
         return f"There is no {name} in this session: {reason}"
-    meant = did_you_mean(name.removesuffix("_file").removesuffix("Tool"), offered)
+    meant = did_you_mean(_bare(name), offered)
     return f"No such tool available: {name}{meant or '.'} Tools here: {', '.join(offered) or 'none'}."
+
+
+def _bare(name: str) -> str:
+    """`ReadFile`, `read_file` and `ReadTool` mean Read."""
+    bare = name.lower()
+    for ending in ("tool", "file"):
+        bare = bare.removesuffix(ending).removesuffix("_")
+    return bare
 
 
 def _for_nobody(name: str, offered: Sequence[str]) -> str | None:

@@ -11,8 +11,6 @@ from bridle.mcp.names import tool_name
 from bridle.types.errors import UsageError
 from bridle.types.mcp import McpServers, normalised
 
-COMMANDS = ("servers", "tools", "info", "grep", "resources", "call", "read")
-
 
 class ListedTool(Struct, frozen=True, kw_only=True, rename="camel"):
     name: str

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.config.schema import AutoMode, Settings
+from bridle.config.schema import AutoMode
 
 _DEFAULTS_MARK = "$defaults"
 SECTIONS = ("environment", "allow", "soft_deny", "hard_deny")
@@ -111,16 +111,6 @@ def to_json(rules: AutoRules, *, label: str = "") -> dict[str, Any]:
         name: [rule for rule in getattr(rules, name) if rule.casefold().startswith(wanted)]
         for name in SECTIONS
     }
-
-
-def why_unavailable(settings: Settings, *, offline: bool) -> str | None:
-    """Why auto mode cannot be used, in one sentence; None when it can."""
-    permissions = settings.permissions
-    if "disable" in (settings.disable_auto_mode, permissions.disable_auto_mode if permissions else None):
-        return "auto mode is turned off by the setting disableAutoMode"
-    if offline:
-        return "auto mode needs a model that can review calls, and the offline model cannot"
-    return None
 
 
 def _joined(defaults: tuple[str, ...], own: tuple[str, ...] | None) -> tuple[str, ...]:

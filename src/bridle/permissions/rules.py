@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.types.permission import Effect, Rule, RuleSource, RuleValue
+from bridle.types.permission import Effect, Rule, RuleSource
 
 _TOOL = r"[^\s(),]+"
 _ALLOWED_GLOB = r"mcp__[^*]+__[^*]*\*"
@@ -67,15 +67,6 @@ def split_rules(text: str) -> tuple[str, ...]:
         escaped = character == "\\" and not escaped
         piece += character
     return tuple(piece for piece in (*pieces, piece) if piece)
-
-
-def to_value(rule: Rule) -> RuleValue:
-    """The rule as hosts and updates carry it."""
-    return (
-        {"toolName": rule.tool}
-        if rule.content is None
-        else {"toolName": rule.tool, "ruleContent": rule.content}
-    )
 
 
 def from_value(value: Mapping[str, Any], effect: Effect, source: RuleSource) -> Rule:

@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.host.jobs.screen_text import REPAINT, ScreenText, shown_text
+from bridle.host.jobs.screen_text import REPAINT, ScreenText
+
+
+def _shown_text(data: bytes, *, rows: int = 24, columns: int = 80) -> list[str]:
+    screen = ScreenText(rows, columns)
+    screen.feed(data)
+    return screen.lines()
 
 
 @pytest.mark.parametrize(
@@ -25,16 +31,16 @@ from bridle.host.jobs.screen_text import REPAINT, ScreenText, shown_text
     ],
 )
 def test_control_sequences_are_followed_and_not_shown(shown: bytes, text: list[str]):
-    assert shown_text(shown) == text
+    assert _shown_text(shown) == text
 
 
 def test_lines_that_scroll_away_are_kept():
     shown = b"".join(b"%d\r\n" % number for number in range(100))
-    assert shown_text(shown, rows=10) == [str(number) for number in range(100)]
+    assert _shown_text(shown, rows=10) == [str(number) for number in range(100)]
 
 
 def test_after_a_repaint_only_the_new_picture_counts():
-    assert shown_text(b"old\r\nold\r\n" + REPAINT.encode() + b"\x1b[H\x1b[2Jnew") == ["new"]
+    assert _shown_text(b"old\r\nold\r\n" + REPAINT.encode() + b"\x1b[H\x1b[2Jnew") == ["new"]
 
 
 def test_a_sequence_may_come_in_pieces():

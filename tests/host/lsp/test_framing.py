@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.features.language_servers.positions import characters_before, units_before
+from bridle.features.language_servers.positions import units_before
 from bridle.host.lsp.framing import Frames, LspFault, encode
 
 _MESSAGES = st.lists(st.dictionaries(st.text(max_size=5), st.text(max_size=20), max_size=3), max_size=5)
@@ -47,9 +47,11 @@ def test_what_is_no_message_is_a_fault(data: bytes):
 
 
 @given(st.text(max_size=20), st.sampled_from(["utf-8", "utf-16", "utf-32"]), st.integers(0, 20))
-def test_columns_go_there_and_back(line: str, encoding: str, character: int):
-    there = units_before(line, character, encoding)
-    assert characters_before(line, there, encoding) == min(character, len(line))
+def test_columns_are_counted_in_the_units_of_the_server(line: str, encoding: str, character: int):
+    width = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[encoding]
+    codec = encoding if width == 1 else f"{encoding}-le"
+    before = line.encode(codec, "surrogatepass")[: units_before(line, character, encoding) * width]
+    assert before.decode(codec, "surrogatepass") == line[:character]
 
 
 def test_an_encoding_that_is_not_known_is_taken_for_the_usual_one():

@@ -7,7 +7,6 @@ from bridle.frontends.tui.complete.commands import (
     complete_argument,
     complete_command,
     find_command,
-    nearest_command,
 )
 from bridle.frontends.tui.complete.trigger import Trigger, mode_of, trigger_at
 from bridle.types.command import Command, Says
@@ -58,11 +57,6 @@ def test_arguments_come_from_the_hint():
     assert complete_argument("fullscreen x", tui) == []
     assert argument_choices("[model|off] <n>") == ("model", "off")
     assert argument_choices("<path>") == ()
-
-
-@pytest.mark.parametrize(("typed", "meant"), [("clera", "clear"), ("setings", "config"), ("zzzz", None)])
-def test_unknown_names_suggest_the_nearest(typed: str, meant: str | None):
-    assert nearest_command(typed, _COMMANDS) == meant
 
 
 @table(

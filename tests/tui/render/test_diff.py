@@ -6,20 +6,24 @@ from bridle.frontends.tui.render.diff import (
     change_between,
     change_header,
     read_hunks,
-    render_change,
     render_hunks,
 )
+from bridle.frontends.tui.render.layout import fit
 from bridle.frontends.tui.render.unified import read_unified
 from bridle.frontends.tui.render.words import changed_words
-from bridle.frontends.tui.text import text_of
+from bridle.frontends.tui.text import Line, text_of
 from tests.tui.render.strategies import assert_sound, nasty_text, widths
 
 _OLD = "import os\n\ndef f(a):\n    return a + 1\n"
 _NEW = "import os\n\ndef f(a):\n    return a + 2\n    # done\n"
 
 
+def _rendered(change: FileChange, width: int, limit: int | None = None) -> list[Line]:
+    return [*fit([change_header(change)], width), *render_hunks(change, width, limit=limit)]
+
+
 def _shown(change: FileChange, width: int = 60, limit: int | None = None) -> list[str]:
-    return [text_of(line) for line in render_change(change, width, limit=limit)]
+    return [text_of(line) for line in _rendered(change, width, limit)]
 
 
 def test_changes_have_numbers_signs_and_a_summary():
@@ -108,10 +112,10 @@ def test_hunks_of_the_wrong_shape_are_left_out():
 
 @given(nasty_text, nasty_text, widths, st.sampled_from((None, 0, 3)))
 def test_any_change_fits(old: str, new: str, width: int, limit: int | None):
-    assert_sound(render_change(change_between("x.py\x1b[2J", old, new), width, limit=limit), width)
+    assert_sound(_rendered(change_between("x.py\x1b[2J", old, new), width, limit), width)
 
 
 @given(nasty_text, widths)
 def test_any_text_is_read_as_a_diff(text: str, width: int):
     for change in read_unified(f"diff --git a/x b/y\n@@ -1 +1 @@\n+{text}\n-{text}"):
-        assert_sound(render_change(change, width), width)
+        assert_sound(_rendered(change, width), width)

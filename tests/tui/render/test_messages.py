@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from bridle.frontends.tui.complete.completion import Completion
 from bridle.frontends.tui.render import messages
 from bridle.frontends.tui.render.menu import completion_menu
-from bridle.frontends.tui.render.pictures import Bar, Category, bars, context_picture, curve, day_plot
+from bridle.frontends.tui.render.pictures import Bar, Category, bars, context_picture, day_plot
 from bridle.frontends.tui.render.status import Status, spinner_line, status_line, todo_panel
 from bridle.frontends.tui.text import Line, text_of
 from bridle.types.task import Task
@@ -125,13 +125,11 @@ def test_context_is_a_grid_with_a_legend():
     assert narrow[-1].startswith("□ free")
 
 
-def test_bars_curves_and_days_are_drawn_to_scale():
+def test_bars_and_days_are_drawn_to_scale():
     assert _texts(bars([Bar(name="a", value=4), Bar(name="b", value=2, label="two")], 14)) == [
         "a ████████ 4",
         "b ████ two",
     ]
-    assert text_of(curve([0, 1, 2, 4], 10)) == "▁▃▅█"
-    assert text_of(curve([0, 0], 10)) == "▁▁"
     plot = _texts(day_plot([("Mon", 1), ("Tue", 2), ("Wed", 4)], 20, height=2, label="$ a day"))
     assert plot == ["$ a day", "    █", "▄ █ █", "Mon Wed"]
 
@@ -182,7 +180,6 @@ def test_any_message_is_shown_within_the_width(
         todo_panel(todos, width),
         context_picture([Category(name=text, tokens=number)], 200_000, width),
         bars([Bar(name=text, value=seconds), Bar(name="b", value=0, label=text)], width),
-        [curve([seconds, 1, 2] * 90, width)],
         day_plot([(text, seconds), ("b", 3)], width, label=text),
         completion_menu([item] * 3, 1, width, rows=2),
     ):

@@ -1,9 +1,11 @@
 from typing import Any
 
 from bridle.frontends.tui.keymap import Keymap, default_keymap
+from bridle.frontends.tui.text import text_of
 from bridle.frontends.tui.views.actions import EditFile, RunCommand
 from bridle.frontends.tui.views.help import help_view
-from bridle.frontends.tui.views.key_help import keys_view, shortcuts_view
+from bridle.frontends.tui.views.key_help import keys_pane, shortcut_lines
+from bridle.frontends.tui.views.sheet import Sheet
 from bridle.types.command import Command, CommandSource, Says
 from tests.tui.views.showing import Showing, assert_screens
 
@@ -28,11 +30,17 @@ def _help(**options: Any) -> Showing:
     return Showing(help_view(_COMMANDS, default_keymap(), version="1.2.3", **options))
 
 
+def _keys(keymap: Keymap, **options: Any) -> Sheet[None]:
+    return Sheet("Keys", [("", keys_pane(keymap, **options))])
+
+
+def _shortcuts(keymap: Keymap) -> str:
+    return "\n".join(text_of(line) for line in shortcut_lines(keymap, 80))
+
+
 def test_screens():
     assert_screens("help", _help().view)
     assert_screens("help-commands", _help().press("tab").view)
-    assert_screens("shortcuts", shortcuts_view(default_keymap()))
-    assert_screens("keys", keys_view(default_keymap()))
 
 
 def test_a_command_is_found_while_typing_and_put_into_the_prompt():
@@ -51,22 +59,22 @@ def test_hidden_commands_are_not_shown_and_custom_ones_are_grouped_by_source():
 def test_the_keys_shown_are_those_that_count():
     usual = default_keymap()
     changed = Keymap({**usual.bindings, "Global": {("ctrl+y",): "app:toggleTranscript"}})
-    assert "ctrl+o" in Showing(shortcuts_view(usual)).text
-    text = Showing(shortcuts_view(changed)).text
+    assert "ctrl+o" in _shortcuts(usual)
+    text = _shortcuts(changed)
     assert "ctrl+o" not in text
     assert "ctrl+y" in text
 
 
 def test_keys_are_searched_by_what_they_do():
-    shown = Showing(keys_view(default_keymap())).press("/").type("stash")
+    shown = Showing(_keys(default_keymap())).press("/").type("stash")
     assert shown.selected.startswith("ctrl+s stash")
 
 
 def test_the_file_of_keys_can_be_opened():
     asked: list[Any] = []
-    Showing(keys_view(default_keymap(), file="/k.json", do=asked.append)).press("e")
+    Showing(_keys(default_keymap(), file="/k.json", do=asked.append)).press("e")
     assert asked == [EditFile("/k.json")]
 
 
 def test_unbound_keys_are_left_out():
-    assert "no keys are bound" in Showing(keys_view(Keymap({"Chat": {("x",): None}}))).text
+    assert "no keys are bound" in Showing(_keys(Keymap({"Chat": {("x",): None}}))).text

@@ -64,10 +64,6 @@ class Member:
     def name(self) -> str:
         return self.work.name or self.work.agent_id
 
-    @property
-    def is_idle(self) -> bool:
-        return self.state.status == "idle" and not self.gone.is_set()
-
     def connect(self, line: Line, pid: int | None) -> None:
         """It can be spoken to."""
         self._line = line

@@ -9,12 +9,6 @@ def units_before(line: str, character: int, encoding: str) -> int:
     return len(line[:character].encode(codec, "surrogatepass")) // width
 
 
-def characters_before(line: str, units: int, encoding: str) -> int:
-    """The other way round."""
-    codec, width = _codec(encoding)
-    return len(line.encode(codec, "surrogatepass")[: units * width].decode(codec, "replace"))
-
-
 def _codec(encoding: str) -> tuple[str, int]:
     name = encoding if encoding in _WIDTHS else "utf-16"
     return (name if name == "utf-8" else f"{name}-le"), _WIDTHS[name]

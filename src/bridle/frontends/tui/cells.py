@@ -194,11 +194,6 @@ def slice_line(line: Line, start: int, end: int) -> Line:
     return tuple(found)
 
 
-def restyle(line: Line, style: Style) -> Line:
-    """The same text in another style."""
-    return tuple(Span(span.text, style) for span in line)
-
-
 def _rows(text: str, cells: int, margin: int) -> list[tuple[int, int]]:
     """Where each row starts and ends in the text."""
     if cells < 1:

@@ -101,11 +101,6 @@ class Live:
         """Whether something runs."""
         return any(isinstance(each, _Call) and not each.is_over for each in self._items)
 
-    @property
-    def is_streaming(self) -> bool:
-        """Whether an answer arrives."""
-        return self._streaming() is not None
-
     def say(self, lines: Sequence[Line], *, close: bool = False) -> None:
         """Lines that are finished; `close` puts them right below what comes before them."""
         if lines:

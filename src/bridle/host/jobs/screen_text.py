@@ -21,13 +21,6 @@ _LONGEST_SEQUENCE = 4096
 _ALTERNATE = ("?1049", "?47", "?1047")
 
 
-def shown_text(data: bytes, *, rows: int = 24, columns: int = 80) -> list[str]:
-    """The lines that stand on the terminal and above it, oldest first, without empty ones at the end."""
-    paper = ScreenText(rows, columns)
-    paper.feed(data)
-    return paper.lines()
-
-
 class ScreenText:
     """A terminal whose lines never scroll away."""
 

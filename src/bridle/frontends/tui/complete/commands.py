@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from bridle.commands.registry import nearest
 from bridle.frontends.tui.complete.completion import Completion
 from bridle.frontends.tui.complete.fuzzy import Found, lowered, match
 from bridle.types.command import Command
@@ -53,11 +52,6 @@ def argument_choices(hint: str) -> tuple[str, ...]:
 def find_command(name: str, commands: Sequence[Command]) -> Command | None:
     """A command by its name or alias."""
     return next((each for each in commands if name == each.name or name in each.aliases), None)
-
-
-def nearest_command(name: str, commands: Sequence[Command]) -> str | None:
-    """The name that was probably meant by an unknown one."""
-    return nearest(name, [each for each in commands if not each.hidden])
 
 
 def _choices(command: Command) -> tuple[str, ...]:

@@ -85,11 +85,6 @@ class Menu:
         if self.is_typing:
             self._fields[self.at].insert(clean(text[:_MOST_PASTED], tab=4))
 
-    def set_text(self, text: str) -> None:
-        """Have another text in the current field."""
-        if self.is_typing:
-            self._fields[self.at].set(text)
-
     def render(self, width: int, *, dim: bool = False) -> tuple[list[Line], Cursor | None]:
         """The rows, and the cursor in a field."""
         rows: list[Line] = []

@@ -62,11 +62,6 @@ def read_hunks(value: Any) -> tuple[Hunk, ...]:
     return tuple(hunk for each in value if (hunk := _hunk(each)) is not None)
 
 
-def render_change(change: FileChange, width: int, *, limit: int | None = None) -> list[Line]:
-    """A header and the change below it, at most `limit` lines of it."""
-    return [*fit([change_header(change)], width), *render_hunks(change, width, limit=limit)]
-
-
 def change_header(change: FileChange) -> Line:
     """One line: what happened to which file, and how much."""
     path = one_line(change.path)

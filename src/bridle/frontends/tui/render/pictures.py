@@ -1,4 +1,4 @@
-"""Pictures of numbers: the context window as a grid, costs as bars, days as a curve."""
+"""Pictures of numbers: the context window as a grid, costs as bars, days as columns."""
 
 from collections.abc import Sequence
 
@@ -74,16 +74,6 @@ def bars(values: Sequence[Bar], width: int, *, color: str = "chart.1") -> list[L
             (*shown, Span(f" {_bar(each.value, most, room)}", style(color)), Span(f" {label}", MUTED))
         )
     return fit(rows, width)
-
-
-def curve(values: Sequence[float], width: int, *, color: str = "chart.2") -> Line:
-    """One character a value, the newest at the right; only as many as fit."""
-    shown = [max(0.0, value) for value in values[-max(1, width) :]]
-    most = max(shown, default=0)
-    if most <= 0:
-        return (Span(_CURVE[0] * len(shown), style("chart.free")),) if shown else ()
-    steps = (round(value / most * (len(_CURVE) - 1)) for value in shown)
-    return (Span("".join(_CURVE[step] for step in steps), style(color)),)
 
 
 def day_plot(

@@ -9,9 +9,8 @@ from bridle.frontends.tui.render.layout import MUTED, one_line, style
 from bridle.frontends.tui.text import Line, Span
 from bridle.frontends.tui.views.actions import EditFile
 from bridle.frontends.tui.views.list_pane import Command, ListPane
-from bridle.frontends.tui.views.pane import Do, TextPane, nothing
+from bridle.frontends.tui.views.pane import Do, nothing
 from bridle.frontends.tui.views.picker import Item
-from bridle.frontends.tui.views.sheet import Sheet
 
 _PREFIXES = (
     ("/", "commands"),
@@ -39,11 +38,6 @@ _WIDE = 72
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def shortcuts_view(keymap: Keymap) -> Sheet[None]:
-    """The keys that are needed often, in the place of the input."""
-    return Sheet("Keys", [("", TextPane(lambda width: shortcut_lines(keymap, width)))], full=False)
-
-
 def shortcut_lines(keymap: Keymap, width: int) -> list[Line]:
     """The keys that are needed often, in two columns where there is room."""
     labels = ((keymap.label(action), words) for action, words in _OFTEN)
@@ -64,11 +58,6 @@ def keys_pane(keymap: Keymap, *, file: str = "", do: Do = nothing) -> ListPane[t
         key="e", words="change them", act=lambda _, __: EditFile(file), alone=True
     )
     return ListPane(_items(keymap), do=do, commands=(edit,) if file else (), empty="no keys are bound")
-
-
-def keys_view(keymap: Keymap, *, file: str = "", do: Do = nothing) -> Sheet[None]:
-    """All bindings on a page of their own."""
-    return Sheet("Keys", [("", keys_pane(keymap, file=file, do=do))])
 
 
 def _items(keymap: Keymap) -> Sequence[Item[tuple[str, str, str]]]:

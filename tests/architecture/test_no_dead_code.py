@@ -1,0 +1,82 @@
+"""What the program defines, the program uses: tests alone keep nothing alive."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+_SRC = Path(__file__).parents[2] / "src" / "bridle"
+_WORD = re.compile(r"\w+")
+_ALLOWED = {
+    "__getattr__": "Python calls it for names of a module",
+    "reads_only": "documented for other programs, in permissions/shell/quick.py",
+    "count_tokens": "an endpoint of the Messages API, for programs that use the provider",
+    "promote": "a part of what screens can do, tried in tests/tui/test_screen.py",
+    "forget_last": "a part of the history of prompts, tried in tests/tui/test_history.py",
+    "is_ready": "lets tests wait for the index of files",
+}
+"""Names that nothing in src says, and why they stay."""
+_STARTED = {"__main__", "__init__"}
+_PUBLIC = ("sdk/", "types/plugin.py", "providers/scripted.py")
+"""What programs import that use bridle as a library."""
+
+
+def test_every_function_and_class_is_used_by_the_program():
+    trees = {
+        path.relative_to(_SRC).as_posix(): ast.parse(path.read_text("utf-8")) for path in _SRC.rglob("*.py")
+    }
+    said = Counter[str]()
+    for tree in trees.values():
+        said.update(_said(tree))
+    dead: list[str] = []
+    for name, tree in trees.items():
+        if name.startswith(_PUBLIC):
+            continue
+        for node in _definitions(tree):
+            own = Counter(_said(node))[node.name]
+            if node.name not in _ALLOWED and said[node.name] <= own:
+                dead.append(f"{name}:{node.lineno} {node.name}")
+    assert not dead, f"nothing in src uses these: remove them, with their tests: {dead}"
+
+
+def test_every_module_is_imported_by_the_program():
+    texts = {path: path.read_text("utf-8") for path in _SRC.rglob("*.py")}
+    words = Counter(word for text in texts.values() for word in set(_WORD.findall(text)))
+    dead = [
+        path.relative_to(_SRC).as_posix()
+        for path, text in texts.items()
+        if path.stem not in _STARTED and words[path.stem] <= (path.stem in set(_WORD.findall(text)))
+    ]
+    assert not dead, f"nothing in src imports these: {dead}"
+
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def _definitions(tree: ast.Module) -> Iterator[Definition]:
+    """Functions and classes of a module, and the methods of its classes that Python does not call."""
+    for node in tree.body:
+        if isinstance(node, Definition):
+            yield node
+        if isinstance(node, ast.ClassDef):
+            yield from (
+                each
+                for each in node.body
+                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and not each.name.startswith("__")
+            )
+
+
+def _said(tree: ast.AST) -> Iterator[str]:
+    """Every name that the code says: as itself, behind a dot, imported, or in a text that is no docstring."""
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name
+            case ast.ImportFrom(names=names) | ast.Import(names=names):
+                yield from (part for each in names for part in each.name.split("."))
+            case ast.Constant(value=str() as text) if id(node) not in docs:
+                yield from _WORD.findall(text)
+            case _:
+                pass
