@@ -102,7 +102,7 @@ faults: $(VENV)/.ready-dev ## drive 1,000 sessions into stalled readers, closed 
 	$(BIN)/python -m tests.sdk.faults --runs 1000
 
 screens: $(VENV)/.ready-dev ## keep the terminal's screens as they look now; read the difference before you commit it
-	SCREENS=write $(BIN)/python -m pytest -n $(WORKERS) tests/tui/test_screens.py tests/tui/views
+	SCREENS=write $(BIN)/python -m pytest -n $(WORKERS) tests/frontends/tui/test_screens.py tests/frontends/tui/screens
 
 conformance: $(VENV)/.ready-dev ## let the official MCP conformance suite judge the client (needs npm)
 	npm install --prefix $(PEERS)/conformance --no-save --no-audit --no-fund --loglevel=error $(JUDGE)

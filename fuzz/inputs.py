@@ -16,8 +16,8 @@ import h11
 
 from bridle.config.load import environment, load
 from bridle.config.state import is_trusted
-from bridle.frontends.remote.faults import Declined
-from bridle.frontends.remote.wire import Pace, Visit
+from bridle.frontends.remote.errors import RequestRefused
+from bridle.frontends.remote.http import HttpConnection, Timeouts
 from bridle.mcp.catalog import read_tools
 from bridle.mcp.peer import Limits, Peer
 from bridle.mcp.transports.base import Message, Receiver
@@ -261,13 +261,13 @@ def _request(dice: Dice) -> bytes:
 
 async def _visit(sent: bytes) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        visit = Visit(reader, writer, Pace(request=5.0))
+        visit = HttpConnection(reader, writer, Timeouts(request=5.0))
         try:
             head = await visit.head()
             if head is not None:
                 request = await visit.whole(head)
                 assert request.method and request.path is not None
-        except Declined as refusal:
+        except RequestRefused as refusal:
             assert 400 <= refusal.status < 600
         except OSError:
             pass  # The other end went away.

@@ -10,7 +10,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
-from bridle.frontends.tui.colors import parse
+from bridle.frontends.tui.style.colors import parse
 from tests.fakes.messages_server import MessagesServer, Script, step
 from tests.fakes.program import Program
 from tests.fakes.terminal import Emulator, PtyProgram

@@ -9,7 +9,7 @@ from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.processes import eventually
 from tests.fakes.program import Program
 from tests.fakes.terminal import PtyProgram
-from tests.tui.app.session import QUIET, READY
+from tests.frontends.tui.app.session import QUIET, READY
 
 _FORBIDDEN = (
     "pydantic", "httpx", "httpx2", "anyio", "email", "importlib.metadata", "argparse", "http.client",
@@ -79,7 +79,9 @@ _ONLY_FOR_TURNS = (
     "bridle.context.memory", "bridle.engine.compact", "bridle.engine.dispatch",
     "bridle.engine.gate", "bridle.engine.idling", "bridle.engine.magic_docs", "bridle.engine.planning",
     "bridle.engine.remembering", "bridle.engine.suggesting", "bridle.frontends.tui.dialogs",
-    "bridle.frontends.tui.external_editor", "bridle.frontends.tui.views", "bridle.frontends.tui.vim",
+    "bridle.frontends.tui.editing.external_editor", "bridle.frontends.tui.editing.vim",
+    "bridle.frontends.tui.screens.catalog", "bridle.frontends.tui.screens.conversation",
+    "bridle.frontends.tui.screens.session_picker", "bridle.frontends.tui.widgets",
     "bridle.mcp", "bridle.permissions.policy", "bridle.permissions.shell", "bridle.transcripts.listing",
     "ipaddress", "markdown_it", "pygments", "shlex", "wcwidth",
 )  # fmt: skip
@@ -90,7 +92,7 @@ async def test_prompt_at_the_terminal_is_typed_into_before_almost_anything_is_im
     ours = {name for name in loaded["typable"] if name.startswith("bridle")}
     assert ours == {
         "bridle", "bridle.__main__", "bridle.frontends", "bridle.frontends.tui",
-        "bridle.frontends.tui.first_frame", "bridle.frontends.tui.raw",
+        "bridle.frontends.tui.first_frame", "bridle.frontends.tui.raw_mode",
     }  # fmt: skip
     assert not [
         name for name in ("asyncio", "msgspec", "re", "typing", "threading") if name in loaded["typable"]
@@ -99,7 +101,7 @@ async def test_prompt_at_the_terminal_is_typed_into_before_almost_anything_is_im
 
 async def test_session_at_the_terminal_is_ready_before_what_only_turns_need_is_imported(tmp_path: Path):
     loaded = (await _loaded_at_the_terminal(tmp_path))["ready"]
-    assert "bridle.frontends.tui.chat" in loaded
+    assert "bridle.frontends.tui.chat.chat" in loaded
     assert not [name for name in loaded if name in _FORBIDDEN]
     assert not [name for name in loaded if _is_one_of(name, _ONLY_FOR_TURNS)]
     foreign = {name.partition(".")[0] for name in loaded} - set(sys.stdlib_module_names) - set(_OURS)

@@ -16,16 +16,18 @@ _BY_NAME = frozenset({
 """Functions that look a program up themselves, or have a shell do so."""
 _OWN_BUSINESS = {
     # Tells whether the first word of a hook exists; it starts nothing.
-    ("commands/facts/hook_faults.py", "which"),
+    ("commands/queries/hook_problems.py", "which"),
     # The last step inside the sandbox, where the words are those of the command that is confined.
     ("host/sandbox/inside/launch.py", "execvp"),
 }
 _START_PROGRAMS = frozenset({
-    "cli/bytecode.py", "cli/plugin/author.py", "cli/terminal/tmux.py", "commands/facts/advisories.py",
+    "cli/bytecode.py", "cli/plugin/author.py", "cli/terminal/tmux.py", "commands/queries/advisories.py",
     "config/policy_helper.py", "extensions/plugins/fetching.py",
-    "extensions/plugins/repositories.py", "frontends/remote/child.py", "frontends/tui/external_editor.py",
-    "frontends/tui/guard.py", "frontends/tui/pictures.py", "frontends/tui/questioner.py",
-    "frontends/tui/row_command.py", "frontends/tui/showing.py", "frontends/tui/spelling.py",
+    "extensions/plugins/repositories.py", "frontends/remote/child_session.py",
+    "frontends/tui/chat/dialog_queue.py", "frontends/tui/chat/row_command.py",
+    "frontends/tui/editing/external_editor.py", "frontends/tui/editing/images.py",
+    "frontends/tui/editing/spelling.py", "frontends/tui/screens/controller.py",
+    "frontends/tui/terminal/watchdog.py",
     "hooks/program.py", "host/browser.py",
     "host/git/repository.py", "host/git/commands.py", "host/jobs/program.py", "host/jobs/launcher.py",
     "host/kernel_features.py", "host/lsp/connection.py", "host/process.py", "host/reaper.py",

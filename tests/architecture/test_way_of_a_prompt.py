@@ -19,7 +19,7 @@ from tests.fakes.program import Program
 _PAGE = SOURCE.parents[1] / "docs" / "architecture.md"
 _PROBE = Path(__file__).parent / "probe.py"
 _MOST_FILES = 12
-_OTHER_END = ("frontends/print_output.py", "frontends/printing.py")
+_OTHER_END = ("frontends/print/output.py", "frontends/print/channel.py")
 """The channel of print mode and what holds it."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridle.commands.facts import advisories
+from bridle.commands.queries import advisories
 from bridle.host.kernel_features import find_features
 from bridle.host.wall.probe import describe
 from bridle.permissions.breadth import broad

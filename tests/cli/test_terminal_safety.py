@@ -13,7 +13,7 @@ from bridle.cli.flags import ALIASES, SUBCOMMANDS
 from tests.fakes.messages_server import MessagesServer, Script, step
 from tests.fakes.program import Program
 from tests.fakes.tty import ALL, NAME, RAW, Shown, harm, show
-from tests.tui.app.session import bridle
+from tests.frontends.tui.app.session import bridle
 
 _SERVER = """
 import json, sys

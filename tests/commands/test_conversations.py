@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.commands.histories import rewind_points
+from bridle.commands.history import rewind_points
 from bridle.providers.scripted import calls, says
 from bridle.tools.enter_worktree import TOOL as ENTER
 from bridle.tools.grep import TOOL as GREP

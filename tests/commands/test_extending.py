@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bridle.frontends.tui.views.agents import ToggleAgent
-from bridle.frontends.tui.views.doing import commands_for
-from bridle.frontends.tui.views.skills import SetVisibility
+from bridle.frontends.tui.screens.commands import commands_for
+from bridle.frontends.tui.screens.extensions.agents import ToggleAgent
+from bridle.frontends.tui.screens.extensions.skills import SetVisibility
 from tests.fakes.forked import official_python
 from tests.fakes.host import FakeHost
 from tests.fakes.mcp_session import FAKES

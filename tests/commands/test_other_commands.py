@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bridle.commands.catalog import CATALOG
-from bridle.commands.files import answers, conversation_text
+from bridle.commands.exports import answers, conversation_text
 from bridle.providers.scripted import calls, says
 from bridle.tools.read import TOOL as READ
 from bridle.types.command import Asks, Says, Shows
@@ -14,7 +14,7 @@ from bridle.types.event import Noticed
 from tests.fakes.commanded import Commanded
 from tests.fakes.engine import requests
 
-_NOTICES = [listing for listing in CATALOG if listing.module == "bridle.commands.notices"]
+_NOTICES = [listing for listing in CATALOG if listing.module == "bridle.commands.unavailable"]
 _PROMPTS = ("init", "security-review", "statusline", "team-onboarding", "auto-mode-setup")
 
 

@@ -2,8 +2,8 @@ import json
 from pathlib import Path
 
 from bridle.commands.plugins import plugin_rows
-from bridle.frontends.tui.views.doing import commands_for
-from bridle.frontends.tui.views.plugins import FavorPlugin, InstallPlugin, TogglePlugin
+from bridle.frontends.tui.screens.commands import commands_for
+from bridle.frontends.tui.screens.extensions.plugins import FavorPlugin, InstallPlugin, TogglePlugin
 from bridle.types.command import Says, Shows
 from tests.fakes.commanded import Commanded
 from tests.fakes.plugins import FIXTURE

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bridle.commands.facts.doctor import Check, run_checks
-from bridle.commands.facts.rules import rule_rows
-from bridle.commands.facts.settings import setting_rows
-from bridle.commands.facts.spending import cost_by_day, session_cost
-from bridle.commands.facts.status import status_facts
-from bridle.commands.facts.window import Item, MemoryFile, context_breakdown
+from bridle.commands.queries.context_window import Item, MemoryFile, context_breakdown
+from bridle.commands.queries.doctor import Check, run_checks
+from bridle.commands.queries.rules import rule_rows
+from bridle.commands.queries.settings import setting_rows
+from bridle.commands.queries.spending import cost_by_day, session_cost
+from bridle.commands.queries.status import status_facts
 from bridle.commands.reports import breakdown_of, scene_of, window_text
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls, says

@@ -81,11 +81,11 @@ def test_command_that_needs_no_vendor_is_there(name: str, known: set[str]):
 def test_command_of_the_vendor_is_answered_and_not_offered(name: str):
     (listing,) = [each for each in CATALOG if name in (each.name, *each.aliases)]
     assert listing.hidden or name in ("login", "logout")
-    assert listing.module == "bridle.commands.notices"
+    assert listing.module == "bridle.commands.unavailable"
 
 
 def test_what_is_only_a_notice_so_far_is_known_with_its_reason():
-    listings = [each for each in CATALOG if each.module == "bridle.commands.notices"]
+    listings = [each for each in CATALOG if each.module == "bridle.commands.unavailable"]
     notices = {name for each in listings for name in (each.name, *each.aliases)}
     assert notices & set(BUILT_IN) == set(NOT_YET)
 

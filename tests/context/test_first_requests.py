@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Program
-from tests.tui.app.session import bridle
+from tests.frontends.tui.app.session import bridle
 
 _MOST_IN_PRINT_MODE = 17_000
 _MOST_AT_THE_TERMINAL = 20_000

@@ -8,12 +8,12 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from bridle.frontends.frame_printing import JsonPresenter, LinePresenter
-from bridle.frontends.narrator import Narrator
-from bridle.frontends.printing import Presenter, PrintChannel, TextPresenter
+from bridle.frontends.print.channel import Presenter, PrintChannel, TextPresenter
+from bridle.frontends.print.json_output import JsonPresenter, LinePresenter
+from bridle.frontends.print.narrator import Narrator
 from bridle.host.streams import Output
 from bridle.protocol.frames import Framer
-from bridle.protocol.opening import Facts
+from bridle.protocol.init_frame import InitFacts
 from bridle.types.block import AssistantMessage, result_block, text_block
 from bridle.types.event import (
     Answered,
@@ -142,7 +142,7 @@ EVENTS: tuple[Event, ...] = (
 
 
 def _make(name: str, output: Output) -> PrintChannel:
-    framer = Framer(Facts(session_id="s", api_key_source="none"), partial=True, replay=True)
+    framer = Framer(InitFacts(session_id="s", api_key_source="none"), partial=True, replay=True)
     presenters: dict[str, Presenter] = {
         "text": TextPresenter(output),
         "json": JsonPresenter(output, framer),

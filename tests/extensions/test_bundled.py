@@ -9,7 +9,7 @@ from bridle.extensions.extraction import extract, has_files
 from bridle.extensions.index import Index
 from bridle.extensions.places import BUNDLED
 from bridle.extensions.skills import SkillCatalog
-from bridle.frontends.tui.bindings import ACTIONS, DEFAULTS
+from bridle.frontends.tui.keymap.defaults import ACTIONS, DEFAULTS
 
 _EXPECTED = {
     "batch", "claude-api", "code-review", "commit", "dataviz", "debug", "doctor",

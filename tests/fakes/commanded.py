@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bridle.commands.context import CommandContext
-from bridle.commands.entrance import Entrance
+from bridle.commands.interpreter import Entrance
 from bridle.commands.registry import Registry
 from bridle.config.load import Config, load, reload
 from bridle.engine.hook_door import HookDoor

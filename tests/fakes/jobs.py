@@ -16,7 +16,7 @@ from bridle.host.jobs.supervisor import running
 from tests.fakes.messages_server import MessagesServer, Script
 from tests.fakes.processes import eventually, is_running
 from tests.fakes.program import Done, Program
-from tests.tui.app.session import QUIET, Terminal
+from tests.frontends.tui.app.session import QUIET, Terminal
 
 MARK = "BRIDLE_TEST_HOME"
 

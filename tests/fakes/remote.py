@@ -52,18 +52,20 @@ class RemoteClient:
         usual: dict[str, str | None] = {"content_type": "application/json"}
         return await self.send("POST", path, json.dumps(value).encode(), **{**usual, **headers})
 
-    async def room(self) -> str:
+    async def shared_session(self) -> str:
         """The id of the session."""
         sessions = (await self.get("/api/sessions")).json["sessions"]
         return sessions[0]["id"]
 
-    async def act(self, room: str, *, id: str | None = None, **wish: Any) -> Answered:
-        return await self.post(f"/api/sessions/{room}/act", {"id": id or new_uuid(), **wish})
+    async def act(self, shared_session: str, *, id: str | None = None, **wish: Any) -> Answered:
+        return await self.post(f"/api/sessions/{shared_session}/act", {"id": id or new_uuid(), **wish})
 
     @asynccontextmanager
-    async def follow(self, room: str, *, epoch: str = "", after: int = 0) -> AsyncGenerator["Stream"]:
+    async def follow(
+        self, shared_session: str, *, epoch: str = "", after: int = 0
+    ) -> AsyncGenerator["Stream"]:
         """Everything that happens, from a place on."""
-        path = f"/api/sessions/{room}/events?epoch={epoch}&after={after}"
+        path = f"/api/sessions/{shared_session}/events?epoch={epoch}&after={after}"
         reader, writer = await self._ask("GET", path, None, {})
         try:
             stream = Stream(reader)

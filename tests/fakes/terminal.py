@@ -17,8 +17,8 @@ from typing import Any, Self
 
 import pyte
 
-from bridle.frontends.tui.capabilities import Capabilities
-from bridle.frontends.tui.terminal import Mode
+from bridle.frontends.tui.terminal.capabilities import Capabilities
+from bridle.frontends.tui.terminal.terminal import Mode
 from tests.fakes.forked import ForkedInTerminal, can_fork, fork_in_terminal
 
 _ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.frontends.debug_log import DebugLog
+from bridle.frontends.print.debug_log import DebugLog
 from bridle.host.stdio import for_terminal
 from bridle.host.streams import Output
 from bridle.types.event import Noticed

@@ -1,10 +1,10 @@
 import asyncio
 from typing import Any
 
-from bridle.frontends.host import HostChannel
-from bridle.protocol.control import ControlResponse, Correspondence, Frame
+from bridle.frontends.stdio.channel import HostChannel
+from bridle.protocol.control import ControlExchange, ControlResponse, Frame
 from bridle.protocol.frames import Framer
-from bridle.protocol.opening import Facts
+from bridle.protocol.init_frame import InitFacts
 from bridle.types.origin import Origin
 from bridle.types.question import NetworkQuestion, Permitted, Refused
 
@@ -17,8 +17,8 @@ class FakeHost:
     def __init__(self, answer: dict[str, Any], *, asks: bool = True) -> None:
         self.asked: list[Any] = []
         self._answer = answer
-        self._letters = Correspondence(self._take)
-        framer = Framer(Facts(session_id="s", api_key_source="none"))
+        self._letters = ControlExchange(self._take)
+        framer = Framer(InitFacts(session_id="s", api_key_source="none"))
         self.channel = HostChannel(self._take, framer, self._letters, asks=asks, cwd=lambda: "/")
 
     def _take(self, frame: Frame) -> None:

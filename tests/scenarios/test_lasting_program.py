@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.processes import eventually
 from tests.fakes.program import Program
-from tests.tui.app.session import bridle
+from tests.frontends.tui.app.session import bridle
 
 _ASIDE: dict[str, Any] = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "", "BRIDLE_BACKGROUND_WORK": "1"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bridle.engine.loop import run_turn
-from bridle.frontends.tui.live import Live
+from bridle.frontends.tui.chat.turn import TurnView
 from bridle.providers.scripted import calls, says
 from bridle.transcripts.conversation import Conversation
 from bridle.transcripts.session import Session
@@ -86,13 +86,13 @@ def test_conversations_of_other_programs_without_message_ids_are_folded_evenly()
 def test_the_terminal_does_the_same_work_for_each_call(tool: str):
     def work(number: int) -> int:
         written: list[Any] = []
-        live = Live(written.extend, width=lambda: 80, clock=lambda: 0.0)
+        live = TurnView(written.extend, width=lambda: 80, clock=lambda: 0.0)
         return steps_of(lambda: _show(live, number, tool))
 
     assert _grows_evenly(work)
 
 
-def _show(live: Live, number: int, tool: str) -> None:
+def _show(live: TurnView, number: int, tool: str) -> None:
     live.start_call("first", "Bash", {"command": "sleep"})
     for n in range(number):
         live.end_text("")

@@ -17,7 +17,7 @@ from tests.fakes.repositories import repository
 from tests.fakes.teammates import HELPER, by_helper, hire, use
 from tests.fakes.terminal import PtyProgram
 from tests.fakes.tmux import Tmux, needs_tmux, tmux_with
-from tests.tui.app.session import QUIET, READY
+from tests.frontends.tui.app.session import QUIET, READY
 
 pytestmark = needs_tmux
 

@@ -15,8 +15,8 @@ from bridle.config.remotes import Remote, Remotes
 from bridle.engine.teams.inbound import Inbound
 from bridle.engine.teams.mailbox import MOST_LETTERS, as_prompt
 from bridle.engine.teams.post import main_mailbox
-from bridle.frontends.remote.faults import Declined
-from bridle.frontends.remote.guard import letter_token
+from bridle.frontends.remote.access import letter_token
+from bridle.frontends.remote.errors import RequestRefused
 from bridle.permissions.policy import decide
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls, says
@@ -34,7 +34,7 @@ from tests.fakes.agents import Team, team
 from tests.fakes.engine import FakeChannel
 from tests.fakes.program import Program
 from tests.fakes.remote import CuttingLine
-from tests.frontends.remote.rooms import served
+from tests.frontends.remote.shared_sessions import served
 
 _HELPER = AgentDefinition(name="helper", description="d", text="p", source="user")
 _KEY = "k" * 43
@@ -73,7 +73,7 @@ async def test_a_message_reaches_the_session_on_another_machine_when_somebody_ag
             (asked,) = made.channel.questions
             assert isinstance(asked, PermissionQuestion)
             assert asked.input["to"].strip() == "remote:attic" and asked.suggestions == ()
-            assert there.deeds.done == [("letter", "hello")]
+            assert there.performed.done == [("letter", "hello")]
             assert "handed to the other session" in _result(made)
 
 
@@ -85,7 +85,7 @@ async def test_nothing_is_sent_when_nobody_agrees(tmp_path: Path, to: str):
         no = Refused(message="not today")
         async with sender(tmp_path, _send(to), answer=no, port=there.client.port, key=key) as made:
             await made.prompt()
-            assert "not today" in _result(made) and there.deeds.done == []
+            assert "not today" in _result(made) and there.performed.done == []
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "bypassPermissions", "auto"])
@@ -115,20 +115,20 @@ async def test_an_agent_that_is_nearer_has_the_name(tmp_path: Path):
         key = letter_token(there.client.token)
         async with sender(tmp_path, says(start), _send("attic"), port=there.client.port, key=key) as made:
             await made.prompt()
-            assert made.channel.questions == [] and there.deeds.done == []
+            assert made.channel.questions == [] and there.performed.done == []
 
 
 @pytest.mark.parametrize(
     ("refusal", "sentence"),
     [
-        (Declined(403, "it takes no messages"), "did not take the message: it takes no messages."),
-        (Declined(503, "100 messages wait to be read already"), "Try again later."),
-        (Declined(404, "gone"), "There is no session at the address"),
+        (RequestRefused(403, "it takes no messages"), "did not take the message: it takes no messages."),
+        (RequestRefused(503, "100 messages wait to be read already"), "Try again later."),
+        (RequestRefused(404, "gone"), "There is no session at the address"),
     ],
 )
-async def test_what_the_other_end_refuses_is_one_line(tmp_path: Path, refusal: Declined, sentence: str):
+async def test_what_the_other_end_refuses_is_one_line(tmp_path: Path, refusal: RequestRefused, sentence: str):
     async with served() as there:
-        there.deeds.refusal = refusal
+        there.performed.refusal = refusal
         key = letter_token(there.client.token)
         async with sender(tmp_path, _send("remote:attic"), port=there.client.port, key=key) as made:
             await made.prompt()
@@ -158,7 +158,7 @@ async def test_nobody_there_and_nobody_known_are_one_line_each(tmp_path: Path):
 async def test_a_message_whose_answer_is_lost_is_sent_again_and_taken_once(tmp_path: Path):
     async with served() as there, CuttingLine(there.client.port, least=1, most=30) as line:
         heard: list[Prompt] = []
-        there.deeds.inbound = _door(tmp_path / "there", heard)
+        there.performed.inbound = _door(tmp_path / "there", heard)
         key = letter_token(there.client.token)
         async with sender(tmp_path, _send("remote:attic"), port=line.port, key=key) as made:
             await made.prompt()

@@ -32,22 +32,22 @@ class Listing(Struct, frozen=True):
 
 
 _CONVERSATION = "bridle.commands.conversations"
-_HISTORY = "bridle.commands.histories"
+_HISTORY = "bridle.commands.history"
 _MODEL = "bridle.commands.models"
 _FOLDERS = "bridle.commands.folders"
 _RULES = "bridle.commands.permissions"
 _SETTINGS = "bridle.commands.settings"
-_SCREEN = "bridle.commands.screens"
+_SCREEN = "bridle.commands.display"
 _REPORT = "bridle.commands.reports"
 _USAGE = "bridle.commands.usage"
-_PARTS = "bridle.commands.parts"
+_PARTS = "bridle.commands.components"
 _PROMPT = "bridle.commands.prompts"
 _GOAL = "bridle.commands.goals"
-_FILES = "bridle.commands.files"
-_NOTICE = "bridle.commands.notices"
-_ITEMS = "bridle.commands.items"
+_FILES = "bridle.commands.exports"
+_NOTICE = "bridle.commands.unavailable"
+_ITEMS = "bridle.commands.context_items"
 _BACKGROUND = "bridle.commands.background"
-_CLOUDS = "bridle.commands.clouds"
+_CLOUDS = "bridle.commands.cloud_setup"
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max", "ultracode", "auto", "status")
 _COLORS = ("red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan", "default")
@@ -262,7 +262,7 @@ CATALOG: tuple[Listing, ...] = (
     Listing(
         "remote-control",
         "Share this session with a browser elsewhere",
-        "bridle.commands.sharing",
+        "bridle.commands.remote_control",
         "remote_control",
         "[name|off]",
         ("rc",),

@@ -5,7 +5,6 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from bridle.commands.goal import Goal
 from bridle.config.load import Config
 from bridle.engine.hook_door import HookDoor
 from bridle.engine.runtime import Runtime
@@ -80,6 +79,31 @@ class Jobs(Protocol):
             BridleError: it cannot be started.
         """
         ...
+
+
+class Goal:
+    """Set and cleared by `/goal`; the terminal shows it."""
+
+    def __init__(self) -> None:
+        self.condition: str | None = None
+        self.checks = 0
+        """How often somebody looked whether it holds."""
+        self.missing = ""
+        """What was missing at the last look."""
+        self._take_away: Callable[[], None] = lambda: None
+
+    def set(self, condition: str, take_away: Callable[[], None]) -> None:
+        """Work towards this; `take_away` ends the looking."""
+        self.clear()
+        self.condition, self._take_away = condition, take_away
+
+    def clear(self) -> str | None:
+        """Work towards nothing any more, and return what it was."""
+        before, self.condition = self.condition, None
+        self.checks, self.missing = 0, ""
+        self._take_away()
+        self._take_away = lambda: None
+        return before
 
 
 class CommandContext(Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 import asyncio
 
 from bridle.commands.context import CommandContext
-from bridle.commands.conversation import name_session
+from bridle.commands.session_switch import name_session
 from bridle.commands.side_questions import ask_aside
 from bridle.engine import heeding
 from bridle.engine.compact import CompactionFailed

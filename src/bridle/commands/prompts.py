@@ -3,7 +3,7 @@
 import os.path
 
 from bridle.commands.context import CommandContext
-from bridle.commands.delegating import delegate, report_text
+from bridle.commands.delegation import delegate, report_text
 from bridle.host.paths import config_home
 from bridle.types.command import Asks, CommandResult, Says
 from bridle.types.delegation import Delegation

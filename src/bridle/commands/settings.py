@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from bridle.commands.context import CommandContext
-from bridle.commands.facts.settings import SettingRow, read_value, setting_rows
-from bridle.commands.saving import Scope, save
+from bridle.commands.queries.settings import SettingRow, read_value, setting_rows
+from bridle.commands.settings_writer import Scope, save
 from bridle.config.explain import explain, known_keys, render
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError

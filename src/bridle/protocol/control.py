@@ -42,7 +42,7 @@ class ControlCancel(Struct, frozen=True):
     request_id: str
 
 
-class Correspondence:
+class ControlExchange:
     """Our requests to the host. Answers may come late, in any order, twice, or never."""
 
     def __init__(self, send: Callable[[Frame], None]) -> None:

@@ -7,11 +7,17 @@ import msgspec
 from msgspec import Raw
 
 from bridle.protocol.heartbeat import Heartbeats, progress_frame
-from bridle.protocol.notices import hook_notice, notice
-from bridle.protocol.opening import Facts, Inventory, init_fields
-from bridle.protocol.result import turn_frame
-from bridle.protocol.speech import assistant_frame, command_frame, prompt_frame, result_frame, user_frame
-from bridle.protocol.task_lines import TaskLines, progress
+from bridle.protocol.init_frame import InitFacts, Inventory, init_fields
+from bridle.protocol.message_frames import (
+    assistant_frame,
+    command_frame,
+    prompt_frame,
+    result_frame,
+    user_frame,
+)
+from bridle.protocol.result_frame import turn_frame
+from bridle.protocol.system_frames import hook_notice, notice
+from bridle.protocol.task_frames import TaskFrames, progress
 from bridle.types.block import text_of
 from bridle.types.event import (
     Answered,
@@ -73,7 +79,7 @@ class Framer:
 
     def __init__(
         self,
-        facts: Facts,
+        facts: InitFacts,
         *,
         partial: bool = False,
         replay: bool = False,
@@ -106,7 +112,7 @@ class Framer:
         self._thought_told = 0
         self._decisions: dict[str, Frame] = {}
         """Who decided on calls that have no result yet."""
-        self._tasks = TaskLines()
+        self._tasks = TaskFrames()
         self._progressed: dict[str, float] = {}
         self._heartbeats = Heartbeats()
 

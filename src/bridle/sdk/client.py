@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from bridle.sdk.errors import CLIConnectionError
-from bridle.sdk.live import LiveSession, open_live, result_error
+from bridle.sdk.in_process import LiveSession, open_live, result_error
 from bridle.sdk.messages import Message, ResultMessage
 from bridle.sdk.options import Options
 from bridle.sdk.permissions import PermissionMode

@@ -12,7 +12,7 @@ from bridle.types.turn import Outcome, Prompt
 
 if TYPE_CHECKING:
     from bridle.commands.context import CommandContext, Jobs
-    from bridle.commands.entrance import Entrance
+    from bridle.commands.interpreter import Entrance
     from bridle.commands.registry import Registry
 
 Source = Callable[[], Sequence[Command]]
@@ -102,7 +102,7 @@ class SessionCommands:
 
     def _open(self) -> "Entrance":
         if self._entrance is None:
-            from bridle.commands.entrance import Entrance
+            from bridle.commands.interpreter import Entrance
 
             self._entrance = Entrance(self.context())
         return self._entrance
@@ -126,7 +126,7 @@ class SessionCommands:
         return server_commands(servers)
 
     def _hook_faults(self, settings: SessionSettings) -> Sequence[str]:
-        from bridle.commands.facts.hook_faults import hook_faults
+        from bridle.commands.queries.hook_problems import hook_faults
 
         setup = self._base.setup
         return hook_faults(settings.config(), trusted=setup.trusted, cwd=setup.cwd, env=setup.env)

@@ -72,7 +72,7 @@ class SessionSettings:
         ]
 
     def hooks(self) -> Mapping[str, Any]:
-        from bridle.commands.facts.hook_listing import listing
+        from bridle.commands.queries.hook_listing import listing
 
         return listing(self._live.current.layers, trusted=self._setup.trusted)
 

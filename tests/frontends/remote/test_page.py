@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import bridle.frontends.remote
-from bridle.frontends.remote.wire import Pace
+from bridle.frontends.remote.http import Timeouts
 from bridle.types.ids import new_uuid
 from tests.fakes.remote import CuttingLine
-from tests.frontends.remote.rooms import Served, served
+from tests.frontends.remote.shared_sessions import Served, served
 
 _PAGE = Path(bridle.frontends.remote.__file__).parent / "page"
 _SCRIPTS = sorted(_PAGE.glob("*.js"))
@@ -22,31 +22,33 @@ _NODE = shutil.which("node")
 async def test_the_scripts_of_the_page_do_what_they_promise():
     assert _NODE is not None
     async with (
-        served(Pace(beat=0.005)) as made,
+        served(Timeouts(beat=0.005)) as made,
         CuttingLine(made.client.port, seed=7, least=4_000, most=12_000) as line,
     ):
-        made.room.on_people = lambda who: None if who is None else _talk(made)
+        made.shared_session.on_people = lambda who: None if who is None else _talk(made)
         process = await asyncio.create_subprocess_exec(
             _NODE,
             str(Path(__file__).with_name("page.test.mjs")),
             str(_PAGE),
             f"http://127.0.0.1:{line.port}",
             made.client.token,
-            made.room.id,
+            made.shared_session.id,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
         async with asyncio.timeout(50):
             said, _ = await process.communicate()
         assert process.returncode == 0, said.decode()
-        assert [each[:2] for each in made.deeds.done] == [("prompt", "once")]
+        assert [each[:2] for each in made.performed.done] == [("prompt", "once")]
 
 
 def _talk(made: Served) -> None:
     """Say something whenever somebody comes, and more than the line lets through when they come back."""
-    for _ in range(5 if made.room.log.last == 0 else 100):
-        number = made.room.log.last + 1
-        made.room.publish({"type": "user", "uuid": new_uuid(), "number": number, "text": "x" * (number % 97)})
+    for _ in range(5 if made.shared_session.log.last == 0 else 100):
+        number = made.shared_session.log.last + 1
+        made.shared_session.publish(
+            {"type": "user", "uuid": new_uuid(), "number": number, "text": "x" * (number % 97)}
+        )
 
 
 @pytest.mark.parametrize("path", _SCRIPTS, ids=lambda path: path.name)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from bridle.frontends.tui.render.status import Status, status_line
-from bridle.frontends.tui.text import text_of
+from bridle.frontends.tui.style.text import text_of
 from tests.fakes.host import FakeHost
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.processes import eventually
 from tests.fakes.program import Program
 from tests.fakes.remote import RemoteClient
-from tests.tui.app.session import QUIET, Terminal, bridle
+from tests.frontends.tui.app.session import QUIET, Terminal, bridle
 
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/#([A-Za-z0-9]{43})")
 _CALL = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "touch made.txt"}}
@@ -37,13 +37,13 @@ async def test_a_session_is_shared_steered_from_elsewhere_and_closed_again(tmp_p
     async with bridle(tmp_path, [step("Hello there.")], "--debug") as terminal:
         client = await _share(terminal)
         await terminal.until(lambda screen: "shared" in screen.text.splitlines()[-1])
-        room = await client.room()
-        async with client.follow(room) as stream:
+        shared_session = await client.shared_session()
+        async with client.follow(shared_session) as stream:
             begun = (await stream.line())["snapshot"]
             assert begun["session"]["name"] == "my desk"
             await terminal.until_text("Phone is connected, by remote control.")
             await terminal.until_text("shared, 1 connected")
-            await client.act(room, do="prompt", text="say hello")
+            await client.act(shared_session, do="prompt", text="say hello")
             await terminal.until_text("From Phone, by remote control:")
             await terminal.until_text("Hello there.")
             said = await stream.frame("assistant")
@@ -77,14 +77,14 @@ async def test_an_answer_from_elsewhere_closes_the_dialog_and_one_at_the_termina
     script = [step(_CALL), step("One."), step({**_CALL, "id": "toolu_2"}), step("Two.")]
     async with bridle(tmp_path, script) as terminal:
         client = await _share(terminal)
-        room = await client.room()
-        async with client.follow(room) as stream:
+        shared_session = await client.shared_session()
+        async with client.follow(shared_session) as stream:
             await stream.line()
             await terminal.say("make it")
             asked = await stream.frame("control_request")
             assert asked["request"]["input"] == {"command": "touch made.txt"}
             await terminal.until_text("Run a command?")
-            answer = await client.act(room, do="answer", behavior="allow", **_named(asked))
+            answer = await client.act(shared_session, do="answer", behavior="allow", **_named(asked))
             assert answer.json == {"counted": True}
             await terminal.until_text("Answered by Phone, by remote control.")
             await terminal.until_text("One.")
@@ -99,7 +99,7 @@ async def test_an_answer_from_elsewhere_closes_the_dialog_and_one_at_the_termina
             closed = await stream.frame("control_cancel_request")
             assert closed["request_id"] == again["request_id"]
             assert closed["decided"] == {"by": "the terminal", "how": "refused"}
-            late = await client.act(room, do="answer", behavior="allow", **_named(again))
+            late = await client.act(shared_session, do="answer", behavior="allow", **_named(again))
             assert late.status == 409 and late.json["decided"]["by"] == "the terminal"
 
 
@@ -157,13 +157,15 @@ async def test_a_host_program_and_somebody_elsewhere_race_for_a_question(tmp_pat
             told = await host.until(lambda frame: "#" in str(frame.get("message", "")))
             await host.result()
             client = _client(json.dumps(told))
-            room = await client.room()
-            async with client.follow(room) as stream:
+            shared_session = await client.shared_session()
+            async with client.follow(shared_session) as stream:
                 await stream.line()
                 host.prompt("make it")
                 asked = await host.asked()
                 shown = await stream.frame("control_request")
-                await client.act(room, do="answer", behavior="deny", message="use make", **_named(shown))
+                await client.act(
+                    shared_session, do="answer", behavior="deny", message="use make", **_named(shown)
+                )
                 withdrawn = await host.until(lambda frame: frame["type"] == "control_cancel_request")
                 assert withdrawn["request_id"] == asked["request_id"]
                 host.answer(asked, {"behavior": "allow", "updatedInput": {}})
@@ -191,11 +193,11 @@ async def test_print_mode_is_shared_where_it_is_asked_for_and_somebody_elsewhere
         process.stdin.close()
         told = b"".join([await process.stderr.readline() for _ in range(3)]).decode()
         client = _client(told)
-        room = await client.room()
-        async with client.follow(room) as stream:
+        shared_session = await client.shared_session()
+        async with client.follow(shared_session) as stream:
             begun = (await stream.line())["snapshot"]
             asked = begun["questions"][0] if begun["questions"] else await stream.frame("control_request")
-            await client.act(room, do="answer", behavior="allow", **_named(asked))
+            await client.act(shared_session, do="answer", behavior="allow", **_named(asked))
             assert (await process.stdout.read()).decode() == "Done.\n"
         assert await process.wait() == 0
     assert (program.project / "made.txt").exists()
@@ -237,7 +239,7 @@ async def test_hooks_learn_under_which_id_the_session_is_shared(tmp_path: Path):
         await terminal.say("hello")
         await terminal.until_text("Hi.")
         await eventually(mark.exists)
-        assert mark.read_text().strip() == await client.room()
+        assert mark.read_text().strip() == await client.shared_session()
 
 
 def _named(asked: Any) -> dict[str, Any]:

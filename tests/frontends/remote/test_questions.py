@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bridle.frontends.remote.faults import Declined
+from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.questions import read_answer, shown
 from bridle.types.question import (
     ChoiceQuestion,
@@ -89,5 +89,5 @@ def test_no_other_input_and_no_other_rules_come_from_elsewhere(more: dict[str, A
     ],
 )
 def test_what_is_no_answer_to_the_question_is_refused(question: Question, said: dict[str, Any]):
-    with pytest.raises(Declined):
+    with pytest.raises(RequestRefused):
         read_answer(question, said)

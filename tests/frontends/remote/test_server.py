@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from bridle.frontends.remote.faults import Declined
-from bridle.frontends.remote.guard import letter_token
-from bridle.frontends.remote.wire import Pace
+from bridle.frontends.remote.access import letter_token
+from bridle.frontends.remote.errors import RequestRefused
+from bridle.frontends.remote.http import Timeouts
 from bridle.types.ids import new_uuid
 from tests.fakes.processes import eventually
 from tests.fakes.remote import RemoteClient
-from tests.frontends.remote.rooms import served
+from tests.frontends.remote.shared_sessions import served
 
 _FILES = ("/", "/page.js", "/page.css", "/conversation.js", "/questions.js", "/connection.js")
 
@@ -41,7 +41,7 @@ async def test_nothing_is_told_or_done_without_the_key(said: str | None):
         ):  # fmt: skip
             answer = await made.client.send(method, path, b"{}", authorization=said)
             assert answer.status == 401, path
-        assert made.deeds.done == [] and made.room.people == []
+        assert made.performed.done == [] and made.shared_session.people == []
 
 
 async def test_the_key_does_not_count_in_the_address():
@@ -76,7 +76,7 @@ async def test_pages_of_others_are_refused_even_with_the_key(headers: dict[str, 
         wish = {"id": new_uuid(), "do": "prompt", "text": "do it"}
         assert (await made.client.post(made.actions, wish, **headers)).status == 403
         assert (await made.client.get("/api/sessions", **headers)).status == 403
-        assert made.deeds.done == []
+        assert made.performed.done == []
 
 
 async def test_no_page_of_another_origin_may_read_anything():
@@ -96,7 +96,7 @@ async def test_what_a_form_of_another_page_can_send_does_nothing(kind: str | Non
         body = json.dumps({"id": new_uuid(), "do": "prompt", "text": "do it"}).encode()
         answer = await made.client.send("POST", made.actions, body, content_type=kind)
         assert answer.status == 415
-        assert made.deeds.done == []
+        assert made.performed.done == []
 
 
 async def test_nothing_changes_by_get():
@@ -105,7 +105,7 @@ async def test_nothing_changes_by_get():
         assert (await made.client.get(f"{made.actions}?do=prompt&text=x&id={new_uuid()}")).status == 405
         for method in ("PUT", "DELETE", "PATCH", "HEAD"):
             assert (await made.client.send(method, made.actions, b"")).status == 405
-        assert made.deeds.done == []
+        assert made.performed.done == []
 
 
 async def test_bodies_heads_and_prompts_that_are_too_large_are_refused():
@@ -120,7 +120,7 @@ async def test_bodies_heads_and_prompts_that_are_too_large_are_refused():
         assert (await made.client.get("/api/sessions", x_long="x" * 40_000)).status == 431
         long = {"id": new_uuid(), "do": "prompt", "text": "x" * 500_000}
         assert (await made.client.post(made.actions, long)).status == 413
-        assert made.deeds.done == []
+        assert made.performed.done == []
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ async def test_bodies_that_mean_nothing_are_told_so(body: bytes):
 
 @pytest.mark.parametrize("said", ["", "GET / HTTP/1.1\r\nhost: localhost\r\nx: "])
 async def test_a_request_that_does_not_end_is_given_up(said: str):
-    async with served(Pace(request=0.1)) as made:
+    async with served(Timeouts(request=0.1)) as made:
         reader, writer = await asyncio.open_connection("127.0.0.1", made.client.port)
         writer.write(said.encode())
         async with asyncio.timeout(50):
@@ -157,9 +157,9 @@ async def test_a_request_that_does_not_end_is_given_up(said: str):
 
 
 async def test_a_body_that_does_not_end_is_given_up():
-    async with served(Pace(request=0.1)) as made:
+    async with served(Timeouts(request=0.1)) as made:
         answer = await made.client.send("POST", made.actions, b"{", content_length="10")
-        assert answer.status == 408 and made.deeds.done == []
+        assert answer.status == 408 and made.performed.done == []
 
 
 async def test_somebody_who_says_nothing_does_not_keep_others_out():
@@ -171,22 +171,24 @@ async def test_somebody_who_says_nothing_does_not_keep_others_out():
 
 
 async def test_a_follower_who_does_not_read_is_left_behind_and_holds_no_memory():
-    async with served(Pace(reader=0.2)) as made:
+    async with served(Timeouts(reader=0.2)) as made:
         _, writer = await asyncio.open_connection("127.0.0.1", made.client.port, limit=1024)
         head = f"GET {made.events} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {made.client.token}"
         writer.write(f"{head}\r\n\r\n".encode())
-        await eventually(lambda: made.room.people)
+        await eventually(lambda: made.shared_session.people)
         for number in range(2_000):
-            made.room.publish({"type": "system", "subtype": "status", "text": "x" * 50_000, "number": number})
+            made.shared_session.publish(
+                {"type": "system", "subtype": "status", "text": "x" * 50_000, "number": number}
+            )
             if number % 20 == 0:
                 await asyncio.sleep(0)
-        await eventually(lambda: not made.room.people)
-        assert made.room.log.since(made.room.log.epoch, 0, most=1) is None
+        await eventually(lambda: not made.shared_session.people)
+        assert made.shared_session.log.since(made.shared_session.log.epoch, 0, most=1) is None
         writer.transport.abort()
 
 
 async def test_signs_of_life_come_while_nothing_happens():
-    async with served(Pace(beat=0.02)) as made:
+    async with served(Timeouts(beat=0.02)) as made:
         reader, writer = await asyncio.open_connection("127.0.0.1", made.client.port)
         head = f"GET {made.events} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {made.client.token}"
         writer.write(f"{head}\r\n\r\n".encode())
@@ -198,7 +200,7 @@ async def test_signs_of_life_come_while_nothing_happens():
 
 async def test_only_so_many_may_follow():
     async with served() as made:
-        streams = [made.client.follow(made.room.id) for _ in range(16)]
+        streams = [made.client.follow(made.shared_session.id) for _ in range(16)]
         for stream in streams:
             assert (await stream.__aenter__()).status == 200
         try:
@@ -207,8 +209,8 @@ async def test_only_so_many_may_follow():
         finally:
             for stream in streams:
                 await stream.__aexit__(None, None, None)
-        await eventually(lambda: not made.room.people)
-        async with made.client.follow(made.room.id) as stream:
+        await eventually(lambda: not made.shared_session.people)
+        async with made.client.follow(made.shared_session.id) as stream:
             assert stream.status == 200
 
 
@@ -219,11 +221,11 @@ async def test_the_key_for_messages_opens_nothing_else():
         assert (await other.post("/api/letters", {"text": "hello"})).status == 200
         for method, path in (("GET", "/api/sessions"), ("GET", made.events), ("POST", made.actions)):
             assert (await other.send(method, path, b"{}")).status == 401
-        assert made.deeds.done == [("letter", "hello")]
+        assert made.performed.done == [("letter", "hello")]
 
 
 async def test_a_closed_server_sends_everybody_away():
-    async with served() as made, made.client.follow(made.room.id) as stream:
+    async with served() as made, made.client.follow(made.shared_session.id) as stream:
         await stream.line()
         await made.server.close()
         with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
@@ -235,22 +237,22 @@ async def test_a_closed_server_sends_everybody_away():
 async def test_names_of_clients_are_made_harmless():
     async with served() as made:
         client = RemoteClient(made.client.port, made.client.token, name="\x1b]0;x\x07<b>Eve</b>" + "y" * 200)
-        assert (await client.act(made.room.id, do="interrupt")).status == 200
-        ((_, who),) = made.deeds.done
+        assert (await client.act(made.shared_session.id, do="interrupt")).status == 200
+        ((_, who),) = made.performed.done
         assert who.isprintable() and not set(who) & set("<>/\x1b\x07;") and len(who) <= 40
 
 
 async def test_a_refusal_says_why():
     async with served() as made:
-        made.deeds.refusal = Declined(403, "Not from elsewhere.", more=1)
-        answer = await made.client.act(made.room.id, do="interrupt")
+        made.performed.refusal = RequestRefused(403, "Not from elsewhere.", more=1)
+        answer = await made.client.act(made.shared_session.id, do="interrupt")
         assert (answer.status, answer.json) == (403, {"error": "Not from elsewhere.", "more": 1})
 
 
 async def test_a_defect_is_told_and_does_not_end_the_server():
     async with served() as made:
-        made.deeds.refusal = RuntimeError("odd")
-        answer = await made.client.act(made.room.id, do="interrupt")
+        made.performed.refusal = RuntimeError("odd")
+        answer = await made.client.act(made.shared_session.id, do="interrupt")
         assert answer.status == 500 and "RuntimeError: odd" in answer.json["error"]
-        made.deeds.refusal = None
-        assert (await made.client.act(made.room.id, do="interrupt")).status == 200
+        made.performed.refusal = None
+        assert (await made.client.act(made.shared_session.id, do="interrupt")).status == 200

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bridle.cli.remote.server_mode import read_wishes
-from bridle.frontends.remote.guard import letter_token
+from bridle.frontends.remote.access import letter_token
 from bridle.types.errors import UsageError
 from bridle.types.ids import new_uuid
 from tests.fakes.messages_server import MessagesServer, Script, step
@@ -21,7 +21,7 @@ from tests.fakes.processes import eventually, is_running
 from tests.fakes.program import Program
 from tests.fakes.remote import RemoteClient
 from tests.fakes.repositories import repository
-from tests.tui.app.session import QUIET
+from tests.frontends.tui.app.session import QUIET
 
 _CALL = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "touch made.txt"}}
 
@@ -92,14 +92,14 @@ async def test_sessions_are_started_on_demand_up_to_the_capacity(tmp_path: Path)
     script = [step("One."), step("Two.")]
     async with serving(tmp_path, script, "--capacity", "2", "--no-create-session-in-dir") as made:
         assert await made.sessions() == []
-        rooms = [(await made.client.post("/api/sessions", {})).json["id"] for _ in range(2)]
-        assert [each["id"] for each in await made.sessions()] == rooms
+        shared_sessions = [(await made.client.post("/api/sessions", {})).json["id"] for _ in range(2)]
+        assert [each["id"] for each in await made.sessions()] == shared_sessions
         full = await made.client.post("/api/sessions", {})
         assert full.status == 503 and "2 sessions" in full.json["error"]
-        for room in rooms:
-            async with made.client.follow(room) as stream:
+        for shared_session in shared_sessions:
+            async with made.client.follow(shared_session) as stream:
                 await stream.line()
-                await made.client.act(room, do="prompt", text="go")
+                await made.client.act(shared_session, do="prompt", text="go")
                 assert (await stream.frame("result"))["result"] in ("One.", "Two.")
 
 
@@ -138,10 +138,10 @@ async def test_sessions_of_a_server_work_in_trees_of_their_own_where_that_is_wan
     repository(tmp_path / "project")
     async with serving(tmp_path, [step("Here.")], "--spawn", "worktree") as made:
         (first,) = await made.sessions()
-        room = (await made.client.post("/api/sessions", {})).json["id"]
-        async with made.client.follow(room) as stream:
+        shared_session = (await made.client.post("/api/sessions", {})).json["id"]
+        async with made.client.follow(shared_session) as stream:
             await stream.line()
-            await made.client.act(room, do="prompt", text="where are you?")
+            await made.client.act(shared_session, do="prompt", text="where are you?")
             begun = await stream.frame("system", subtype="init")
             await stream.frame("result")
         assert "worktrees" in begun["cwd"] and first["cwd"] == str(made.program.project)
@@ -219,8 +219,8 @@ def test_words_are_read():
     assert named.name == f"attic-{os.path.basename(os.getcwd())}" and named.capacity == 32
 
 
-async def _snapshot(client: RemoteClient, room: str) -> Any:
-    async with client.follow(room) as stream:
+async def _snapshot(client: RemoteClient, shared_session: str) -> Any:
+    async with client.follow(shared_session) as stream:
         return (await stream.line())["snapshot"]
 
 

@@ -12,7 +12,7 @@ from bridle.cli.background.finding import find_job, is_live
 from bridle.cli.background.permission import means
 from bridle.cli.say import tell
 from bridle.cli.subcommands.parser import Given
-from bridle.frontends.tui.raw import enter_raw, leave_raw
+from bridle.frontends.tui.raw_mode import enter_raw, leave_raw
 from bridle.host.jobs import protocol, records
 from bridle.host.jobs.launcher import JobError
 from bridle.types.errors import UsageError

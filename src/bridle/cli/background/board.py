@@ -16,15 +16,15 @@ from bridle.cli.background.verbs import forget, respawn, stop
 from bridle.cli.options import flags_of
 from bridle.cli.say import tell
 from bridle.frontends.tui.app import App
-from bridle.frontends.tui.keymap_file import KeymapFile
+from bridle.frontends.tui.keymap.user_file import KeymapFile
 from bridle.frontends.tui.render.layout import style
-from bridle.frontends.tui.screen import Screen
-from bridle.frontends.tui.terminal import Terminal
-from bridle.frontends.tui.text import Span
-from bridle.frontends.tui.theme import detect_depth, detect_links, ground_of_environment, make_theme
-from bridle.frontends.tui.views.list_pane import Command, ListPane
-from bridle.frontends.tui.views.picker import Item
-from bridle.frontends.tui.views.sheet import Sheet
+from bridle.frontends.tui.screen.screen import Screen
+from bridle.frontends.tui.style.text import Span
+from bridle.frontends.tui.style.theme import background_of_environment, detect_depth, detect_links, make_theme
+from bridle.frontends.tui.terminal.terminal import Terminal
+from bridle.frontends.tui.widgets.list_pane import Command, ListPane
+from bridle.frontends.tui.widgets.picker import Item
+from bridle.frontends.tui.widgets.tabs import TabbedView
 from bridle.host.paths import config_home
 from bridle.session.options import SessionOptions
 from bridle.types.errors import BridleError
@@ -93,7 +93,10 @@ class Board:
         self._notice = notice
         env = self._env
         theme = make_theme(
-            "auto", depth=detect_depth(env), links=detect_links(env), ground=ground_of_environment(env)
+            "auto",
+            depth=detect_depth(env),
+            links=detect_links(env),
+            background=background_of_environment(env),
         )
         keymap = KeymapFile(os.path.join(config_home(env), "keybindings.json"))
         terminal = Terminal(env=env)
@@ -109,7 +112,7 @@ class Board:
 
     async def _run(self, app: App, chosen: list[Wish | None]) -> None:
         await self._refresh()
-        wish: Any = await app.open(Sheet("Sessions", [("", self._pane)]))
+        wish: Any = await app.open(TabbedView("Sessions", [("", self._pane)]))
         chosen.append(wish if isinstance(wish, Wish) else None)
         app.end(0)
 

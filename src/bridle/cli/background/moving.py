@@ -10,7 +10,7 @@ from bridle.cli.background.inside import Inside
 from bridle.cli.background.launching import lasting_flags, session_facts, start_job
 from bridle.cli.background.permission import means_of, refusal
 from bridle.frontends.tui.app import App
-from bridle.frontends.tui.chat import Chat
+from bridle.frontends.tui.chat.chat import Chat
 from bridle.host.jobs import protocol, records
 from bridle.host.jobs.paths import jobs_dir
 from bridle.host.paths import config_home

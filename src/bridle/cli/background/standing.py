@@ -10,7 +10,7 @@ from bridle.cli.background.presence import Presence
 from bridle.cli.background.reporting import Reporter
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.render.layout import MUTED
-from bridle.frontends.tui.text import Line, Span
+from bridle.frontends.tui.style.text import Line, Span
 from bridle.host.jobs.screen_text import REPAINT
 from bridle.session.setup import Setup
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.protocol.control import ControlRequest
-from bridle.protocol.prompts import read_line
+from bridle.protocol.input_lines import read_line
 from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bridle.frontends.print_output import Front, PrintFront
+from bridle.frontends.print.output import FrontEnd, PrintFrontEnd
 from bridle.host.stdio import complain
 from bridle.host.streams import Output, read_all
 from bridle.session.host import Begun, Connection, Host
@@ -103,7 +103,7 @@ class _Run:
                 await self._work(live, front, prompts)
         return await self._finish(front)
 
-    def _connect(self, begun: Begun, front: Front) -> Connection:
+    def _connect(self, begun: Begun, front: FrontEnd) -> Connection:
         channel = _channel(begun.setup.options, front, self._servers)
         self._remoting = remoting = _remoting(begun.setup, begun.session, channel, front)
         return Connection(
@@ -114,7 +114,7 @@ class _Run:
             sharing=remoting,
         )
 
-    async def _work(self, live: LiveSession, front: Front, prompts: list[Prompt]) -> None:
+    async def _work(self, live: LiveSession, front: FrontEnd, prompts: list[Prompt]) -> None:
         """Run the prompts until all is done or we are told to stop."""
         session, options = live.session, self._setup.options
         self._live = live
@@ -135,7 +135,7 @@ class _Run:
             if self._remoting is not None:
                 await self._remoting.close()
 
-    async def _serve(self, live: LiveSession, front: Front) -> None:
+    async def _serve(self, live: LiveSession, front: FrontEnd) -> None:
         if self._remoting is not None:
             self._remoting.attend(live.server)
             await self._remoting.begin()
@@ -152,7 +152,7 @@ class _Run:
                 task.cancel()
             await asyncio.gather(serving, following, feeding, return_exceptions=True)
 
-    async def _finish(self, front: Front) -> int:
+    async def _finish(self, front: FrontEnd) -> int:
         """Show what is left to show; the exit code of the run."""
         await front.finish()
         if self._task is None:
@@ -185,7 +185,7 @@ class _Run:
         options = self._setup.options
         if options.output_format in ("json", "stream-json"):
             from bridle.protocol.frames import encode
-            from bridle.protocol.result import start_failure
+            from bridle.protocol.result_frame import start_failure
 
             session_id = options.resumed_id or options.session_id or new_uuid()
             self._output.write(encode(start_failure(session_id, str(error))))
@@ -222,27 +222,27 @@ def _introduced(options: SessionOptions) -> tuple[SessionOptions, bytes]:
     return introduced.options, introduced.read
 
 
-def _front(setup: Setup, session: Session, output: Output, *, read: bytes = b"") -> Front:
+def _front(setup: Setup, session: Session, output: Output, *, read: bytes = b"") -> FrontEnd:
     """Whoever the flags say is on the other end."""
     if not setup.options.is_hosted:
-        return PrintFront(setup, session, output)
-    from bridle.frontends.host_program import HostProgram
+        return PrintFrontEnd(setup, session, output)
+    from bridle.frontends.stdio.host_program import HostProgram
     from bridle.protocol.frames import encode
 
     return HostProgram(setup, session, lambda frame: output.write(encode(frame)), read=read)
 
 
-def _channel(options: SessionOptions, front: Front, servers: "Callable[[], McpServers | None]") -> Channel:
+def _channel(options: SessionOptions, front: FrontEnd, servers: "Callable[[], McpServers | None]") -> Channel:
     """Where events and questions go."""
     tool = options.permission_prompt_tool
     if tool in (None, "stdio") or not options.is_attended:
         return front.channel
-    from bridle.frontends.approval import ApprovedByTool
+    from bridle.frontends.stdio.permission_tool import PermissionToolChannel
 
-    return ApprovedByTool(front.channel, tool, servers)
+    return PermissionToolChannel(front.channel, tool, servers)
 
 
-def _remoting(setup: Setup, session: Session, channel: Channel, front: Front) -> "Remoting | None":
+def _remoting(setup: Setup, session: Session, channel: Channel, front: FrontEnd) -> "Remoting | None":
     """What lets others in: wherever a host talks back, else only where somebody asks for it."""
     asked = setup.options.remote_control is not None or setup.config.settings.remote_control_at_startup
     if not setup.options.is_hosted and not asked:
@@ -265,7 +265,7 @@ def _follow(options: SessionOptions, output: Output) -> Follow | None:
     if not options.session_mirror:
         return None
     from bridle.protocol.frames import encode
-    from bridle.protocol.mirror import mirror_frames
+    from bridle.protocol.transcript_mirror import mirror_frames
 
     def follow(path: str, entries: Sequence[Mapping[str, object]]) -> None:
         for frame in mirror_frames(path, entries):

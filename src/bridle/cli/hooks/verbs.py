@@ -95,7 +95,7 @@ def _as_text(number: int, entry: Entry, table: Table) -> list[str]:
 def lint_hooks(given: Given, env: Mapping[str, str]) -> int:
     """Find hooks that can never run; the exit code is 1 if there are any."""
     del given
-    from bridle.commands.facts.hook_faults import find_faults
+    from bridle.commands.queries.hook_problems import find_faults
 
     scene = look(env)
     wrong = [

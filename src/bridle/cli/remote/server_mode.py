@@ -15,11 +15,11 @@ from bridle.cli.subcommands.sessions import MOST_REMOTE
 from bridle.config.load import load
 from bridle.config.state import is_trusted
 from bridle.engine.teams.peers import socket_path
-from bridle.frontends.remote.child import Birth, ChildSession
-from bridle.frontends.remote.faults import Declined
-from bridle.frontends.remote.guard import new_token
-from bridle.frontends.remote.room import Room
+from bridle.frontends.remote.access import new_token
+from bridle.frontends.remote.child_session import ChildOptions, ChildSession
+from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.server import RemoteServer
+from bridle.frontends.remote.shared_session import SharedSession
 from bridle.host.stdio import complain
 from bridle.types.errors import BridleError, UsageError
 from bridle.types.ids import new_uuid
@@ -106,22 +106,22 @@ class Hosted:
     def opens(self) -> bool:
         return self._wishes.spawn != "session"
 
-    def all(self) -> Sequence[Room]:
-        return [child.room for child in self._running]
+    def all(self) -> Sequence[SharedSession]:
+        return [child.shared_session for child in self._running]
 
-    def find(self, id: str) -> Room | None:
-        return next((room for room in self.all() if room.id == id), None)
+    def find(self, id: str) -> SharedSession | None:
+        return next((shared_session for shared_session in self.all() if shared_session.id == id), None)
 
-    async def open(self, wish: Mapping[str, Any], who: str) -> Room:
+    async def open(self, wish: Mapping[str, Any], who: str) -> SharedSession:
         del wish, who
         if not self.opens:
-            raise Declined(405, "There is one session here and no other.")
+            raise RequestRefused(405, "There is one session here and no other.")
         try:
             return await self.start(())
         except BridleError as error:
-            raise Declined(503, str(error)) from error
+            raise RequestRefused(503, str(error)) from error
 
-    async def start(self, flags: Sequence[str]) -> Room:
+    async def start(self, flags: Sequence[str]) -> SharedSession:
         """Start one more session.
 
         Raises:
@@ -138,7 +138,7 @@ class Hosted:
         )
         socket = socket_path(self._env, new_uuid())
         child = ChildSession(
-            Birth(
+            ChildOptions(
                 argv=(sys.executable, "-P", "-m", "bridle", *_STREAMS, *wishes.flags, *flags, *tree),
                 cwd=self._cwd,
                 env={**self._env, _SOCKET: socket},
@@ -149,7 +149,7 @@ class Hosted:
         )
         await child.start()
         self._running[child] = asyncio.create_task(self._run(child))
-        return child.room
+        return child.shared_session
 
     async def close(self) -> None:
         """End every session."""

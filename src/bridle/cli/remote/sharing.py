@@ -16,8 +16,8 @@ from bridle.types.origin import TYPED, Origin
 from bridle.types.question import Answer, Question
 
 if TYPE_CHECKING:
+    from bridle.frontends.remote.local_session import LocalSession
     from bridle.frontends.remote.server import RemoteServer
-    from bridle.frontends.remote.session import SharedSession
     from bridle.protocol.frames import Framer
 
 _ID = "CLAUDE_CODE_BRIDGE_SESSION_ID"
@@ -48,7 +48,7 @@ class Remoting:
         self._on_change = on_change
         self._attended: Server | None = None
         self._listening: RemoteServer | None = None
-        self._shared: SharedSession | None = None
+        self._shared: LocalSession | None = None
         self._token = ""
         self._name = ""
         self._seen: set[str] = set()
@@ -85,21 +85,23 @@ class Remoting:
         if self._listening is not None:
             self._name = name[:_LONGEST_NAME] or self._name
             return
-        from bridle.frontends.remote.guard import new_token
-        from bridle.frontends.remote.rooms import OneRoom
+        from bridle.frontends.remote.access import new_token
         from bridle.frontends.remote.server import RemoteServer
+        from bridle.frontends.remote.shared_session import SingleSession
 
         self._name, self._token = name[:_LONGEST_NAME] or usual_name(self._setup), new_token()
         shared = self._make_shared(self._attended)
         host, port = place_in(self._setup.env)
         names = self._setup.env.get("BRIDLE_REMOTE_HOSTS", "")
-        listening = RemoteServer(OneRoom(shared.room), self._token, listen=host, port=port, names=names)
+        listening = RemoteServer(
+            SingleSession(shared.shared_session), self._token, listen=host, port=port, names=names
+        )
         try:
             await listening.open()
         except OSError as error:
             raise UsageError(f"Nothing can listen on {host}:{port}: {error.strerror or error}.") from error
         self._shared, self._listening = shared, listening
-        self._setup.env[_ID] = shared.room.id
+        self._setup.env[_ID] = shared.shared_session.id
         self.channel.share(shared)
         self._let_answer((listening.address, self._name))
         self._on_change()
@@ -138,16 +140,16 @@ class Remoting:
         """A few words for the footer; empty while nothing is shared."""
         if self._shared is None:
             return ""
-        people = len(self._shared.room.people)
+        people = len(self._shared.shared_session.people)
         return f"shared, {people} connected" if people else "shared"
 
     def describe(self) -> str:
         """The address with the key, and who is connected."""
         if self._listening is None or self._shared is None:
             return "This session is not shared: /remote-control begins that."
-        from bridle.frontends.remote.session import names_of
+        from bridle.frontends.remote.local_session import names_of
 
-        there = names_of(self._shared.room.people)
+        there = names_of(self._shared.shared_session.people)
         return (
             f"Shared as {self._name}. Whoever has this address can see and steer the session:\n"
             f"{self._listening.address}#{self._token}\n"
@@ -160,9 +162,9 @@ class Remoting:
         if agents is not None:
             agents.staff.reply = reply
 
-    def _make_shared(self, server: Server) -> "SharedSession":
+    def _make_shared(self, server: Server) -> "LocalSession":
         from bridle.engine.teams.inbound import Inbound
-        from bridle.frontends.remote.session import Means, SharedSession
+        from bridle.frontends.remote.local_session import LocalSession, LocalSessionParts
 
         setup = self._setup
         inbound = Inbound(
@@ -172,13 +174,15 @@ class Remoting:
             deliver=server.submit,
             env=setup.env,
         )
-        means = Means(framer=lambda: self._framer(server), inbound=inbound, name=lambda: self._name)
-        shared = SharedSession(self._session, server, means)
-        shared.room.on_people = self._note_people
+        parts = LocalSessionParts(
+            framer=lambda: self._framer(server), inbound=inbound, name=lambda: self._name
+        )
+        shared = LocalSession(self._session, server, parts)
+        shared.shared_session.on_people = self._note_people
         return shared
 
     def _framer(self, server: Server) -> "Framer":
-        from bridle.frontends.frame_facts import facts_of, inventory_of, tells_agent_text
+        from bridle.frontends.session_facts import facts_of, inventory_of, tells_agent_text
         from bridle.protocol.frames import Framer
 
         return Framer(

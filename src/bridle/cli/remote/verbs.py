@@ -54,7 +54,7 @@ def read_address(text: str) -> Remote:
     Raises:
         UsageError: it is none.
     """
-    from bridle.frontends.remote.guard import letter_token
+    from bridle.frontends.remote.access import letter_token
 
     try:
         parts = urlsplit(text.strip())

@@ -177,7 +177,7 @@ async def choose_session(app: App, setup: Setup) -> Setup | None:
     """The set-up with the conversation that the user picked; None when they want none."""
     if setup.options.resume is not True:
         return setup
-    from bridle.frontends.tui.session_choice import pick_session
+    from bridle.frontends.tui.screens.session_picker import pick_session
 
     chosen = await pick_session(app, cwd=setup.cwd, env=setup.env)
     if chosen is None:

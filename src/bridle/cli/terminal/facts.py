@@ -8,8 +8,8 @@ from typing import Any
 from bridle.cli.terminal.looks import short_model
 from bridle.cli.terminal.places import repository_of, worktree_of
 from bridle.engine.runtime import Runtime
-from bridle.frontends.tally import Tally
 from bridle.frontends.tui.render.call import AgentProgress
+from bridle.protocol.session_totals import SessionTotals
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.event import ConversationReset, Event, LimitChanged, TurnStarted
@@ -27,14 +27,14 @@ class SessionFacts:
 
     def __init__(self, setup: Setup, session: Session, *, runtime: Callable[[], Runtime | None]) -> None:
         self._setup, self._session, self._runtime = setup, session, runtime
-        self._tally = Tally()
+        self._totals = SessionTotals()
         self._prompt_id = ""
         self._limits: dict[str, dict[str, Any]] = {}
         self.vim: Callable[[], str | None] = lambda: None
         """The mode of the input, where it is edited as in vim."""
 
     def take(self, event: Event) -> None:
-        self._tally.take(event)
+        self._totals.take(event)
         match event:
             case TurnStarted(uuid=uuid):
                 self._prompt_id = uuid
@@ -115,13 +115,13 @@ class SessionFacts:
         }
 
     def _cost(self) -> Mapping[str, Any]:
-        tally = self._tally
+        totals = self._totals
         return {
             "total_cost_usd": self._session.total_cost_usd,
-            "total_duration_ms": tally.duration_ms,
-            "total_api_duration_ms": tally.api_duration_ms,
-            "total_lines_added": tally.lines_added,
-            "total_lines_removed": tally.lines_removed,
+            "total_duration_ms": totals.duration_ms,
+            "total_api_duration_ms": totals.api_duration_ms,
+            "total_lines_added": totals.lines_added,
+            "total_lines_removed": totals.lines_removed,
         }
 
     def _note_limit(self, info: Mapping[str, Any]) -> None:

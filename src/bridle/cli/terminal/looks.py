@@ -5,9 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bridle.config.schema import SECONDS, Settings, SpinnerVerbs
-from bridle.frontends.tui.colors import Rgb
 from bridle.frontends.tui.render.status import VERBS
-from bridle.frontends.tui.theme import Theme, detect_depth, detect_links, ground_of_environment, make_theme
+from bridle.frontends.tui.style.colors import Rgb
+from bridle.frontends.tui.style.theme import (
+    Theme,
+    background_of_environment,
+    detect_depth,
+    detect_links,
+    make_theme,
+)
 from bridle.session import choices
 from bridle.session.setup import Setup
 from bridle.types.variables import is_off, is_on, whole_number
@@ -17,7 +23,7 @@ _COUNTDOWN = 20.0
 
 def theme_of(
     setup: Setup,
-    ground: Rgb | None = None,
+    background: Rgb | None = None,
     *,
     name: str | None = None,
     warn: Callable[[str], None] = lambda _: None,
@@ -29,7 +35,7 @@ def theme_of(
         wanted,
         depth=detect_depth(env),
         links=detect_links(env),
-        ground=ground or ground_of_environment(env),
+        background=background or background_of_environment(env),
         custom=_from_file(setup, wanted, warn),
     )
     plain = setup.config.settings.syntax_highlighting_disabled or is_off(env, "CLAUDE_CODE_SYNTAX_HIGHLIGHT")

@@ -25,15 +25,15 @@ from bridle.cli.terminal.looks import has_own_window, is_read_to, theme_of
 from bridle.cli.terminal.stage import Stage
 from bridle.config.state import is_trusted
 from bridle.frontends.tui.app import App
-from bridle.frontends.tui.chat import Chat
-from bridle.frontends.tui.early import early_rows
-from bridle.frontends.tui.editor import Draft
+from bridle.frontends.tui.chat.chat import Chat
+from bridle.frontends.tui.early_input import early_rows
+from bridle.frontends.tui.editing.editor import Draft
 from bridle.frontends.tui.first_frame import FirstFrame
-from bridle.frontends.tui.keymap_file import KeymapFile
-from bridle.frontends.tui.plain_screen import PlainScreen
-from bridle.frontends.tui.screen import Screen
-from bridle.frontends.tui.showing import Showing
-from bridle.frontends.tui.terminal import Terminal
+from bridle.frontends.tui.keymap.user_file import KeymapFile
+from bridle.frontends.tui.screen.plain_screen import PlainScreen
+from bridle.frontends.tui.screen.screen import Screen
+from bridle.frontends.tui.screens.controller import ScreenController
+from bridle.frontends.tui.terminal.terminal import Terminal
 from bridle.host.paths import config_home
 from bridle.session.host import Begun, Connection, Host
 from bridle.session.open import LiveSession, begin_session, open_session
@@ -189,7 +189,7 @@ class _TerminalRun:
         setup, server, built, remoting = self._setup, live.server, self._built, self._remoting
         assert built is not None and remoting is not None
         remoting.attend(server)
-        showing = Showing(
+        showing = ScreenController(
             app,
             live.session,
             env=setup.env,
@@ -277,7 +277,7 @@ def _take_over(frame: FirstFrame, app: App) -> bytes:
     return typed
 
 
-def _on_screen(command: Command, showing: Showing) -> Command:
+def _on_screen(command: Command, showing: ScreenController) -> Command:
     """A command whose views are opened instead of told."""
 
     async def run(arguments: str, context: Any) -> CommandResult:

@@ -9,29 +9,28 @@ from bridle.cli.terminal.facts import SessionFacts
 from bridle.cli.terminal.looks import patience_of, short_folder, short_model, theme_of, tips_of, verbs_of
 from bridle.engine.serve import Server
 from bridle.features.editors.feature import EDITORS
-from bridle.frontends.print_output import debug_logs
-from bridle.frontends.tui.agent_rows import AgentRows
+from bridle.frontends.print.output import debug_logs
 from bridle.frontends.tui.app import App
-from bridle.frontends.tui.channel import TerminalChannel
-from bridle.frontends.tui.chat import Chat
-from bridle.frontends.tui.chat import Parts as ChatParts
-from bridle.frontends.tui.complete.files import FileIndex
-from bridle.frontends.tui.editor import Draft
-from bridle.frontends.tui.history import History
-from bridle.frontends.tui.input_area import InputArea, Surroundings
-from bridle.frontends.tui.keymap_file import KeymapFile
-from bridle.frontends.tui.keys import Answer
-from bridle.frontends.tui.live import Live
-from bridle.frontends.tui.notify import Notifier
-from bridle.frontends.tui.opening import recent_lines, welcome
-from bridle.frontends.tui.questioner import Questioner
+from bridle.frontends.tui.chat.agent_rows import AgentRows
+from bridle.frontends.tui.chat.channel import TerminalChannel
+from bridle.frontends.tui.chat.chat import Chat, ChatParts
+from bridle.frontends.tui.chat.dialog_queue import DialogQueue
+from bridle.frontends.tui.chat.progress import TurnProgress
+from bridle.frontends.tui.chat.status_line import StatusCommand
+from bridle.frontends.tui.chat.submission import SessionLink
+from bridle.frontends.tui.chat.turn import TurnView
+from bridle.frontends.tui.chat.welcome import recent_lines, welcome
+from bridle.frontends.tui.completion.files import FileIndex
+from bridle.frontends.tui.editing.editor import Draft
+from bridle.frontends.tui.editing.history import History
+from bridle.frontends.tui.editing.input_area import CompletionSources, InputArea
+from bridle.frontends.tui.keymap.user_file import KeymapFile
 from bridle.frontends.tui.render.status import Status, context_share
-from bridle.frontends.tui.screen import Screen
-from bridle.frontends.tui.showing import Showing
-from bridle.frontends.tui.status import StatusCommand
-from bridle.frontends.tui.submission import Talk
-from bridle.frontends.tui.wheel import Wheel
-from bridle.frontends.tui.work import Work
+from bridle.frontends.tui.screen.mouse_wheel import MouseWheel
+from bridle.frontends.tui.screen.screen import Screen
+from bridle.frontends.tui.screens.controller import ScreenController
+from bridle.frontends.tui.terminal.keys import Answer
+from bridle.frontends.tui.terminal.notifications import Notifier
 from bridle.host.file_watch import next_change, stamps
 from bridle.host.paths import config_home
 from bridle.session import choices
@@ -46,10 +45,10 @@ from bridle.version import __version__
 if TYPE_CHECKING:
     from bridle.cli.background.reporting import Reporter
     from bridle.engine.planning import PlanAnswer
-    from bridle.frontends.tui.complete.file_command import FileCommand
-    from bridle.frontends.tui.footer_links import FooterLinks
-    from bridle.frontends.tui.spelling import Spelling
-    from bridle.frontends.tui.text import Line
+    from bridle.frontends.tui.chat.footer_links import FooterLinks
+    from bridle.frontends.tui.completion.file_command import FileCommand
+    from bridle.frontends.tui.editing.spelling import Spelling
+    from bridle.frontends.tui.style.text import Line
 
 
 class Stage:
@@ -81,7 +80,7 @@ class Stage:
         def width() -> int:
             return max(app.size.columns, 1)
 
-        self.live = Live(
+        self.live = TurnView(
             app.write,
             width=width,
             clock=clock,
@@ -91,19 +90,19 @@ class Stage:
             quiet=app.is_plain,
             thoughts=settings.show_thinking_summaries is True,
         )
-        wheel = Wheel(setup.env, accelerates=settings.wheel_scroll_acceleration_enabled is not False)
+        wheel = MouseWheel(setup.env, accelerates=settings.wheel_scroll_acceleration_enabled is not False)
         wheel = None if is_on(setup.env, "CLAUDE_CODE_DISABLE_MOUSE") else wheel
         app.scroll_with(wheel, follows=settings.auto_scroll_enabled is not False)
         is_calm = settings.prefers_reduced_motion is True
         verbs, tips = verbs_of(settings.spinner_verbs), tips_of(settings)
-        self.work = Work(clock, verbs=verbs, tips=tips, is_calm=is_calm)
+        self.work = TurnProgress(clock, verbs=verbs, tips=tips, is_calm=is_calm)
         self.notifier = Notifier(
             app.terminal,
             channel=settings.preferred_notif_channel or "auto",
             bar=settings.terminal_progress_bar_enabled is not False,
             clock=clock,
         )
-        self.questioner = Questioner(
+        self.questioner = DialogQueue(
             app,
             self.notifier,
             cwd=self._cwd,
@@ -137,7 +136,7 @@ class Stage:
         self.agent_rows = self._agent_rows()
         self.file_command = self._file_command()
 
-    def make_chat(self, server: Server, door: SessionCommands, showing: Showing) -> Chat:
+    def make_chat(self, server: Server, door: SessionCommands, showing: ScreenController) -> Chat:
         """The conversation, once there is somebody to talk to."""
         setup, settings = self._setup, self._setup.config.settings
         self._server = server
@@ -145,7 +144,7 @@ class Stage:
         async def run_now(command: Command, arguments: str) -> CommandResult:
             return await command.run(arguments, door.context())
 
-        around = Surroundings(
+        around = CompletionSources(
             cwd=self._cwd,
             index=self.file_command
             or FileIndex(setup.cwd, setup.env, ignored_too=settings.respect_gitignore is False),
@@ -161,7 +160,7 @@ class Stage:
         )
         self._facts.vim = lambda: None if input.vim is None else input.vim.mode
         input.spelling = self.spelling = self._spelling()
-        talk = Talk(
+        talk = SessionLink(
             session=self._session,
             server=server,
             commands=door,
@@ -238,8 +237,8 @@ class Stage:
         """Show everything in other colours."""
         screen = self._app.screen
         if isinstance(screen, Screen):
-            ground = self._app.terminal.capabilities.ground
-            screen.repaint(theme_of(self._setup, ground, name=name))
+            background = self._app.terminal.capabilities.background
+            screen.repaint(theme_of(self._setup, background, name=name))
 
     def use_layout(self, name: str) -> None:
         """Give the conversation a window to itself (`fullscreen`), or go back to the scrollback."""
@@ -253,7 +252,7 @@ class Stage:
         screen = self._app.screen
         if self._setup.config.settings.theme or answer.kind != "color" or not isinstance(screen, Screen):
             return
-        theme = theme_of(self._setup, self._app.terminal.capabilities.ground)
+        theme = theme_of(self._setup, self._app.terminal.capabilities.background)
         if not theme.is_dark:
             screen.repaint(theme)
 
@@ -274,7 +273,7 @@ class Stage:
         if wanted is None or not self._may_run("fileSuggestion"):
             return None
         # Few have one.
-        from bridle.frontends.tui.complete.file_command import FileCommand
+        from bridle.frontends.tui.completion.file_command import FileCommand
 
         return FileCommand(wanted.command, root=self._setup.cwd, env=lambda: self._setup.env, warn=self._warn)
 
@@ -282,7 +281,7 @@ class Stage:
         if not (wanted := self._setup.config.settings.footer_links_regexes):
             return None
         # Few have any.
-        from bridle.frontends.tui.footer_links import FooterLinks
+        from bridle.frontends.tui.chat.footer_links import FooterLinks
 
         return FooterLinks(wanted, self._warn)
 
@@ -291,7 +290,7 @@ class Stage:
         if wanted is None or not wanted.enabled:
             return None
         # Few use it.
-        from bridle.frontends.tui.spelling import Spelling
+        from bridle.frontends.tui.editing.spelling import Spelling
 
         return Spelling(wanted, env=self._setup.env, warn=self._warn, on_change=self._app.redraw)
 

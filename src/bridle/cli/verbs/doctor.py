@@ -8,8 +8,8 @@ import msgspec
 
 from bridle.cli.say import say
 from bridle.cli.subcommands.parser import Given
-from bridle.commands.facts.doctor import Check, Scene, run_checks
-from bridle.commands.facts.hook_faults import hook_faults
+from bridle.commands.queries.doctor import Check, Scene, run_checks
+from bridle.commands.queries.hook_problems import hook_faults
 from bridle.commands.reports import checks_text
 from bridle.session import permission_choices
 from bridle.session.options import SessionOptions
@@ -43,8 +43,8 @@ def _look(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
 
 def _look_at_security(setup: Setup) -> Coroutine[Any, Any, tuple[Check, ...]]:
     from bridle.cli.remote.sharing import place_in
-    from bridle.commands.facts.security import Scene as SecurityScene
-    from bridle.commands.facts.security import security_checks
+    from bridle.commands.queries.security import Scene as SecurityScene
+    from bridle.commands.queries.security import security_checks
 
     rules, complaints = permission_choices.choose_rules(setup.options, setup.config, trusted=setup.trusted)
     host, port = place_in(setup.env)

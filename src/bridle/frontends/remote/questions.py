@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.frontends.remote.faults import Declined
+from bridle.frontends.remote.errors import RequestRefused
 from bridle.mcp.forms import fields_of, problems_with
 from bridle.types.question import (
     Answer,
@@ -89,7 +89,7 @@ def _permission(question: PermissionQuestion | NetworkQuestion, said: Mapping[st
     if said.get("behavior") == "deny":
         return Refused(message=_words(said) or "The user does not want this.")
     if said.get("behavior") != "allow":
-        raise Declined(400, "The answer must be allow or deny.")
+        raise RequestRefused(400, "The answer must be allow or deny.")
     offered = (
         _harmless(question.suggestions) if isinstance(question, PermissionQuestion) else question.suggestions
     )
@@ -99,7 +99,7 @@ def _permission(question: PermissionQuestion | NetworkQuestion, said: Mapping[st
         case int() as index if 0 <= index < len(offered) and index is not True and index is not False:
             return Permitted(updates=(offered[index],))
         case _:
-            raise Declined(400, "The answer takes a suggestion that was not made.")
+            raise RequestRefused(400, "The answer takes a suggestion that was not made.")
 
 
 def _choice(question: ChoiceQuestion, said: Mapping[str, Any]) -> Answer:
@@ -108,7 +108,7 @@ def _choice(question: ChoiceQuestion, said: Mapping[str, Any]) -> Answer:
     answers = said.get("answers")
     asked = [str(each.get("question")) for each in question.questions]
     if not isinstance(answers, dict) or sorted(answers) != sorted(asked):
-        raise Declined(400, "Every question needs an answer.")
+        raise RequestRefused(400, "Every question needs an answer.")
     return Chosen(answers={str(key): str(value)[:_LONGEST_WORDS] for key, value in answers.items()})
 
 
@@ -120,14 +120,14 @@ def _form(question: ElicitationQuestion, said: Mapping[str, Any]) -> Answer:
             fields = fields_of(question.schema) if question.mode == "form" else ()
             if problems := problems_with(fields, given):
                 name, problem = next(iter(problems.items()))
-                raise Declined(400, f"{name}: {problem}")
+                raise RequestRefused(400, f"{name}: {problem}")
             return Supplied(action="accept", content=given if question.mode == "form" else None)
         case "decline":
             return Supplied(action="decline")
         case "cancel":
             return Supplied(action="cancel")
         case _:
-            raise Declined(400, "The answer must be accept, decline or cancel.")
+            raise RequestRefused(400, "The answer must be accept, decline or cancel.")
 
 
 def _harmless(suggestions: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:

@@ -9,8 +9,7 @@ from urllib.parse import parse_qs
 
 import h11
 
-from bridle.frontends.remote.faults import Declined
-from bridle.frontends.remote.guard import (
+from bridle.frontends.remote.access import (
     EVERYWHERE,
     has_token,
     is_known_host,
@@ -18,8 +17,9 @@ from bridle.frontends.remote.guard import (
     known_names,
     letter_token,
 )
-from bridle.frontends.remote.room import Room
-from bridle.frontends.remote.wire import Pace, Request, Visit
+from bridle.frontends.remote.errors import RequestRefused
+from bridle.frontends.remote.http import HttpConnection, Request, Timeouts
+from bridle.frontends.remote.shared_session import SharedSession
 from bridle.host.files import read_bytes
 
 _MOST_VISITS = 64
@@ -41,7 +41,7 @@ _PLAIN = re.compile(r"[^\w .,()'-]")
 _LONGEST_NAME = 40
 
 
-class Rooms(Protocol):
+class SharedSessions(Protocol):
     """The sessions that are served."""
 
     @property
@@ -49,11 +49,11 @@ class Rooms(Protocol):
         """Whether more can be started."""
         ...
 
-    def all(self) -> Sequence[Room]: ...
+    def all(self) -> Sequence[SharedSession]: ...
 
-    def find(self, id: str) -> Room | None: ...
+    def find(self, id: str) -> SharedSession | None: ...
 
-    async def open(self, wish: Mapping[str, Any], who: str) -> Room:
+    async def open(self, wish: Mapping[str, Any], who: str) -> SharedSession:
         """Start another session.
 
         Raises:
@@ -67,16 +67,16 @@ class RemoteServer:
 
     def __init__(
         self,
-        rooms: Rooms,
+        shared_sessions: SharedSessions,
         token: str,
         *,
         listen: str = "127.0.0.1",
         port: int = 0,
         names: str = "",
-        pace: Pace | None = None,
+        timeouts: Timeouts | None = None,
     ) -> None:
-        self._rooms = rooms
-        self._pace = pace or Pace()
+        self._shared_sessions = shared_sessions
+        self._timeouts = timeouts or Timeouts()
         self._token = token
         self._letters = letter_token(token)
         self._listen = listen
@@ -110,43 +110,45 @@ class RemoteServer:
         """Send everybody away; the key opens nothing any more."""
         if self._server is not None:
             self._server.close()
-        for visit in tuple(self._visits):
-            visit.cancel()
+        for connection in tuple(self._visits):
+            connection.cancel()
         await asyncio.gather(*self._visits, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        visit, task = Visit(reader, writer, self._pace), asyncio.current_task()
+        connection, task = HttpConnection(reader, writer, self._timeouts), asyncio.current_task()
         if task is None or len(self._visits) >= _MOST_VISITS:
-            visit.abort()
+            connection.abort()
             return
         self._visits.add(task)
         try:
-            await self._receive(visit)
+            await self._receive(connection)
         except (OSError, TimeoutError, h11.LocalProtocolError):
-            visit.abort()  # Whoever it was went away, or does not read.
+            connection.abort()  # Whoever it was went away, or does not read.
         except asyncio.CancelledError:
-            visit.abort()  # We are closing, and this task is the connection's own.
+            connection.abort()  # We are closing, and this task is the connection's own.
         finally:
             self._visits.discard(task)
-            visit.close()
+            connection.close()
 
-    async def _receive(self, visit: Visit) -> None:
+    async def _receive(self, connection: HttpConnection) -> None:
         try:
-            head = await visit.head()
+            head = await connection.head()
             if head is None:
                 return
             self._check(head)
-            request = await visit.whole(head)
-            await self._answer(request, visit)
-        except Declined as refusal:
-            await visit.answer_json(refusal.status, {"error": str(refusal), **refusal.beside})
+            request = await connection.whole(head)
+            await self._answer(request, connection)
+        except RequestRefused as refusal:
+            await connection.answer_json(refusal.status, {"error": str(refusal), **refusal.beside})
             if refusal.status == 413:
-                await visit.linger()
+                await connection.linger()
         except (OSError, TimeoutError, h11.LocalProtocolError):
             raise
         except Exception as defect:
             # The top of this front end: whoever asked must not wait because bridle has a defect.
-            await visit.answer_json(500, {"error": f"bridle has a defect: {type(defect).__name__}: {defect}"})
+            await connection.answer_json(
+                500, {"error": f"bridle has a defect: {type(defect).__name__}: {defect}"}
+            )
 
     def _check(self, head: h11.Request) -> None:
         """Look at who asks before the rest is even read.
@@ -156,78 +158,90 @@ class RemoteServer:
         """
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
         if not is_known_host(headers.get("host", ""), self._names):
-            raise Declined(421, "This name is not one of this session's: see BRIDLE_REMOTE_HOSTS.")
+            raise RequestRefused(421, "This name is not one of this session's: see BRIDLE_REMOTE_HOSTS.")
         path = head.target.decode("latin-1").partition("?")[0]
         if path in _FILES:
             return
         if not is_same_origin(headers):
-            raise Declined(403, "Requests of other pages are not answered.")
+            raise RequestRefused(403, "Requests of other pages are not answered.")
         keys = (self._token, self._letters) if path == "/api/letters" else (self._token,)
         if not has_token(headers, *keys):
-            raise Declined(401, "The key is missing or wrong.")
+            raise RequestRefused(401, "The key is missing or wrong.")
 
-    async def _answer(self, request: Request, visit: Visit) -> None:
+    async def _answer(self, request: Request, connection: HttpConnection) -> None:
         who = _who(request.headers)
         match request.method, request.path:
             case "GET", path if path in _FILES:
                 name, kind = _FILES[path]
                 data = await asyncio.to_thread(read_bytes, os.path.join(_PAGE, name), _LARGEST_FILE)
-                await visit.answer(200, data, kind)
+                await connection.answer(200, data, kind)
             case "GET", "/api/sessions":
-                sessions = [room.listing() for room in self._rooms.all()]
-                await visit.answer_json(200, {"sessions": sessions, "opens": self._rooms.opens})
+                sessions = [shared_session.listing() for shared_session in self._shared_sessions.all()]
+                await connection.answer_json(
+                    200, {"sessions": sessions, "opens": self._shared_sessions.opens}
+                )
             case "POST", "/api/sessions":
-                room = await self._rooms.open(request.json(), who)
-                await visit.answer_json(200, room.listing())
+                shared_session = await self._shared_sessions.open(request.json(), who)
+                await connection.answer_json(200, shared_session.listing())
             case "GET", "/api/letters":
-                await visit.answer_json(200, {"name": self._room(None).name})
+                await connection.answer_json(200, {"name": self._shared_session(None).name})
             case "POST", "/api/letters":
                 letter = request.json()
-                await visit.answer_json(200, await self._room(letter.get("session")).take_letter(letter))
+                await connection.answer_json(
+                    200, await self._shared_session(letter.get("session")).take_letter(letter)
+                )
             case method, path if (named := _SESSION.fullmatch(path)) is not None:
-                room = self._room(named[1])
+                shared_session = self._shared_session(named[1])
                 if (method, named[2]) == ("GET", "events"):
-                    await self._follow(room, request, visit, who)
+                    await self._follow(shared_session, request, connection, who)
                 elif (method, named[2]) == ("POST", "act"):
-                    await visit.answer_json(200, room.act(request.json(), who))
+                    await connection.answer_json(200, shared_session.act(request.json(), who))
                 else:
-                    raise Declined(405, "That is not how this is asked for.")
+                    raise RequestRefused(405, "That is not how this is asked for.")
             case _, path if path in _FILES or path in ("/api/sessions", "/api/letters"):
-                raise Declined(405, "That is not how this is asked for.")
+                raise RequestRefused(405, "That is not how this is asked for.")
             case _:
-                raise Declined(404, "There is nothing here.")
+                raise RequestRefused(404, "There is nothing here.")
 
-    def _room(self, id: Any) -> Room:
+    def _shared_session(self, id: Any) -> SharedSession:
         """A session by its id; without one the only session there is."""
-        rooms = self._rooms.all()
-        found = self._rooms.find(id) if isinstance(id, str) else rooms[0] if len(rooms) == 1 else None
+        shared_sessions = self._shared_sessions.all()
+        found = (
+            self._shared_sessions.find(id)
+            if isinstance(id, str)
+            else shared_sessions[0]
+            if len(shared_sessions) == 1
+            else None
+        )
         if found is None:
-            raise Declined(404, "There is no such session.")
+            raise RequestRefused(404, "There is no such session.")
         return found
 
-    async def _follow(self, room: Room, request: Request, visit: Visit, who: str) -> None:
+    async def _follow(
+        self, shared_session: SharedSession, request: Request, connection: HttpConnection, who: str
+    ) -> None:
         """Send what happens until the reader goes or falls too far behind."""
         if self._followers >= _MOST_FOLLOWERS:
-            raise Declined(503, f"{_MOST_FOLLOWERS} are connected already, which is the most.")
+            raise RequestRefused(503, f"{_MOST_FOLLOWERS} are connected already, which is the most.")
         epoch, after = _position(request.query)
         self._followers += 1
-        leave = room.come(who)
-        watching = asyncio.ensure_future(visit.gone())
+        leave = shared_session.come(who)
+        watching = asyncio.ensure_future(connection.gone())
         try:
-            visit.begin_lines()
-            if room.log.since(epoch, after, most=0) is None:
-                epoch, after = room.log.epoch, room.log.last
-                await visit.send([room.snapshot()])
+            connection.begin_lines()
+            if shared_session.log.since(epoch, after, most=0) is None:
+                epoch, after = shared_session.log.epoch, shared_session.log.last
+                await connection.send([shared_session.snapshot()])
             while not watching.done():
-                lines = room.log.since(epoch, after, most=_BATCH)
+                lines = shared_session.log.since(epoch, after, most=_BATCH)
                 if lines is None:
                     return  # Too far behind: it comes back and begins anew.
                 if lines:
                     after += len(lines)
-                    await visit.send(lines)
-                elif not await _news(room, after, watching, self._pace.beat):
-                    room.look()
-                    await visit.send([_STILL_HERE])
+                    await connection.send(lines)
+                elif not await _news(shared_session, after, watching, self._timeouts.beat):
+                    shared_session.look()
+                    await connection.send([_STILL_HERE])
         finally:
             self._followers -= 1
             leave()
@@ -235,9 +249,11 @@ class RemoteServer:
             await asyncio.gather(watching, return_exceptions=True)
 
 
-async def _news(room: Room, after: int, watching: "asyncio.Future[None]", seconds: float) -> bool:
+async def _news(
+    shared_session: SharedSession, after: int, watching: "asyncio.Future[None]", seconds: float
+) -> bool:
     """Wait a while for something to tell; whether there is."""
-    news = asyncio.ensure_future(room.log.changed(after))
+    news = asyncio.ensure_future(shared_session.log.changed(after))
     try:
         done, _ = await asyncio.wait([news, watching], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -5,18 +5,17 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from bridle.frontends.tui.early import early_frame
-from bridle.frontends.tui.ground import Ground
-from bridle.frontends.tui.keymap import CHORD_SECONDS, Keymap, KeyState, Waiting
-from bridle.frontends.tui.keys import Answer, Focus, Input, Key, Paste
-from bridle.frontends.tui.pace import Pace
-from bridle.frontends.tui.picture import Picture
-from bridle.frontends.tui.plain_screen import PlainScreen
-from bridle.frontends.tui.screen import Screen, Size
-from bridle.frontends.tui.terminal import Terminal
-from bridle.frontends.tui.text import Line
-from bridle.frontends.tui.view import Closed, View
-from bridle.frontends.tui.wheel import WHEEL, Wheel
+from bridle.frontends.tui.early_input import early_frame
+from bridle.frontends.tui.keymap.keymap import CHORD_SECONDS, Keymap, KeyState, Waiting
+from bridle.frontends.tui.screen.compositor import Compositor
+from bridle.frontends.tui.screen.draw_timer import DrawTimer
+from bridle.frontends.tui.screen.mouse_wheel import WHEEL, MouseWheel
+from bridle.frontends.tui.screen.plain_screen import PlainScreen
+from bridle.frontends.tui.screen.screen import Screen, Size
+from bridle.frontends.tui.screen.view import BaseView, Closed, View
+from bridle.frontends.tui.style.text import Line
+from bridle.frontends.tui.terminal.keys import Answer, Focus, Input, Key, Paste
+from bridle.frontends.tui.terminal.terminal import Terminal
 
 T = TypeVar("T")
 
@@ -50,7 +49,7 @@ class App:
         self.terminal = terminal
         self.screen = screen
         self.keys = KeyState(keymap)
-        self._ground: Ground | None = None
+        self._base: BaseView | None = None
         self._early: list[Key | Paste] = []
         """What was typed before there was anybody to take it."""
         self.shows_early = False
@@ -61,9 +60,9 @@ class App:
         self._armed_at = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._chord_timer: asyncio.TimerHandle | None = None
-        self._pace = Pace(self._draw, clock=clock)
-        self._picture = Picture(screen)
-        self._wheel: Wheel | None = None
+        self._pace = DrawTimer(self._draw, clock=clock)
+        self._picture = Compositor(screen)
+        self._wheel: MouseWheel | None = None
         self._waits = False
         self._interrupted = float("-inf")
         self.detach: Callable[[], None] | None = None
@@ -91,12 +90,12 @@ class App:
         return max(0, len(self._opened) - 1)
 
     @property
-    def ground(self) -> Ground | None:
-        return self._ground
+    def base(self) -> BaseView | None:
+        return self._base
 
-    def stand_on(self, ground: Ground) -> None:
+    def stand_on(self, base: BaseView) -> None:
         """Show this when no view is open; what was typed before goes to it."""
-        self._ground = ground
+        self._base = base
         early, self._early, self.shows_early = self._early, [], False
         for given in early:
             self.on_input(given)
@@ -181,7 +180,7 @@ class App:
         self._picture.cover(lines)
         self.redraw(at_once=True)
 
-    def scroll_with(self, wheel: Wheel | None, *, follows: bool) -> None:
+    def scroll_with(self, wheel: MouseWheel | None, *, follows: bool) -> None:
         """How a window of its own is scrolled; without `follows`, new output does not move it."""
         self._wheel = wheel
         self._picture.tracks_wheel = wheel is not None
@@ -224,11 +223,11 @@ class App:
                 self._paste(given)
             case Focus(gained):
                 self.is_focused = gained
-                if self.ground is not None:
-                    self.ground.notice(given)
+                if self.base is not None:
+                    self.base.notice(given)
             case Answer():
-                if self.ground is not None:
-                    self.ground.notice(given)
+                if self.base is not None:
+                    self.base.notice(given)
         self.redraw(at_once=True)
 
     def on_resize(self) -> None:
@@ -273,12 +272,12 @@ class App:
             backlog.roll(rows if is_up else -rows)
 
     def _press_ground(self, key: Key) -> None:
-        if self._ground is None:
+        if self._base is None:
             self._keep_early(key)
             return
-        action = self._action(key, self._ground.contexts)
+        action = self._action(key, self._base.contexts)
         if action is not Waiting.MORE and not self._scroll(key, action):
-            self._ground.press(key, action)
+            self._base.press(key, action)
 
     def _scroll(self, key: Key, meant: str | None) -> bool:
         """Look at what is finished, in a window of its own; any other key leads back to the end."""
@@ -301,8 +300,8 @@ class App:
         opened = self._first_armed()
         if opened is not None:
             opened.view.paste(given.text)
-        elif self._ground is not None:
-            self._ground.paste(given.text)
+        elif self._base is not None:
+            self._base.paste(given.text)
         else:
             self._keep_early(given)
 
@@ -378,14 +377,14 @@ class App:
         self._pace.drawn()
         view = self._opened[0].view if self._opened else None
         early = early_frame(self._early, max(self.size.columns, 1)) if self.shows_early else None
-        self._picture.draw(view, self._ground, early, self.keys.keymap)
+        self._picture.draw(view, self._base, early, self.keys.keymap)
         waits = (None if view is None else view.refresh, self._ground_refresh(view))
         return min((each for each in waits if each), default=None)
 
     def _ground_refresh(self, view: View[Any] | None) -> float | None:
-        if self._ground is None or self.is_plain or (view is not None and view.is_full):
+        if self._base is None or self.is_plain or (view is not None and view.is_full):
             return None
-        return self._ground.refresh
+        return self._base.refresh
 
     def _draw_later(self) -> None:
         """The terminal does not keep up: what it is shown next is the newest, not everything."""

@@ -4,7 +4,7 @@ import atexit
 import os
 import termios
 
-from bridle.frontends.tui.raw import Attributes, enter_raw, leave_raw
+from bridle.frontends.tui.raw_mode import Attributes, enter_raw, leave_raw
 
 PROMPT = "❯ "
 ERASE = "\x7f"

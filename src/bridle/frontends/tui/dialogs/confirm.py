@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from bridle.frontends.tui.dialogs.menu import Choice, Menu
 from bridle.frontends.tui.dialogs.panel import Body, Panel
-from bridle.frontends.tui.key_names import REFUSE, Hint, sentences
-from bridle.frontends.tui.keymap import USUAL, Keymap
-from bridle.frontends.tui.keys import Key
-from bridle.frontends.tui.view import Closed, Frame
+from bridle.frontends.tui.keymap.keymap import USUAL, Keymap
+from bridle.frontends.tui.keymap.labels import REFUSE, Hint, sentences
+from bridle.frontends.tui.screen.view import Closed, Frame
+from bridle.frontends.tui.terminal.keys import Key
 
 
 class Picked(Struct, frozen=True):

@@ -11,8 +11,8 @@ from bridle.frontends.tui.dialogs.menu import Choice
 from bridle.frontends.tui.render.call import short_path
 from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, style
 from bridle.frontends.tui.render.messages import money
-from bridle.frontends.tui.sanitize import reveal
-from bridle.frontends.tui.text import Line, Style
+from bridle.frontends.tui.style.sanitize import reveal
+from bridle.frontends.tui.style.text import Line, Style
 from bridle.types.question import NetworkQuestion
 from bridle.types.task import Task
 

@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bridle.frontends.tui import cells
 from bridle.frontends.tui.dialogs.confirm import Confirm
 from bridle.frontends.tui.dialogs.menu import Choice
 from bridle.frontends.tui.dialogs.panel import heading
-from bridle.frontends.tui.editor import Editor
-from bridle.frontends.tui.editor_view import Look, render
-from bridle.frontends.tui.keymap import USUAL, Keymap
-from bridle.frontends.tui.keys import Key
-from bridle.frontends.tui.region import Cursor
+from bridle.frontends.tui.editing.editor import Editor
+from bridle.frontends.tui.editing.editor_view import PromptStyle, render
+from bridle.frontends.tui.keymap.keymap import USUAL, Keymap
 from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, style, wrap
-from bridle.frontends.tui.sanitize import clean, reveal
-from bridle.frontends.tui.text import Line, Span
-from bridle.frontends.tui.view import Closed, Frame
+from bridle.frontends.tui.screen.live_region import Cursor
+from bridle.frontends.tui.screen.view import Closed, Frame
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.sanitize import clean, reveal
+from bridle.frontends.tui.style.text import Line, Span
+from bridle.frontends.tui.terminal.keys import Key
 from bridle.types.question import ElicitationQuestion, Supplied
 
 _MOST_TEXT = 100_000
@@ -199,7 +199,9 @@ def _shown(field: Field, width: int, *, is_current: bool) -> tuple[list[Line], C
         arrows = ("‹ ", " ›") if is_current else ("", "")
         return [(Span(f"{arrows[0]}{label}{arrows[1]}", style("accent")),)], None
     kind = str(field.schema.get("format") or field.schema.get("type") or "text")
-    rows, cursor = render(field.editor, width, Look(prompt="", placeholder=one_line(kind), most_rows=4))
+    rows, cursor = render(
+        field.editor, width, PromptStyle(prompt="", placeholder=one_line(kind), most_rows=4)
+    )
     return rows, cursor
 
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from bridle.frontends.tui import cells
-from bridle.frontends.tui.editor import Editor
-from bridle.frontends.tui.editor_view import Look, render
-from bridle.frontends.tui.keys import Key
-from bridle.frontends.tui.region import Cursor
+from bridle.frontends.tui.editing.editor import Editor
+from bridle.frontends.tui.editing.editor_view import PromptStyle, render
 from bridle.frontends.tui.render.layout import MUTED, one_line, style, wrap
-from bridle.frontends.tui.sanitize import clean
-from bridle.frontends.tui.text import PLAIN, Line, Span
+from bridle.frontends.tui.screen.live_region import Cursor
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.sanitize import clean
+from bridle.frontends.tui.style.text import PLAIN, Line, Span
+from bridle.frontends.tui.terminal.keys import Key
 
 _FIELD_ROWS = 6
 _MOST_PASTED = 100_000
@@ -148,7 +148,7 @@ def _typed(field: Editor, choice: Choice, label: Line, room: int) -> tuple[list[
     """The field behind its label, or below it where there is little room."""
     head = (*label, Span(": " if label[0].text else ""))
     size = cells.line_width(head)
-    look = Look(prompt="", placeholder=choice.field or "", most_rows=_FIELD_ROWS)
+    look = PromptStyle(prompt="", placeholder=choice.field or "", most_rows=_FIELD_ROWS)
     if room - size >= 3 * _LEAST_FIELD:
         rows, (row, column) = render(field, room - size, look)
         block: list[Line] = [

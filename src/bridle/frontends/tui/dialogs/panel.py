@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-from bridle.frontends.tui import cells
 from bridle.frontends.tui.dialogs.menu import Menu
-from bridle.frontends.tui.keys import Key
-from bridle.frontends.tui.region import Cursor
 from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, style, wrap
-from bridle.frontends.tui.text import Line, Span
-from bridle.frontends.tui.view import Frame
+from bridle.frontends.tui.screen.live_region import Cursor
+from bridle.frontends.tui.screen.view import Frame
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.text import Line, Span
+from bridle.frontends.tui.terminal.keys import Key
 
 _LEAST_BODY = 3
 _LEFT_ABOVE = 4

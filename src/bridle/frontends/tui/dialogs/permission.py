@@ -5,17 +5,17 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from bridle.frontends.tui.dialogs.call_preview import CallPreview
 from bridle.frontends.tui.dialogs.menu import Choice, Menu
 from bridle.frontends.tui.dialogs.panel import Panel
-from bridle.frontends.tui.dialogs.subject import Subject
 from bridle.frontends.tui.dialogs.workflow import script_lines
-from bridle.frontends.tui.key_names import EDIT, EXPLAIN, REFUSE, Bound, Hint, sentences
-from bridle.frontends.tui.keymap import USUAL, Keymap
-from bridle.frontends.tui.keys import Key
+from bridle.frontends.tui.keymap.keymap import USUAL, Keymap
+from bridle.frontends.tui.keymap.labels import EDIT, EXPLAIN, REFUSE, BoundKey, Hint, sentences
 from bridle.frontends.tui.render.layout import MUTED, count, one_line, paragraph, style
-from bridle.frontends.tui.sanitize import reveal
-from bridle.frontends.tui.text import Line, Span
-from bridle.frontends.tui.view import Closed, Frame
+from bridle.frontends.tui.screen.view import Closed, Frame
+from bridle.frontends.tui.style.sanitize import reveal
+from bridle.frontends.tui.style.text import Line, Span
+from bridle.frontends.tui.terminal.keys import Key
 from bridle.permissions.rules import from_value, parse, split_rules, write
 from bridle.types.permission import Effect
 from bridle.types.question import Permitted, Refused
@@ -32,7 +32,7 @@ _PLACES: Mapping[Destination, str] = {
     "session": "in this session",
 }
 _DESTINATIONS = tuple(_PLACES)
-_NEXT_FIELD = Bound(("confirm:nextField",), always="tab")
+_NEXT_FIELD = BoundKey(("confirm:nextField",), always="tab")
 
 
 class EditOutside(Struct, frozen=True):
@@ -48,7 +48,7 @@ class PermissionDialog:
     is_full = False
     refresh = None
 
-    def __init__(self, subject: Subject, *, waiting: int = 0, explainable: bool = True) -> None:
+    def __init__(self, subject: CallPreview, *, waiting: int = 0, explainable: bool = True) -> None:
         """`waiting` is how many more questions there are; `explainable` has a key for the reasons."""
         self._explainable = explainable
         self._subject = subject

@@ -8,12 +8,12 @@ from msgspec import Struct
 from bridle.engine.planning import PlanChoice
 from bridle.frontends.tui.dialogs.menu import Choice, Menu
 from bridle.frontends.tui.dialogs.panel import Panel
-from bridle.frontends.tui.key_names import EDIT, REFUSE, Hint, sentences
-from bridle.frontends.tui.keymap import USUAL, Keymap
-from bridle.frontends.tui.keys import Key
+from bridle.frontends.tui.keymap.keymap import USUAL, Keymap
+from bridle.frontends.tui.keymap.labels import EDIT, REFUSE, Hint, sentences
 from bridle.frontends.tui.render.layout import one_line
 from bridle.frontends.tui.render.markdown import render_markdown
-from bridle.frontends.tui.view import Closed, Frame
+from bridle.frontends.tui.screen.view import Closed, Frame
+from bridle.frontends.tui.terminal.keys import Key
 from bridle.types.question import PermissionQuestion
 
 _CHOICES: Mapping[str, PlanChoice] = {choice: choice for choice in get_args(PlanChoice)}

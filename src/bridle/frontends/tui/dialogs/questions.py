@@ -6,21 +6,21 @@ from typing import Any, TypeVar
 
 from bridle.frontends.tui.dialogs.menu import Choice, Menu
 from bridle.frontends.tui.dialogs.panel import Panel
-from bridle.frontends.tui.key_names import REFUSE, Bound, Hint, sentences
-from bridle.frontends.tui.keymap import USUAL, Keymap
-from bridle.frontends.tui.keys import Key
+from bridle.frontends.tui.keymap.keymap import USUAL, Keymap
+from bridle.frontends.tui.keymap.labels import REFUSE, BoundKey, Hint, sentences
 from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, prefixed, style
-from bridle.frontends.tui.text import Line, Span, Style
-from bridle.frontends.tui.view import Closed, Frame
+from bridle.frontends.tui.screen.view import Closed, Frame
+from bridle.frontends.tui.style.text import Line, Span, Style
+from bridle.frontends.tui.terminal.keys import Key
 from bridle.types.question import ChoiceQuestion, Chosen, Refused
 
 T = TypeVar("T")
 _DECLINED = "they want to talk about it first"
 _BAR = "│ "
-_TICK = Bound(("confirm:toggle",), always="space")
+_TICK = BoundKey(("confirm:toggle",), always="space")
 
 
-class Patience:
+class AnswerTimeout:
     """How long a question waits for a key."""
 
     def __init__(self, seconds: float, countdown: float) -> None:
@@ -55,7 +55,7 @@ class QuestionsDialog:
 
     is_full = False
 
-    def __init__(self, question: ChoiceQuestion, *, patience: "Patience | None" = None) -> None:
+    def __init__(self, question: ChoiceQuestion, *, patience: "AnswerTimeout | None" = None) -> None:
         """With `patience`, the end of the wait is counted down; each key begins it anew."""
         self._patience = patience
         self._asked: Sequence[Mapping[str, Any]] = question.questions

@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 
 from bridle.engine.runtime import Runtime
-from bridle.frontends.tui import cells
 from bridle.frontends.tui.render.call import short_path
 from bridle.frontends.tui.render.code import highlight
 from bridle.frontends.tui.render.layout import MUTED, count, one_line, paragraph, style, wrap_all
 from bridle.frontends.tui.render.workflow import meta_of
-from bridle.frontends.tui.sanitize import reveal
-from bridle.frontends.tui.text import Line, Span, Style
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.sanitize import reveal
+from bridle.frontends.tui.style.text import Line, Span, Style
+from bridle.types.text import encodable_value
 
 _LONGEST_TEXT = 2_000
 _MOST_PHASES = 20
@@ -61,7 +62,7 @@ def summary_lines(
     if run := input.get("resumeFromRunId"):
         rows += paragraph(f"goes on with {reveal(str(run))}: what it has is not done again", width, MUTED)
     if input.get("args") is not None:
-        args = msgspec.json.encode(input["args"]).decode()[:_LONGEST_TEXT]
+        args = msgspec.json.encode(encodable_value(input["args"])).decode()[:_LONGEST_TEXT]
         rows += paragraph(f"args: {reveal(args)}", width, MUTED)
     return [*rows, *paragraph(_where(script, file, cwd), width, MUTED), *paragraph(_WARNING, width, MUTED)]
 

@@ -8,12 +8,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.frontends.tui import cells
 from bridle.frontends.tui.render.code import code_line, highlight
 from bridle.frontends.tui.render.inline import Token, inline_lines
 from bridle.frontends.tui.render.layout import fit, paragraph, prefixed, row, style, wrap_all
 from bridle.frontends.tui.render.tables import Align, Cell, Table, render_table
-from bridle.frontends.tui.text import PLAIN, Line, Span, Style
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.text import PLAIN, Line, Span, Style
 
 _BULLETS = ("•", "◦", "▪")
 _TASK = re.compile(r"\[([ xX])\] ")

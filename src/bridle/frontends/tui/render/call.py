@@ -6,9 +6,9 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from bridle.frontends.tui import cells
 from bridle.frontends.tui.render.layout import MUTED, count, fit, one_line, prefixed, style, wrap
-from bridle.frontends.tui.text import Line, Span, Style
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.text import Line, Span, Style
 
 State = Literal["waiting", "running", "done", "failed", "denied", "interrupted"]
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from bridle.frontends.tui.render.layout import row, style
 from bridle.frontends.tui.render.lexing import LineLexer, Piece, line_lexer
-from bridle.frontends.tui.text import PLAIN, Line, Span
+from bridle.frontends.tui.style.text import PLAIN, Line, Span
 
 MOST_LINES = 5_000
 """Longer code stays plain: nobody waits for its colours."""

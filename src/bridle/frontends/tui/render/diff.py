@@ -6,11 +6,11 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.frontends.tui import cells
 from bridle.frontends.tui.render.code import code_line, lexer_for
 from bridle.frontends.tui.render.layout import MUTED, count, fit, one_line, row, style
-from bridle.frontends.tui.render.words import Ranges, changed_words
-from bridle.frontends.tui.text import PLAIN, Line, Span, text_of
+from bridle.frontends.tui.render.word_diff import Ranges, changed_words
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.text import PLAIN, Line, Span, text_of
 from bridle.tools.patches import Hunk, structured_patch
 
 _LONGEST_LINE = 2_000
@@ -126,9 +126,12 @@ def _render_hunk(hunk: Hunk, lines: Sequence[str], path: str, *, width: int, gut
 def _entry_rows(entry: _Entry, code: Line, *, width: int, gutter: int) -> list[Line]:
     match entry.mark:
         case "+":
-            sign, line = style("added", "added"), _grounded(code, entry.ranges, "added", "added_word")
+            sign, line = style("added", "added"), _marked(code, entry.ranges, "added", "added_word")
         case "-":
-            sign, line = style("removed", "removed"), _grounded(code, entry.ranges, "removed", "removed_word")
+            sign, line = (
+                style("removed", "removed"),
+                _marked(code, entry.ranges, "removed", "removed_word"),
+            )
         case " ":
             sign, line = style("line_number"), code
     margin = gutter + 3
@@ -140,15 +143,18 @@ def _entry_rows(entry: _Entry, code: Line, *, width: int, gutter: int) -> list[L
     return [(first if at == 0 else rest, *part) for at, part in enumerate(cells.chop(line, width - margin))]
 
 
-def _grounded(line: Line, ranges: Ranges, ground: str, word_ground: str) -> Line:
-    """The line on a ground, the words that differ on a stronger one."""
+def _marked(line: Line, ranges: Ranges, background: str, word_background: str) -> Line:
+    """The line on its background, the words that differ on a stronger one."""
     spans: list[Span] = []
     at = 0
     for start, end in [*ranges, (len(text_of(line)), -1)]:
-        spans += (Span(s.text, replace(s.style, ground=ground)) for s in cells.slice_line(line, at, start))
+        spans += (
+            Span(s.text, replace(s.style, background=background)) for s in cells.slice_line(line, at, start)
+        )
         if end > start:
             spans += (
-                Span(s.text, replace(s.style, ground=word_ground)) for s in cells.slice_line(line, start, end)
+                Span(s.text, replace(s.style, background=word_background))
+                for s in cells.slice_line(line, start, end)
             )
             at = end
     return tuple(spans)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from bridle.frontends.tui.render.layout import MUTED, row, style
-from bridle.frontends.tui.text import Line, Span, Style
+from bridle.frontends.tui.style.text import Line, Span, Style
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-from bridle.frontends.tui import cells
-from bridle.frontends.tui.sanitize import clean
-from bridle.frontends.tui.text import PLAIN, Line, Span, Style, text_of
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.sanitize import clean
+from bridle.frontends.tui.style.text import PLAIN, Line, Span, Style, text_of
 
 MUTED = Style(color="muted")
 TAB = 4
@@ -63,7 +63,7 @@ def paragraph(text: str, width: int, style: Style = PLAIN) -> list[Line]:
 @lru_cache(maxsize=512)
 def style(
     color: str | None = None,
-    ground: str | None = None,
+    background: str | None = None,
     *,
     bold: bool = False,
     dim: bool = False,
@@ -75,7 +75,7 @@ def style(
     """A style, made once."""
     return Style(
         color=color,
-        ground=ground,
+        background=background,
         bold=bold,
         dim=dim,
         italic=italic,

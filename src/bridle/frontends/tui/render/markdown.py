@@ -16,8 +16,8 @@ from bridle.frontends.tui.render.sections import (
     Section,
     Sections,
 )
-from bridle.frontends.tui.sanitize import clean
-from bridle.frontends.tui.text import Line
+from bridle.frontends.tui.style.sanitize import clean
+from bridle.frontends.tui.style.text import Line
 
 _MOST_OPEN = 16_000
 """More than this is not laid out again with every piece that arrives."""

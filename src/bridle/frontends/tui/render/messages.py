@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from bridle.frontends.tui import cells
 from bridle.frontends.tui.render.call import State, duration, mark, sentence, tokens
-from bridle.frontends.tui.render.folding import fold
+from bridle.frontends.tui.render.collapse import fold
 from bridle.frontends.tui.render.layout import (
     MUTED,
     TAB,
@@ -19,8 +18,9 @@ from bridle.frontends.tui.render.layout import (
 )
 from bridle.frontends.tui.render.markdown import render_markdown
 from bridle.frontends.tui.render.tools.others import image_note
-from bridle.frontends.tui.sanitize import clean
-from bridle.frontends.tui.text import Line, Span
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.sanitize import clean
+from bridle.frontends.tui.style.text import Line, Span
 from bridle.types.errors import ApiErrorKind
 from bridle.types.task import Task, TaskStatus
 from bridle.types.turn import Outcome
@@ -62,15 +62,15 @@ _ENDINGS: Mapping[str, str] = {
 
 
 def user_prompt(content: str | Sequence[Any], width: int, *, expanded: bool = False) -> list[Line]:
-    """What the user asked, on a ground of its own; images and long texts are noted."""
-    ground = style("user", "user")
+    """What the user asked, on its own background; images and long texts are noted."""
+    background = style("user", "user")
     text = clean(_prompt_text(content)[:_FOLDED_TEXT], tab=TAB).strip("\n")
-    lines: list[Line] = [(Span(each, ground),) if each else () for each in text.split("\n")]
+    lines: list[Line] = [(Span(each, background),) if each else () for each in text.split("\n")]
     if width < 6:
         return fit(wrap_all(lines, max(1, width)), width)
     rows = fold(lines, width - 2, head=_PROMPT_ROWS, tail=3, expanded=expanded)
     mark = Span("❯ ", style("prompt", "user", bold=True))
-    return prefixed(rows, (mark,), (Span("  ", ground),))
+    return prefixed(rows, (mark,), (Span("  ", background),))
 
 
 def shell_prompt(command: str, width: int) -> list[Line]:

@@ -5,12 +5,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.frontends.tui import cells
 from bridle.frontends.tui.render.call import duration, tokens
 from bridle.frontends.tui.render.layout import MUTED, fit, one_line, style
 from bridle.frontends.tui.render.messages import money
 from bridle.frontends.tui.render.tools.tasks import todo_lines
-from bridle.frontends.tui.text import Line, Span
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.text import Line, Span
 
 _FRAMES = "◐◓◑◒"
 _MODES = {

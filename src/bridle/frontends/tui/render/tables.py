@@ -6,9 +6,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.frontends.tui import cells
 from bridle.frontends.tui.render.layout import fit, hanging, style, wrap, wrap_all
-from bridle.frontends.tui.text import Line, Span, text_of
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.text import Line, Span, text_of
 
 Align = Literal["left", "right", "center"]
 Cell = tuple[Line, ...]
@@ -107,7 +107,7 @@ def _aligned(line: Line, size: int, align: Align) -> Line:
 
 def _without_tail(line: list[Span]) -> Line:
     """Blanks at the end only get in the way of whoever copies the table."""
-    while line and not line[-1].text.strip(" ") and line[-1].style.ground is None:
+    while line and not line[-1].text.strip(" ") and line[-1].style.background is None:
         line.pop()
     return tuple(line)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from bridle.frontends.tui import cells
 from bridle.frontends.tui.render.call import (
     AgentProgress,
     AgentStep,
@@ -13,10 +12,11 @@ from bridle.frontends.tui.render.call import (
     sentence,
     tokens,
 )
-from bridle.frontends.tui.render.folding import fold
+from bridle.frontends.tui.render.collapse import fold
 from bridle.frontends.tui.render.layout import MUTED, count, fit, one_line, style
 from bridle.frontends.tui.render.markdown import render_markdown
-from bridle.frontends.tui.text import Line, Span
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.text import Line, Span
 
 _STEPS = 3
 _DEEPEST = 6

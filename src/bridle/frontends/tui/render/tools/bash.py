@@ -4,9 +4,9 @@ import re
 
 from bridle.frontends.tui.render.call import Call, Look, sentence
 from bridle.frontends.tui.render.code import highlight
-from bridle.frontends.tui.render.folding import fold, fold_output
+from bridle.frontends.tui.render.collapse import fold, fold_output
 from bridle.frontends.tui.render.layout import style
-from bridle.frontends.tui.text import Line
+from bridle.frontends.tui.style.text import Line
 
 _EXIT = re.compile(r"Exit code (\d{1,3})(?: \(\w+\))?\n?")
 

@@ -2,10 +2,10 @@
 
 from bridle.frontends.tui.render.call import Call, Look, sentence, short_path, size
 from bridle.frontends.tui.render.code import highlight
+from bridle.frontends.tui.render.collapse import fold
 from bridle.frontends.tui.render.diff import FileChange, change_between, read_hunks, render_hunks
-from bridle.frontends.tui.render.folding import fold
 from bridle.frontends.tui.render.layout import MUTED, count, style
-from bridle.frontends.tui.text import Line, Span
+from bridle.frontends.tui.style.text import Line, Span
 
 _DIFF_LINES = 30
 _NEW_FILE_LINES = 10

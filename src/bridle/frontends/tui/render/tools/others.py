@@ -7,10 +7,11 @@ import msgspec
 
 from bridle.frontends.tui.render.call import Call, Look, sentence, size
 from bridle.frontends.tui.render.code import highlight
-from bridle.frontends.tui.render.folding import fold, fold_output
+from bridle.frontends.tui.render.collapse import fold, fold_output
 from bridle.frontends.tui.render.layout import MUTED, hanging, one_line, style
 from bridle.frontends.tui.render.markdown import render_markdown
-from bridle.frontends.tui.text import Line, Span
+from bridle.frontends.tui.style.text import Line, Span
+from bridle.types.text import encodable_value
 
 _TELLING = (
     "command", "file_path", "path", "pattern", "query", "url", "uri", "name", "title", "description",
@@ -47,7 +48,7 @@ def _short(value: Any) -> str:
     if isinstance(value, str):
         return value[:80]
     try:
-        return msgspec.json.encode(value).decode()[:80]
+        return msgspec.json.encode(encodable_value(value)).decode()[:80]
     except (TypeError, ValueError, RecursionError):
         return "…"
 
@@ -56,7 +57,7 @@ def _whole_input(call: Call, width: int) -> list[Line]:
     if len(call.input) < 2:
         return []
     try:
-        text = msgspec.json.format(msgspec.json.encode(call.input), indent=2).decode()
+        text = msgspec.json.format(msgspec.json.encode(encodable_value(call.input)), indent=2).decode()
     except (TypeError, ValueError, RecursionError):
         return []
     return fold(highlight(text[:20_000], language="json"), width, head=60)

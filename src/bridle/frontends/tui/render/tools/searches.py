@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bridle.frontends.tui.render.call import Call, Look, sentence, short_path, size
-from bridle.frontends.tui.render.folding import fold, fold_output
+from bridle.frontends.tui.render.collapse import fold, fold_output
 from bridle.frontends.tui.render.layout import MUTED, count, one_line, row, style
-from bridle.frontends.tui.text import Line, Span
+from bridle.frontends.tui.style.text import Line, Span
 
 _MATCH = re.compile(r"^(.*?)([:-])(\d+)([:-])(.*)$")
 _ROWS = 4

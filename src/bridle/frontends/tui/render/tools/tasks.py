@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bridle.frontends.tui.render.call import Call, Look, sentence
-from bridle.frontends.tui.render.folding import fold_output
+from bridle.frontends.tui.render.collapse import fold_output
 from bridle.frontends.tui.render.layout import count, fit, hanging, one_line, style
-from bridle.frontends.tui.text import Line, Span, Style
+from bridle.frontends.tui.style.text import Line, Span, Style
 
 _MARKS: Mapping[str, tuple[str, Style, Style]] = {
     "completed": ("✓", style("success"), style("muted", strike=True)),

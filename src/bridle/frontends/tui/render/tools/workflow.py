@@ -2,10 +2,10 @@
 
 from bridle.frontends.tui.render.call import Call, Look, sentence, short_path
 from bridle.frontends.tui.render.code import highlight
-from bridle.frontends.tui.render.folding import fold, fold_output
+from bridle.frontends.tui.render.collapse import fold, fold_output
 from bridle.frontends.tui.render.layout import style
 from bridle.frontends.tui.render.workflow import meta_of
-from bridle.frontends.tui.text import Line
+from bridle.frontends.tui.style.text import Line
 
 _LARGEST = 100_000
 

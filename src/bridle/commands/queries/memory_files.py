@@ -1,0 +1,90 @@
+"""Every file that something is remembered in: instructions, notes of earlier sessions, notes of agents."""
+
+import os.path
+
+from msgspec import Struct
+
+from bridle.commands.context import CommandContext
+from bridle.commands.queries.context_window import memory_files
+from bridle.context.memory import INDEX, quick_places, topics
+from bridle.context.memory_place import is_enabled
+from bridle.engine.agents.memory import memory_folder
+from bridle.host.files import read_bytes
+from bridle.host.paths import config_home
+
+_LARGEST = 1_000_000
+_NAMES = {"project": "this project", "local": "this project, for you alone", "user": "all your projects"}
+
+
+class MemoryPlace(Struct, frozen=True, kw_only=True):
+    """A file, whether it is there or only could be."""
+
+    path: str
+    name: str
+    group: str
+    text: str = ""
+    exists: bool = True
+
+
+def memory_places(context: CommandContext) -> tuple[MemoryPlace, ...]:
+    """Instruction files first, then what was noted by itself, then the notes of agents."""
+    return (*_instructions(context), *_notes(context), *_of_agents(context))
+
+
+def takes_notes(context: CommandContext) -> bool:
+    """Whether sessions note by themselves what matters later."""
+    return is_enabled(context.env, context.settings.config().settings.auto_memory_enabled)
+
+
+def _instructions(context: CommandContext) -> list[MemoryPlace]:
+    loaded = [file for file in memory_files(context.runtime) if file.kind != "AutoMem"]
+    found = [
+        MemoryPlace(path=file.path, name=file.kind, group="Instructions", text=file.text) for file in loaded
+    ]
+    known = {file.path for file in loaded}
+    places = quick_places(context.workspace.start, context.env, config_home(context.env))
+    return found + [
+        MemoryPlace(path=places[key], name=name, group="Instructions", exists=False)
+        for key, name in _NAMES.items()
+        if places[key] not in known and not os.path.exists(places[key])
+    ]
+
+
+def _notes(context: CommandContext) -> list[MemoryPlace]:
+    folder = context.runtime.memory
+    if folder is None:
+        return []
+    index = os.path.join(folder, INDEX)
+    rows = [_read(index, "index", "Noted in earlier sessions")]
+    found, _ = topics(folder)
+    rows += [
+        MemoryPlace(
+            path=os.path.join(folder, topic.file),
+            name=topic.name,
+            group="Noted in earlier sessions",
+            text=f"{topic.description}\n\n{topic.body}",
+        )
+        for topic in found
+    ]
+    return rows
+
+
+def _of_agents(context: CommandContext) -> list[MemoryPlace]:
+    agents = context.runtime.agents
+    rows: list[MemoryPlace] = []
+    for definition in () if agents is None else agents.definitions():
+        if definition.memory is not None:
+            folder = memory_folder(
+                definition.name, definition.memory, cwd=context.workspace.start, env=context.env
+            )
+            name = f"{definition.name} ({definition.memory})"
+            rows.append(_read(os.path.join(folder, INDEX), name, "Noted by agents"))
+    return rows
+
+
+def _read(path: str, name: str, group: str) -> MemoryPlace:
+    try:
+        text = read_bytes(path, _LARGEST).decode(errors="replace")
+    except OSError:
+        return MemoryPlace(path=path, name=name, group=group, exists=False)
+    return MemoryPlace(path=path, name=name, group=group, text=text)

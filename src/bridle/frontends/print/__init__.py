@@ -1,0 +1,1 @@
+"""Print mode: text, JSON, JSON lines and verbose output."""

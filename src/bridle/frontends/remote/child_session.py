@@ -1,0 +1,280 @@
+"""A session in a process of its own, bridged to those elsewhere by the lines of its standard streams."""
+
+import asyncio
+import os.path
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bridle.commands.registry import Registry
+from bridle.engine.teams.inbound import NotTaken, read_letter
+from bridle.engine.teams.peers import send_to_socket
+from bridle.frontends.remote.errors import RequestRefused
+from bridle.frontends.remote.restrictions import MODES, check_commands
+from bridle.frontends.remote.shared_session import SharedSession
+from bridle.protocol.frames import Frame, encode
+from bridle.types.errors import BridleError, ToolError
+from bridle.types.ids import new_uuid
+from bridle.types.origin import Origin
+from bridle.types.turn import Prompt
+
+_LONGEST_LINE = 64 * 1024 * 1024
+_LAST_WORDS = 2_000
+_PATIENCE = 5.0
+_MOST_LETTERS = 1_000
+_QUESTIONS = ("can_use_tool", "elicitation")
+_NOT_TOLD = ("control_response", "keep_alive", "session_state_changed")
+
+
+class ChildOptions(Struct, frozen=True, kw_only=True):
+    """How a session is started."""
+
+    argv: Sequence[str]
+    cwd: str
+    env: Mapping[str, str]
+    name: str
+    socket: str
+    """Where the session takes messages of others."""
+    log: Callable[[str], None] = lambda _: None
+    """Takes what the process says on standard error."""
+
+
+class ChildSession:
+    """Runs one process and implements `shared_session.Deeds` for it."""
+
+    def __init__(self, options: ChildOptions) -> None:
+        self._options = options
+        self._process: asyncio.subprocess.Process | None = None
+        self._state: dict[str, Any] = {"mode": "default", "model": "", "cwd": options.cwd, "busy": False}
+        self._said = ""
+        self._letters: dict[str, None] = {}
+        self.shared_session = SharedSession(new_uuid(), self, name=lambda: options.name, state=self._standing)
+
+    async def start(self) -> None:
+        """Begin.
+
+        Raises:
+            BridleError: the process cannot be started.
+        """
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._options.argv,
+                cwd=self._options.cwd,
+                env=dict(self._options.env),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                limit=_LONGEST_LINE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise BridleError(f"The session cannot be started: {error.strerror}.") from error
+
+    async def run(self) -> None:
+        """Pass on what the process says until it ends."""
+        process = self._process
+        assert process is not None and process.stdout is not None
+        listening = asyncio.create_task(self._listen())
+        try:
+            while line := await process.stdout.readline():
+                self._take(line)
+            code = await process.wait()
+            await listening
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+        why = f": {self._said.strip().splitlines()[-1]}" if code and self._said.strip() else ""
+        self._tell(f"The session has ended{why}", level="warning" if code else "info")
+
+    async def close(self) -> None:
+        """Let the process end by itself, and make it when it does not."""
+        process = self._process
+        if process is None or process.returncode is not None or process.stdin is None:
+            return
+        for ask in (process.stdin.close, process.terminate, process.kill):
+            with suppress(ProcessLookupError):
+                ask()
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    await process.wait()
+                    return
+            except TimeoutError:
+                continue  # The next way of asking is less polite.
+
+    def prompt(self, text: str, *, id: str, who: str) -> Mapping[str, Any]:
+        origin = Origin(source="remote", who=who)
+        # The session itself refuses them too, by the origin; here the sender learns of it at once.
+        check_commands(Prompt(content=text, origin=origin), _builtin())
+        waits = self._state["busy"]
+        message = {"role": "user", "content": text}
+        self._send({"type": "user", "message": message, "uuid": id, "origin": origin.to_entry()})
+        return {"queued": waits}
+
+    def interrupt(self, *, who: str) -> Mapping[str, Any]:
+        del who
+        self._request("interrupt")
+        return {"interrupted": self._state["busy"]}
+
+    def set_mode(self, mode: str, *, who: str) -> Mapping[str, Any]:
+        del who
+        if mode not in MODES:
+            raise RequestRefused(403, f"The mode {mode[:40]!r} cannot be chosen from elsewhere.")
+        self._request("set_permission_mode", mode=mode)
+        return {"mode": mode}
+
+    async def letter(self, letter: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self._process is None or not os.path.exists(self._options.socket):
+            raise RequestRefused(503, "it has not begun yet")
+        try:
+            read = read_letter(letter, self._options.env)
+            if read.id in self._letters:
+                return {"taken": True, "new": False}
+            self._letters[read.id] = None
+            await send_to_socket(self._options.socket, read, pid=self._process.pid)
+        except NotTaken as fault:
+            raise RequestRefused(403, str(fault)) from fault
+        except ToolError as fault:
+            self._letters.pop(str(letter.get("id")), None)
+            raise RequestRefused(403, str(fault)) from fault
+        while len(self._letters) > _MOST_LETTERS:
+            del self._letters[next(iter(self._letters))]
+        return {"taken": True, "new": True}
+
+    def _take(self, line: bytes) -> None:
+        try:
+            frame = msgspec.json.decode(line, type=dict[str, Any])
+        except msgspec.MsgspecError:
+            return  # Something that the session let a program print.
+        match frame:
+            case {
+                "type": "control_request",
+                "request_id": str(id),
+                "request": {"subtype": str(kind)} as request,
+            }:
+                if kind in _QUESTIONS:
+                    self._ask(id, request)
+            case {"type": "control_cancel_request", "request_id": str(id)}:
+                self.shared_session.close(id, by="the session", how="taken back")
+            case {"type": "conversation_reset"}:
+                self.shared_session.log.restart(())
+            case {"type": kind} if kind in _NOT_TOLD or frame.get("subtype") in _NOT_TOLD:
+                self._note(frame)
+            case _:
+                self._note(frame)
+                self.shared_session.publish(frame)
+        self.shared_session.look()
+
+    def _ask(self, id: str, request: Frame) -> None:
+        offered = [
+            each
+            for each in request.get("permission_suggestions") or ()
+            if each.get("mode") != "bypassPermissions"
+        ]
+        shown = {**request, "permission_suggestions": offered}
+
+        def answer(said: Mapping[str, Any], who: str) -> bool:
+            response = {**_response(shown, said), "origin": Origin(source="remote", who=who).to_entry()}
+            inner = {"subtype": "success", "request_id": id, "response": response}
+            self._send({"type": "control_response", "response": inner})
+            self.shared_session.close(id, by=who, how=_told(response))
+            return True
+
+        self.shared_session.ask(id, shown, answer)
+
+    def _note(self, frame: Frame) -> None:
+        """Keep what says how the session stands."""
+        state = self._state
+        match frame:
+            case {"type": "system", "subtype": "init"}:
+                state |= {"model": frame.get("model", ""), "cwd": frame.get("cwd", ""), "busy": True}
+                state["mode"] = frame.get("permissionMode", state["mode"])
+                self.shared_session.end_stream()
+            case {"type": "system", "subtype": "status", "permissionMode": str(mode)}:
+                state["mode"] = mode
+            case {"type": "stream_event", "event": {"delta": {"type": "text_delta", "text": str(text)}}}:
+                self.shared_session.stream(text)
+            case {"type": "assistant"}:
+                self.shared_session.end_stream()
+            case {"type": "result"}:
+                state["busy"] = False
+                self.shared_session.end_stream()
+            case {"type": "system", "subtype": "withdrawn", "uuids": list(uuids)}:
+                self.shared_session.log.withdraw(tuple(uuids))
+            case _:
+                pass
+
+    def _standing(self) -> Mapping[str, Any]:
+        return {**self._state, "modes": list(MODES), "waiting": 0}
+
+    def _request(self, subtype: str, **fields: Any) -> None:
+        request = {"subtype": subtype, **fields}
+        self._send({"type": "control_request", "request_id": new_uuid(), "request": request})
+
+    def _send(self, frame: Frame) -> None:
+        process = self._process
+        if process is None or process.stdin is None or process.stdin.is_closing():
+            raise RequestRefused(410, "The session has ended.")
+        process.stdin.write(encode(frame))
+
+    def _tell(self, text: str, *, level: str) -> None:
+        self._state["busy"] = False
+        told = {"type": "system", "subtype": "informational", "content": text, "level": level}
+        self.shared_session.publish({**told, "uuid": new_uuid()})
+        self.shared_session.look()
+
+    async def _listen(self) -> None:
+        process = self._process
+        assert process is not None and process.stderr is not None
+        while data := await process.stderr.read(4_096):
+            text = data.decode(errors="replace")
+            self._said = (self._said + text)[-_LAST_WORDS:]
+            self._options.log(text)
+
+
+@cache
+def _builtin() -> Registry:
+    return Registry()
+
+
+def _response(request: Frame, said: Mapping[str, Any]) -> Frame:
+    """What a host answers, made of what somebody elsewhere said; the input stays the one that was shown.
+
+    Raises:
+        Declined: it is no answer to this question.
+    """
+    message = said.get("message")
+    words = message.strip()[:20_000] if isinstance(message, str) else ""
+    if request["subtype"] == "elicitation":
+        if said.get("action") not in ("accept", "decline", "cancel"):
+            raise RequestRefused(400, "The answer must be accept, decline or cancel.")
+        content = said.get("content")
+        return {"action": said["action"], "content": content if isinstance(content, dict) else {}}
+    match said.get("behavior"):
+        case "deny":
+            return {"behavior": "deny", "message": words or "The user does not want this."}
+        case "allow":
+            pass
+        case _:
+            raise RequestRefused(400, "The answer must be allow or deny.")
+    if request.get("tool_name") == "AskUserQuestion":
+        answers = said.get("answers")
+        asked = [str(each.get("question")) for each in request["input"].get("questions") or ()]
+        if not isinstance(answers, dict) or sorted(answers) != sorted(asked):
+            raise RequestRefused(400, "Every question needs an answer.")
+        return {"behavior": "allow", "updatedInput": {**request["input"], "answers": answers}}
+    offered, index = request["permission_suggestions"], said.get("suggestion")
+    if index is None:
+        return {"behavior": "allow", "updatedInput": request["input"]}
+    if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(offered):
+        raise RequestRefused(400, "The answer takes a suggestion that was not made.")
+    return {"behavior": "allow", "updatedInput": request["input"], "updatedPermissions": [offered[index]]}
+
+
+def _told(response: Frame) -> str:
+    if "action" in response:
+        return {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}[response["action"]]
+    return "allowed" if response["behavior"] == "allow" else "refused"

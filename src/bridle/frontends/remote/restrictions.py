@@ -1,0 +1,22 @@
+"""What may be asked of a session from elsewhere, whatever process it runs in."""
+
+from bridle.commands.invocation import read_invocation
+from bridle.frontends.remote.errors import RequestRefused
+from bridle.types.command import Commands, may_call
+from bridle.types.permission import Mode
+from bridle.types.turn import Prompt
+
+MODES: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
+"""Permission modes that somebody elsewhere may choose in any session."""
+
+
+def check_commands(prompt: Prompt, commands: Commands) -> None:
+    """Refuse commands that are for the place where the session runs; it would not run them either.
+
+    Raises:
+        Declined: the prompt calls one of those.
+    """
+    called = read_invocation(prompt, commands)
+    for command in () if called is None else called.commands:
+        if not may_call(command, prompt.origin):
+            raise RequestRefused(403, f"/{command.name} can be used only where the session runs.")

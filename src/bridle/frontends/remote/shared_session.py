@@ -1,0 +1,273 @@
+"""A session as those elsewhere meet it: what happens, what is asked, and what they may do."""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from bridle.frontends.remote.errors import RequestRefused
+from bridle.frontends.remote.event_log import EventLog, digest
+from bridle.types.text import encodable
+
+Frame = dict[str, Any]
+
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MOST_DONE = 4_096
+_MOST_CLOSED = 500
+_MOST_PARTIAL = 100_000
+_LONGEST_PROMPT = 400_000
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_GRACE = 60.0
+"""Seconds without anybody after which nobody is expected any more."""
+
+
+class SessionActions(Protocol):
+    """What may be done to a session from elsewhere."""
+
+    def prompt(self, text: str, *, id: str, who: str) -> Mapping[str, Any]:
+        """Queue a prompt.
+
+        Raises:
+            Declined: it is not for those elsewhere to ask.
+        """
+        ...
+
+    def interrupt(self, *, who: str) -> Mapping[str, Any]:
+        """End the turn that runs."""
+        ...
+
+    def set_mode(self, mode: str, *, who: str) -> Mapping[str, Any]:
+        """Choose another permission mode.
+
+        Raises:
+            Declined: it is not one of those that may be chosen from elsewhere.
+        """
+        ...
+
+    async def letter(self, letter: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Take in a message of another session.
+
+        Raises:
+            Declined: none are taken, or not this one.
+        """
+        ...
+
+
+class OpenQuestion(Struct, frozen=True, kw_only=True):
+    """A question that is open."""
+
+    id: str
+    request: Frame
+    digest: str
+    """Names exactly what was shown."""
+    answer: Callable[[Mapping[str, Any], str], bool]
+    """Takes an answer and who gives it; False when somebody was first."""
+
+    @property
+    def frame(self) -> Frame:
+        return {
+            "type": "control_request",
+            "request_id": self.id,
+            "request": self.request,
+            "digest": self.digest,
+        }
+
+
+class SharedSession:
+    """One session, its numbered events, and everybody who follows them."""
+
+    def __init__(
+        self,
+        id: str,
+        actions: SessionActions,
+        *,
+        name: Callable[[], str],
+        state: Callable[[], Mapping[str, Any]],
+        grace: float = _GRACE,
+    ) -> None:
+        self.id = id
+        self._grace = grace
+        self.log = EventLog()
+        self._actions = actions
+        self._name = name
+        self._state = state
+        self._told: Mapping[str, Any] = {}
+        self._partial = ""
+        self._inquiries: dict[str, OpenQuestion] = {}
+        self._closed: dict[str, Mapping[str, Any]] = {}
+        self._done: dict[str, Mapping[str, Any]] = {}
+        self._here: dict[int, str] = {}
+        self._moved = asyncio.Event()
+        self.on_people: Callable[[str | None], None] = lambda _: None
+        """Told when somebody comes, by name, or goes."""
+
+    @property
+    def name(self) -> str:
+        return self._name()
+
+    @property
+    def people(self) -> list[str]:
+        """Who follows, by name."""
+        return list(self._here.values())
+
+    def listing(self) -> Mapping[str, Any]:
+        return {"id": self.id, "name": self.name, "people": len(self._here), **self._state()}
+
+    def publish(self, frame: Frame) -> None:
+        """Let everybody know."""
+        self.log.append(frame)
+
+    def stream(self, text: str) -> None:
+        """Some of an answer came that is not whole yet; those who come now must see it too."""
+        self._partial = (self._partial + text)[-_MOST_PARTIAL:]
+
+    def end_stream(self) -> None:
+        self._partial = ""
+
+    def look(self) -> None:
+        """Tell how the session stands, if that has changed."""
+        state = self._state()
+        if state != self._told:
+            self._told = dict(state)
+            self.publish({"type": "system", "subtype": "remote_state", **state})
+
+    def snapshot(self) -> bytes:
+        """Everything that somebody who comes now must know, as one line."""
+        self._told = dict(self._state())
+        return self.log.snapshot(
+            session={"id": self.id, "name": self.name},
+            partial=self._partial,
+            questions=[each.frame for each in self._inquiries.values()],
+            state=self._told,
+        )
+
+    def ask(self, id: str, request: Frame, answer: Callable[[Mapping[str, Any], str], bool]) -> None:
+        """Put a question to everybody, once."""
+        if id in self._inquiries:
+            return
+        inquiry = OpenQuestion(id=id, request=request, digest=digest([id, request]), answer=answer)
+        self._inquiries[id] = inquiry
+        self.publish(inquiry.frame)
+
+    def close(self, id: str, *, by: str, how: str) -> None:
+        """A question is settled."""
+        if self._inquiries.pop(id, None) is None:
+            return
+        decided = {"by": by, "how": how}
+        self._closed[id] = decided
+        _shorten(self._closed, _MOST_CLOSED)
+        self.publish({"type": "control_cancel_request", "request_id": id, "decided": decided})
+
+    def act(self, wish: Mapping[str, Any], who: str) -> Mapping[str, Any]:
+        """Do what somebody elsewhere wants, once however often it is said.
+
+        Raises:
+            Declined: nothing was done.
+        """
+        id = wish.get("id")
+        if not isinstance(id, str) or _ID.fullmatch(id) is None:
+            raise RequestRefused(400, "Every action needs an id of its own, a UUID in lower case.")
+        if (done := self._done.get(id)) is not None:
+            return done
+        done = self._done[id] = self._perform(id, wish, who)
+        _shorten(self._done, _MOST_DONE)
+        return done
+
+    async def take_letter(self, letter: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Take in a message of another session.
+
+        Raises:
+            Declined: it was not taken.
+        """
+        return await self._actions.letter(letter)
+
+    def come(self, who: str) -> Callable[[], None]:
+        """Somebody follows from now on; the function that is returned says that they have gone."""
+        number = max(self._here, default=0) + 1
+        self._here[number] = who
+        self._move(who)
+
+        def go() -> None:
+            self._here.pop(number, None)
+            self._move(None)
+
+        return go
+
+    async def deserted(self) -> None:
+        """Return when nobody has been here for a while."""
+        while True:
+            moved = self._moved
+            if self._here:
+                await moved.wait()
+                continue
+            try:
+                async with asyncio.timeout(self._grace):
+                    await moved.wait()
+            except TimeoutError:
+                return
+
+    def _move(self, who: str | None) -> None:
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+        self.on_people(who)
+
+    def _perform(self, id: str, wish: Mapping[str, Any], who: str) -> Mapping[str, Any]:
+        match wish:
+            case {"do": "prompt", "text": str(text)}:
+                text = _UNSEEN.sub("", encodable(text).replace("\r\n", "\n").replace("\r", "\n"))
+                if not text.strip():
+                    raise RequestRefused(400, "The prompt is empty.")
+                if len(text) > _LONGEST_PROMPT:
+                    raise RequestRefused(413, f"The prompt is longer than {_LONGEST_PROMPT:,} characters.")
+                return self._actions.prompt(text, id=id, who=who)
+            case {"do": "interrupt"}:
+                return self._actions.interrupt(who=who)
+            case {"do": "mode", "mode": str(mode)}:
+                done = self._actions.set_mode(mode, who=who)
+                self.look()
+                return done
+            case {"do": "answer", "request_id": str(asked), "digest": str(seen)}:
+                return self._answer(asked, seen, wish, who)
+            case _:
+                raise RequestRefused(400, "There is no such action.")
+
+    def _answer(self, asked: str, seen: str, wish: Mapping[str, Any], who: str) -> Mapping[str, Any]:
+        """The first answer counts, and only for what was shown."""
+        if (inquiry := self._inquiries.get(asked)) is None:
+            decided = self._closed.get(asked)
+            if decided is None:
+                raise RequestRefused(404, "There is no such question.")
+            raise RequestRefused(409, f"{decided['by']} was first: {decided['how']}.", decided=decided)
+        if seen != inquiry.digest:
+            raise RequestRefused(409, "The question is about something else by now: look at it again.")
+        if not inquiry.answer(wish, who):
+            raise RequestRefused(
+                409, "Somebody else was first.", decided={"by": "somebody else", "how": "settled"}
+            )
+        return {"counted": True}
+
+
+def _shorten(known: dict[str, Any], most: int) -> None:
+    while len(known) > most:
+        del known[next(iter(known))]
+
+
+class SingleSession:
+    """Implements `server.Rooms`."""
+
+    opens = False
+
+    def __init__(self, shared_session: SharedSession) -> None:
+        self._shared_session = shared_session
+
+    def all(self) -> Sequence[SharedSession]:
+        return (self._shared_session,)
+
+    def find(self, id: str) -> SharedSession | None:
+        return self._shared_session if id == self._shared_session.id else None
+
+    async def open(self, wish: Mapping[str, Any], who: str) -> SharedSession:
+        del wish, who
+        raise RequestRefused(405, "This is one session: bridle remote-control starts others.")

@@ -1,0 +1,64 @@
+"""What the frames of a session say that no event carries."""
+
+from bridle.engine.runtime import Runtime
+from bridle.protocol.init_frame import InitFacts, Inventory
+from bridle.session.setup import Setup
+from bridle.transcripts.session import Session
+from bridle.types.command import Commands
+from bridle.types.variables import is_on
+
+
+def facts_of(setup: Setup, session: Session) -> InitFacts:
+    """The facts of the init message."""
+    return InitFacts(
+        session_id=session.id,
+        api_key_source=key_source(setup),
+        output_style=setup.config.settings.output_style or "default",
+        betas=setup.options.betas,
+    )
+
+
+def key_source(setup: Setup) -> str:
+    """Where the key for the model comes from: a variable, `apiKeyHelper`, `login`, or `none`."""
+    env = setup.env
+    if env.get("ANTHROPIC_API_KEY") and "/" not in setup.model:
+        return "ANTHROPIC_API_KEY"
+    if env.get("ANTHROPIC_AUTH_TOKEN") and "/" not in setup.model:
+        return "none"
+    from bridle.providers.offers import Choice, offer
+
+    own = setup.config.raw.get("bridleModels") or {}
+    line = offer(setup.model, Choice(settings=setup.config.settings, own=own, env=env))
+    return line.key_source or "none"
+
+
+def command_names(commands: Commands | None) -> tuple[list[str], list[str]]:
+    """The names of commands that work everywhere, and of those that need a terminal."""
+    shown = [each for each in commands.all() if not each.hidden] if commands is not None else []
+    return [each.name for each in shown if not each.screen_only], [
+        each.name for each in shown if each.screen_only
+    ]
+
+
+def inventory_of(runtime: Runtime | None) -> Inventory:
+    """What the session has besides its tools, as it stands now."""
+    if runtime is None:
+        return Inventory()
+    servers = () if runtime.servers is None else runtime.servers.status()
+    everywhere, terminal = command_names(runtime.commands)
+    return Inventory(
+        commands=everywhere,
+        terminal_commands=terminal,
+        skills=() if runtime.skills is None else runtime.skills.names(),
+        servers=[{"name": each.name, "status": each.status, "source": each.source} for each in servers],
+        agents=() if runtime.agents is None else [each.name for each in runtime.agents.definitions()],
+        plugins=() if runtime.plugins is None else runtime.plugins.listing(),
+        plugin_errors=() if runtime.plugins is None else runtime.plugins.faults(),
+    )
+
+
+def tells_agent_text(setup: Setup, runtime: Runtime | None) -> bool:
+    """Whether what agents say is told too."""
+    if setup.options.forward_subagent_text or is_on(setup.env, "CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"):
+        return True
+    return runtime is not None and runtime.offer.forward_subagent_text

@@ -1,0 +1,1 @@
+"""Host programs on the standard streams, such as the Agent SDKs."""

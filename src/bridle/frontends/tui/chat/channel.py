@@ -1,0 +1,344 @@
+"""The channel to the person at the terminal: events become lines, questions become dialogs."""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, assert_never
+
+from bridle.engine.wording import CALL_INTERRUPTED, CALL_LOST
+from bridle.frontends.print.channel import Presenter
+from bridle.frontends.tui.chat.agents import Agents
+from bridle.frontends.tui.chat.progress import TurnProgress
+from bridle.frontends.tui.chat.turn import TurnView
+from bridle.frontends.tui.chat.workflow_rows import WorkflowRows
+from bridle.frontends.tui.render import messages
+from bridle.frontends.tui.render.call import State
+from bridle.frontends.tui.render.markdown import render_markdown
+from bridle.frontends.tui.terminal.notifications import Notifier
+from bridle.host.secrets import SECRETS
+from bridle.types.block import UserBlock, text_of
+from bridle.types.event import (
+    Answered,
+    AssistantSaid,
+    CommandSaid,
+    CompactionFinished,
+    CompactionStarted,
+    ConversationReset,
+    Event,
+    FromAgent,
+    LimitChanged,
+    ModeChanged,
+    ModelSwitched,
+    Noticed,
+    PermissionDenied,
+    PromptFolded,
+    PromptMoved,
+    PromptSuggested,
+    RetryScheduled,
+    SessionNamed,
+    Signalled,
+    StepStarted,
+    Streamed,
+    TaskEnded,
+    TaskProgressed,
+    TaskStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolFinished,
+    ToolProgressed,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    UserSaid,
+    Withdrawn,
+)
+from bridle.types.hook_outcome import HookProgressed, HookRun, HookStarted
+from bridle.types.question import Answer, PermissionQuestion, Question, Refused
+from bridle.types.turn import Outcome
+
+_QUICK_MS = 10_000
+"""A turn that took less needs no summary."""
+_SHELL_OUTPUT = ("<bash-input>", "<bash-stdout>")
+"""Prompts that hold what a command of the user printed, which stands above already."""
+_INTERRUPTED = (CALL_INTERRUPTED, CALL_LOST)
+
+
+class TurnListener(Protocol):
+    """What the rest of the program wants to know of events."""
+
+    def moved(self, event: PromptMoved, /) -> None:
+        """A prompt left the queue, or came into it."""
+
+    def shown_prompt(self, uuid: str | None, /) -> str | None:
+        """What the user saw of a prompt when they sent it."""
+
+    def finished(self, outcome: Outcome, /) -> None:
+        """A turn is over."""
+
+    def renamed(self, title: str, /) -> None: ...
+
+    def suggested(self, event: PromptSuggested, /) -> None:
+        """A prompt that the user may want to send next."""
+
+    def reset(self, event: ConversationReset, /) -> None:
+        """The session goes on with another conversation."""
+
+
+class TerminalChannel:
+    """Shows what happens and asks what has to be asked."""
+
+    def __init__(
+        self,
+        live: TurnView,
+        work: TurnProgress,
+        notifier: Notifier,
+        *,
+        width: Callable[[], int],
+        clock: Callable[[], float],
+        ask: Callable[[Question], Awaitable[Answer]],
+        redraw: Callable[[], None],
+        observers: Sequence[Presenter] = (),
+        says_duration: bool = True,
+    ) -> None:
+        self._live = live
+        self._work = work
+        self._notifier = notifier
+        self._width = width
+        self._ask = ask
+        self._redraw = redraw
+        self._observers = observers
+        self._says_duration = says_duration
+        self.agents = Agents(clock)
+        """Who is at work."""
+        self.workflows = WorkflowRows(time.time)
+        """Workflow runs at work."""
+        self._denied: set[str] = set()
+        """Calls that were turned away."""
+        self.listener: TurnListener | None = None
+        self.on_agents: Callable[[], None] = lambda: None
+        """Called when something about agents may have changed."""
+        self.todos: Sequence[Any] = ()
+        """What the model has set out to do."""
+
+    def emit(self, event: Event) -> None:
+        for observer in self._observers:
+            observer.take(event)
+        self._take(event)
+        self._redraw()
+
+    async def ask(self, question: Question) -> Answer:
+        answer = await self._ask(question)
+        self.note_answer(question, answer)
+        return answer
+
+    def note_answer(self, question: Question, answer: Answer) -> None:
+        """A question was answered, here or elsewhere."""
+        if isinstance(question, PermissionQuestion) and isinstance(answer, Refused):
+            self._denied.add(question.call_id)
+
+    def finish(self, outcome: Outcome | None) -> None:
+        """Nothing more will happen."""
+        for observer in self._observers:
+            observer.finish(outcome)
+
+    def _take(self, event: Event) -> None:
+        live, work = self._live, self._work
+        match event:
+            case TextDelta(text=text):
+                work.arrived(len(text))
+                live.feed(text)
+            case ThinkingDelta(text=text):
+                work.arrived(len(text))
+                live.think(text)
+            case ToolProgressed(call_id=call_id, text=text):
+                live.progress(call_id, text)
+            case (
+                Streamed()
+                | StepStarted()
+                | HookProgressed()
+                | UserSaid()
+                | ModeChanged()
+                | LimitChanged()
+                | Answered()
+            ):
+                pass  # Told by other events, or no news for people.
+            case TurnStarted() | PromptFolded():
+                self._show_prompt(event)
+            case PromptMoved() | ConversationReset() | SessionNamed() | PromptSuggested():
+                self._tell_desk(event)
+            case AssistantSaid():
+                self._show_answer(event)
+            case Withdrawn():
+                live.drop_text()
+                self._notice("That answer broke off and is asked for again.", "notice")
+            case ToolStarted(call_id=call_id, tool=tool, input=input):
+                live.start_call(call_id, tool, input)
+            case ToolFinished():
+                self._finish_call(event)
+            case PermissionDenied(call_id=call_id):
+                self._denied.add(call_id)
+            case RetryScheduled():
+                work.retry(event)
+            case ModelSwitched(original=original, fallback=fallback, reason=reason):
+                self._notice(f"{fallback} goes on in place of {original}: {reason}", "notice")
+            case FromAgent():
+                self._follow_agent(event)
+            case TaskStarted() | TaskProgressed() | TaskEnded() | CompactionStarted() | CompactionFinished():
+                self._show_side_work(event)
+            case Noticed(text=text, level=level):
+                self._notice(text, level)
+            case CommandSaid(text=text, is_error=is_error):
+                self._show_command(text, is_error=is_error)
+            case Signalled(sequence=sequence):
+                self._notifier.pass_on(sequence)
+            case HookStarted(status_message=message):
+                work.note = message or ""
+            case HookRun():
+                self._show_hook(event)
+            case TurnFinished(outcome=outcome):
+                self._finish_turn(outcome)
+            case _:
+                assert_never(event)
+
+    def _follow_agent(self, event: FromAgent) -> None:
+        if not self.workflows.owns(event):
+            self._live.follow_agent(*self.agents.take(event, cwd=self._live.cwd))
+            self.on_agents()
+
+    def _tell_desk(self, event: PromptMoved | ConversationReset | SessionNamed | PromptSuggested) -> None:
+        if self.listener is None:
+            return
+        match event:
+            case PromptMoved():
+                self.listener.moved(event)
+            case ConversationReset():
+                self.listener.reset(event)
+            case SessionNamed(title=title):
+                self.listener.renamed(title)
+            case PromptSuggested():
+                self.listener.suggested(event)
+
+    def _show_prompt(self, event: TurnStarted | PromptFolded) -> None:
+        if isinstance(event, TurnStarted):
+            self._live.cwd = event.cwd
+            self._denied.clear()
+            self._work.begin()
+            self._notifier.show_busy(on=True)
+        is_output = isinstance(event.prompt, str) and event.prompt.startswith(_SHELL_OUTPUT)
+        if not event.meta and not is_output:
+            shown = None if self.listener is None else self.listener.shown_prompt(event.prompt_uuid)
+            content: str | list[UserBlock] = event.prompt if shown is None else shown
+            self._live.say(messages.user_prompt(content, self._width()))
+
+    def _show_answer(self, event: AssistantSaid) -> None:
+        live, width = self._live, self._width()
+        if event.fault is not None:
+            live.drop_text()
+            text = text_of(event.message["content"])
+            live.say(messages.api_error(event.fault.kind, text, width, status=event.fault.status))
+            return
+        if event.display is not None:
+            live.end_text("")
+            live.say(render_markdown(event.display, width))
+            return
+        for block in event.message["content"]:
+            match block:
+                case {"type": "text", "text": str(text)}:
+                    live.end_text(text)
+                case {"type": "thinking", "thinking": str(text)}:
+                    live.end_thinking(text)
+                case {"type": "tool_use", "id": str(call_id), "name": str(tool), "input": input}:
+                    live.end_text("")
+                    if event.aborted:
+                        continue
+                    live.start_call(call_id, tool, input)
+                case _:
+                    pass
+
+    def _finish_call(self, event: ToolFinished) -> None:
+        result = event.result
+        call_id = result["tool_use_id"]
+        content = result.get("content") or ""
+        state = self._state(call_id, text_of(content), failed=result.get("is_error") is True)
+        self._live.finish_call(call_id, state, content=content, data=event.data, seconds=event.seconds)
+        goes_on = isinstance(event.data, dict) and event.data.get("status") == "async_launched"
+        self.agents.settle(call_id, goes_on=goes_on)
+        self.on_agents()
+        if event.tool == "TodoWrite" and isinstance(event.data, dict):
+            todos = event.data.get("newTodos")
+            self.todos = todos if isinstance(todos, list) else ()
+            self._work.verb = _doing(self.todos)
+
+    def _state(self, call_id: str, text: str, *, failed: bool) -> State:
+        if not failed:
+            return "done"
+        if call_id in self._denied:
+            return "denied"
+        return "interrupted" if text in _INTERRUPTED else "failed"
+
+    def _show_side_work(
+        self, event: TaskStarted | TaskProgressed | TaskEnded | CompactionStarted | CompactionFinished
+    ) -> None:
+        width = self._width()
+        match event:
+            case TaskStarted(task=task):
+                self.workflows.take(task)  # The call that started it says the rest.
+            case TaskProgressed(task=task, summary=summary):
+                self.workflows.take(task, summary or "")
+            case TaskEnded(task=task):
+                self.workflows.take(task)
+                self.agents.forget(task.call_id)
+                self._live.say([messages.task_line(task, width, now=task.ended or task.started)])
+                self._notifier.tell(f"{task.description or task.command} {task.status}")
+            case CompactionStarted():
+                self._work.verb = "Summing up the conversation"
+            case CompactionFinished(error=error):
+                self._work.verb = _doing(self.todos)
+                if error is not None:
+                    self._notice(f"The conversation stays as it was: {error}", "warning")
+                    return
+                automatic = event.trigger == "auto"
+                self._live.say(
+                    messages.compact_boundary(
+                        width, before=event.tokens_before, after=event.tokens_after, automatic=automatic
+                    )
+                )
+
+    def _show_command(self, text: str, *, is_error: bool) -> None:
+        if is_error:
+            self._live.say(messages.notice(SECRETS.hide(text), self._width(), level="error"))
+        elif text.strip():
+            self._live.say(render_markdown(text, self._width()))
+
+    def _show_hook(self, event: HookRun) -> None:
+        self._work.note = ""
+        if event.outcome == "error" and (text := (event.stderr or event.stdout).strip()):
+            self._live.say(messages.hook_line(event.name, text[:500], self._width()))
+
+    def _finish_turn(self, outcome: Outcome) -> None:
+        live, width = self._live, self._width()
+        live.end()
+        match outcome.reason:
+            case "aborted_streaming" | "aborted_tools":
+                live.say(messages.interrupted(width, in_tools=outcome.reason == "aborted_tools"))
+            case "command":
+                pass
+            case _:
+                if outcome.is_error and outcome.errors:
+                    live.say(messages.notice(outcome.errors[0], width, level="error"))
+                if (
+                    self._says_duration and outcome.duration_ms >= _QUICK_MS
+                ) or outcome.reason != "completed":
+                    live.say(messages.turn_summary(outcome, width))
+        self._work.end()
+        self._notifier.show_busy(on=False)
+        if self.listener is not None:
+            self.listener.finished(outcome)
+
+    def _notice(self, text: str, level: messages.Level) -> None:
+        self._live.say(messages.notice(SECRETS.hide(text), self._width(), level=level), close=False)
+
+
+def _doing(todos: Sequence[Any]) -> str:
+    """What the list says is being done."""
+    current = (each for each in todos if isinstance(each, dict) and each.get("status") == "in_progress")
+    return next((str(each.get("activeForm") or "") for each in current), "")

@@ -1,0 +1,433 @@
+"""The conversation at the terminal: what goes on above, where the user writes below."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from bridle.frontends.tui.app import App
+from bridle.frontends.tui.chat.actions import ChatActions, next_mode
+from bridle.frontends.tui.chat.agent_rows import AgentRows
+from bridle.frontends.tui.chat.channel import TerminalChannel
+from bridle.frontends.tui.chat.dialog_queue import DialogQueue
+from bridle.frontends.tui.chat.idle_timer import IdleTimer
+from bridle.frontends.tui.chat.progress import TurnProgress
+from bridle.frontends.tui.chat.queue import PromptQueue
+from bridle.frontends.tui.chat.side_rows import agent_rows, todo_rows
+from bridle.frontends.tui.chat.status_line import StatusCommand, footer
+from bridle.frontends.tui.chat.submission import LEAVING, SessionLink, command_name
+from bridle.frontends.tui.chat.turn import TurnView
+from bridle.frontends.tui.chat.user_shell import UserShell
+from bridle.frontends.tui.editing.editor import Draft
+from bridle.frontends.tui.editing.editor_view import PromptStyle
+from bridle.frontends.tui.editing.images import dropped_image
+from bridle.frontends.tui.editing.input_area import InputArea
+from bridle.frontends.tui.editing.input_hints import edge_of, hint_of, prompt_look, shortcut_rows, vim_mode
+from bridle.frontends.tui.keymap.double_press import DoublePress
+from bridle.frontends.tui.render import messages
+from bridle.frontends.tui.render.layout import MUTED, one_line
+from bridle.frontends.tui.render.status import Status, mode_line, shared_line
+from bridle.frontends.tui.screen.view import Frame
+from bridle.frontends.tui.style.cells import truncate
+from bridle.frontends.tui.style.text import Line, Span, text_of
+from bridle.frontends.tui.terminal.keys import Answer, Focus, Key
+from bridle.frontends.tui.terminal.notifications import Notifier
+from bridle.types.command import Leaves, Says, find_command
+from bridle.types.errors import BridleError
+from bridle.types.event import ConversationReset, PromptMoved, PromptSuggested
+from bridle.types.model import Thinking
+from bridle.types.slash import read_slashed
+from bridle.types.turn import Outcome
+from bridle.types.variables import is_on
+
+if TYPE_CHECKING:
+    from bridle.frontends.tui.chat.footer_links import FooterLinks
+
+_COST_STEP_USD = 5.0
+_INVITATION = 'ask for anything, "/" for commands'
+_MOST_TITLE = 60
+
+
+class ChatParts(Struct, frozen=True, kw_only=True):
+    """What the conversation is shown with."""
+
+    live: TurnView
+    work: TurnProgress
+    input: InputArea
+    notifier: Notifier
+    channel: TerminalChannel
+    questioner: DialogQueue
+    status: Callable[[], Status]
+    status_command: StatusCommand | None = None
+    agent_rows: AgentRows | None = None
+    """A command that writes the rows of agents in the background, where there is one."""
+    on_answer: Callable[[Answer], None] = lambda _: None
+    """Told what the terminal says about itself."""
+    transcript: Callable[[], Awaitable[None]]
+    """Opens the whole conversation."""
+    links: "FooterLinks | None" = None
+    """Links for what the conversation mentions."""
+    titles_from_names: bool = True
+    """Whether the terminal's title shows the name of the session."""
+
+
+class Chat:
+    """Keeps the queue, and knows what keys mean while nothing else is open."""
+
+    def __init__(self, app: App, talk: SessionLink, parts: ChatParts) -> None:
+        self._app = app
+        self._talk = talk
+        self._parts = parts
+        self._live, self._work, self.input = parts.live, parts.work, parts.input
+        self._queue = PromptQueue(talk.server, parts.input)
+        self._chores = ChatActions(app, talk, parts.input, parts.live, self.tell)
+        self._shell = UserShell(app, talk, parts.live, parts.questioner.own_calls)
+        self._twice = DoublePress(app.redraw)
+        self._shows_todos = True
+        self._shows_keys = False
+        self._idle = IdleTimer(self._notify_idle)
+        self._acknowledged_usd = 0.0
+        self._title = ""
+        self._suggestion = ""
+        parts.channel.listener = self
+
+    @property
+    def is_busy(self) -> bool:
+        return self._work.is_busy or self._shell.is_running
+
+    @property
+    def queued(self) -> list[str]:
+        """The prompts that wait for their turn."""
+        return list(self._queue.texts)
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        return ("Task", *self.input.contexts) if self.is_busy else self.input.contexts
+
+    @property
+    def refresh(self) -> float | None:
+        if self._work.is_busy:
+            return self._work.refresh
+        channel = self._parts.channel
+        is_shown = self._shell.is_running or channel.workflows or channel.agents.running_beside()
+        return 1.0 if is_shown else None
+
+    def above(self, width: int, height: int, /) -> list[Line]:
+        rows = self._live.rows(width, frame=self._work.frame)
+        if self._app.is_plain:
+            return rows
+        # While a question is open, it is the user who is waited for.
+        work = [] if self._app.has_view else self._work.rows(width, interrupt_key=self._cancel_key)
+        todos = todo_rows(self._parts.channel.todos, width, height) if self._shows_todos else []
+        queue = messages.queued_prompts(self._queue.texts, width) if self.is_busy else []
+        beside = [*self._agents(width, height), *self._workflows(width, height)]
+        tail = [*work, *beside, *todos, *queue]
+        return [*rows, *([()] if rows and tail else []), *tail, ()]
+
+    def below(self, width: int, height: int, /) -> Frame:
+        frame = self.input.render(
+            width, height, self._look(), edge=edge_of(self.input, self._talk.session.state.mode)
+        )
+        lines = list(frame.lines)
+        if not self.input.has_menu and len(lines) < height:
+            if self._shows_keys:
+                lines += shortcut_rows(self._app.keys.keymap, width)[: height - len(lines)]
+            else:
+                lines += self._foot(width)[: height - len(lines)]
+        return Frame(lines, frame.cursor)
+
+    def press(self, key: Key, action: str | None, /) -> None:
+        self._parts.notifier.note_key()
+        self._idle.stop()
+        again = self._twice.take()
+        if self.input.wants_vim(key):
+            self.input.press_vim(key)
+            return
+        if key.text == "?" and self.input.editor.is_empty and not self.input.is_searching:
+            self._shows_keys = not self._shows_keys
+            return
+        self._shows_keys = False
+        if self._suggestion and str(key) == "tab" and self.input.editor.is_empty:
+            self.input.editor.set(self._suggestion)
+            return
+        if not self._act(action, again):
+            self._edit(key, action)
+
+    def paste(self, text: str, /) -> None:
+        self._parts.notifier.note_key()
+        if (image := dropped_image(text, self._cwd())) is not None:
+            self.input.editor.add_image(*image)
+            return
+        self.input.paste(text)
+
+    def notice(self, given: Answer | Focus, /) -> None:
+        if isinstance(given, Focus):
+            self._parts.notifier.is_focused = given.gained
+        else:
+            self._parts.on_answer(given)
+
+    def submit(self, draft: Draft) -> None:
+        """Do what a prompt asks for."""
+        self.input.history.add(draft.shown, draft.attachments)
+        text = draft.text.strip()
+        if text in LEAVING:
+            self.leave()
+        elif text.startswith("!") and text[1:].strip():
+            self._start_shell(text[1:].strip())
+        elif text.startswith("#") and text[1:].strip() and not text.startswith("##"):
+            self._app.spawn(self._chores.remember(text[1:].strip()))
+        elif (name := command_name(text)) is not None:
+            self._command(name, draft)
+        else:
+            self._send(draft)
+
+    def run_command(self, line: str) -> None:
+        """Do as if a command had been typed."""
+        self._command(line.lstrip("/").split(maxsplit=1)[0], Draft(line, line, {}))
+
+    def leave(self) -> None:
+        """End the program, work in the background is asked about first; or let go of the terminal alone."""
+        if self._app.detach is not None:
+            self._app.detach()
+        else:
+            self._app.spawn(self._chores.leave())
+
+    def tell(self, text: str, level: messages.Level = "notice") -> None:
+        """Say something that is neither of the model nor of the user."""
+        self._live.say(messages.notice(text, self._width(), level=level))
+
+    def moved(self, event: PromptMoved, /) -> None:
+        self._queue.moved(event)
+
+    def shown_prompt(self, uuid: str | None, /) -> str | None:
+        return self._queue.shown(uuid)
+
+    def finished(self, outcome: Outcome, /) -> None:
+        if self._parts.status_command is not None:
+            self._parts.status_command.refresh()
+        if not self._queue and outcome.reason not in ("command", "aborted_streaming", "aborted_tools"):
+            self._parts.notifier.tell("bridle waits for you")
+            self._idle.begin()
+        warns = not is_on(self._talk.env, "DISABLE_COST_WARNINGS")
+        if warns and outcome.total_cost_usd >= self._acknowledged_usd + _COST_STEP_USD:
+            self._acknowledged_usd = outcome.total_cost_usd
+            self._app.spawn(self._chores.mention_cost(outcome.total_cost_usd, self._stop))
+
+    def renamed(self, title: str, /) -> None:
+        self._title = title
+        if self._parts.titles_from_names:
+            self._show_title(title)
+
+    def suggested(self, event: PromptSuggested, /) -> None:
+        self._suggestion = one_line(event.text)
+
+    def reset(self, event: ConversationReset, /) -> None:
+        self._acknowledged_usd = 0.0
+        self.input.history.session = event.session_id
+        self._parts.channel.todos = ()
+        words = {"clear": "a new conversation", "rewind": "gone back in the conversation"}
+        title = words.get(event.trigger, "another conversation")
+        edge: Line = (Span(f"── {title} ──", MUTED),)
+        self._live.say([edge])
+
+    def _act(self, action: str | None, again: str) -> bool:
+        """Do what an action asks of the conversation; False when it is one of the input's."""
+        match action:
+            case "app:interrupt":
+                self._interrupt(again)
+            case "app:exit":
+                if self.input.editor.is_empty:
+                    self._leave_if_again(again, "ctrl+d")
+                else:
+                    self.input.editor.delete_right()
+            case "chat:cancel":
+                self._cancel(again)
+            case "app:redraw" | "chat:clearScreen":
+                self._app.screen.redraw()
+            case "app:toggleTodos":
+                self._shows_todos = not self._shows_todos
+            case "app:toggleTranscript":
+                self._app.spawn(self._open_transcript())
+            case "chat:cycleMode":
+                self._cycle_mode()
+            case "chat:modelPicker":
+                self.run_command("/model")
+            case "chat:fastMode":
+                self.run_command("/fast")
+            case "chat:thinkingToggle":
+                self._toggle_thinking()
+            case "chat:externalEditor":
+                self._app.spawn(self._chores.edit_outside())
+            case "chat:imagePaste":
+                self._app.spawn(self._chores.paste_image())
+            case "chat:killAgents":
+                self._app.spawn(self._chores.stop_jobs())
+            case str() if action.startswith("command:"):
+                self.run_command("/" + action.removeprefix("command:"))
+            case "task:background":
+                self._chores.let_go()
+            case "history:previous" if self._queue and self.input.is_on_first_row:
+                self._queue.take_back()
+            case _:
+                return False
+        return True
+
+    def _edit(self, key: Key, action: str | None) -> None:
+        if action == "chat:clearInput":
+            self._app.screen.redraw()
+        before = self.input.editor.text
+        draft = self.input.press(key, action)
+        if "@" in self.input.editor.text and "@" not in before:
+            self._app.spawn(self._chores.refresh_files())
+        if draft is not None:
+            self.submit(draft)
+
+    def _interrupt(self, again: str) -> None:
+        if self.is_busy:
+            self._stop()
+        elif not self.input.editor.is_empty:
+            self.input.clear()
+        else:
+            self._leave_if_again(again, "ctrl+c")
+
+    def _cancel(self, again: str) -> None:
+        if self.is_busy:
+            self._stop()
+        elif again != "chat:cancel":
+            self._twice.expect("chat:cancel")
+        elif not self.input.editor.is_empty:
+            self.input.clear()
+        else:
+            self.run_command("/rewind")
+
+    def _stop(self) -> None:
+        self._shell.cancel()
+        if self._queue:
+            self._queue.take_back()
+        self._talk.server.interrupt()
+
+    def _leave_if_again(self, again: str, key: str) -> None:
+        if again == key:
+            self.leave()
+        else:
+            self._twice.expect(key)
+
+    def _send(self, draft: Draft) -> None:
+        self._suggestion = ""
+        if not self._title:
+            self._show_title(one_line(draft.shown)[:_MOST_TITLE])
+        self._queue.send(draft)
+
+    def _command(self, name: str, draft: Draft) -> None:
+        commands = self._talk.commands
+        if commands is None:
+            self.tell("No commands are available here.", "warning")
+            return
+        slashed = read_slashed(draft.text)
+        command = commands.find(name) if slashed is None else find_command(slashed, commands)
+        if command is None:
+            near = commands.nearest(name)
+            hint = f": did you mean /{near}?" if near else ". Try /help."
+            self.tell(f"Unknown command /{name}{hint}", "warning")
+            return
+        run_now = self._talk.run_now
+        if self.is_busy and command.at_once and run_now is not None:
+            arguments = "" if slashed is None else slashed.rest
+            self._app.spawn(self._run_now(run_now(command, arguments)))
+            return
+        self._send(draft)
+
+    async def _run_now(self, running: Awaitable[Any]) -> None:
+        try:
+            result = await running
+        except BridleError as error:
+            result = Says(str(error), is_error=True)
+        match result:
+            case Says(text=text, is_error=is_error) if text:
+                self.tell(text, "error" if is_error else "info")
+            case Leaves():
+                self.leave()
+            case _:
+                pass
+
+    def _start_shell(self, command: str) -> None:
+        if not self._shell.start(command):
+            self.tell(
+                f"One command at a time: wait for the other, or stop it with {self._cancel_key}.", "warning"
+            )
+
+    async def _open_transcript(self) -> None:
+        await self._parts.transcript()
+
+    def _cycle_mode(self) -> None:
+        session = self._talk.session
+        session.swap(mode=next_mode(session.state.mode, self._talk.server.runtime.modes))
+        if self._parts.status_command is not None:
+            self._parts.status_command.refresh()
+
+    def _toggle_thinking(self) -> None:
+        session = self._talk.session
+        now = session.state.thinking
+        is_off = now is not None and now.mode == "disabled"
+        session.swap(thinking=None if is_off else Thinking("disabled"))
+        self.tell(f"Thinking is {'on' if is_off else 'off'} from the next prompt on.")
+
+    def _notify_idle(self) -> None:
+        message = "bridle waits for your next prompt."
+        from bridle.types.hook import Notification
+
+        self._talk.server.runtime.hooks.notify(Notification(message=message, kind="idle_prompt"))
+
+    def _agents(self, width: int, height: int) -> list[Line]:
+        written = self._parts.agent_rows
+        return agent_rows(
+            self._parts.channel.agents.running_beside(),
+            width,
+            height,
+            frame=self._work.frame,
+            bodies=None if written is None else written.bodies,
+        )
+
+    def _workflows(self, width: int, height: int) -> list[Line]:
+        return self._parts.channel.workflows.rows(width, height, frame=self._work.frame)
+
+    def _look(self) -> PromptStyle:
+        is_new = not self._talk.session.entries and not self._work.is_busy
+        return prompt_look(self.input, self._suggestion or (_INVITATION if is_new else ""))
+
+    def _foot(self, width: int) -> list[Line]:
+        command, again = self._parts.status_command, self._twice.waiting
+        hint = hint_of(self.input, again=again, cancel=self._cancel_key, pending=self._app.keys.pending)
+        rows = [] if command is None else command.rows(width)
+        links = [] if self._parts.links is None else self._parts.links.rows(width)
+        vim = () if command is not None and command.hides_vim_mode else vim_mode(self.input)
+        if rows:
+            mode, shared = mode_line(self._talk.session.state.mode), shared_line(self._parts.status())
+            last = _joined(mode, shared, vim, hint)
+            return [*rows, *([last] if last else []), *links]
+        shown = footer(self._parts.status(), width, left=hint, right=vim)
+        # What the next key would do matters more than how the session stands.
+        is_urgent = bool(again) and text_of(hint) not in text_of(shown)
+        return [truncate(hint, width) if is_urgent else shown, *links]
+
+    def _show_title(self, title: str) -> None:
+        self._parts.notifier.show_title(f"{title} · bridle")
+
+    @property
+    def _cancel_key(self) -> str:
+        """The key that stops what runs; ctrl+c does it, too, and cannot be bound to anything else."""
+        return self._app.label("chat:cancel") or "ctrl+c"
+
+    def _cwd(self) -> str:
+        return self._talk.server.runtime.workspace.cwd
+
+    def _width(self) -> int:
+        return max(self._app.size.columns, 1)
+
+
+def _joined(*parts: Line) -> Line:
+    """Parts of a row with blanks between them."""
+    joined: Line = ()
+    for part in filter(None, parts):
+        joined = (*joined, *((Span("  "),) if joined else ()), *part)
+    return joined

@@ -1,0 +1,29 @@
+"""Notices when nobody has answered for a while."""
+
+import asyncio
+from collections.abc import Callable
+
+_SECONDS = 60.0
+
+
+class IdleTimer:
+    """Calls `tell` once, a minute after `begin`, unless somebody was there before."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell = tell
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Somebody is waited for."""
+        self.stop()
+        self._timer = asyncio.get_running_loop().call_later(_SECONDS, self._end)
+
+    def stop(self) -> None:
+        """Somebody is there."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _end(self) -> None:
+        self._timer = None
+        self._tell()

@@ -1,0 +1,116 @@
+"""How a turn is getting on, in one row: a verb, the time, the tokens, and how to stop it."""
+
+from collections.abc import Callable, Sequence
+
+from bridle.frontends.tui.render.layout import MUTED, one_line
+from bridle.frontends.tui.render.messages import retry_countdown
+from bridle.frontends.tui.render.status import spinner_line
+from bridle.frontends.tui.style.cells import truncate
+from bridle.frontends.tui.style.text import Line, Span
+from bridle.types.event import RetryScheduled
+
+FRAME_SECONDS = 0.2
+_CALM_SECONDS = 1.0
+_CHARACTERS_PER_TOKEN = 4
+_VERB_SECONDS = 20
+
+
+class TurnProgress:
+    """Busy from the start of a turn to its end."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        *,
+        verbs: Sequence[str] = (),
+        tips: Sequence[str] = (),
+        is_calm: bool = False,
+    ) -> None:
+        """`verbs` and `tips` are the user's own; `is_calm` moves nothing but the time."""
+        self._clock = clock
+        self._verbs = verbs
+        self._tips = tips
+        self._turns = 0
+        self._is_calm = is_calm
+        self._since: float | None = None
+        self._characters = 0
+        self._retry: tuple[RetryScheduled, float] | None = None
+        self.verb = ""
+        """What goes on, where that is known."""
+        self.note = ""
+
+    @property
+    def is_busy(self) -> bool:
+        return self._since is not None
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self._since is None else self._clock() - self._since
+
+    @property
+    def frame(self) -> int:
+        """Counts up for pictures that move."""
+        return 0 if self._is_calm else int(self._clock() / FRAME_SECONDS)
+
+    @property
+    def refresh(self) -> float | None:
+        """Seconds until the row looks different."""
+        if self._since is None:
+            return None
+        return _CALM_SECONDS if self._is_calm else FRAME_SECONDS
+
+    def begin(self) -> None:
+        self._since, self._characters, self._retry = self._clock(), 0, None
+        self._turns += 1
+        self.verb = self.note = ""
+
+    def end(self) -> None:
+        self._since = self._retry = None
+        self.verb = self.note = ""
+
+    def arrived(self, characters: int) -> None:
+        """Some of an answer has come."""
+        self._characters += characters
+        self._retry = None
+
+    def retry(self, event: RetryScheduled) -> None:
+        """A request will be made again."""
+        self._retry = (event, self._clock() + event.delay)
+
+    def rows(self, width: int, *, interrupt_key: str) -> list[Line]:
+        """The row, and why it takes longer, if it does."""
+        if self._since is None:
+            return []
+        rows: list[Line] = []
+        if self._retry is not None:
+            event, at = self._retry
+            rows += retry_countdown(
+                event.error,
+                width,
+                remaining=at - self._clock(),
+                attempt=event.attempt,
+                most=event.max_retries,
+                status=event.status,
+            )
+        spinner = spinner_line(
+            width,
+            frame=self.frame,
+            seconds=self.seconds,
+            verb=self.verb or self._own_verb(),
+            output_tokens=self._characters // _CHARACTERS_PER_TOKEN,
+            interrupt_key=interrupt_key,
+            note=self.note,
+        )
+        return [*rows, spinner, *self._tip(width)]
+
+    def _tip(self, width: int) -> list[Line]:
+        """A tip for each turn, in their order."""
+        if not self._tips:
+            return []
+        tip = one_line(self._tips[(self._turns - 1) % len(self._tips)])
+        return [truncate((Span(f"  Tip: {tip}", MUTED),), width)]
+
+    def _own_verb(self) -> str:
+        if not self._verbs:
+            return ""
+        return self._verbs[int(self.seconds // _VERB_SECONDS) % len(self._verbs)]

@@ -1,0 +1,37 @@
+"""The first lines of a session: a greeting, or the end of the conversation that goes on."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bridle.frontends.tui.render.layout import MUTED, count, one_line, style
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.text import Line, Span
+
+_MOST_PASSAGES = 40
+_MOST_ROWS = 400
+
+
+def welcome(width: int, *, version: str, model: str, folder: str) -> list[Line]:
+    """The name and version, the model, and the folder unless that is empty."""
+    rows: list[Line] = [
+        (Span("bridle", style("accent", bold=True)), Span(f" {version}", MUTED)),
+        (Span(f"{one_line(model)} in {one_line(folder)}" if folder else one_line(model), MUTED),),
+    ]
+    return [cells.truncate(row, width) for row in rows]
+
+
+def recent_lines(messages: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
+    """The end of a conversation, as it looked when it was had."""
+    # Only a conversation that goes on needs it.
+    from bridle.frontends.tui.screens.conversation.passages import passages_of
+
+    passages = passages_of(messages)
+    shown = passages[-_MOST_PASSAGES:]
+    rows: list[Line] = []
+    for passage in shown:
+        rows += [*([()] if rows else []), *passage.lines(width, False)]
+    hidden = len(passages) - len(shown)
+    if len(rows) > _MOST_ROWS:
+        rows = rows[-_MOST_ROWS:]
+    head: list[Line] = [(Span(f"… {count(hidden, 'earlier part')}", MUTED),), ()] if hidden else []
+    return [*head, *rows]

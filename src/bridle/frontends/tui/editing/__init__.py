@@ -1,0 +1,1 @@
+"""The prompt editor: text, cursor, vim mode, history and attachments."""

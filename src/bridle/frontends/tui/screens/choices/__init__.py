@@ -1,0 +1,1 @@
+"""Screens that choose one value: model, theme, output style, help."""

@@ -1,0 +1,164 @@
+"""Chooses the model, and how much it thinks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.frontends.tui.keymap.keymap import USUAL, Keymap
+from bridle.frontends.tui.keymap.labels import ACCEPT, CLOSE, BoundKey, Hint, spoken
+from bridle.frontends.tui.render.layout import MUTED, one_line, paragraph, style
+from bridle.frontends.tui.screen.view import Closed, Frame
+from bridle.frontends.tui.style import cells
+from bridle.frontends.tui.style.text import Line, Span
+from bridle.frontends.tui.terminal.keys import Key
+from bridle.frontends.tui.widgets.list_pane import Command, ListPane
+from bridle.frontends.tui.widgets.page import page, room
+from bridle.frontends.tui.widgets.picker import Item, Picker
+from bridle.frontends.tui.widgets.tabs import TabbedView
+from bridle.frontends.tui.widgets.text_field import Signal
+
+
+class ModelRow(Struct, frozen=True, kw_only=True):
+    """A model that can be chosen; prices are dollars for a million tokens."""
+
+    id: str
+    name: str
+    description: str = ""
+    window: int | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+    efforts: tuple[str, ...] = ()
+    """The levels it knows, least first."""
+    provider: str = ""
+
+
+class ChooseModel(Struct, frozen=True, kw_only=True):
+    id: str
+    effort: str | None = None
+    """None leaves it to the model's own default."""
+    session_only: bool = False
+    """Do not save it for later sessions."""
+
+
+class ChooseEffort(Struct, frozen=True):
+    level: str
+    """`auto` for the model's own default."""
+
+
+def effort_view(levels: Sequence[str], *, current: str | None) -> TabbedView[None]:
+    """The levels of the model in use."""
+    known = ("auto", *levels)
+    items = [
+        Item(
+            value=level,
+            label=level,
+            sign=Span("✓" if level == (current or "auto") else " ", style("success")),
+        )
+        for level in known
+    ]
+    use: Command[str] = Command(
+        key="enter", words="use", closes=True, act=lambda level, _: ChooseEffort(level) if level else None
+    )
+    at = known.index(current) if current in known else 0
+    return TabbedView("Effort", [("", ListPane(items, accept=(use,), selected=at))], full=False)
+
+
+class ModelView:
+    """The list of models; left and right change the effort of the selected one."""
+
+    is_full = False
+    refresh = None
+
+    def __init__(self, models: Sequence[ModelRow], *, current: str, effort: str | None = None) -> None:
+        self._current = current
+        self._effort = effort
+        at = next((index for index, row in enumerate(models) if row.id == current), 0)
+        self._list = Picker([_item(row, current) for row in models], selected=at, empty="no models")
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        return () if self._list.is_filtering else ("ModelPicker", "Select")
+
+    def render(self, width: int, height: int, keys: Keymap = USUAL, /) -> Frame:
+        about = self._about(width)
+        rows, cursor = self._list.rows(width, max(1, room(height, full=False) - len(about)))
+        effort: list[Hint] = [(_EFFORT, "effort")] if self._efforts else []
+        hints: list[Hint] = [(ACCEPT, "use and save"), (CLOSE, "cancel")]
+        if not self._list.is_filtering:
+            hints[1:1] = [*effort, (_SESSION, "this session only")]
+        named = spoken(hints, keys, self.contexts)
+        return page(
+            "Model", [*rows, *about], width=width, height=height, hints=named, cursor=cursor, full=False
+        )
+
+    def press(self, key: Key, action: str | None) -> Closed[Any] | None:
+        if not self._list.is_filtering:
+            if action in _SESSION.actions:
+                return self._chosen(session_only=True)
+            if action in _STEPS:
+                self._change_effort(_STEPS[action])
+                return None
+        match self._list.press(key, action):
+            case Signal.ACCEPTED:
+                return self._chosen()
+            case Signal.CANCELLED:
+                return Closed(None)
+            case _:
+                return None
+
+    def paste(self, text: str) -> None:
+        self._list.paste(text)
+
+    @property
+    def _efforts(self) -> tuple[str, ...]:
+        row = self._list.current
+        return () if row is None else row.efforts
+
+    def _chosen(self, *, session_only: bool = False) -> Closed[Any] | None:
+        if (row := self._list.current) is None:
+            return None
+        effort = self._effort if self._effort in row.efforts else None
+        return Closed(ChooseModel(id=row.id, effort=effort, session_only=session_only))
+
+    def _change_effort(self, by: int) -> None:
+        levels = (None, *self._efforts)
+        at = levels.index(self._effort) if self._effort in levels else 0
+        self._effort = levels[max(0, min(at + by, len(levels) - 1))]
+
+    def _about(self, width: int) -> list[Line]:
+        row = self._list.current
+        if row is None:
+            return []
+        lines: list[Line] = [()]
+        if row.description:
+            lines += paragraph(row.description, width, MUTED)[:2]
+        if row.efforts:
+            lines += cells.wrap(self._effort_line(row.efforts), width)
+        return lines
+
+    def _effort_line(self, efforts: Sequence[str]) -> Line:
+        spans = [Span("effort ", MUTED)]
+        for level in ("default", *efforts):
+            is_chosen = level == (self._effort if self._effort in efforts else "default")
+            spans.append(
+                Span(
+                    f" {one_line(level)} ",
+                    style("inverse", "border.focus", bold=True) if is_chosen else MUTED,
+                )
+            )
+        return tuple(spans)
+
+
+_SESSION = BoundKey(("modelPicker:thisSessionOnly",))
+_EFFORT = (BoundKey(("modelPicker:decreaseEffort",)), BoundKey(("modelPicker:increaseEffort",)))
+_STEPS = {"modelPicker:decreaseEffort": -1, "modelPicker:increaseEffort": 1}
+
+
+def _item(row: ModelRow, current: str) -> Item[ModelRow]:
+    price = ""
+    if row.input_price is not None and row.output_price is not None:
+        price = f"${row.input_price:g} / ${row.output_price:g}"
+    window = "" if row.window is None else f"{row.window // 1000:,}k"
+    sign = Span("✓" if row.id == current else " ", style("success"))
+    return Item(value=row, label=row.name, facts=(window, price), group=row.provider, words=row.id, sign=sign)

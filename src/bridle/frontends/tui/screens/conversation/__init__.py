@@ -1,0 +1,1 @@
+"""Screens that show conversations: transcript, resume, rewind, export."""

@@ -1,0 +1,128 @@
+"""The conversation as pieces that can be laid out one by one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.frontends.tui.render.call import Call, State, below, header, inner
+from bridle.frontends.tui.render.call_groups import render_call
+from bridle.frontends.tui.render.collapse import fold_output
+from bridle.frontends.tui.render.layout import fit
+from bridle.frontends.tui.render.messages import assistant_text, thinking, user_prompt
+from bridle.frontends.tui.render.tools.catalog import look_of
+from bridle.frontends.tui.style.text import Line
+
+_MOST_SEARCHED = 100_000
+
+Lines = Callable[[int, bool], list[Line]]
+"""Rows for a width, folded or with everything."""
+
+
+class Passage(Struct, frozen=True, kw_only=True):
+    """A prompt, an answer, a call: something that is shown as a whole."""
+
+    kind: Literal["prompt", "answer", "thought", "call", "note"]
+    text: str
+    """What a search looks through."""
+    lines: Lines
+
+
+def passages_of(
+    messages: Sequence[Mapping[str, Any]], data: Mapping[str, Any] | None = None
+) -> list[Passage]:
+    """What was said, in the API's own messages, as passages; results stand with their calls.
+
+    `data` has the structured output of calls by their ids, where it is known.
+    """
+    results = dict(_results(messages))
+    found: list[Passage] = []
+    for message in messages:
+        content = message.get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        if not isinstance(blocks, list | tuple):
+            continue
+        if message.get("role") == "user":
+            found += _prompt(blocks)
+        else:
+            found += (each for block in blocks for each in _answer(block, results, data or {}))
+    return found
+
+
+def _prompt(blocks: Sequence[Any]) -> list[Passage]:
+    shown = [each for each in blocks if _type(each) in ("text", "image", "document") and not _is_meta(each)]
+    if not shown:
+        return []
+    text = "\n".join(each.get("text", "") for each in shown)
+
+    def lines(width: int, expanded: bool) -> list[Line]:
+        return user_prompt(shown, width, expanded=expanded)
+
+    return [Passage(kind="prompt", text=text[:_MOST_SEARCHED], lines=lines)]
+
+
+def _answer(block: Any, results: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]) -> list[Passage]:
+    match block:
+        case {"type": "text", "text": str() as text} if text.strip():
+            return [Passage(kind="answer", text=text[:_MOST_SEARCHED], lines=partial(_text_lines, text))]
+        case {"type": "thinking", "thinking": str() as text} if text.strip():
+            return [Passage(kind="thought", text=text[:_MOST_SEARCHED], lines=partial(_thought_lines, text))]
+        case {"type": "tool_use", "id": str() as id, "name": str() as name, "input": dict() as given}:
+            call = _call(name, given, results.get(id), data.get(id))
+            text = "\n".join((name, *map(str, given.values()), call.said))
+            return [Passage(kind="call", text=text[:_MOST_SEARCHED], lines=partial(_call_lines, call))]
+        case _:
+            return []
+
+
+def _call(name: str, given: dict[str, Any], result: Mapping[str, Any] | None, data: Any) -> Call:
+    if result is None:
+        return Call(tool=name, input=given, state="interrupted")
+    content = result.get("content")
+    state: State = "failed" if result.get("is_error") else "done"
+    said = content if isinstance(content, str | list) else ""
+    return Call(tool=name, input=given, state=state, content=said, data=data)
+
+
+def _text_lines(text: str, width: int, expanded: bool) -> list[Line]:
+    del expanded
+    return assistant_text(text, width)
+
+
+def _thought_lines(text: str, width: int, expanded: bool) -> list[Line]:
+    return thinking(text, width, expanded=expanded)
+
+
+def _call_lines(call: Call, width: int, expanded: bool) -> list[Line]:
+    if call.data is not None or call.state != "done" or not call.said.strip():
+        return render_call(call, width, expanded=expanded)
+    # Only what the model read is known; the looks of tools live on more than that.
+    look = replace(look_of(call.tool), note=_without_note)
+    said = fold_output(call.said, inner(width), head=3, tail=4, expanded=expanded)
+    return fit([*header(call, look, width, expanded=expanded), *below(said, width)], width)
+
+
+def _without_note(_: Call) -> str:
+    return ""
+
+
+def _results(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    return [
+        (block["tool_use_id"], block)
+        for message in messages
+        if isinstance(content := message.get("content"), list | tuple)
+        for block in content
+        if _type(block) == "tool_result" and isinstance(block.get("tool_use_id"), str)
+    ]
+
+
+def _type(block: Any) -> str:
+    return str(block.get("type")) if isinstance(block, Mapping) else ""
+
+
+def _is_meta(block: Mapping[str, Any]) -> bool:
+    """Reminders stand beside what the user said, and are not for reading."""
+    text = block.get("text")
+    return isinstance(text, str) and text.lstrip().startswith("<system-reminder>")

@@ -1,0 +1,1 @@
+"""Screens about what extends a session: servers, agents, hooks, skills, plugins."""

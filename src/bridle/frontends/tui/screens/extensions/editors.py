@@ -1,0 +1,85 @@
+"""The editors that run on this machine, and the one that the session is linked to."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from bridle.commands.editors import told
+from bridle.features.editors.choice import Standing
+from bridle.features.editors.upkeep import Row
+from bridle.frontends.tui.render.layout import paragraph, style
+from bridle.frontends.tui.style.text import Line, Span
+from bridle.frontends.tui.widgets.list_pane import Command, ListPane
+from bridle.frontends.tui.widgets.page import heading, pair
+from bridle.frontends.tui.widgets.pane import Do, nothing
+from bridle.frontends.tui.widgets.picker import Item
+from bridle.frontends.tui.widgets.tabs import TabbedView
+
+_SIGNS: Mapping[Standing, tuple[str, str]] = {
+    "connected": ("✓", "success"),
+    "connecting": ("○", "muted"),
+    "waiting": ("!", "warning"),
+    "off": ("–", "muted"),
+}
+
+
+class LinkEditor(Struct, frozen=True):
+    port: int
+
+
+class UnlinkEditor(Struct, frozen=True):
+    """Be linked to no editor."""
+
+
+def editors_view(rows: Sequence[Row], *, do: Do = nothing) -> TabbedView[Sequence[Row]]:
+    """Every editor with its folders; enter links to one, and d ends the link."""
+    pane = ListPane(
+        _items(rows),
+        details=_details,
+        do=do,
+        empty="no editor lets itself be reached; docs/editors.md names plugins",
+        accept=(
+            Command(
+                key="enter",
+                words="link",
+                when=lambda row: row.standing != "connected",
+                act=lambda row, _: LinkEditor(row.editor.port) if row else None,
+            ),
+        ),
+        commands=(
+            Command(
+                key="d",
+                words="end the link",
+                when=lambda row: row.standing != "off",
+                act=lambda row, _: UnlinkEditor() if row else None,
+            ),
+        ),
+    )
+    return TabbedView("Editors", [("", pane)], update=lambda now: pane.replace(_items(now)), refresh=1.0)
+
+
+def _items(rows: Sequence[Row]) -> list[Item[Row]]:
+    return [_item(row) for row in rows]
+
+
+def _item(row: Row) -> Item[Row]:
+    sign, color = _SIGNS[row.standing]
+    return Item(
+        value=row,
+        label=row.editor.name,
+        facts=("not linked" if row.problem else told(row),),
+        detail=row.problem,
+        group="With this folder open" if row.editor.fits else "In other folders",
+        sign=Span(sign, style(color)),
+    )
+
+
+def _details(row: Row, width: int) -> list[Line]:
+    editor = row.editor
+    rows = [heading(editor.name), *pair("state", told(row), width, column=10)]
+    rows += pair("reached", editor.url, width, column=10)
+    for folder in editor.folders:
+        rows += pair("folder", folder, width, column=10)
+    if row.problem:
+        rows += [(), *paragraph(row.problem, width, style("error"))]
+    return rows

@@ -1,0 +1,110 @@
+"""What is remembered between sessions: instruction files, and notes that are taken by themselves."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.frontends.tui.render.call import tokens
+from bridle.frontends.tui.render.layout import paragraph, style
+from bridle.frontends.tui.screens.actions import EditFile
+from bridle.frontends.tui.style.text import Line, Span
+from bridle.frontends.tui.widgets.list_pane import Command, ListPane
+from bridle.frontends.tui.widgets.page import heading, pair
+from bridle.frontends.tui.widgets.pane import Do, nothing
+from bridle.frontends.tui.widgets.picker import Item
+from bridle.frontends.tui.widgets.tabs import TabbedView
+
+_MOST_SHOWN = 8_000
+
+
+class MemoryRow(Struct, frozen=True, kw_only=True):
+    """A file of instructions or notes."""
+
+    path: str
+    name: str
+    """How people call it: `this project`, `yours`, `set by your organisation`."""
+    group: str = "Instructions"
+    tokens: int = 0
+    exists: bool = True
+    imported_by: str = ""
+    text: str = ""
+    """Its beginning, for looking at."""
+
+
+class Memory(Struct, frozen=True, kw_only=True):
+    files: tuple[MemoryRow, ...] = ()
+    automatic: bool | None = None
+    """Whether notes are taken by themselves; None where that does not exist."""
+    folder: str = ""
+    """Where those notes are."""
+
+
+class SetAutoMemory(Struct, frozen=True):
+    on: bool
+
+
+class _Switch(Struct, frozen=True):
+    on: bool
+
+
+_Row = MemoryRow | _Switch
+
+
+def memory_view(data: Memory, *, do: Do = nothing) -> TabbedView[Memory]:
+    """The files, opened in the editor with enter, and the switch for automatic notes."""
+    pane: ListPane[_Row] = ListPane(
+        _items(data),
+        details=_details,
+        do=do,
+        empty="no memory files",
+        accept=(Command(key="enter", words="open or switch", act=lambda row, _: _wanted(row)),),
+    )
+    return TabbedView("Memory", [("", pane)], update=lambda now: pane.replace(_items(now)))
+
+
+def _wanted(row: _Row | None) -> Any:
+    match row:
+        case _Switch(on):
+            return SetAutoMemory(not on)
+        case MemoryRow():
+            return EditFile(row.path)
+        case None:
+            return None
+
+
+def _items(data: Memory) -> Sequence[Item[_Row]]:
+    items: list[Item[_Row]] = [
+        Item(
+            value=row,
+            label=row.name,
+            facts=(tokens(row.tokens) if row.exists else "not there yet",),
+            detail=f"{row.path} (imported by {row.imported_by})" if row.imported_by else row.path,
+            is_path=not row.imported_by,
+            group=row.group,
+        )
+        for row in data.files
+    ]
+    if data.automatic is not None:
+        sign = Span("✓" if data.automatic else "–", style("success" if data.automatic else "muted"))
+        items.append(
+            Item(
+                value=_Switch(data.automatic),
+                label="take notes by itself",
+                facts=("on" if data.automatic else "off",),
+                detail=data.folder,
+                is_path=True,
+                group="Automatic memory",
+                sign=sign,
+            )
+        )
+    return items
+
+
+def _details(row: _Row, width: int) -> list[Line]:
+    if isinstance(row, _Switch):
+        return paragraph("What turns out to matter is written down for later sessions.", width)
+    rows = [heading(row.name), *pair("file", row.path, width, column=8)]
+    if not row.exists:
+        return [*rows, (), *paragraph("It is made when it is opened.", width)]
+    return [*rows, (), *paragraph(row.text[:_MOST_SHOWN], width)]

@@ -1,0 +1,188 @@
+"""Views of what extends a session: servers, agents, hooks, skills, plugins, memory, the boundary."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from bridle.commands.context import CommandContext
+from bridle.commands.editors import rows_of
+from bridle.commands.plugins import plugin_rows
+from bridle.commands.queries.extensions import agent_facts, hook_table, skill_facts
+from bridle.commands.queries.memory_files import memory_places, takes_notes
+from bridle.commands.reports import breakdown_of
+from bridle.context.tokens import estimate
+from bridle.features.editors.upkeep import Row
+from bridle.frontends.tui.screens.base import OpenScreen, ScreenContext, fixed, renewed
+from bridle.frontends.tui.screens.extensions.agents import AgentRow, agents_view
+from bridle.frontends.tui.screens.extensions.editors import editors_view
+from bridle.frontends.tui.screens.extensions.hooks import hook_rows, hooks_view
+from bridle.frontends.tui.screens.extensions.mcp import ServerRow, mcp_view
+from bridle.frontends.tui.screens.extensions.memory import Memory, MemoryRow, memory_view
+from bridle.frontends.tui.screens.extensions.plugins import MarketplaceRow, PluginRow, Plugins, plugins_view
+from bridle.frontends.tui.screens.extensions.sandbox import SandboxFacts, sandbox_view
+from bridle.frontends.tui.screens.extensions.skills import SkillRow, skills_view
+
+
+async def open_servers(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """MCP servers."""
+
+    async def read() -> list[ServerRow]:
+        known = context.runtime.servers
+        costs = _tool_costs(context)
+        return [
+            ServerRow(state=state, costs=costs.get(state.name, {}))
+            for state in (known.status() if known is not None else ())
+        ]
+
+    return renewed(mcp_view(await read(), do=screen.do), read)
+
+
+async def open_editors(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """Editors that the session can be linked to."""
+
+    async def read() -> Sequence[Row]:
+        return await rows_of(context)
+
+    return renewed(editors_view(await read(), do=screen.do), read)
+
+
+async def open_agents(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """Whom work can be handed to."""
+
+    async def read() -> Sequence[AgentRow]:
+        return [
+            AgentRow(
+                agent=each.definition,
+                prompt=each.prompt,
+                tokens=each.tokens,
+                prompt_tokens=each.body_tokens,
+                off=each.denied,
+            )
+            for each in agent_facts(context)
+        ]
+
+    return renewed(agents_view(await read(), do=screen.do), read)
+
+
+async def open_hooks(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """What runs at which event."""
+    disabled = context.settings.config().settings.disable_all_hooks is True
+    return fixed(hooks_view(hook_rows(hook_table(context)), disabled=disabled, do=screen.do))
+
+
+async def open_skills(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """Skills and who may use them."""
+
+    async def read() -> Sequence[SkillRow]:
+        return [
+            SkillRow(
+                name=each.name,
+                description=each.description,
+                source=f"{each.source} {each.owner}".strip(),
+                file="" if each.source in ("mcp", "bundled") else each.file,
+                tokens=each.tokens,
+                body_tokens=each.body_tokens,
+                visibility=each.visibility,
+                locked=each.locked,
+            )
+            for each in skill_facts(context)
+        ]
+
+    return renewed(skills_view(await read(), do=screen.do), read)
+
+
+async def open_plugins(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """Plugins and marketplaces."""
+
+    async def read() -> Plugins:
+        rows, markets = await asyncio.to_thread(plugin_rows, context)
+        return Plugins(
+            plugins=tuple(
+                PluginRow(
+                    id=row.id,
+                    description=row.description,
+                    version=f"{row.version} ({row.offered} is out)" if row.offered else row.version,
+                    author=row.author,
+                    installed=row.installed,
+                    enabled=row.enabled,
+                    favorite=row.favourite,
+                    scope=row.scope,
+                    brings=row.brings,
+                    problems=row.problems,
+                    managed=row.managed,
+                )
+                for row in rows
+            ),
+            marketplaces=tuple(
+                MarketplaceRow(
+                    name=market.name,
+                    source=market.source,
+                    plugins=market.plugins,
+                    updated=market.updated[:10],
+                    problem=market.problem,
+                )
+                for market in markets
+            ),
+        )
+
+    return renewed(plugins_view(await read(), do=screen.do), read)
+
+
+async def open_memory(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """Instruction files and notes."""
+
+    async def read() -> Memory:
+        places = await asyncio.to_thread(memory_places, context)
+        return Memory(
+            files=tuple(
+                MemoryRow(
+                    path=each.path,
+                    name=each.name,
+                    group=each.group,
+                    tokens=estimate(each.text),
+                    exists=each.exists,
+                    text=each.text,
+                )
+                for each in places
+            ),
+            automatic=takes_notes(context),
+            folder=context.runtime.memory or "",
+        )
+
+    return renewed(memory_view(await read(), do=screen.do), read)
+
+
+async def open_sandbox(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """The boundary around commands."""
+
+    async def read() -> SandboxFacts:
+        settings = context.settings.config().settings.sandbox
+        runtime = context.runtime
+        is_wanted = settings is not None and settings.enabled is True
+        is_unasked = settings is None or settings.auto_allow_bash_if_sandboxed is not False
+        network = None if settings is None else settings.network
+        return SandboxFacts(
+            mode=_boundary(is_on=is_wanted, is_unasked=is_unasked),
+            now=_boundary(is_on=runtime.sandbox is not None, is_unasked=runtime.sandbox_allows),
+            may_leave=settings is None or settings.allow_unsandboxed_commands is not False,
+            limits=(
+                ("may be worked in", context.workspace.roots),
+                ("may be reached", () if network is None else network.allowed_domains or ()),
+            ),
+        )
+
+    return renewed(sandbox_view(await read(), do=screen.do), read)
+
+
+def _tool_costs(context: CommandContext) -> dict[str, dict[str, int]]:
+    """Tokens of the tools in the window, by server and by the server's own name for each."""
+    found: dict[str, dict[str, int]] = {}
+    for category in breakdown_of(context).categories:
+        if category.id == "mcp_tools":
+            for item in category.items:
+                found.setdefault(item.note, {})[item.name.split("__", 2)[2]] = item.tokens
+    return found
+
+
+def _boundary(*, is_on: bool, is_unasked: bool) -> Literal["off", "auto", "regular"]:
+    return "off" if not is_on else "auto" if is_unasked else "regular"

@@ -1,0 +1,136 @@
+"""The skills, what their mention costs, and which of them the model may use."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from bridle.frontends.tui.render.call import tokens
+from bridle.frontends.tui.render.layout import count, paragraph, style
+from bridle.frontends.tui.screens.actions import EditFile, RunCommand
+from bridle.frontends.tui.style.text import Line, Span
+from bridle.frontends.tui.widgets.list_pane import Command, CommandInput, ListPane
+from bridle.frontends.tui.widgets.page import heading, pair
+from bridle.frontends.tui.widgets.pane import Do, nothing
+from bridle.frontends.tui.widgets.picker import Item
+from bridle.frontends.tui.widgets.tabs import TabbedView
+
+Visibility = Literal["on", "name-only", "user-invocable-only", "off"]
+VISIBILITIES: tuple[tuple[Visibility, str], ...] = (
+    ("on", "the model sees name and description"),
+    ("name-only", "the model sees the name alone"),
+    ("user-invocable-only", "only you can call it"),
+    ("off", "nobody can call it"),
+)
+_SIGNS: dict[Visibility, tuple[str, str]] = {
+    "on": ("✓", "success"),
+    "name-only": ("◐", "info"),
+    "user-invocable-only": ("○", "muted"),
+    "off": ("–", "muted"),
+}
+
+
+class SkillRow(Struct, frozen=True, kw_only=True):
+    name: str
+    description: str
+    source: str
+    """How people call where it comes from."""
+    file: str = ""
+    tokens: int = 0
+    """What its mention costs in every request."""
+    body_tokens: int = 0
+    """What it costs once it is used."""
+    visibility: Visibility = "on"
+    locked: bool = False
+
+
+class SetVisibility(Struct, frozen=True):
+    name: str
+    visibility: Visibility
+
+
+def skills_view(skills: Sequence[SkillRow], *, do: Do = nothing) -> TabbedView[Sequence[SkillRow]]:
+    """Every skill by source; `t` sorts by cost, space changes who may use it, enter puts it in the prompt."""
+    shown: list[SkillRow] = list(skills)
+    is_by_cost = False
+
+    def sort(_: SkillRow | None, __: CommandInput) -> None:
+        nonlocal is_by_cost
+        is_by_cost = not is_by_cost
+        pane.replace(_items(shown, by_cost=is_by_cost))
+
+    pane: ListPane[SkillRow] = ListPane(
+        _items(skills, by_cost=False),
+        details=_details,
+        do=do,
+        empty="no skills; write one to .claude/skills/name/SKILL.md",
+        accept=(
+            Command(
+                key="enter",
+                words="use",
+                closes=True,
+                when=lambda row: row.visibility != "off",
+                act=lambda row, _: RunCommand(row.name) if row else None,
+            ),
+        ),
+        commands=(
+            Command(key="t", words="sort by cost", act=sort, alone=True),
+            Command(
+                key="space",
+                words="who may use it",
+                when=lambda row: not row.locked,
+                choices=lambda _: VISIBILITIES,
+                act=lambda row, given: _visible(row, given.choice),
+            ),
+            Command(
+                key="e",
+                words="edit",
+                when=lambda row: bool(row.file),
+                act=lambda row, _: EditFile(row.file) if row else None,
+            ),
+        ),
+    )
+    sheet: TabbedView[Sequence[SkillRow]] = TabbedView("Skills", [("", pane)], aside=_aside(skills))
+
+    def update(now: Sequence[SkillRow]) -> None:
+        shown[:] = now
+        sheet.aside = _aside(now)
+        pane.replace(_items(now, by_cost=is_by_cost))
+
+    sheet.on_update(update)
+    return sheet
+
+
+def _visible(row: SkillRow | None, choice: str) -> SetVisibility | None:
+    for value, _ in VISIBILITIES:
+        if row is not None and value == choice:
+            return SetVisibility(row.name, value)
+    return None
+
+
+def _aside(skills: Sequence[SkillRow]) -> str:
+    return f"{count(len(skills), 'skill')}, {tokens(sum(each.tokens for each in skills))} in every request"
+
+
+def _items(skills: Sequence[SkillRow], *, by_cost: bool) -> list[Item[SkillRow]]:
+    ordered = sorted(skills, key=lambda row: (-row.tokens,) if by_cost else (row.source, row.name))
+    return [
+        Item(
+            value=row,
+            label=row.name,
+            facts=(tokens(row.tokens) if row.tokens else "",),
+            detail=row.description,
+            group="" if by_cost else row.source,
+            sign=Span(_SIGNS[row.visibility][0], style(_SIGNS[row.visibility][1])),
+        )
+        for row in ordered
+    ]
+
+
+def _details(row: SkillRow, width: int) -> list[Line]:
+    rows = [heading(row.name), *paragraph(row.description, width), ()]
+    rows += pair("from", row.source, width, column=10)
+    rows += pair("file", row.file, width, column=10) if row.file else []
+    rows += pair("seen", dict(VISIBILITIES)[row.visibility], width, column=10)
+    rows += pair("mention", tokens(row.tokens), width, column=10)
+    return [*rows, *(pair("used", tokens(row.body_tokens), width, column=10) if row.body_tokens else [])]

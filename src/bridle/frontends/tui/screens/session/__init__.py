@@ -1,0 +1,1 @@
+"""Screens about the state of the session: context, costs, settings, tasks."""

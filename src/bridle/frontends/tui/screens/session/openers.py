@@ -1,0 +1,176 @@
+"""Views of how a session stands: its window, its costs, its settings, its work."""
+
+import asyncio
+from typing import Any
+
+from bridle.commands.context import CommandContext
+from bridle.commands.queries.doctor import run_checks
+from bridle.commands.queries.rules import folder_rows, recent_denials, rule_rows
+from bridle.commands.queries.settings import setting_rows
+from bridle.commands.queries.spending import session_cost
+from bridle.commands.queries.status import status_facts
+from bridle.commands.queries.usage_causes import causes_of, limits_of
+from bridle.commands.reports import breakdown_of, scene_of
+from bridle.commands.usage import days_of
+from bridle.engine.compact_report import Compacted, last_compaction
+from bridle.engine.items import item_text, list_items
+from bridle.frontends.tui.render.diff import FileChange
+from bridle.frontends.tui.render.git_diff import read_unified
+from bridle.frontends.tui.screens import rows as facts
+from bridle.frontends.tui.screens.base import OpenScreen, ScreenContext, fixed, renewed
+from bridle.frontends.tui.screens.session.compaction import compacted_view
+from bridle.frontends.tui.screens.session.config import Config, config_view
+from bridle.frontends.tui.screens.session.context import context_view
+from bridle.frontends.tui.screens.session.context_items import items_view
+from bridle.frontends.tui.screens.session.diff import DiffSource, diff_view, read_untracked
+from bridle.frontends.tui.screens.session.doctor import doctor_view
+from bridle.frontends.tui.screens.session.goal import Goal, goal_view
+from bridle.frontends.tui.screens.session.permissions import Permissions, permissions_view
+from bridle.frontends.tui.screens.session.pins import pins_view
+from bridle.frontends.tui.screens.session.status import status_view
+from bridle.frontends.tui.screens.session.tasks import tasks_view
+from bridle.frontends.tui.screens.session.usage import UsageFacts, session_lines, usage_view
+from bridle.host.git.diff import tree_diff
+
+_DAYS = 30
+
+
+async def open_context(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """What fills the window."""
+
+    async def read() -> Any:
+        return facts.context_use(breakdown_of(context))
+
+    return renewed(context_view(await read(), do=screen.do), read)
+
+
+async def open_items(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """Single parts of the window."""
+    session = context.session
+
+    async def read() -> Any:
+        return list_items(session)
+
+    view = items_view(await read(), read=lambda item: item_text(session, item), do=screen.do)
+    return renewed(view, read)
+
+
+async def open_pins(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """What outlives every compaction."""
+
+    async def read() -> Any:
+        return context.session.state.ledger
+
+    return renewed(pins_view(await read(), do=screen.do), read)
+
+
+async def open_compacted(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """What the last compaction did."""
+    del screen
+    done = last_compaction(context.session) or Compacted(trigger="", tokens_before=0)
+    return fixed(compacted_view(done, context.session.state.ledger.pins))
+
+
+async def open_usage(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """What was spent, by model and day."""
+    del screen
+    days = await days_of(context, _DAYS)
+    return fixed(
+        usage_view(
+            UsageFacts(
+                session=facts.model_uses(session_cost(context.session)),
+                days=facts.day_uses(days),
+                models=facts.model_uses([each for day in days for each in day.models]),
+                shares=facts.shares(causes_of(context.session, context.env)),
+                limits=facts.limits(limits_of(context.runtime)),
+            )
+        )
+    )
+
+
+async def open_config(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """Every setting."""
+
+    async def read() -> Config:
+        config = context.settings.config()
+        spent = UsageFacts(session=facts.model_uses(session_cost(context.session)))
+        return Config(
+            status=facts.status_of(status_facts(context)),
+            settings=facts.setting_list(setting_rows(config), config),
+            usage=lambda width: session_lines(spent, width),
+        )
+
+    return renewed(config_view(await read(), do=screen.do), read)
+
+
+async def open_status(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """Version, model, login, folders."""
+    del screen
+
+    async def read() -> Any:
+        return facts.status_of(status_facts(context))
+
+    return renewed(status_view(await read()), read)
+
+
+async def open_doctor(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """What is wrong with the installation."""
+
+    async def read() -> Any:
+        return facts.check_rows(await run_checks(scene_of(context)))
+
+    return renewed(doctor_view(await read(), do=screen.do), read)
+
+
+async def open_permissions(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """Rules, folders and refusals."""
+
+    async def read() -> Permissions:
+        state = context.session.state
+        return facts.permission_list(
+            rule_rows(state.rules, tools=context.runtime.toolbox.names()),
+            folder_rows(context.workspace),
+            recent_denials(context.server.last),
+            mode=state.mode,
+        )
+
+    return renewed(permissions_view(await read(), do=screen.do), read)
+
+
+async def open_goal(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """The condition that is worked towards."""
+
+    async def read() -> Goal:
+        goal = context.goal
+        return Goal(condition=goal.condition or "", turns=goal.checks, last=goal.missing)
+
+    return renewed(goal_view(await read(), do=screen.do), read)
+
+
+async def open_tasks(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """Work in the background."""
+
+    async def read() -> Any:
+        return context.workspace.jobs()
+
+    def tail(id: str, most: int) -> str:
+        # Looked up late: without background work there is nothing that could be asked.
+        return context.workspace.tasks.read(id, most)
+
+    view = tasks_view(
+        await read(),
+        read=tail,
+        clock=screen.clock,
+        do=screen.do,
+    )
+    return renewed(view, read)
+
+
+async def open_diff(context: CommandContext, screen: ScreenContext) -> OpenScreen:
+    """What has changed in the work tree."""
+    found = await tree_diff(context.workspace.cwd, context.env)
+    changes: list[FileChange] = []
+    if found is not None:
+        new = await asyncio.to_thread(read_untracked, found.root, found.untracked)
+        changes = sorted((*read_unified(found.patch), *new), key=lambda change: change.path)
+    return fixed(diff_view([DiffSource(name="working tree", changes=tuple(changes))], do=screen.do))

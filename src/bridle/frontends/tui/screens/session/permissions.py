@@ -1,0 +1,221 @@
+"""The permission rules, the folders and what was denied lately."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from bridle.frontends.tui.render.layout import paragraph
+from bridle.frontends.tui.style.text import Line
+from bridle.frontends.tui.widgets.list_pane import Command, ListPane
+from bridle.frontends.tui.widgets.page import heading, pair
+from bridle.frontends.tui.widgets.pane import Do, Pane, nothing
+from bridle.frontends.tui.widgets.picker import Item
+from bridle.frontends.tui.widgets.tabs import TabbedView
+
+Effect = Literal["allow", "ask", "deny"]
+EFFECTS: tuple[Effect, ...] = ("allow", "ask", "deny")
+DESTINATIONS = (
+    ("localSettings", "this project, for you alone"),
+    ("projectSettings", "this project, for everybody"),
+    ("userSettings", "all your projects"),
+    ("session", "this session"),
+)
+_SOURCES = {
+    "policySettings": "set by your organisation",
+    "flagSettings": "given at the start",
+    "cliArg": "given at the start",
+    "command": "of a command",
+    **dict(DESTINATIONS),
+}
+_WRITABLE = frozenset(value for value, _ in DESTINATIONS)
+
+
+class RuleRow(Struct, frozen=True, kw_only=True):
+    """A rule and where it stands."""
+
+    effect: Effect
+    text: str
+    source: str
+    file: str = ""
+    note: str = ""
+    """What is odd about it, such as a rule that never applies."""
+
+
+class FolderRow(Struct, frozen=True, kw_only=True):
+    path: str
+    source: str
+    """Empty for the folder that the session began in."""
+
+
+class DenialRow(Struct, frozen=True, kw_only=True):
+    """A call that was not allowed."""
+
+    tool: str
+    subject: str
+    reason: str
+    when: str
+    suggestion: str = ""
+    """A rule that would allow it."""
+
+
+class Permissions(Struct, frozen=True, kw_only=True):
+    mode: str = "default"
+    rules: tuple[RuleRow, ...] = ()
+    folders: tuple[FolderRow, ...] = ()
+    denials: tuple[DenialRow, ...] = ()
+
+
+class AddRule(Struct, frozen=True):
+    effect: Effect
+    text: str
+    destination: str
+
+
+class RemoveRule(Struct, frozen=True):
+    effect: Effect
+    text: str
+    source: str
+
+
+class AddFolder(Struct, frozen=True):
+    path: str
+    destination: str
+
+
+class RemoveFolder(Struct, frozen=True):
+    path: str
+    source: str
+
+
+def permissions_view(data: Permissions, *, do: Do = nothing, tab: int = 0) -> TabbedView[Permissions]:
+    """Tabs of rules by what they do, of folders, and of recent denials; a new one may be added to each."""
+    rules: dict[Effect, ListPane[RuleRow]] = {each: _rules_pane(each, data, do) for each in EFFECTS}
+    folders = _folders_pane(data, do)
+    denials = _denials_pane(data, do)
+
+    def update(now: Permissions) -> None:
+        for effect, pane in rules.items():
+            pane.replace(_rule_items(now, effect))
+        folders.replace(_folder_items(now))
+        denials.replace(_denial_items(now))
+
+    panes: list[tuple[str, Pane]] = [*rules.items(), ("folders", folders), ("recent denials", denials)]
+    return TabbedView("Permissions", panes, aside=f"mode: {data.mode}", update=update, selected=tab)
+
+
+_MEANING: dict[Effect, str] = {
+    "allow": "These calls run without a question.",
+    "ask": "These calls always ask, also where the mode would not.",
+    "deny": "These calls are never made; this beats ask and allow.",
+}
+
+
+def _rules_pane(effect: Effect, data: Permissions, do: Do) -> ListPane[RuleRow]:
+    def add(_: RuleRow | None, text: str, destination: str) -> AddRule:
+        return AddRule(effect, text, destination)
+
+    return ListPane(
+        _rule_items(data, effect),
+        do=do,
+        details=_rule_details,
+        intro=lambda width: [*paragraph(_MEANING[effect], width), ()],
+        empty="no rules yet; a adds one",
+        commands=(
+            Command(
+                key="a",
+                words="add",
+                ask="Rule, such as Bash(git push *) or WebFetch(domain:example.org)",
+                check=lambda _, text: "" if text else "type a rule",
+                choices=lambda _: DESTINATIONS,
+                act=lambda row, given: add(row, given.text, given.choice),
+                alone=True,
+            ),
+            Command(
+                key="d",
+                words="remove",
+                confirm="Remove this rule?",
+                when=lambda row: row.source in _WRITABLE,
+                act=lambda row, _: RemoveRule(row.effect, row.text, row.source) if row else None,
+            ),
+        ),
+    )
+
+
+def _folders_pane(data: Permissions, do: Do) -> ListPane[FolderRow]:
+    return ListPane(
+        _folder_items(data),
+        do=do,
+        intro=lambda width: [*paragraph("Files in these folders may be read and worked on.", width), ()],
+        commands=(
+            Command(
+                key="a",
+                words="add",
+                ask="Folder",
+                check=lambda _, text: "" if text else "type the path of a folder",
+                choices=lambda _: DESTINATIONS,
+                act=lambda _, given: AddFolder(given.text, given.choice),
+                alone=True,
+            ),
+            Command(
+                key="d",
+                words="remove",
+                confirm="Take this folder away?",
+                when=lambda row: row.source in _WRITABLE,
+                act=lambda row, _: RemoveFolder(row.path, row.source) if row else None,
+            ),
+        ),
+    )
+
+
+def _denials_pane(data: Permissions, do: Do) -> ListPane[DenialRow]:
+    return ListPane(
+        _denial_items(data),
+        do=do,
+        details=_denial_details,
+        empty="nothing was denied lately",
+        commands=(
+            Command(
+                key="a",
+                words="allow from now on",
+                ask="Rule that allows it",
+                initial=lambda row: row.suggestion or row.tool,
+                check=lambda _, text: "" if text else "type a rule",
+                choices=lambda _: DESTINATIONS,
+                act=lambda _, given: AddRule("allow", given.text, given.choice),
+            ),
+        ),
+    )
+
+
+def _rule_items(data: Permissions, effect: Effect) -> Sequence[Item[RuleRow]]:
+    return [
+        Item(value=row, label=row.text, facts=(_SOURCES.get(row.source, row.source),), detail=row.note)
+        for row in data.rules
+        if row.effect == effect
+    ]
+
+
+def _folder_items(data: Permissions) -> Sequence[Item[FolderRow]]:
+    return [
+        Item(value=row, label=row.path, facts=(_SOURCES.get(row.source, row.source or "working folder"),))
+        for row in data.folders
+    ]
+
+
+def _denial_items(data: Permissions) -> Sequence[Item[DenialRow]]:
+    return [
+        Item(value=row, label=f"{row.tool} {row.subject}", facts=(row.when,), detail=row.reason)
+        for row in data.denials
+    ]
+
+
+def _rule_details(row: RuleRow, width: int) -> list[Line]:
+    rows = [heading(row.text), (), *pair("effect", row.effect, width, column=10)]
+    rows += pair("source", _SOURCES.get(row.source, row.source), width, column=10)
+    rows += pair("file", row.file, width, column=10) if row.file else []
+    return [*rows, *([(), *paragraph(row.note, width)] if row.note else [])]
+
+
+def _denial_details(row: DenialRow, width: int) -> list[Line]:
+    return [heading(row.tool), *paragraph(row.subject, width), (), *paragraph(row.reason, width)]

@@ -1,0 +1,88 @@
+"""Lets the user choose one of their conversations, and keep them in order meanwhile."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from bridle.frontends.tui.app import App
+from bridle.frontends.tui.screens.conversation.passages import Passage, passages_of
+from bridle.frontends.tui.screens.conversation.resume import (
+    DeleteSession,
+    LoadSessions,
+    RenameSession,
+    Resume,
+    ResumeContext,
+    ResumeView,
+    Scope,
+    TagSession,
+)
+from bridle.host.git import repository
+from bridle.transcripts import keeping
+from bridle.transcripts.listing import SessionInfo, list_sessions
+from bridle.types.errors import SessionError
+
+
+async def pick_session(app: App, *, cwd: str, env: Mapping[str, str], current: str = "") -> Resume | None:
+    """The conversation that the user chooses, and how to go on with it; None when they choose none."""
+    picking = _Picking(app, cwd, env)
+    sessions = await picking.load("here")
+    around = ResumeContext(
+        cwd=cwd,
+        now=time.time(),
+        branch=repository.current_branch(cwd),
+        worktrees=tuple(await asyncio.to_thread(repository.worktrees, cwd)),
+        current=current,
+    )
+    picking.view = view = ResumeView(sessions, around, preview=picking.preview, do=picking.do)
+    chosen: Any = await app.open(view)
+    return chosen if isinstance(chosen, Resume) else None
+
+
+class _Picking:
+    def __init__(self, app: App, cwd: str, env: Mapping[str, str]) -> None:
+        self._app = app
+        self._cwd = cwd
+        self._env = env
+        self._scope: Scope = "here"
+        self.view: ResumeView | None = None
+
+    async def load(self, scope: Scope) -> list[SessionInfo]:
+        self._scope = scope
+        directory = None if scope == "all" else self._cwd
+        return await asyncio.to_thread(
+            list_sessions, self._env, directory=directory, include_worktrees=scope != "here"
+        )
+
+    def preview(self, info: SessionInfo) -> list[Passage]:
+        try:
+            said = keeping.messages(info.session_id, self._env, directory=info.cwd)
+        except (SessionError, OSError):
+            return []
+        return passages_of([each.message for each in said])
+
+    def do(self, wish: Any) -> None:
+        """Change a conversation or the list, then show the list as it is now."""
+
+        async def work() -> None:
+            scope = wish.scope if isinstance(wish, LoadSessions) else self._scope
+            with contextlib.suppress(SessionError, OSError):
+                # Where it fails, the list that is read anew shows that nothing has changed.
+                await asyncio.to_thread(self._change, wish)
+            if self.view is not None:
+                self.view.show(await self.load(scope), scope)
+            self._app.redraw()
+
+        self._app.spawn(work())
+
+    def _change(self, wish: Any) -> None:
+        match wish:
+            case RenameSession(session_id=session_id, title=title):
+                keeping.rename(session_id, title, self._env)
+            case TagSession(session_id=session_id, word=word):
+                keeping.tag(session_id, word, self._env)
+            case DeleteSession(session_id=session_id):
+                keeping.delete(session_id, self._env)
+            case _:
+                pass

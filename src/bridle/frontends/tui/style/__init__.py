@@ -1,0 +1,1 @@
+"""Styled text: its width in cells, its colours, and the theme."""

@@ -1,0 +1,1 @@
+"""The terminal device: input, output, capabilities and notifications."""

@@ -1,0 +1,1 @@
+"""Parts that screens are built from: panes, lists, pickers, tabs."""

@@ -1,0 +1,1 @@
+"""Control requests of host programs and their handlers."""

@@ -1,0 +1,204 @@
+"""Requests that change a session: its turn, its settings, its files."""
+
+import os.path
+from collections.abc import Mapping
+from typing import Any
+
+from bridle.engine.switching import switch_model
+from bridle.permissions.auto_grants import mode_notice
+from bridle.protocol.control import Frame
+from bridle.protocol.control_requests.dispatcher import ControlDispatcher
+from bridle.types.errors import UsageError
+from bridle.types.event import Noticed
+from bridle.types.model import Thinking
+from bridle.types.permission import MODES, Mode
+from bridle.types.variables import is_on
+from bridle.types.workspace import FileState
+
+_LONGEST_TITLE = 200
+_LARGEST_SEED = 1_000_000
+
+
+async def interrupt(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    dispatcher.server.interrupt()
+    if dispatcher.runtime.agents is not None and not dispatcher.runtime.offer.per_task_stop:
+        dispatcher.runtime.agents.interrupt()
+    if dispatcher.runtime.workflows is not None and not dispatcher.runtime.offer.per_task_stop:
+        dispatcher.runtime.workflows.interrupt()
+    if request.get("cancel_queued") is True:
+        return {"still_queued": [], "cancelled": dispatcher.server.withdraw()}
+    return {"still_queued": dispatcher.server.waiting()}
+
+
+async def cancel_async_message(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    uuid = request.get("message_uuid")
+    return {"cancelled": isinstance(uuid, str) and bool(dispatcher.server.withdraw(uuid))}
+
+
+async def set_permission_mode(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    wanted = request.get("mode")
+    mode: Mode | None = next(
+        (each for each in MODES if each == ("default" if wanted == "manual" else wanted)), None
+    )
+    if mode is None:
+        raise UsageError(f"There is no permission mode {wanted!r}; use one of {', '.join(MODES)}.")
+    if mode not in (*dispatcher.runtime.modes, dispatcher.session.state.mode):
+        raise UsageError(
+            f"The mode {mode} was not made available when the session began; these are: "
+            f"{', '.join(dispatcher.runtime.modes)}."
+        )
+    if (
+        notice := mode_notice(dispatcher.session.state.mode, mode, dispatcher.session.state.rules)
+    ) is not None:
+        dispatcher.runtime.channel.emit(Noticed(notice, "warning"))
+    dispatcher.session.swap(mode=mode)
+    return {"mode": mode}
+
+
+async def set_model(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    wanted = request.get("model")
+    named = isinstance(wanted, str) and wanted not in ("", "default")
+    model = dispatcher.services.resolve_model(str(wanted)) if named else dispatcher.first_model
+    if model != dispatcher.session.state.model:
+        await switch_model(dispatcher.session, dispatcher.runtime, model)
+        dispatcher.send(dispatcher.services.framer.command_output(f"Set model to {model}"))
+    return {"model": model}
+
+
+async def set_max_thinking_tokens(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    """A budget from the next request on; 0 turns thinking off, null goes back to what is usual."""
+    if "max_thinking_tokens" not in request:
+        return {}
+    match request["max_thinking_tokens"]:
+        case None:
+            dispatcher.session.swap(thinking=None)
+        case bool():
+            raise UsageError("max_thinking_tokens must be a whole number or null.")
+        case int() as budget if budget >= 0:
+            dispatcher.session.swap(thinking=Thinking("enabled", budget) if budget else Thinking("disabled"))
+        case _:
+            raise UsageError("max_thinking_tokens must be a whole number from 0 up, or null.")
+    return {}
+
+
+async def apply_flag_settings(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    await dispatcher.services.settings.apply(_settings(request))
+    return {}
+
+
+async def update_settings(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    await dispatcher.services.settings.write(str(request.get("source")), _settings(request))
+    return {}
+
+
+async def rename_session(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    title = request.get("title") or request.get("name")
+    if not isinstance(title, str) or not title.strip():
+        raise UsageError("A session needs a name that is not empty.")
+    if request.get("session_id") not in (None, dispatcher.session.id):
+        raise UsageError(f"This is session {dispatcher.session.id}, not {request['session_id']}.")
+    short = title[:_LONGEST_TITLE]
+    dispatcher.session.note(
+        {"type": "custom-title", "customTitle": short, "sessionId": dispatcher.session.id}
+    )
+    dispatcher.send(dispatcher.services.framer.title(short))
+    return {"title": short}
+
+
+async def set_color(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    if not isinstance(color := request.get("color"), str) or not color:
+        raise UsageError('set_color needs the name of a color, or "default".')
+    dispatcher.session.note(
+        {"type": "agent-color", "agentColor": color[:40], "sessionId": dispatcher.session.id}
+    )
+    return {}
+
+
+async def register_repo_root(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    """Work in one more folder, which must lie inside one that the session works in already."""
+    workspace = dispatcher.runtime.workspace
+    named = str(request.get("directory") or "")
+    path = os.path.realpath(os.path.join(workspace.start, os.path.expanduser(named)))
+    if not named or not os.path.isdir(path):
+        raise UsageError(f"There is no folder {named!r}.")
+    roots = [os.path.realpath(root) for root in workspace.roots]
+    if not any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots):
+        raise UsageError(f"{path} is outside the working folders.")
+    if path not in roots:
+        workspace.roots = (*workspace.roots, path)
+        if dispatcher.runtime.hooks.listens_to("DirectoryAdded"):
+            from bridle.types.hook_surroundings import DirectoryAdded
+
+            await dispatcher.runtime.hooks.fire(DirectoryAdded(directory=path, source="register_repo_root"))
+    return {}
+
+
+async def seed_read_state(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    """Count a file as read, if it still is as the host says it was."""
+    path, mtime = request.get("path"), request.get("mtime")
+    if not isinstance(path, str) or not isinstance(mtime, int | float):
+        raise UsageError("seed_read_state needs a path and its mtime in milliseconds.")
+    real = dispatcher.runtime.workspace.resolve(path)
+    with open(real, "rb") as file:
+        facts = os.fstat(file.fileno())
+        data = file.read(_LARGEST_SEED + 1)
+    if facts.st_mtime_ns // 1_000_000 == int(mtime) and len(data) <= _LARGEST_SEED:
+        text = data.decode("utf-8", "replace")
+        dispatcher.runtime.workspace.files.note(real, FileState(content=text, mtime_ns=facts.st_mtime_ns))
+    return {}
+
+
+async def rewind_files(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    checkpoints = dispatcher.runtime.checkpoints
+    if checkpoints is None:
+        raise UsageError("File rewinding is not enabled.")
+    prompt = str(request.get("user_message_id") or "")
+    done = await checkpoints.rewind(prompt, dry_run=request.get("dry_run") is True)
+    answer: Frame = {
+        "canRewind": done.can_rewind,
+        "filesChanged": list(done.files_changed),
+        "insertions": done.insertions,
+        "deletions": done.deletions,
+    }
+    if done.skipped_links:
+        answer["skippedLinks"] = len(done.skipped_links)
+    return answer
+
+
+async def stop_task(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    tasks, task_id = dispatcher.runtime.workspace.tasks, str(request.get("task_id"))
+    if tasks.find(task_id) is not None:
+        await tasks.stop(task_id)
+    return {}
+
+
+async def background_tasks(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    """Let calls that the turn waits for go on beside it, all or that of one call."""
+    from bridle.engine.letting_go import let_go
+
+    if is_on(dispatcher.runtime.env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"):
+        raise UsageError("Background tasks are turned off in this session.")
+    named = request.get("tool_use_id")
+    call_id = named if isinstance(named, str) else None
+    moved = let_go(dispatcher.runtime, call_id=call_id)
+    return {"backgrounded": moved > 0 or call_id is None}
+
+
+async def end_session(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    del request
+    dispatcher.server.withdraw()
+    dispatcher.services.end()
+    return {}
+
+
+async def nothing(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
+    """There is nothing here that the request could change."""
+    del dispatcher, request
+    return {}
+
+
+def _settings(request: Mapping[str, Any]) -> dict[str, Any]:
+    settings = request.get("settings")
+    if not isinstance(settings, dict):
+        raise UsageError("settings must be an object.")
+    return settings

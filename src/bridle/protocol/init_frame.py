@@ -1,0 +1,65 @@
+"""The line that opens a turn: what the session has and how it stands."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from bridle.types.event import TurnStarted
+from bridle.version import COMPATIBLE_WITH, __version__
+
+_OLD_NAMES = {"Agent": "Task"}
+"""Tools that hosts know by an older name than models do."""
+
+
+class InitFacts(Struct, frozen=True, kw_only=True):
+    """What the init message says that no event carries."""
+
+    session_id: str
+    api_key_source: str
+    output_style: str = "default"
+    betas: tuple[str, ...] = ()
+
+
+class Inventory(Struct, frozen=True, kw_only=True):
+    """What a session has besides its tools, as it stands when a turn begins."""
+
+    servers: Sequence[Mapping[str, Any]] = ()
+    commands: Sequence[str] = ()
+    terminal_commands: Sequence[str] = ()
+    """Those that need a screen."""
+    agents: Sequence[str] = ()
+    skills: Sequence[str] = ()
+    plugins: Sequence[Mapping[str, Any]] = ()
+    plugin_errors: Sequence[Mapping[str, Any]] = ()
+
+
+CAPABILITIES = ("interrupt_receipt_v1", "interrupt_cancel_queued_v1")
+"""What hosts may rely on."""
+
+
+def init_fields(event: TurnStarted, facts: InitFacts, inventory: Inventory) -> dict[str, Any]:
+    """What `system/init` says besides its ids."""
+    fields: dict[str, Any] = {
+        "cwd": event.cwd,
+        "tools": [_OLD_NAMES.get(name, name) for name in event.tools],
+        "mcp_servers": list(inventory.servers),
+        "model": event.model,
+        "permissionMode": event.mode,
+        "slash_commands": list(inventory.commands),
+        "terminal_slash_commands": list(inventory.terminal_commands),
+        "apiKeySource": facts.api_key_source,
+        "claude_code_version": COMPATIBLE_WITH,
+        "bridle_version": __version__,
+        "output_style": facts.output_style,
+        "agents": list(inventory.agents),
+        "skills": list(inventory.skills),
+        "plugins": list(inventory.plugins),
+        "capabilities": list(CAPABILITIES),
+        "fast_mode_state": "off",
+    }
+    if inventory.plugin_errors:
+        fields["plugin_errors"] = list(inventory.plugin_errors)
+    if facts.betas:
+        fields["betas"] = list(facts.betas)
+    return fields

@@ -1,0 +1,119 @@
+from typing import Any
+
+from bridle.frontends.tui.screens.session.permissions import (
+    AddFolder,
+    AddRule,
+    DenialRow,
+    FolderRow,
+    Permissions,
+    RemoveFolder,
+    RemoveRule,
+    RuleRow,
+    permissions_view,
+)
+from tests.frontends.tui.screens.showing import Showing, assert_screens
+
+_DATA = Permissions(
+    mode="acceptEdits",
+    rules=(
+        RuleRow(
+            effect="allow", text="Bash(git status)", source="userSettings", file="~/.claude/settings.json"
+        ),
+        RuleRow(effect="allow", text="WebFetch(domain:example.org)", source="localSettings"),
+        RuleRow(
+            effect="allow", text="Edit", source="policySettings", note="never applies: a deny rule covers it"
+        ),
+        RuleRow(effect="deny", text="Read(.env)", source="projectSettings"),
+    ),
+    folders=(FolderRow(path="/proj/app", source=""), FolderRow(path="/proj/lib", source="localSettings")),
+    denials=(
+        DenialRow(
+            tool="Bash",
+            subject="git push --force",
+            reason="no rule covers this call",
+            when="2 min ago",
+            suggestion="Bash(git push *)",
+        ),
+    ),
+)
+
+
+def _shown(asked: list[Any] | None = None, **options: Any) -> Showing:
+    return Showing(permissions_view(_DATA, do=([] if asked is None else asked).append, **options))
+
+
+def test_screens():
+    assert_screens("permissions", permissions_view(_DATA))
+    assert_screens("permissions-denials", permissions_view(_DATA, tab=4))
+
+
+def test_tabs_change_with_tab_and_arrows_in_both_directions():
+    shown = _shown()
+    assert "Bash(git status)" in shown.text
+    assert "no rules yet" in shown.press("tab").text
+    assert "Read(.env)" in shown.press("right").text
+    assert "no rules yet" in shown.press("left").text
+    assert "git push --force" in shown.press("shift+tab", "shift+tab").text
+
+
+def test_a_rule_is_added_with_its_destination():
+    asked: list[Any] = []
+    shown = _shown(asked).press("a").type("Bash(make *)").press("enter", "down", "down", "enter")
+    assert asked == [AddRule("allow", "Bash(make *)", "userSettings")]
+    assert "Bash(git status)" in shown.text
+
+
+def test_an_empty_rule_is_refused_and_escape_asks_for_nothing():
+    asked: list[Any] = []
+    shown = _shown(asked).press("a", "enter")
+    assert "type a rule" in shown.text
+    shown.press("escape", "a").type("x").press("enter", "escape")
+    assert asked == []
+    assert shown.closed is None
+
+
+def test_a_rule_is_removed_after_a_yes():
+    asked: list[Any] = []
+    shown = _shown(asked).press("d", "n", "d", "y")
+    assert asked == [RemoveRule("allow", "Bash(git status)", "userSettings")]
+    assert shown.press("down", "down").selected.startswith("Edit")
+
+
+def test_a_rule_of_the_organisation_cannot_be_removed():
+    asked: list[Any] = []
+    shown = _shown(asked).press("down", "down", "d", "y")
+    assert asked == []
+    assert "d remove" not in shown.text
+
+
+def test_folders_are_added_and_removed_but_not_the_working_folder():
+    asked: list[Any] = []
+    _shown(asked, tab=3).press("d", "down", "d", "y", "a").type("/tmp").press("enter", "end", "enter")
+    assert asked == [RemoveFolder("/proj/lib", "localSettings"), AddFolder("/tmp", "session")]
+
+
+def test_a_denied_call_can_be_allowed_from_now_on():
+    asked: list[Any] = []
+    shown = _shown(asked, tab=4).press("a")
+    assert "Bash(git push *)" in shown.text
+    shown.press("enter", "enter")
+    assert asked == [AddRule("allow", "Bash(git push *)", "localSettings")]
+
+
+def test_new_data_appears_in_the_open_view():
+    view = permissions_view(_DATA)
+    shown = Showing(view)
+    view.show(Permissions(rules=(RuleRow(effect="allow", text="Grep", source="session"),)))
+    assert shown.selected == "Grep this session"
+
+
+def test_enter_tells_where_a_rule_stands():
+    assert "~/.claude/settings.json" in _shown().press("enter").text
+    assert _shown().press("enter", "escape").selected.startswith("Bash(git status)")
+
+
+def test_slash_searches_and_letters_are_letters_then():
+    shown = _shown().press("/").type("add")
+    assert "nothing matches" in shown.text
+    assert shown.press("escape").selected.startswith("Bash(git status)")
+    assert shown.press("escape").value is None
