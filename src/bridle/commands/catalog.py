@@ -45,7 +45,7 @@ _PROMPT = "bridle.commands.prompts"
 _GOAL = "bridle.commands.goals"
 _FILES = "bridle.commands.exports"
 _NOTICE = "bridle.commands.unavailable"
-_ITEMS = "bridle.commands.context_items"
+_ITEMS = "bridle.commands.conversations"
 _BACKGROUND = "bridle.commands.background"
 _CLOUDS = "bridle.commands.cloud_setup"
 
@@ -262,7 +262,7 @@ CATALOG: tuple[Listing, ...] = (
     Listing(
         "remote-control",
         "Share this session with a browser elsewhere",
-        "bridle.commands.remote_control",
+        "bridle.commands.background",
         "remote_control",
         "[name|off]",
         ("rc",),

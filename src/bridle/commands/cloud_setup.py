@@ -7,7 +7,7 @@ from typing import Any
 
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.cloud_settings import BEDROCK, SWITCHES, VERTEX, Cloud, plan, suggested
-from bridle.commands.settings_writer import settings_file
+from bridle.commands.settings import settings_file
 from bridle.config.edit import update
 from bridle.types.command import CommandResult, Says
 from bridle.types.errors import ConfigError, UsageError

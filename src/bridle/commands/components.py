@@ -16,7 +16,7 @@ from bridle.commands.queries.extensions import (
     skill_facts,
 )
 from bridle.commands.queries.memory_files import memory_places, takes_notes
-from bridle.commands.settings_writer import save, settings_file
+from bridle.commands.settings import save, settings_file
 from bridle.config.edit import remove_value, set_value
 from bridle.context.tokens import estimate
 from bridle.host.paths import config_home

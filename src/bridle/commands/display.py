@@ -4,7 +4,7 @@ import os.path
 
 from bridle.commands.catalog import CATALOG
 from bridle.commands.context import CommandContext
-from bridle.commands.settings_writer import save
+from bridle.commands.settings import save
 from bridle.config.problem import Problem
 from bridle.extensions.themes import CUSTOM, ThemeFile, read_theme
 from bridle.host.paths import config_home

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.commands.context import CommandContext
-from bridle.commands.settings_writer import save
+from bridle.commands.settings import save
 from bridle.context.window import read_window
 from bridle.engine.switching import switch_model
 from bridle.providers import catalog, gateway

@@ -1,17 +1,20 @@
 """Commands that look at settings and change them."""
 
+import asyncio
+import os.path
 import shlex
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.settings import SettingRow, read_value, setting_rows
-from bridle.commands.settings_writer import Scope, save
+from bridle.config.edit import remove_value, set_value
 from bridle.config.explain import explain, known_keys, render
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 
+Scope = Literal["user", "project", "local"]
 _SCOPES: dict[str, Scope] = {"--user": "user", "--project": "project", "--local": "local"}
 _LONGEST_SHOWN = 120
 
@@ -85,3 +88,29 @@ def _told(row: SettingRow) -> str:
 def _text(value: Any) -> str:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+async def save(key: str, value: Any, context: CommandContext, *, scope: Scope = "user") -> str:
+    """Write one value, or with None take it away; returns the file.
+
+    Raises:
+        ConfigError: the file does not parse.
+        OSError: the file cannot be written.
+    """
+    path = settings_file(scope, context)
+    keys = tuple(key.split("."))
+    if value is None:
+        await asyncio.to_thread(remove_value, path, keys, env=context.env)
+    else:
+        await asyncio.to_thread(set_value, path, keys, value, env=context.env)
+    context.settings.refresh()
+    return path
+
+
+def settings_file(scope: Scope, context: CommandContext) -> str:
+    """The settings file of a scope."""
+    inputs = context.settings.config().inputs
+    if scope == "user":
+        return os.path.join(inputs.home, "settings.json")
+    name = "settings.json" if scope == "project" else "settings.local.json"
+    return os.path.join(inputs.cwd, ".claude", name)
