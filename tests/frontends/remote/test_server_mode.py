@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.remote.server_mode import read_wishes
+from bridle.cli.remote.server_mode import Wishes, read_wishes
+from bridle.cli.subcommands.catalog import ROOT
+from bridle.cli.subcommands.parser import Given, read
 from bridle.frontends.remote.access import letter_token
 from bridle.types.errors import UsageError
 from bridle.types.ids import new_uuid
@@ -200,22 +202,22 @@ async def test_sharing_that_is_turned_off_holds_for_servers_too(tmp_path: Path):
         (["--spawn", "cloud"], "--spawn takes"),
         (["--capacity", "0"], "--capacity takes"),
         (["--capacity", "many"], "--capacity takes"),
-        (["please"], "means nothing here"),
+        (["please"], "unexpected argument"),
         (["--sandbox", "--no-sandbox"], "contradict"),
-        (["--port", "1"], "no option --port"),
+        (["--port", "1"], "unknown option --port"),
     ],
 )
 def test_words_that_cannot_be_meant_are_told(argv: list[str], sentence: str):
     with pytest.raises(UsageError, match=sentence):
-        read_wishes(argv, {})
+        _wishes(*argv)
 
 
 def test_words_are_read():
-    wishes = read_wishes(["-c", "--spawn=worktree", "--sandbox", "--capacity", "3", "--name", "a b"], {})
+    wishes = _wishes("-c", "--spawn=worktree", "--sandbox", "--capacity", "3", "--name", "a b")
     assert wishes.first == ("--continue",) and wishes.spawn == "worktree" and wishes.capacity == 3
     assert wishes.name == "a b" and wishes.flags == ("--settings", '{"sandbox":{"enabled":true}}')
-    assert read_wishes(["--session-id", "s1"], {}).first == ("--resume", "s1")
-    named = read_wishes([], {"CLAUDE_REMOTE_CONTROL_SESSION_NAME_PREFIX": "attic"})
+    assert _wishes("--session-id", "s1").first == ("--resume", "s1")
+    named = _wishes(CLAUDE_REMOTE_CONTROL_SESSION_NAME_PREFIX="attic")
     assert named.name == f"attic-{os.path.basename(os.getcwd())}" and named.capacity == 32
 
 
@@ -232,3 +234,9 @@ def _children(pid: int) -> list[int]:
 def _transcript(program: Program) -> list[Any]:
     (path,) = (program.home / ".claude" / "projects").glob("*/*.jsonl")
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def _wishes(*argv: str, **env: str) -> Wishes:
+    _, given = read(ROOT, ["remote-control", *argv])
+    assert isinstance(given, Given)
+    return read_wishes(given, env)
