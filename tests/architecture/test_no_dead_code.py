@@ -12,8 +12,8 @@ _ALLOWED = {
     "__getattr__": "Python calls it for names of a module",
     "reads_only": "documented for other programs, in permissions/shell/quick.py",
     "count_tokens": "an endpoint of the Messages API, for programs that use the provider",
-    "promote": "a part of what screens can do, tried in tests/tui/test_screen.py",
-    "forget_last": "a part of the history of prompts, tried in tests/tui/test_history.py",
+    "promote": "a part of what screens can do, tried in tests/frontends/tui/screen/test_screen.py",
+    "forget_last": "a part of the history of prompts, tried in tests/frontends/tui/editing/test_history.py",
     "is_ready": "lets tests wait for the index of files",
 }
 """Names that nothing in src says, and why they stay."""

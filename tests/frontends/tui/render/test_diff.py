@@ -8,8 +8,8 @@ from bridle.frontends.tui.render.diff import (
     read_hunks,
     render_hunks,
 )
-from bridle.frontends.tui.render.layout import fit
 from bridle.frontends.tui.render.git_diff import read_unified
+from bridle.frontends.tui.render.layout import fit
 from bridle.frontends.tui.render.word_diff import changed_words
 from bridle.frontends.tui.style.text import Line, text_of
 from tests.frontends.tui.render.strategies import assert_sound, nasty_text, widths

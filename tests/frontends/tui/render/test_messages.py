@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from bridle.frontends.tui.completion.completion import Completion
 from bridle.frontends.tui.render import messages
-from bridle.frontends.tui.render.completion_menu import completion_menu
 from bridle.frontends.tui.render.charts import Bar, Category, bars, context_picture, day_plot
+from bridle.frontends.tui.render.completion_menu import completion_menu
 from bridle.frontends.tui.render.status import Status, spinner_line, status_line, todo_panel
 from bridle.frontends.tui.style.text import Line, text_of
 from bridle.types.task import Task

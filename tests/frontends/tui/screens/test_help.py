@@ -1,9 +1,9 @@
 from typing import Any
 
 from bridle.frontends.tui.keymap.keymap import Keymap, default_keymap
-from bridle.frontends.tui.style.text import text_of
 from bridle.frontends.tui.screens.actions import EditFile, RunCommand
 from bridle.frontends.tui.screens.choices.help import help_view, keys_pane, shortcut_lines
+from bridle.frontends.tui.style.text import text_of
 from bridle.frontends.tui.widgets.tabs import TabbedView
 from bridle.types.command import Command, CommandSource, Says
 from tests.frontends.tui.screens.showing import Showing, assert_screens
