@@ -1,4 +1,5 @@
 import json
+import sys
 from typing import Any
 
 import msgspec
@@ -130,7 +131,8 @@ def test_bridle_models_are_checked():
 @pytest.mark.parametrize(
     ("text", "line", "column"),
     [
-        ('{\n  "model": "a",\n}', 3, 1),
+        # Python 3.13 points at the comma, older ones at what follows it.
+        ('{\n  "model": "a",\n}', *((2, 15) if sys.version_info >= (3, 13) else (3, 1))),
         ('{\n  // note\n  "a": 1}', 2, 3),
         ('{"a": 1\n "b": 2}', 2, 2),
         ('{"a": 1} x', 1, 10),

@@ -20,6 +20,8 @@ def steps_of(act: Callable[[], object]) -> int:
         return trace
 
     before = sys.gettrace()
+    # Python 3.12 counts instructions only if a frame has asked for that before the trace begins.
+    sys._getframe().f_trace_opcodes = True
     sys.settrace(trace)
     try:
         act()

@@ -350,7 +350,8 @@ def test_a_conversation_is_resumed_with_the_same_work_for_each_message(tmp_path:
         path = _conversation(where, count)
         return steps_of(lambda: _resumed(path, where, count))
 
-    few, many = work(100), work(400)
+    work(50)  # The first run counts less on Python 3.13.
+    few, many = work(200), work(800)
     assert many <= few * 4.2
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from msgspec import DecodeError, Struct
+from msgspec import DecodeError, Struct, field
 from msgspec.json import Decoder as JsonDecoder
 from msgspec.structs import replace
 
@@ -145,7 +145,7 @@ class EventStreamReading:
                 usual, kind = headers, headers.get(":event-type", "")
             if kind == "chunk":
                 try:
-                    event = feed(decode(payload).bytes)
+                    event = feed(decode(payload).data)
                 except DecodeError as error:
                     raise unreadable(error) from error
                 if event is not None:
@@ -203,7 +203,8 @@ _STATUSES = {
 
 
 class _Chunk(Struct, gc=False):
-    bytes: bytes
+    data: bytes = field(name="bytes")
+    """A field with the name of its type cannot be resolved where annotations are read late (Python 3.14)."""
 
 
 _CHUNKS = JsonDecoder(_Chunk)
