@@ -12,13 +12,13 @@ from bridle.providers import vendors
 from bridle.providers.anthropic_stream import Decoder as FirstDecoder
 from bridle.providers.bedrock import EventStreamReading
 from bridle.providers.chat_stream import Decoder as ChatDecoder
-from bridle.providers.exchange import Reading, SseReading
 from bridle.providers.gemini_stream import Decoder as GeminiDecoder
 from bridle.providers.gemini_stream import GeminiReading
+from bridle.providers.http_provider import Reading
 from bridle.providers.messages import MessagesDecoder
 from bridle.providers.responses_stream import Decoder as ResponsesDecoder
-from bridle.providers.sse import EventReader
-from bridle.providers.vendors import Vendor
+from bridle.providers.sse import EventReader, SseReading
+from bridle.providers.vendor import Vendor
 from bridle.types.model import Completed, TextArrived
 from tests.fakes.bedrock_server import BedrockApi, MessagesApi
 from tests.fakes.converse_server import ConverseApi

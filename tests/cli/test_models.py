@@ -105,7 +105,7 @@ async def one_line(program: Program, *flags: str) -> str:
 async def test_a_wrong_key_is_told_in_one_line(tmp_path: Path):
     async with MessagesServer([fault(401, "authentication_error", repeat=True)]) as server:
         line = await one_line(Program(tmp_path, server.url, **_QUICK))
-    assert "did not accept the credential (401): set ANTHROPIC_API_KEY" in line
+    assert "The service did not accept the key (401): set ANTHROPIC_API_KEY" in line
 
 
 async def test_no_key_at_all_is_told_in_one_line(tmp_path: Path):

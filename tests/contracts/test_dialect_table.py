@@ -10,8 +10,7 @@ import pytest
 
 from bridle.providers import catalog
 from bridle.providers.connect import Providers
-from bridle.providers.exchange import HttpProvider, Reading, SseReading
-from bridle.providers.messages import MessagesDecoder
+from bridle.providers.http_provider import HttpProvider, Reading
 from bridle.providers.routes import vendor_of
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.history import History
@@ -191,9 +190,8 @@ async def _send_back(bench: Bench, events: list[Any], results: Mapping[str, str]
 
 def _reading(bench: Bench) -> Reading:
     provider = bench.made.of(bench.case.model)
-    if isinstance(provider, HttpProvider):
-        return provider._dialect.reading(bench.request(), provider._place, None)
-    return SseReading(MessagesDecoder(bench.case.model, None))
+    assert isinstance(provider, HttpProvider)
+    return provider._dialect.reading(bench.request(), provider._place, None)
 
 
 def _read(reading: Reading, body: bytes) -> tuple[list[Any], bool]:

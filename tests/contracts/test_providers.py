@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bridle.providers.anthropic import AnthropicProvider
+from bridle.providers.connect import home_provider
 from bridle.providers.offline import OfflineProvider
 from bridle.providers.retry import Retrying
 from bridle.providers.scripted import ScriptedProvider, calls, says
@@ -50,7 +50,7 @@ async def _offline(streamed: bool) -> AsyncGenerator[Provider, None]:
 async def _anthropic(streamed: bool) -> AsyncGenerator[Provider, None]:
     thinking = {"type": "thinking", "thinking": "Hm.", "signature": "abc="}
     async with MessagesServer([step(thinking, "Looking around.", _CALL)]) as server:
-        yield AnthropicProvider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "k"})
+        yield home_provider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "k"})
 
 
 @asynccontextmanager

@@ -7,7 +7,8 @@ import pytest
 
 from bridle.engine.call import failure
 from bridle.host.secrets import HIDDEN, Secrets
-from bridle.providers.anthropic_errors import refusal
+from bridle.providers.refusals import refusal
+from bridle.providers.vendor import HOME
 
 KEY = "sk-ant-api03-Ab+c/D_e=fGhIjKlMnOpQrStUvWxYz0123456789"
 
@@ -104,9 +105,14 @@ def test_refusals_of_services_and_results_of_tools_are_without_them():
     from bridle.host.secrets import SECRETS
 
     SECRETS.learn(KEY)
-    body = f'{{"error": {{"type": "authentication_error", "message": "bad key {KEY}"}}}}'.encode()
-    error = refusal(401, {}, body, model="m", url="https://x.test")
-    assert KEY not in str(error)
+    for body in (
+        f'{{"error": {{"type": "authentication_error", "message": "bad key {KEY}"}}}}',
+        f'{{"error": {{"type": "{KEY}", "message": "bad"}}}}',
+        f"<html><title>bad key {KEY}</title></html>",
+        f"bad key {KEY}",
+    ):
+        error = refusal(401, {}, body.encode(), model="m", vendor=HOME, base="https://x.test")
+        assert KEY.lower() not in f"{error} {error.error_type}".lower()
     result = failure(f"the server said {KEY}")
     assert KEY not in str(result.content)
     assert KEY not in str(result.data)

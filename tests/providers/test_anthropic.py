@@ -1,11 +1,10 @@
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from bridle.providers.anthropic import AnthropicProvider
+from bridle.providers.connect import home_provider
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.history import History
 from bridle.types.model import BlockClosed, Completed, ModelEvent, ModelRequest, TextArrived, Thinking
@@ -25,7 +24,7 @@ async def ask(
     server: MessagesServer, asked: ModelRequest | None = None, env: Mapping[str, str] | None = None
 ) -> list[ModelEvent]:
     settings = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key", **(env or {})}
-    provider = AnthropicProvider(settings)
+    provider = home_provider(settings)
     try:
         async with asyncio.timeout(50):
             return [event async for event in provider.stream(asked or request())]
@@ -276,7 +275,7 @@ async def test_the_service_may_say_itself_whether_to_retry():
 async def test_a_refused_connection_names_the_address_and_the_variable():
     async with MessagesServer() as server:
         url = server.url
-    provider = AnthropicProvider({"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "key"})
+    provider = home_provider({"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "key"})
     with pytest.raises(ProviderError) as caught:
         _ = [event async for event in provider.stream(request())]
     assert url in str(caught.value)
@@ -286,7 +285,7 @@ async def test_a_refused_connection_names_the_address_and_the_variable():
 
 @pytest.mark.parametrize("url", ["ftp://x", "not a url", "http://"])
 async def test_an_address_that_is_none_is_an_error_and_no_crash(url: str):
-    provider = AnthropicProvider({"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "key"})
+    provider = home_provider({"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "key"})
     with pytest.raises(ProviderError) as caught:
         _ = [event async for event in provider.stream(request())]
     assert not caught.value.retryable
@@ -338,7 +337,7 @@ async def test_a_stream_that_ends_early_is_broken(framing: str):
 async def test_an_error_in_the_stream_breaks_it_after_what_had_come():
     made = step("One.", "Two.", error_after=6, error={"type": "overloaded_error", "message": "Busy"})
     async with MessagesServer([made]) as server:
-        provider = AnthropicProvider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key"})
+        provider = home_provider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key"})
         closed: list[Any] = []
         with pytest.raises(StreamBroken) as caught:
             async for event in provider.stream(request()):
@@ -373,7 +372,7 @@ async def test_cancelling_closes_the_connection():
 
 async def test_requests_of_one_provider_share_a_connection():
     async with MessagesServer([step("Hi"), fault(529), step("Hi", framing="length"), step("Hi")]) as server:
-        provider = AnthropicProvider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key"})
+        provider = home_provider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key"})
         await provider.warm_up("m")
         for asked in (request(), request(), request(stream=False), request()):
             try:
@@ -386,21 +385,10 @@ async def test_requests_of_one_provider_share_a_connection():
 
 async def test_a_caller_that_leaves_with_the_answer_leaves_the_connection_usable():
     async with MessagesServer([step("Hi"), step("Hi")]) as server:
-        provider = AnthropicProvider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key"})
+        provider = home_provider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key"})
         for _ in range(2):
             async for event in provider.stream(request()):
                 if isinstance(event, Completed):
                     break
         await provider.close()
         assert server.connections == 1
-
-
-async def test_tokens_are_counted_by_the_service():
-    async with MessagesServer() as server:
-        provider = AnthropicProvider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key"})
-        count = await provider.count_tokens(request())
-        await provider.close()
-        received = server.requests[0]
-    assert received.path == "/v1/messages/count_tokens?beta=true"
-    assert count == len(received.raw) // 4
-    assert "max_tokens" not in json.loads(received.raw)

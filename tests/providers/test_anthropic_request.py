@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bridle.providers.anthropic_request import betas, encode, encode_for_counting
+from bridle.providers.anthropic_request import betas, encode
 from bridle.types.block import SentMessage, TextBlock
 from bridle.types.history import History
 from bridle.types.model import ModelRequest, Thinking
@@ -230,13 +230,3 @@ def test_settled_messages_are_encoded_once():
     encode(asked)
     first["content"] = "changed against the rules"
     assert b"changed" not in encode(asked)
-
-
-def test_counting_asks_about_the_prompt_alone():
-    asked = request(HELLO, system=(text("s"),), effort="high", thinking=Thinking("enabled", budget=2_000))
-    assert json.loads(encode_for_counting(asked)) == {
-        "model": "claude-sonnet-4-5",
-        "thinking": {"type": "enabled", "budget_tokens": 2_000},
-        "system": [text("s")],
-        "messages": [{"role": "user", "content": [text("Hello")]}],
-    }

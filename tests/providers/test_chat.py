@@ -6,7 +6,8 @@ import pytest
 from bridle.providers import catalog
 from bridle.providers.chat import encode
 from bridle.providers.chat_stream import Decoder
-from bridle.providers.vendors import Quirks, find
+from bridle.providers.vendor import Quirks
+from bridle.providers.vendors import find
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.history import History
 from bridle.types.model import BlockClosed, Completed, ModelEvent, ModelRequest, PieceArrived, Thinking

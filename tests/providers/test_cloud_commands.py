@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bridle.providers.connect import Providers
-from bridle.providers.user_command import CloudCommands
+from bridle.providers.vendor import CloudCommands
 from bridle.types.errors import ProviderError
 from bridle.types.history import History
 from bridle.types.model import Completed, ModelRequest

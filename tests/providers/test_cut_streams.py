@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bridle.providers.anthropic import AnthropicProvider
+from bridle.providers.connect import home_provider
 from bridle.providers.retry import Retrying
 from bridle.types.errors import StreamBroken
 from bridle.types.history import History
@@ -52,7 +52,7 @@ async def test_a_stream_cut_within_its_chunks_is_no_different():
 
 async def check(server: MessagesServer, made: Step, cut: int) -> None:
     server.script([made, step("Again.")])
-    provider = AnthropicProvider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key"})
+    provider = home_provider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key"})
     kept: list[Any] = []
     completed: Any = None
     broken = False

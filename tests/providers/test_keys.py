@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.providers.anthropic import AnthropicProvider
-from bridle.providers.connect import provider_for
+from bridle.providers.connect import home_provider, provider_for
 from bridle.providers.credentials import Credentials
 from bridle.providers.key_helper import KeyHelper
 from bridle.providers.keys import Keys, source_of
@@ -33,7 +32,7 @@ async def skip(_: float) -> None:
 async def test_the_helpers_key_opens_the_service_in_both_headers(tmp_path: Path):
     async with MessagesServer([step("Hi")]) as server:
         env = {"ANTHROPIC_BASE_URL": server.url, "HOME": str(tmp_path)}
-        provider = AnthropicProvider(env, keys=Keys(env, helper="echo secret-1"))
+        provider = home_provider(env, keys=Keys(env, helper="echo secret-1"))
         assert isinstance([event async for event in provider.stream(request())][-1], Completed)
         await provider.close()
     headers = server.requests[0].headers

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from bridle.providers.anthropic import AnthropicProvider
+from bridle.providers.connect import home_provider
+from bridle.providers.http_provider import HttpProvider
 from bridle.providers.limits import limit_of
 from bridle.types.errors import ProviderError
 from bridle.types.history import History
@@ -40,7 +41,7 @@ async def test_a_limit_is_told_when_it_changes_and_before_a_refusal():
     used_up = {**_HEADERS, "anthropic-ratelimit-unified-status": "rejected"}
     script = [step("a", headers=_HEADERS), step("b", headers=_HEADERS), fault(429, headers=used_up)]
     async with MessagesServer(script) as server:
-        provider = AnthropicProvider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "k"})
+        provider = home_provider({"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "k"})
         told = [await limits(provider) for _ in range(2)]
         heard: list[Any] = []
         with pytest.raises(ProviderError):
@@ -50,7 +51,7 @@ async def test_a_limit_is_told_when_it_changes_and_before_a_refusal():
     assert heard == [{**_INFO, "status": "rejected"}]
 
 
-async def limits(provider: AnthropicProvider, heard: list[Any] | None = None) -> list[Any]:
+async def limits(provider: HttpProvider, heard: list[Any] | None = None) -> list[Any]:
     heard = [] if heard is None else heard
     request = ModelRequest(
         model="claude-sonnet-4-5", history=History.of({"role": "user", "content": "Hi"}), max_tokens=9

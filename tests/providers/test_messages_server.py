@@ -3,7 +3,7 @@ import json
 import sys
 from pathlib import Path
 
-from bridle.providers.anthropic import AnthropicProvider
+from bridle.providers.connect import home_provider
 from bridle.types.history import History
 from bridle.types.model import Completed, ModelRequest
 
@@ -29,7 +29,7 @@ async def test_the_fake_service_runs_on_its_own_and_records_what_it_is_asked(tmp
         async with asyncio.timeout(50):
             port = int(await process.stdout.readline())
             env = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}", "ANTHROPIC_API_KEY": "key"}
-            provider = AnthropicProvider(env)
+            provider = home_provider(env)
             said = [
                 event.message["content"]
                 for words in ("red", "blue")

@@ -13,7 +13,7 @@ from bridle.providers.chat import encode as encode_chat
 from bridle.providers.converse import encode as encode_converse
 from bridle.providers.gemini import encode as encode_gemini
 from bridle.providers.responses import encode as encode_responses
-from bridle.providers.vendors import Quirks
+from bridle.providers.vendor import Quirks
 from bridle.types.history import History
 from bridle.types.model import ModelRequest, ToolDefinition
 from tests.fakes.bedrock_server import check_messages

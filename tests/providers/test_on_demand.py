@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bridle.providers.anthropic import AnthropicProvider
+from bridle.providers.connect import home_provider
 from bridle.types.history import History
 from bridle.types.model import ModelRequest, ToolDefinition
 
@@ -29,7 +29,7 @@ def _sent(env: dict[str, str], model: str = "claude-sonnet-5-5", shown: Any = _S
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c2", "content": "ok"}]},
     )
     request = ModelRequest(model=model, history=history, tools=_TOOLS, max_tokens=10)
-    return json.loads(AnthropicProvider(env).encoded(request))
+    return json.loads(home_provider(env).body_of(request))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from bridle.providers.patience import limits_of
+from bridle.providers.http_provider import limits_of
 
 
 @pytest.mark.parametrize(

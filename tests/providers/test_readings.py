@@ -8,12 +8,13 @@ import pytest
 
 from bridle.providers.bedrock import EventStreamReading
 from bridle.providers.chat_stream import Decoder as ChatDecoder
-from bridle.providers.exchange import Reading, SseReading
 from bridle.providers.gemini_stream import Decoder as GeminiDecoder
 from bridle.providers.gemini_stream import GeminiReading
+from bridle.providers.http_provider import Reading
 from bridle.providers.messages import MessagesDecoder
 from bridle.providers.responses_stream import Decoder as ResponsesDecoder
-from bridle.providers.vendors import Vendor
+from bridle.providers.sse import SseReading
+from bridle.providers.vendor import Vendor
 from bridle.types.errors import StreamBroken
 from bridle.types.model import BlockClosed, Completed, ModelEvent
 from tests.fakes.bedrock_server import BedrockApi, MessagesApi

@@ -7,9 +7,10 @@ import pytest
 from bridle.providers import aws_credentials, aws_messages, bedrock, routes, url_parts, vendors, vertex
 from bridle.providers.catalog import find
 from bridle.providers.connect import Providers
-from bridle.providers.exchange import Place, base_of
 from bridle.providers.gemini import GeminiDialect
-from bridle.providers.user_command import CloudCommands
+from bridle.providers.http_provider import Place
+from bridle.providers.routes import base_of
+from bridle.providers.vendor import CloudCommands
 from bridle.types.errors import ConfigError
 from bridle.types.history import History
 from bridle.types.model import ModelRequest

@@ -64,13 +64,6 @@ def cache_life(env: Mapping[str, str], model: str, *, bedrock: bool = False) -> 
     return "1h" if long and not is_on(env, "FORCE_PROMPT_CACHING_5M") else "5m"
 
 
-def encode_for_counting(request: ModelRequest, *, references: bool = False) -> bytes:
-    """The body of `POST /v1/messages/count_tokens`."""
-    fields: dict[str, Any] = {"model": request.model.removesuffix(_LONG)}
-    fields |= _thinking(request, experimental=False)
-    return _joined(fields, request, None, references=references)
-
-
 def betas(request: ModelRequest) -> list[str]:
     """The beta headers of the features that this request uses."""
     wanted: list[str] = list(request.betas)

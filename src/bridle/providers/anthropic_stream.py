@@ -74,7 +74,7 @@ class Decoder:
         try:
             frame = _frame(data)
         except _UNREADABLE as error:
-            raise _broken(f"The service sent an event that is not JSON: {error}.") from error
+            raise broken(f"The service sent an event that is not JSON: {error}.") from error
         # Hosts write `wire` into lines of their own.
         wire = reformat(data, indent=-1) if b"\n" in data else data
         match frame.type:
@@ -100,7 +100,7 @@ class Decoder:
 
     def _start(self, message: dict[str, Any] | None, wire: bytes) -> Started:
         if self._message is not None or message is None:
-            raise _broken("The service began an answer in a way that cannot be read; try again.")
+            raise broken("The service began an answer in a way that cannot be read; try again.")
         if self._model is not None:
             message = {**message, "model": self._model}
             wire = to_json({"type": "message_start", "message": message})
@@ -112,7 +112,7 @@ class Decoder:
         block = frame.content_block
         known = frame.index in self._open or frame.index in self._closed
         if self._message is None or block is None or known or not isinstance(block.get("type"), str):
-            raise _broken("The service opened a block out of order; try again.")
+            raise broken("The service opened a block out of order; try again.")
         self._open[frame.index] = _OpenBlock(dict(block))
         opened: Any = block
         return BlockOpened(frame.index, opened, wire)
@@ -121,7 +121,7 @@ class Decoder:
         block = self._open.get(frame.index)
         piece = frame.delta
         if block is None or piece is None:
-            raise _broken("The service sent a part of a block that is not open; try again.")
+            raise broken("The service sent a part of a block that is not open; try again.")
         match piece.type:
             case "text_delta":
                 block.parts.append(piece.text)
@@ -142,7 +142,7 @@ class Decoder:
     def _close_block(self, index: int, wire: bytes) -> BlockClosed:
         block = self._open.pop(index, None)
         if block is None:
-            raise _broken("The service closed a block that is not open; try again.")
+            raise broken("The service closed a block that is not open; try again.")
         flaw = block.finish()
         closed: Any = block.value
         self._closed[index] = closed
@@ -151,7 +151,7 @@ class Decoder:
     def _merge(self, event: dict[str, Any], usage: dict[str, Any]) -> None:
         message = self._message
         if message is None:
-            raise _broken("The service ended an answer that it never began; try again.")
+            raise broken("The service ended an answer that it never began; try again.")
         added = {**event, **(event.get("delta") or {})}
         message.update({key: added[key] for key in added if key not in _FIXED})
         known = message["usage"]
@@ -162,7 +162,7 @@ class Decoder:
 
     def _complete(self, wire: bytes) -> Completed:
         if self._message is None or self._open:
-            raise _broken("The service ended its answer in the middle of a block; try again.")
+            raise broken("The service ended its answer in the middle of a block; try again.")
         self.completed = True
         content = [self._closed[index] for index in sorted(self._closed)]
         return Completed(_message(self._message, content), wire, self._request_id)
@@ -204,7 +204,7 @@ class _Frame(Struct):
         try:
             return _VALUES.decode(wire)
         except _UNREADABLE as error:
-            raise _broken(f"The service sent an event that is not JSON: {error}.") from error
+            raise broken(f"The service sent an event that is not JSON: {error}.") from error
 
 
 _FRAMES = JsonDecoder(_Frame)
@@ -263,7 +263,7 @@ class _OpenBlock:
         return None
 
 
-def _broken(message: str) -> StreamBroken:
+def broken(message: str) -> StreamBroken:
     return StreamBroken(message, retryable=True)
 
 
@@ -277,7 +277,7 @@ def _frame(data: bytes) -> _Frame:
         return convert(decode_json(data), _Frame)
     kind = value.get("type") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind in _OURS:
-        raise _broken("The service sent an event that is not of the Messages API; check its address.")
+        raise broken("The service sent an event that is not of the Messages API; check its address.")
     return _Frame(kind, error=value.get("error"))
 
 

@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from bridle.host.aws_signature import AwsCredentials
 from bridle.providers import url_parts
-from bridle.providers.user_command import CloudCommands, fault, output_of
+from bridle.providers.user_command import fault, output_of
+from bridle.providers.vendor import CloudCommands
 from bridle.types.errors import ProviderError
 from bridle.types.variables import is_on
 

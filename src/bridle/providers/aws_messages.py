@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from bridle.host.http.client import Request
 from bridle.providers.aws_credentials import CredentialChain, region_of
 from bridle.providers.aws_signing import signed
-from bridle.providers.exchange import Place, Reading, admitted_by_key
 from bridle.providers.facts import Model
+from bridle.providers.http_provider import Place, Reading, admitted_by_key, is_stale
 from bridle.providers.messages import MessagesDialect
 from bridle.types.errors import ProviderError
 from bridle.types.model import ModelRequest
@@ -49,8 +49,10 @@ class AwsMessagesDialect:
         credentials = await self._chain.find(place.env, place.commands)
         return signed(request, credentials, region=region_of(place.env), service=_SERVICES[vendor.name])
 
-    async def renewed(self, place: Place) -> bool:
-        return not place.key and await self._chain.renewed(place.env, place.commands)
+    async def recovered(self, error: ProviderError, asked: ModelRequest, place: Place) -> bool:
+        del asked
+        stale = is_stale(error) and not place.key
+        return stale and await self._chain.renewed(place.env, place.commands)
 
     def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
         return self._messages.reading(asked, place, request_id)

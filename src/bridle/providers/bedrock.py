@@ -18,10 +18,11 @@ from bridle.providers.aws_signing import signed
 from bridle.providers.converse_stream import KINDS
 from bridle.providers.converse_stream import Decoder as ConverseDecoder
 from bridle.providers.event_stream import MessageReader
-from bridle.providers.exchange import Place, Reading
 from bridle.providers.facts import Model
+from bridle.providers.http_provider import Place, Reading, is_stale
 from bridle.providers.messages import MessagesDecoder
-from bridle.providers.vendors import Vendor
+from bridle.providers.vendor import Vendor
+from bridle.types.errors import ProviderError
 from bridle.types.model import ModelEvent, ModelRequest
 from bridle.types.variables import is_on
 
@@ -71,8 +72,10 @@ class BedrockDialect:
         where = region[1] if region is not None else region_of(place.env)
         return signed(request, credentials, region=where, service="bedrock")
 
-    async def renewed(self, place: Place) -> bool:
-        return not place.key and await self._chain.renewed(place.env, place.commands)
+    async def recovered(self, error: ProviderError, asked: ModelRequest, place: Place) -> bool:
+        del asked
+        stale = is_stale(error) and not place.key
+        return stale and await self._chain.renewed(place.env, place.commands)
 
     def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
         return EventStreamReading(asked.model, place.vendor, request_id)

@@ -7,11 +7,12 @@ from msgspec.json import encode as to_json
 from bridle.host.http.client import Request
 from bridle.providers import constrained, content
 from bridle.providers.chat_stream import Decoder
-from bridle.providers.exchange import Place, Reading, SseReading, admitted_by_key
 from bridle.providers.facts import Model
+from bridle.providers.http_provider import Place, Reading, admitted_by_key
 from bridle.providers.on_demand import Wire
 from bridle.providers.recovery import Hold, Recovery
-from bridle.providers.vendors import Quirks
+from bridle.providers.sse import SseReading
+from bridle.providers.vendor import Quirks
 from bridle.types.block import SentMessage
 from bridle.types.model import ModelRequest
 

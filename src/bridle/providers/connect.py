@@ -12,13 +12,14 @@ from bridle.providers.facts import Model
 from bridle.providers.keys import Keys
 from bridle.providers.pairing import paired
 from bridle.providers.retry import LONGEST_DELAY, Retrying, WarmingProvider
+from bridle.providers.vendor import HOME, Vendor
 from bridle.types.errors import ConfigError
 from bridle.types.model import ModelEvent, ModelRequest, Provider, Repaired
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
-    from bridle.providers.user_command import CloudCommands
-    from bridle.providers.vendors import Vendor
+    from bridle.providers.http_provider import HttpProvider
+    from bridle.providers.vendor import CloudCommands
 
 _RETRIES = 10
 _MOST_RETRIES = 15
@@ -114,7 +115,7 @@ class Providers:
         vendor = self._vendor(model)
         place = vendor or model.dialect
         if place not in self._made:
-            self._made[place] = self._make(model.dialect) if vendor is None else self._ask(vendor)
+            self._made[place] = self._planner() if vendor is None else self._ask(vendor)
         return self._made[place]
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
@@ -144,38 +145,48 @@ class Providers:
         for provider in self._made.values():
             await provider.close()
 
-    def _vendor(self, model: Model) -> "Vendor | None":
-        """The row of the service, None for the planner and for the service that ANTHROPIC_* names."""
+    def _vendor(self, model: Model) -> Vendor | None:
+        """The row of the service, None for the planner."""
         name = model.vendor
         if name == "anthropic" and model.dialect == "anthropic":
             name = cloud_of(self._env) or name
-        if model.dialect == "offline" or (name == "anthropic" and model.access is None):
+        if model.dialect == "offline":
             return None
+        if name == HOME.name and model.access is None:
+            return HOME
         from bridle.providers.routes import vendor_of  # Only other services than Anthropic's need the table.
 
         return vendor_of(model, name, self._env)
 
-    def _make(self, dialect: str) -> Provider:
-        if dialect == "offline":
-            from bridle.providers.offline import OfflineProvider
+    def _planner(self) -> Provider:
+        from bridle.providers.offline import OfflineProvider
 
-            return OfflineProvider()
-        from bridle.providers.anthropic import AnthropicProvider
+        return OfflineProvider()
 
-        return AnthropicProvider(self._env, keys=self._keys, names=self._names)
-
-    def _ask(self, vendor: "Vendor") -> Provider:
+    def _ask(self, vendor: Vendor) -> Provider:
+        if vendor.is_home:
+            return home_provider(self._env, self._keys, self.find)
         if vendor.name == "local":
             from bridle.providers.in_process import InProcessProvider
 
             return InProcessProvider(vendor, self._env, self.find)
-        from bridle.providers.exchange import HttpProvider
+        from bridle.providers.http_provider import HttpProvider
         from bridle.providers.routes import place_of
 
         spoken = catalog.DIALECTS[vendor.dialect]
         dialect = getattr(import_module(spoken.module), spoken.provider)()
-        place = place_of(vendor, self._env, self._commands)
-        return HttpProvider(dialect, place, self.find, keys=self._keys)
+        place = place_of(vendor, self._env, self._commands, keys=self._keys)
+        return HttpProvider(dialect, place, self.find)
+
+
+def home_provider(
+    env: Mapping[str, str], keys: Keys | None = None, find: Callable[[str], Model] = catalog.find
+) -> "HttpProvider":
+    """Asks Anthropic's service, or the gateway that a variable names in its place."""
+    from bridle.providers.http_provider import HttpProvider
+    from bridle.providers.messages import MessagesDialect, home_place
+
+    return HttpProvider(MessagesDialect(), home_place(env, keys or Keys(env)), find)
 
 
 def check_vendor(name: str, env: Mapping[str, str], own_models: Mapping[str, Any]) -> None:

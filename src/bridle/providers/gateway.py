@@ -7,13 +7,16 @@ import msgspec
 from msgspec import Struct
 
 from bridle.host.files import read_bytes, write_atomic
+from bridle.host.http.client import Limits
 from bridle.host.paths import bridle_dir
 from bridle.providers.keys import Keys
-from bridle.types.errors import ProviderError
+from bridle.types.errors import ConfigError, ProviderError
 from bridle.types.variables import is_on
 
 _LARGEST = 4 * 1024 * 1024
 _MOST = 200
+_LISTING = Limits(idle=3.0, total=3.0, body=_LARGEST)
+"""Nobody should have to wait for a list."""
 _SERVED = ("claude", "anthropic")
 """How the names of models begin that the Messages API is about."""
 
@@ -46,15 +49,14 @@ async def refresh(env: Mapping[str, str], *, helper: str | None = None) -> tuple
     """Ask the gateway, where that is wanted; one that does not answer leaves what is known."""
     if not is_wanted(env):
         return ()
-    from bridle.providers.anthropic import AnthropicProvider
+    from bridle.providers.messages import home_headers, home_place
+    from bridle.providers.verifying import list_models
 
-    provider = AnthropicProvider(env, keys=Keys(env, helper=helper))
+    place = home_place(env, Keys(env, helper=helper))
     try:
-        listed = await provider.list_models()
-    except ProviderError:
+        listed = await list_models(place, await home_headers(place), query="?limit=1000", limits=_LISTING)
+    except (ProviderError, ConfigError):
         return known_models(env)
-    finally:
-        await provider.close()
     models = tuple(name for name in listed if name.lower().startswith(_SERVED))[:_MOST]
     kept = _Kept(env["ANTHROPIC_BASE_URL"], models)
     try:

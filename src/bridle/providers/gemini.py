@@ -6,9 +6,9 @@ from msgspec.json import encode as to_json
 
 from bridle.host.http.client import Request
 from bridle.providers import content, url_parts
-from bridle.providers.exchange import Place, Reading, admitted_by_key
 from bridle.providers.facts import Model
 from bridle.providers.gemini_stream import Decoder, GeminiReading
+from bridle.providers.http_provider import Place, Reading, admitted_by_key
 from bridle.providers.on_demand import Wire
 from bridle.providers.schema_subset import subset
 from bridle.types.block import SentMessage

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from bridle.providers.user_command import CloudCommands, output_of
+from bridle.providers.user_command import output_of
+from bridle.providers.vendor import CloudCommands
 from bridle.types.errors import ProviderError
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"

@@ -9,9 +9,9 @@ from typing import Any
 
 from bridle.host.paths import bridle_dir
 from bridle.providers.chat import ChatDialect
-from bridle.providers.exchange import HttpProvider, Place
 from bridle.providers.facts import Model
-from bridle.providers.vendors import Vendor
+from bridle.providers.http_provider import HttpProvider, Place
+from bridle.providers.vendor import Vendor
 from bridle.types.errors import ProviderError
 from bridle.types.model import ModelEvent, ModelRequest
 

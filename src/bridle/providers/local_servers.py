@@ -10,8 +10,8 @@ from msgspec.json import encode as to_json
 
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.providers import vendors
-from bridle.providers.exchange import base_of
-from bridle.providers.vendors import Vendor
+from bridle.providers.routes import base_of
+from bridle.providers.vendor import Vendor
 from bridle.types.errors import ConfigError
 
 NAMES = ("ollama", "llamacpp", "lmstudio", "vllm", "sglang")

@@ -12,7 +12,7 @@ from bridle.providers.connect import cloud_of
 from bridle.providers.facts import Model
 from bridle.providers.in_process import is_installed, sample_file
 from bridle.providers.keys import source_of
-from bridle.providers.vendors import Vendor
+from bridle.providers.vendor import Vendor
 
 KeyState = Literal["present", "missing", "not needed"]
 

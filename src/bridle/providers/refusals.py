@@ -1,6 +1,7 @@
 """What a failed exchange with any vendor means, in one sentence that says the way out."""
 
 import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,12 +10,10 @@ from msgspec.json import decode as from_json
 
 from bridle.host.http.client import HttpFault
 from bridle.host.secrets import SECRETS
-from bridle.providers.anthropic_errors import NO_TOOLS, broken, plain, request_id, retry_after
+from bridle.providers.http_provider import request_id
 from bridle.providers.nearest import alike
-from bridle.providers.vendors import Vendor
+from bridle.providers.vendor import Vendor
 from bridle.types.errors import ApiErrorKind, ProviderError, StreamBroken
-
-__all__ = ["broken", "no_address", "no_key", "no_service", "refusal", "reported", "request_id", "unreachable"]
 
 _QUOTED = 400
 """Characters of a service's own words that an error repeats."""
@@ -39,7 +38,6 @@ def refusal(
     """The error for a response that is not an answer."""
     words = _read(body, headers.get("x-amzn-errortype", ""))
     kind, sentence, passing = _judge(status, words, model=model, vendor=vendor, base=base)
-    said = f" {vendor.label} said: {words.text}" if words.text else ""
     match headers.get("x-should-retry"):
         case "true":
             passing = kind != "billing_error"
@@ -48,11 +46,11 @@ def refusal(
         case _:
             pass
     return ProviderError(
-        sentence + said,
+        _with_words(sentence, words, vendor),
         kind=kind,
         status=_plain_status(status, sentence),
         retryable=passing,
-        retry_after=retry_after(headers) if words.wait is None else words.wait,
+        retry_after=_retry_after(headers) if words.wait is None else words.wait,
         error_type=words.codes[0] if words.codes else None,
         request_id=request_id(headers),
     )
@@ -65,7 +63,7 @@ def reported(error: Any, *, model: str, vendor: Vendor, begun: bool, request_id:
     kind, sentence, passing = _judge(status, words, model=model, vendor=vendor, base=vendor.url)
     form = StreamBroken if begun and passing else ProviderError
     return form(
-        f"{sentence} {vendor.label} said: {words.text}" if words.text else sentence,
+        _with_words(sentence, words, vendor),
         kind=kind,
         status=_plain_status(status, sentence) if words.status or kind == "invalid_request" else None,
         retryable=passing,
@@ -73,6 +71,12 @@ def reported(error: Any, *, model: str, vendor: Vendor, begun: bool, request_id:
         error_type=words.codes[0] if words.codes else None,
         request_id=request_id,
     )
+
+
+def _with_words(sentence: str, words: Words, vendor: Vendor) -> str:
+    said = f" {vendor.label} said: {words.text}" if words.text else ""
+    # Some have a label that is no name, and then begins in lower case.
+    return re.sub(r"(^|\. )the service", r"\1The service", sentence + said)
 
 
 def unreachable(fault: HttpFault, *, vendor: Vendor, base: str) -> ProviderError:
@@ -87,6 +91,13 @@ def unreachable(fault: HttpFault, *, vendor: Vendor, base: str) -> ProviderError
         case "idle" | "broken":
             text = f"{base} did not answer: {fault} Try again, or check {_variable(vendor)}."
     return ProviderError(text, retryable=True)
+
+
+def broken(fault: HttpFault, *, request_id: str | None) -> StreamBroken:
+    """The error for an answer that stopped before its end."""
+    hint = " Raise CLAUDE_STREAM_IDLE_TIMEOUT_MS if it is only slow." if fault.reason == "idle" else ""
+    text = f"The answer stopped in the middle: {fault}{hint}"
+    return StreamBroken(text, retryable=True, request_id=request_id)
 
 
 def no_key(vendor: Vendor) -> str:
@@ -108,7 +119,8 @@ def _judge(
     status: int, words: Words, *, model: str, vendor: Vendor, base: str
 ) -> tuple[ApiErrorKind, str, bool]:
     """What it is, what to do about it, and whether it may be gone on the next try."""
-    passing = status in (408, 409, 429) or status >= 500
+    # The key of Anthropic's service may come from the user's helper, which can have another by now.
+    passing = status in (408, 409, 429) or status >= 500 or (status == 401 and vendor.is_home)
     if words.mention(_TOO_LONG) and status in (400, 413, 422, 500):
         advice = "compact the conversation, or choose a model with a larger window"
         return "invalid_request", f"The prompt is too long for {model} ({status}): {advice}.", False
@@ -120,8 +132,8 @@ def _judge(
             False,
         )
     if status in (401, 403) or words.mention(_BAD_KEY):
-        return "authentication_failed", _credential(status, vendor), False
-    if words.mention(NO_TOOLS) and status < 500:
+        return "authentication_failed", _credential(status, vendor), passing and status == 401
+    if words.mention(_NO_TOOLS) and status < 500:
         advice = "choose another model, or switch tool calling on in its server"
         return "invalid_request", f"{model} cannot call tools as it is served ({status}): {advice}.", False
     if words.mention(_NO_MODEL) and status in (400, 404, 422):
@@ -148,14 +160,16 @@ def _by_status(
             return "rate_limit", f"{name} limits the rate of requests (429): wait, then try again.", True
         case 503 | 529:
             advice = "try again later, or use another model"
-            return "overloaded", f"{name} is overloaded ({status}): {advice}.", True
+            kind = "server_error" if vendor.is_home else "overloaded"
+            return kind, f"{name} is overloaded ({status}): {advice}.", True
         case _ if status >= 500:
             return "server_error", f"{name} failed ({status}): try again later.", True
         case _ if 300 <= status < 400:
             advice = f"set {_variable(vendor)} to its new address"
             return "unknown", f"{name} moved ({status}): {advice}.", False
         case _:
-            return "invalid_request", f"{name} refused the request ({status}).", passing
+            kind = "unknown" if vendor.is_home else "invalid_request"
+            return kind, f"{name} refused the request ({status}).", passing
 
 
 def _credential(status: int, vendor: Vendor) -> str:
@@ -177,7 +191,8 @@ def _variable(vendor: Vendor) -> str:
 
 
 _TOO_LONG = re.compile(
-    r"context.?length|context.?window|context size|prompt is too long|input is too long|"
+    r"context.?length|context.?window|context size|context limit|"
+    r"(prompt|input|request|messages?|conversation)[^.]{0,40} too long|"
     r"too many (input )?tokens|maximum (context|prompt|number of tokens)|"
     r"exceeds? the (maximum|model|limit|available|context)[^.]*token|"
     r"token count[^.]*exceeds|exceed_context_size|reduce the length|string_above_max_length"
@@ -194,6 +209,11 @@ _NO_MODEL = re.compile(
     r"model_not_found|model[^.]{0,80}(does not exist|not found|is not available|not supported|is invalid)|"
     r"(invalid|unknown|no such) model|not a valid model|model identifier is invalid|on-demand throughput"
 )
+_NO_TOOLS = re.compile(
+    r"(does not|doesn't|not) support(ed)? (tools?|functions?)|"
+    r"tool(s| use| calling| choice)?[^.]{0,40}not supported|"
+    r"enable-auto-tool-choice|no endpoints found that support tool|tools param requires --jinja"
+)
 _RATE = re.compile(r"rate.?limit|throttl|too many requests|resource_exhausted|too_many_requests")
 
 
@@ -201,7 +221,7 @@ def _read(body: bytes, amazon: str) -> Words:
     try:
         value: Any = from_json(body)
     except (DecodeError, UnicodeDecodeError):
-        return Words(plain(body), (amazon.partition(":")[0].lower(),) if amazon else ())
+        return Words(_page_words(body), (amazon.partition(":")[0].lower(),) if amazon else ())
     words = _words(value)
     if amazon:
         words = Words(words.text, (amazon.partition(":")[0].lower(), *words.codes), words.status, words.wait)
@@ -210,20 +230,29 @@ def _read(body: bytes, amazon: str) -> Words:
 
 def _words(value: Any) -> Words:
     """From `{error: {message, type, code}}`, `{message}`, `{error: text}`, `{detail}` and lists of these."""
-    if isinstance(value, list):
-        value = value[0] if value else {}
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        value = value[0]
     error: Any = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return Words(_one_line(error))
     text = error.get("message") or error.get("Message") or error.get("detail") or error.get("code") or ""
     codes = tuple(
-        code.rpartition("#")[2].lower()
+        SECRETS.hide(code.rpartition("#")[2]).lower()
         for key in ("type", "code", "status", "__type")
         if isinstance(code := error.get(key), str) and code
     )
     status = error.get("code")
     known = status if isinstance(status, int) and 400 <= status < 600 else None
     return Words(_one_line(text), codes, known, _wait(error.get("details")))
+
+
+def _page_words(body: bytes) -> str:
+    """The start of a page's title or text, tags left out."""
+    text = body[:20_000].decode("utf-8", "replace")
+    if "<" in text:
+        title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+        text = title[1] if title else re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL)
+    return _one_line(text)
 
 
 def _one_line(text: Any) -> str:
@@ -237,3 +266,27 @@ def _wait(details: Any) -> float | None:
         if isinstance(delay, str) and re.fullmatch(r"\d+(\.\d+)?s", delay):
             return float(delay[:-1])
     return None
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait at least, from either of the two headers and either of their forms."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    given = headers.get("retry-after")
+    if given is None:
+        return None
+    if (seconds := _number(given)) is not None:
+        return seconds
+    from email.utils import parsedate_to_datetime  # Dates are rare here, and the module is not small.
+
+    try:
+        return max(0.0, parsedate_to_datetime(given).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return max(0.0, float(text or ""))
+    except ValueError:
+        return None

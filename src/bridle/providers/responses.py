@@ -6,11 +6,12 @@ from msgspec.json import encode as to_json
 
 from bridle.host.http.client import Request
 from bridle.providers import content
-from bridle.providers.exchange import Place, Reading, SseReading, admitted_by_key
 from bridle.providers.facts import Model
+from bridle.providers.http_provider import Place, Reading, admitted_by_key
 from bridle.providers.on_demand import Wire
 from bridle.providers.responses_stream import Decoder
-from bridle.providers.vendors import Quirks
+from bridle.providers.sse import SseReading
+from bridle.providers.vendor import Quirks
 from bridle.types.block import SentMessage
 from bridle.types.model import ModelRequest
 

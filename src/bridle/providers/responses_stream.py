@@ -7,7 +7,7 @@ from msgspec.json import Decoder as JsonDecoder
 
 from bridle.providers import refusals
 from bridle.providers.assembly import UNREADABLE, Assembly, reread, unreadable, usage_of
-from bridle.providers.vendors import Vendor
+from bridle.providers.vendor import Vendor
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.model import ModelEvent
 from bridle.types.text import decode_json

@@ -6,10 +6,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from bridle.providers import url_parts, vendors
-from bridle.providers.exchange import Place, base_of
 from bridle.providers.facts import Model
-from bridle.providers.user_command import CloudCommands
-from bridle.providers.vendors import Vendor
+from bridle.providers.http_provider import Place
+from bridle.providers.keys import Keys
+from bridle.providers.vendor import CloudCommands, Quirks, Vendor
 from bridle.types.errors import ConfigError
 
 
@@ -27,6 +27,9 @@ def vendor_of(model: Model, name: str, env: Mapping[str, str]) -> Vendor:
     access = model.access
     if access is None:
         return row
+    if row.is_home:
+        # What the user says of a model is all that is known of its service.
+        row = replace(row, is_home=False, serves_anthropic=False, quirks=Quirks())
     changes: dict[str, Any] = {"headers": (*row.headers, *access.headers)}
     if row.name == "custom" or access.dialect is not None:
         changes["dialect"] = access.dialect or model.dialect
@@ -37,12 +40,29 @@ def vendor_of(model: Model, name: str, env: Mapping[str, str]) -> Vendor:
     return vendors.altered(replace(row, **changes), access.quirks)
 
 
-def place_of(vendor: Vendor, env: Mapping[str, str], commands: CloudCommands | None = None) -> Place:
+def place_of(
+    vendor: Vendor,
+    env: Mapping[str, str],
+    commands: CloudCommands | None = None,
+    *,
+    keys: Keys | None = None,
+) -> Place:
     """Where the service is for this environment, with the commands that renew what opens it."""
     base, _ = base_of(vendor, env)
     if not base:
         base = _computed(vendor, env)
-    return Place(vendor, env, base.rstrip("/"), commands=commands or CloudCommands())
+    return Place(vendor, env, base.rstrip("/"), commands=commands or CloudCommands(), keys=keys)
+
+
+def base_of(vendor: Vendor, env: Mapping[str, str]) -> tuple[str, bool]:
+    """The address of a vendor's service, and whether a variable named it."""
+    variable = next((name for name in vendor.url_env if env.get(name, "").strip()), "")
+    if not variable:
+        return vendor.url, False
+    given = env[variable].strip()
+    url = url_parts.base(given if "://" in given else f"http://{given}", name=variable)
+    host_only = "/" not in url.partition("://")[2]
+    return (url + vendor.root if host_only else url), True
 
 
 def _computed(vendor: Vendor, env: Mapping[str, str]) -> str:

@@ -1,6 +1,10 @@
 """Reads server-sent events out of a byte stream, however it was cut."""
 
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
 from bridle.types.errors import StreamBroken
+from bridle.types.model import ModelEvent
 
 _LIMIT = 64 * 1024 * 1024
 """Bytes of one event; a service that sends more is not sending events."""
@@ -73,3 +77,35 @@ def _parse(block: bytes) -> tuple[str, bytes] | None:
     if not data:
         return None
     return event, data[0] if len(data) == 1 else b"\n".join(data)
+
+
+class SseDecoder(Protocol):
+    """Folds the data of server-sent events into model events."""
+
+    def feed(self, data: bytes) -> Sequence[ModelEvent]: ...
+
+    def finish(self) -> Sequence[ModelEvent]: ...
+
+    def whole(self, body: bytes) -> Sequence[ModelEvent]: ...
+
+
+class SseReading:
+    """Reads a body of server-sent events."""
+
+    __slots__ = ("_decoder", "_reader")
+
+    def __init__(self, decoder: SseDecoder) -> None:
+        self._decoder = decoder
+        self._reader = EventReader()
+
+    def feed(self, chunk: bytes) -> Iterable[ModelEvent]:
+        for _, data in self._reader.feed(chunk):
+            yield from self._decoder.feed(data)
+
+    def finish(self) -> Iterable[ModelEvent]:
+        for _, data in self._reader.finish():
+            yield from self._decoder.feed(data)
+        yield from self._decoder.finish()
+
+    def whole(self, body: bytes) -> Iterable[ModelEvent]:
+        return self._decoder.whole(body)

@@ -2,24 +2,11 @@
 
 from collections.abc import Mapping
 
-from msgspec import Struct
-
 from bridle.types.errors import ProviderError
 
 _LARGEST = 64 * 1024
 _QUOTED = 200
 """Characters of a command's complaint that an error repeats."""
-
-
-class CloudCommands(Struct, frozen=True, kw_only=True):
-    """What the settings say about the credentials of clouds; None where they say nothing."""
-
-    aws_refresh: str | None = None
-    """`awsAuthRefresh`: renews what is in ~/.aws."""
-    aws_export: str | None = None
-    """`awsCredentialExport`: prints credentials as JSON."""
-    gcp_refresh: str | None = None
-    """`gcpAuthRefresh`: renews Google's application default credentials."""
 
 
 async def output_of(

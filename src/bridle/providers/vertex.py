@@ -7,11 +7,12 @@ from msgspec.structs import replace
 from bridle.host.http.client import Request
 from bridle.providers import catalog, url_parts
 from bridle.providers.anthropic_request import betas, cache_life, encode
-from bridle.providers.exchange import Place, Reading, SseReading
 from bridle.providers.facts import Model
 from bridle.providers.gemini import GeminiDialect, verb
 from bridle.providers.google_credentials import TokenChain
+from bridle.providers.http_provider import Place, Reading, is_stale
 from bridle.providers.messages import MessagesDecoder
+from bridle.providers.sse import SseReading
 from bridle.types.errors import ProviderError
 from bridle.types.model import ModelRequest
 from bridle.types.variables import is_on
@@ -61,8 +62,9 @@ class VertexDialect:
         token = await self._tokens.find(place.env)
         return replace(request, headers=(*request.headers, ("authorization", f"Bearer {token}")))
 
-    async def renewed(self, place: Place) -> bool:
-        return await self._tokens.renewed(place.env, place.commands)
+    async def recovered(self, error: ProviderError, asked: ModelRequest, place: Place) -> bool:
+        del asked
+        return is_stale(error) and await self._tokens.renewed(place.env, place.commands)
 
     def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
         if "claude" in asked.model:

@@ -17,7 +17,7 @@ from bridle.types.model import Thinking
 from bridle.types.variables import is_on, whole_number
 
 if TYPE_CHECKING:
-    from bridle.providers.user_command import CloudCommands
+    from bridle.providers.vendor import CloudCommands
 
 
 def choose_model(
@@ -50,7 +50,7 @@ def choose_commands(config: Config) -> "CloudCommands | None":
     settings = config.settings
     if not (settings.aws_auth_refresh or settings.aws_credential_export or settings.gcp_auth_refresh):
         return None
-    from bridle.providers.user_command import CloudCommands
+    from bridle.providers.vendor import CloudCommands
 
     return CloudCommands(
         aws_refresh=settings.aws_auth_refresh,

@@ -14,7 +14,7 @@ from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.mcp.auth.callback import Callback
 from bridle.mcp.auth.pkce import challenge_of, new_secret
 from bridle.providers import refusals
-from bridle.providers.exchange import Place
+from bridle.providers.http_provider import Place
 from bridle.types.errors import ProviderError
 from bridle.types.variables import is_on
 

@@ -14,7 +14,7 @@ from bridle.cli.subcommands.parser import Given
 from bridle.context.briefing import SessionBriefing
 from bridle.engine.loop import run_turn
 from bridle.host.stdio import complain
-from bridle.providers.anthropic import AnthropicProvider
+from bridle.providers.connect import home_provider
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.session.host import Host
 from bridle.session.open import open_session
@@ -127,12 +127,12 @@ class _Capture:
     """Writes every request as it would be sent, and answers from a script."""
 
     def __init__(self, env: Mapping[str, str], script: ScriptedProvider) -> None:
-        self._wire = AnthropicProvider(env)
+        self._wire = home_provider(env)
         self._script = script
         self.bodies: list[bytes] = []
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        self.bodies.append(self._wire.encoded(request))
+        self.bodies.append(self._wire.body_of(request))
         return self._script.stream(request)
 
     async def close(self) -> None:

@@ -1,28 +1,29 @@
-"""One exchange with a service of models over HTTP, in whatever dialect it speaks."""
+"""The provider for every service of models over HTTP, in whatever dialect it speaks."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import aclosing
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.host.http.client import HttpClient, HttpFault, Request, Response
-from bridle.providers import guessing, refusals, url_parts
+from bridle.host.http.client import HttpClient, HttpFault, Limits, Request, Response
 from bridle.providers.facts import Model
 from bridle.providers.keys import Keys, custom_headers
-from bridle.providers.patience import limits_of
-from bridle.providers.sse import EventReader
-from bridle.providers.user_command import CloudCommands
-from bridle.providers.vendors import Vendor
+from bridle.providers.vendor import CloudCommands, Vendor
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
-from bridle.types.model import Completed, ModelEvent, ModelRequest, Started
-from bridle.types.variables import is_on
+from bridle.types.model import Completed, LimitTold, ModelEvent, ModelRequest, Started
+from bridle.types.variables import is_off, is_on
 from bridle.version import __version__
 
+_WHOLE_ANSWER = 600.0
+_LARGEST_ANSWER = 64 * 1024 * 1024
 _LARGEST_ERROR = 64 * 1024
 _REST = 0.25
 """Seconds that the end of a response may lag behind the end of the answer in it."""
+
+
+_Counted = TypeVar("_Counted", Started, Completed)
 
 
 class Place(Struct, frozen=True):
@@ -34,6 +35,8 @@ class Place(Struct, frozen=True):
     kept: str = ""
     """The key that the user has saved for it; variables count first."""
     commands: CloudCommands = CloudCommands()
+    keys: Keys | None = None
+    """Where keys are that no variable holds."""
 
     @property
     def key(self) -> str:
@@ -82,14 +85,14 @@ class Dialect(Protocol):
 
 
 @runtime_checkable
-class Renewing(Protocol):
-    """A dialect whose credentials end, and can be had anew by a command of the user's."""
+class Recovering(Protocol):
+    """A dialect that can change something after a refusal: renew credentials, or leave a feature out."""
 
-    async def renewed(self, place: Place) -> bool:
-        """Whether it is worth to ask once more after the credentials were refused or missing.
+    async def recovered(self, error: ProviderError, asked: ModelRequest, place: Place) -> bool:
+        """Whether it is worth asking once more.
 
         Raises:
-            ProviderError: the command fails.
+            ProviderError: what should have helped fails.
         """
         ...
 
@@ -104,13 +107,13 @@ class HttpProvider:
         find: Callable[[str], Model],
         *,
         client: HttpClient | None = None,
-        keys: Keys | None = None,
     ) -> None:
         self._dialect = dialect
         self._place = place
-        self._keys = keys
         self._find = find
         self._client = client or HttpClient(place.env)
+        self._limit: dict[str, Any] | None = None
+        """What was last heard of limits on the use of the service."""
 
     async def warm_up(self, model: str) -> None:
         """Connect ahead of the first request; without a key there will be none."""
@@ -119,23 +122,27 @@ class HttpProvider:
             await self._client.warm_up(self._place.base)
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        if isinstance(self._dialect, Renewing) and self._place.commands != _NO_COMMANDS:
-            return self._renewing(request, self._dialect)
+        if isinstance(self._dialect, Recovering):
+            return self._with_recovery(request, self._dialect)
         return self._exchange(request)
 
-    async def _renewing(self, request: ModelRequest, dialect: Renewing) -> AsyncIterator[ModelEvent]:
-        """The exchange, with credentials renewed once if those at hand are not taken."""
+    async def _with_recovery(self, request: ModelRequest, dialect: Recovering) -> AsyncIterator[ModelEvent]:
+        """The exchange, and once more where the dialect can do something about a refusal."""
         try:
-            async for event in self._exchange(request):
-                yield event
+            async with aclosing(self._exchange(request)) as events:
+                async for event in events:
+                    yield event
             return
+        except StreamBroken:
+            raise
         except ProviderError as error:
-            if not _is_stale(error) or not await dialect.renewed(self._place):
+            if not await dialect.recovered(error, request, self._place):
                 raise
-        async for event in self._exchange(request):
-            yield event
+        async with aclosing(self._exchange(request)) as events:
+            async for event in events:
+                yield event
 
-    async def _exchange(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def _exchange(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         completed: Completed | None = None
         response: Response | None = None
         try:
@@ -143,16 +150,16 @@ class HttpProvider:
             window = self._find(request.model).context_window
             limits = limits_of(self._place.env, streamed=request.stream, silence=self._place.vendor.patience)
             async with self._client.send(sent, limits) as response:
+                if (told := self._changed_limit(response.headers)) is not None:
+                    yield LimitTold(told)
                 await self._check(response, request)
-                reading = self._dialect.reading(request, self._place, refusals.request_id(response.headers))
+                reading = self._dialect.reading(request, self._place, request_id(response.headers))
                 async with aclosing(_events(response, reading)) as events:
                     async for event in events:
                         if isinstance(event, Completed):
-                            completed = guessing.ended(event, len(sent.body), window)
+                            completed = _counted(event, sent, window)
                             break
-                        yield (
-                            guessing.begun(event, len(sent.body), window) if type(event) is Started else event
-                        )
+                        yield _counted(event, sent, window) if type(event) is Started else event
                 # The caller may leave with the answer: the connection is settled before it can.
                 await response.finish(within=_REST)
         except HttpFault as fault:
@@ -163,11 +170,17 @@ class HttpProvider:
             raise StreamBroken("The answer stopped before its end; try again.", retryable=True)
         yield completed
 
+    def body_of(self, request: ModelRequest) -> bytes:
+        """The body of a request as this service gets it."""
+        return self._dialect.request(request, self._find(request.model), self._place).body
+
     async def close(self) -> None:
         await self._client.close()
 
     async def _sent(self, request: ModelRequest) -> Request:
         if not self._place.base:
+            from bridle.providers import refusals
+
             raise ProviderError(refusals.no_address(self._place.vendor))
         await self._recall_key()
         bare = self._dialect.request(request, self._find(request.model), self._place)
@@ -185,72 +198,90 @@ class HttpProvider:
 
     async def _recall_key(self) -> None:
         """Look once for a key that was saved, where no variable has one."""
-        place, keys = self._place, self._keys
-        if keys is not None and place.vendor.key_env and not place.key:
-            self._keys = None
-            self._place = replace(place, kept=await keys.kept(place.vendor.name, place.base))
+        place = self._place
+        if place.keys is not None and place.vendor.key_env and not place.key and not place.vendor.is_home:
+            kept = await place.keys.kept(place.vendor.name, place.base)
+            self._place = replace(place, kept=kept, keys=None)
+
+    def _changed_limit(self, headers: Mapping[str, str]) -> dict[str, Any] | None:
+        """What a response says about limits on use, where that is news."""
+        if "anthropic-ratelimit-unified-status" not in headers:
+            return None
+        from bridle.providers.limits import limit_of
+
+        told = limit_of(headers)
+        if told is None or told == self._limit:
+            return None
+        self._limit = told
+        return told
 
     async def _check(self, response: Response, request: ModelRequest) -> None:
         kind = response.headers.get("content-type", "")
         if response.status == 200 and not kind.startswith("text/html"):
             return
+        from bridle.providers import refusals  # Nothing of it is needed while all goes well.
+
+        place = self._place
         body = await response.beginning(_LARGEST_ERROR)
         if response.status == 200:
-            raise ProviderError(refusals.no_service(self._place.vendor, self._place.base))
+            raise ProviderError(refusals.no_service(place.vendor, place.base))
+        if response.status == 401 and place.vendor.is_home and place.keys is not None:
+            place.keys.refused()
         raise refusals.refusal(
             response.status,
             response.headers,
             body,
             model=request.model,
-            vendor=self._place.vendor,
-            base=self._place.base,
+            vendor=place.vendor,
+            base=place.base,
         )
 
     def _fault(self, fault: HttpFault, response: Response | None) -> ProviderError:
+        from bridle.providers import refusals
+
         if response is None:
             return refusals.unreachable(fault, vendor=self._place.vendor, base=self._place.base)
-        return refusals.broken(fault, request_id=refusals.request_id(response.headers))
+        return refusals.broken(fault, request_id=request_id(response.headers))
 
 
-_NO_COMMANDS = CloudCommands()
+def request_id(headers: Mapping[str, str]) -> str | None:
+    return headers.get("request-id") or headers.get("x-request-id")
 
 
-def _is_stale(error: ProviderError) -> bool:
+def limits_of(env: Mapping[str, str], *, streamed: bool, silence: float = 90.0) -> Limits:
+    """How long one exchange may take, as variables have it; `silence` is what is normal for the service."""
+    whole = _seconds(env, "API_TIMEOUT_MS") or _WHOLE_ANSWER
+    if not streamed:
+        return Limits(idle=whole, total=whole, body=_LARGEST_ANSWER)
+    watched = not is_off(env, "CLAUDE_ENABLE_STREAM_WATCHDOG")
+    unlimited = env.get("API_FORCE_IDLE_TIMEOUT", "") == "0" or not watched
+    given = _seconds(env, "API_FORCE_IDLE_TIMEOUT") or _seconds(env, "CLAUDE_STREAM_IDLE_TIMEOUT_MS")
+    idle = whole if unlimited else given or silence
+    # Ours watches bytes, so that the stricter of the two words counts.
+    return Limits(idle=min(idle, whole, _seconds(env, "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS") or idle))
+
+
+def _seconds(env: Mapping[str, str], name: str) -> float | None:
+    given = env.get(name, "")
+    return int(given) / 1000 if given.isdecimal() and int(given) > 0 else None
+
+
+_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def _counted(event: _Counted, sent: Request, window: int) -> _Counted:
+    """The event, with a guess where the service does not say how long the prompt was."""
+    usage: Mapping[str, Any] = event.message["usage"]
+    if any(usage.get(name) for name in _COUNTS):
+        return event
+    from bridle.providers.guessing import guessed
+
+    return guessed(event, len(sent.body), window)
+
+
+def is_stale(error: ProviderError) -> bool:
     """Whether other credentials may help: those that may not do a thing will not do it next time either."""
-    denied = (error.error_type or "").startswith("accessdenied")
-    return error.kind == "authentication_failed" and not denied and not isinstance(error, StreamBroken)
-
-
-class SseDecoder(Protocol):
-    """Folds the data of server-sent events into model events."""
-
-    def feed(self, data: bytes) -> Sequence[ModelEvent]: ...
-
-    def finish(self) -> Sequence[ModelEvent]: ...
-
-    def whole(self, body: bytes) -> Sequence[ModelEvent]: ...
-
-
-class SseReading:
-    """Reads a body of server-sent events."""
-
-    __slots__ = ("_decoder", "_reader")
-
-    def __init__(self, decoder: SseDecoder) -> None:
-        self._decoder = decoder
-        self._reader = EventReader()
-
-    def feed(self, chunk: bytes) -> Iterable[ModelEvent]:
-        for _, data in self._reader.feed(chunk):
-            yield from self._decoder.feed(data)
-
-    def finish(self) -> Iterable[ModelEvent]:
-        for _, data in self._reader.finish():
-            yield from self._decoder.feed(data)
-        yield from self._decoder.finish()
-
-    def whole(self, body: bytes) -> Iterable[ModelEvent]:
-        return self._decoder.whole(body)
+    return error.kind == "authentication_failed" and not (error.error_type or "").startswith("accessdenied")
 
 
 def admitted_by_key(request: Request, place: Place) -> Request:
@@ -267,21 +298,12 @@ def admitted_by_key(request: Request, place: Place) -> Request:
         return replace(request, headers=(*request.headers, ("authorization", f"Bearer {token}")))
     if not key:
         if vendor.key_needed:
+            from bridle.providers import refusals
+
             raise ProviderError(refusals.no_key(vendor), kind="authentication_failed")
         return request
     value = f"Bearer {key}" if vendor.key_header == "authorization" else key
     return replace(request, headers=(*request.headers, (vendor.key_header, value)))
-
-
-def base_of(vendor: Vendor, env: Mapping[str, str]) -> tuple[str, bool]:
-    """The address of a vendor's service, and whether a variable named it."""
-    variable = next((name for name in vendor.url_env if env.get(name, "").strip()), "")
-    if not variable:
-        return vendor.url, False
-    given = env[variable].strip()
-    url = url_parts.base(given if "://" in given else f"http://{given}", name=variable)
-    host_only = "/" not in url.partition("://")[2]
-    return (url + vendor.root if host_only else url), True
 
 
 async def _events(response: Response, reading: Reading) -> AsyncGenerator[ModelEvent, None]:
