@@ -26,7 +26,7 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Asking, Limits, ModelFacts, Runtime
 from bridle.host.background import BackgroundShells
 from bridle.permissions.policy import decide
-from bridle.providers.anthropic_request import encode
+from bridle.providers.dialects.messages_request import encode
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.toolbox import choose
 from bridle.transcripts.session import Session

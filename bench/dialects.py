@@ -9,15 +9,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bridle.providers import vendors
-from bridle.providers.anthropic_stream import Decoder as FirstDecoder
-from bridle.providers.bedrock import EventStreamReading
-from bridle.providers.chat_stream import Decoder as ChatDecoder
-from bridle.providers.gemini_stream import Decoder as GeminiDecoder
-from bridle.providers.gemini_stream import GeminiReading
+from bridle.providers.dialects.bedrock import EventStreamReading
+from bridle.providers.dialects.chat_stream import Decoder as ChatDecoder
+from bridle.providers.dialects.gemini_stream import Decoder as GeminiDecoder
+from bridle.providers.dialects.gemini_stream import GeminiReading
+from bridle.providers.dialects.messages import MessagesDecoder
+from bridle.providers.dialects.messages_stream import Decoder as FirstDecoder
+from bridle.providers.dialects.responses_stream import Decoder as ResponsesDecoder
+from bridle.providers.dialects.sse import EventReader, SseReading
 from bridle.providers.http_provider import Reading
-from bridle.providers.messages import MessagesDecoder
-from bridle.providers.responses_stream import Decoder as ResponsesDecoder
-from bridle.providers.sse import EventReader, SseReading
 from bridle.providers.vendor import Vendor
 from bridle.types.model import Completed, TextArrived
 from tests.fakes.bedrock_server import BedrockApi, MessagesApi

@@ -10,7 +10,7 @@ import pytest
 
 from bridle.engine.agents.fork import PLACEHOLDER
 from bridle.engine.turn import Turn
-from bridle.providers.anthropic_request import encode
+from bridle.providers.dialects.messages_request import encode
 from bridle.providers.scripted import Asked, calls, says
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ToolError

@@ -72,7 +72,7 @@ async def test_events_come_in_the_order_of_a_messages_api_stream(bench: Bench, s
 async def test_the_wire_of_the_events_is_a_messages_api_stream_of_the_same_answer(
     bench: Bench, streamed: bool
 ):
-    from bridle.providers.anthropic_stream import Decoder
+    from bridle.providers.dialects.messages_stream import Decoder
 
     events = await bench.ask(answer(*ANSWER), bench.request(stream=streamed))
     decoder = Decoder()

@@ -6,7 +6,7 @@ from binascii import b2a_base64
 from typing import Any
 
 from bridle.host.aws_signature import AwsCredentials, Scope, authorization
-from bridle.providers.event_stream import write
+from bridle.providers.dialects.aws_event_stream import write
 from tests.fakes import sse
 from tests.fakes.model_server import Received, Said, Script, checked, need, only, refusal
 

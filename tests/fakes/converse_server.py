@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from bridle.providers.event_stream import write
+from bridle.providers.dialects.aws_event_stream import write
 from tests.fakes.bedrock_server import is_signed
 from tests.fakes.model_server import Received, Said, Script, checked, cut, need, only, refusal
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from bridle.providers.connect import Providers
-from bridle.providers.event_stream import write
+from bridle.providers.dialects.aws_event_stream import write
 from bridle.types.errors import ProviderError
 from bridle.types.history import History
 from bridle.types.model import BlockClosed, ModelEvent, ModelRequest, Provider, ToolDefinition

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from bridle.providers.connect import home_provider, provider_for
-from bridle.providers.credentials import Credentials
-from bridle.providers.key_helper import KeyHelper
+from bridle.providers.credentials.key_helper import KeyHelper
+from bridle.providers.credentials.store import Credentials
 from bridle.providers.keys import Keys, source_of
 from bridle.types.errors import ProviderError
 from bridle.types.history import History

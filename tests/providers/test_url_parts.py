@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from bridle.providers import aws_credentials, aws_messages, bedrock, routes, url_parts, vendors, vertex
+from bridle.providers import routes, url_parts, vendors
 from bridle.providers.catalog import find
 from bridle.providers.connect import Providers
-from bridle.providers.gemini import GeminiDialect
+from bridle.providers.credentials.aws import region_of
+from bridle.providers.dialects import aws_messages, bedrock, vertex
+from bridle.providers.dialects.gemini import GeminiDialect
 from bridle.providers.http_provider import Place
 from bridle.providers.routes import base_of
 from bridle.providers.vendor import CloudCommands
@@ -28,7 +30,7 @@ HOSTILE = (
 def test_a_region_is_letters_digits_and_hyphens(text: str):
     for env in ({"AWS_REGION": text}, {"AWS_DEFAULT_REGION": text}):
         calls: tuple[Callable[[], object], ...] = (
-            lambda env=env: aws_credentials.region_of(env),
+            lambda env=env: region_of(env),
             lambda env=env: bedrock.base_url(env),
             lambda env=env: aws_messages.base_url("mantle", env),
         )

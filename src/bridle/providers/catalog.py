@@ -36,13 +36,13 @@ class Dialect(Struct, frozen=True):
 
 
 DIALECTS: Mapping[str, Dialect] = {
-    "anthropic": Dialect("bridle.providers.messages", "MessagesDialect"),
-    "chat": Dialect("bridle.providers.chat", "ChatDialect"),
-    "responses": Dialect("bridle.providers.responses", "ResponsesDialect"),
-    "gemini": Dialect("bridle.providers.gemini", "GeminiDialect"),
-    "bedrock": Dialect("bridle.providers.bedrock", "BedrockDialect"),
-    "vertex": Dialect("bridle.providers.vertex", "VertexDialect"),
-    "aws-messages": Dialect("bridle.providers.aws_messages", "AwsMessagesDialect"),
+    "anthropic": Dialect("bridle.providers.dialects.messages", "MessagesDialect"),
+    "chat": Dialect("bridle.providers.dialects.chat", "ChatDialect"),
+    "responses": Dialect("bridle.providers.dialects.responses", "ResponsesDialect"),
+    "gemini": Dialect("bridle.providers.dialects.gemini", "GeminiDialect"),
+    "bedrock": Dialect("bridle.providers.dialects.bedrock", "BedrockDialect"),
+    "vertex": Dialect("bridle.providers.dialects.vertex", "VertexDialect"),
+    "aws-messages": Dialect("bridle.providers.dialects.aws_messages", "AwsMessagesDialect"),
     "offline": Dialect("bridle.providers.offline", "OfflineProvider"),
 }
 

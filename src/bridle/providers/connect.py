@@ -183,8 +183,8 @@ def home_provider(
     env: Mapping[str, str], keys: Keys | None = None, find: Callable[[str], Model] = catalog.find
 ) -> "HttpProvider":
     """Asks Anthropic's service, or the gateway that a variable names in its place."""
+    from bridle.providers.dialects.messages import MessagesDialect, home_place
     from bridle.providers.http_provider import HttpProvider
-    from bridle.providers.messages import MessagesDialect, home_place
 
     return HttpProvider(MessagesDialect(), home_place(env, keys or Keys(env)), find)
 

@@ -49,8 +49,8 @@ async def refresh(env: Mapping[str, str], *, helper: str | None = None) -> tuple
     """Ask the gateway, where that is wanted; one that does not answer leaves what is known."""
     if not is_wanted(env):
         return ()
-    from bridle.providers.messages import home_headers, home_place
-    from bridle.providers.verifying import list_models
+    from bridle.providers.dialects.messages import home_headers, home_place
+    from bridle.providers.service_check import list_models
 
     place = home_place(env, Keys(env, helper=helper))
     try:

@@ -207,7 +207,7 @@ class HttpProvider:
         """What a response says about limits on use, where that is news."""
         if "anthropic-ratelimit-unified-status" not in headers:
             return None
-        from bridle.providers.limits import limit_of
+        from bridle.providers.rate_limits import limit_of
 
         told = limit_of(headers)
         if told is None or told == self._limit:
@@ -274,7 +274,7 @@ def _counted(event: _Counted, sent: Request, window: int) -> _Counted:
     usage: Mapping[str, Any] = event.message["usage"]
     if any(usage.get(name) for name in _COUNTS):
         return event
-    from bridle.providers.guessing import guessed
+    from bridle.providers.usage_guess import guessed
 
     return guessed(event, len(sent.body), window)
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from bridle.host.paths import bridle_dir
-from bridle.providers.chat import ChatDialect
+from bridle.providers.dialects.chat import ChatDialect
 from bridle.providers.facts import Model
 from bridle.providers.http_provider import HttpProvider, Place
 from bridle.providers.vendor import Vendor

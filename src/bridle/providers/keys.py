@@ -5,14 +5,19 @@ import os.path
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from bridle.providers.key_place import file_of
+from bridle.host.paths import bridle_dir
 
 if TYPE_CHECKING:
-    from bridle.providers.key_helper import KeyHelper
+    from bridle.providers.credentials.key_helper import KeyHelper
 
 HELPER = "apiKeyHelper"
 LOGIN = "login"
 """The names of the sources that are not variables."""
+
+
+def file_of(env: Mapping[str, str]) -> str:
+    """The file that says which vendors have a saved key, and has the keys unless a keyring does."""
+    return os.path.join(bridle_dir(env), "credentials.json")
 
 
 class Keys:
@@ -41,7 +46,7 @@ class Keys:
         """
         if not os.path.exists(file_of(self._env)):
             return ""
-        from bridle.providers.credentials import Credentials
+        from bridle.providers.credentials.store import Credentials
 
         return await asyncio.to_thread(Credentials(self._env).key, vendor, address)
 
@@ -52,7 +57,7 @@ class Keys:
 
 
 def _helper(command: str, env: Mapping[str, str], cwd: str) -> "KeyHelper":
-    from bridle.providers.key_helper import KeyHelper  # Few users have one.
+    from bridle.providers.credentials.key_helper import KeyHelper  # Few users have one.
 
     return KeyHelper(command, env, cwd=cwd)
 
@@ -76,6 +81,6 @@ def source_of(
         return HELPER
     if not os.path.exists(file_of(env)):
         return None
-    from bridle.providers.credentials import Credentials
+    from bridle.providers.credentials.store import Credentials
 
     return LOGIN if vendor in Credentials(env).vendors() else None

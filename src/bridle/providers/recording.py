@@ -8,8 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from bridle.providers import cassette
-from bridle.providers.anthropic_stream import Decoder, stream_of
 from bridle.providers.cassette import Answer, Exchange, Header, Places, Rendering, Rule
+from bridle.providers.dialects.messages_stream import Decoder, stream_of
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
 from bridle.types.model import BlockClosed, Completed, FellBack, ModelEvent, ModelRequest, Provider
 

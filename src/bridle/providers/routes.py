@@ -69,15 +69,15 @@ def _computed(vendor: Vendor, env: Mapping[str, str]) -> str:
     """Addresses that are made of a region or a resource; each cloud is imported by those who use it."""
     match vendor.name:
         case "bedrock":
-            from bridle.providers import bedrock
+            from bridle.providers.dialects import bedrock
 
             return bedrock.base_url(env)
         case "vertex":
-            from bridle.providers import vertex
+            from bridle.providers.dialects import vertex
 
             return vertex.base_url(env)
         case "mantle" | "anthropic-aws":
-            from bridle.providers import aws_messages
+            from bridle.providers.dialects import aws_messages
 
             return aws_messages.base_url(vendor.name, env)
         case "foundry" if env.get("ANTHROPIC_FOUNDRY_RESOURCE"):

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.json import decode as from_json
 from msgspec.json import encode as to_json
 
-from bridle.providers.anthropic_stream import Decoder, stream_of
+from bridle.providers.dialects.messages_stream import Decoder, stream_of
 from bridle.types.block import SentMessage, TextBlock
 from bridle.types.model import ModelEvent, ModelRequest, ToolDefinition
 

@@ -15,12 +15,12 @@ from bridle.config.schema import Settings
 from bridle.config.state import is_trusted
 from bridle.host.stdio import ask_secret
 from bridle.providers import vendors
-from bridle.providers.credentials import Credentials
+from bridle.providers.credentials.store import Credentials
 from bridle.providers.http_provider import Place
 from bridle.providers.keys import source_of
 from bridle.providers.routes import place_of
+from bridle.providers.service_check import organisation, verify
 from bridle.providers.vendor import Vendor
-from bridle.providers.verifying import organisation, verify
 from bridle.types.errors import UsageError
 from bridle.types.nearest import did_you_mean
 

@@ -11,7 +11,7 @@ from bridle.cli.options import session_options
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.models import PASSED_ON
 from bridle.cli.subcommands.parser import Given
-from bridle.providers import catalog, fitting, gateway
+from bridle.providers import catalog, fallbacks, gateway
 from bridle.providers.nearest import did_you_mean_model
 from bridle.providers.offers import Choice, Offer, offer, offers
 from bridle.session.model_choices import choose_fallbacks
@@ -136,7 +136,7 @@ def show_chain(given: Given, env: Mapping[str, str]) -> int:
     links: list[dict[str, Any]] = []
     for name in (setup.model, *choose_fallbacks(setup.options, setup.config, setup.env)):
         model, line = catalog.find(name, choice.own), offer(name, choice)
-        told = [*fitting.shortcomings(first, model), *fitting.price_change(first, model)]
+        told = [*fallbacks.shortcomings(first, model), *fallbacks.price_change(first, model)]
         if line.key == "missing":
             told.insert(0, f"There is no key: bridle auth login {line.vendor}.")
         links.append(msgspec.to_builtins(line) | {"notes": told})

@@ -1,0 +1,1 @@
+"""What opens services of models: kept keys, helpers of the user, and the chains of clouds."""

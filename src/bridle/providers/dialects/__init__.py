@@ -1,0 +1,1 @@
+"""How services of models speak: a request is encoded, an answer decoded."""
