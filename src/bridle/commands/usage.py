@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.spending import DayCost, cost_by_day, session_cost
 from bridle.context.report import dropped
+from bridle.context.tokens import ratio_of
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import config_home
 from bridle.transcripts.session import Session
@@ -54,7 +55,7 @@ def session_text(session: Session) -> str:
             f"  {each.model}: {usage.input:,} in, {usage.output:,} out, {usage.cache_read:,} from cache, "
             f"{usage.cache_write_5m + usage.cache_write_1h:,} written to it, ${each.usd:.4f}"
         )
-    ratio = session.state.measured.ratio if session.state.measured else 0.25
+    ratio = ratio_of(session.state.measured)
     parts = [row for row in dropped(session.entries, ratio) if row.kind.startswith("results of ")]
     lines += [f"  {row.kind}: {row.count}, {row.tokens:,} tokens" for row in parts[:_MOST_TOOLS]]
     return "\n".join(lines)

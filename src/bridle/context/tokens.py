@@ -12,6 +12,8 @@ from bridle.types.usage import Measured, Usage
 
 _UNITS_PER_TOKEN = 4.0
 """Bytes of text that make a token where nothing better is known."""
+USUAL_RATIO = 1 / _UNITS_PER_TOKEN
+"""Tokens per unit, the same way."""
 _LEAST_RATIO = 0.1
 _MOST_RATIO = 1.0
 _IMAGE_UNITS = 6_400
@@ -58,10 +60,15 @@ def measure(usage: Usage, answer: SentMessage, *, fixed: int, asked: int) -> Mea
     `fixed` is the weight of prompt and tools, `asked` that of the conversation that was sent with them.
     """
     whole = fixed + asked
-    ratio = usage.context / whole if usage.context and whole else 1 / _UNITS_PER_TOKEN
+    ratio = usage.context / whole if usage.context and whole else USUAL_RATIO
     # Services add text of their own and fakes invent counts; what no tokenizer does is not believed.
     ratio = min(max(ratio, _LEAST_RATIO), _MOST_RATIO)
     return Measured(usage.context + usage.output, asked + weigh(answer), ratio)
+
+
+def ratio_of(measured: Measured | None) -> float:
+    """Tokens per unit, as the service has counted, else as usual."""
+    return USUAL_RATIO if measured is None else measured.ratio
 
 
 def units_of(history: History) -> int:
@@ -76,7 +83,7 @@ def tokens_now(history: History, measured: Measured | None, *, fixed: int) -> in
     return max(0, round(measured.tokens + (units - measured.units) * measured.ratio))
 
 
-def estimate(text: str, ratio: float = 1 / _UNITS_PER_TOKEN) -> int:
+def estimate(text: str, ratio: float = USUAL_RATIO) -> int:
     """Tokens of some text on its own."""
     return round(text_units(text) * ratio)
 

@@ -11,7 +11,7 @@ from bridle.context.report import Dropped, dropped
 from bridle.context.restoration import edits_in, restored
 from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_around, rounds_of, weight
 from bridle.context.summary import flaw_in, once_more, opening_text, read_summary, summary_request
-from bridle.context.tokens import tokens_now
+from bridle.context.tokens import ratio_of, tokens_now
 from bridle.engine.guards import money_limit
 from bridle.engine.heeding import heed
 from bridle.engine.planning import plan_file, plan_rules
@@ -136,9 +136,8 @@ def _cut(turn: Turn, trigger: Trigger, keep_from: str | None, replace_from: str 
         return _Cut(tail=entries[at:], count=at, partly=True)
     if trigger == "manual":
         return _Cut(count=len(entries))
-    measured = turn.session.state.measured
     tokens = turn.runtime.window(turn.model).compact_at // _KEPT_SHARE
-    ratio = measured.ratio if measured else 0.25
+    ratio = ratio_of(turn.session.state.measured)
     kept = newest_rounds(entries, units=round(tokens / ratio)) or _newest_round(turn, ratio)
     # What stays is summarised as well when the engine compacts: the request is the cached one and a bit.
     return _Cut(tail=kept, count=len(entries))
@@ -174,8 +173,7 @@ def _from_notes(turn: Turn, trigger: Trigger, focus: str, cut: _Cut) -> _Summary
     if at is None:
         return None
     since = turn.session.entries[at + 1 :]
-    measured = turn.session.state.measured
-    ratio = measured.ratio if measured else 0.25
+    ratio = ratio_of(turn.session.state.measured)
     if weight(since) * ratio > _NOTES_TAIL_TOKENS:
         return None
     tail = newest_rounds(turn.session.entries, units=round(_NOTES_TAIL_TOKENS / 4 / ratio))
@@ -264,8 +262,7 @@ def _missing_units(turn: Turn, text: str) -> int | None:
     """How much too long a request was, where the service says so."""
     if (found := _GAP.search(text)) is None:
         return None
-    measured = turn.session.state.measured
-    return round((int(found[1]) - int(found[2])) / (measured.ratio if measured else 0.25))
+    return round((int(found[1]) - int(found[2])) / ratio_of(turn.session.state.measured))
 
 
 def _replace(
@@ -275,7 +272,7 @@ def _replace(
     fixed, measured = fixed_units(turn), session.state.measured
     before = tokens_now(session.history, measured, fixed=fixed)
     tail = cut.tail if summary.tail is None else summary.tail
-    ratio = measured.ratio if measured else 0.25
+    ratio = ratio_of(measured)
     leaving = session.entries[len(cut.head) : len(session.entries) - len(tail)]
     gone = dropped(leaving, ratio)
     earlier, edited = carried(session.entries), edits_in(session.entries)

@@ -7,6 +7,7 @@ import msgspec
 
 from bridle.context.items import Item, ItemKind, items_of
 from bridle.context.thinning import CLEARED
+from bridle.context.tokens import ratio_of
 from bridle.engine.runtime import Runtime
 from bridle.transcripts.session import Session
 from bridle.transcripts.shortening import shorten
@@ -19,8 +20,7 @@ _MOST_SHOWN = 8_000
 
 def list_items(session: Session) -> tuple[Item, ...]:
     """Everything that the next request carries besides prompt and tools, with what each part costs."""
-    measured = session.state.measured
-    ratio = measured.ratio if measured is not None else 0.25
+    ratio = ratio_of(session.state.measured)
     return items_of(session.entries, ratio, pinned=session.state.pinned_items)
 
 

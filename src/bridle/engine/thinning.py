@@ -3,6 +3,7 @@
 import time
 
 from bridle.context.thinning import CLEARED, old_results
+from bridle.context.tokens import ratio_of
 from bridle.engine.staleness import staleness
 from bridle.engine.turn import Turn
 from bridle.transcripts.shortening import shorten
@@ -27,8 +28,7 @@ def thin_when_full(turn: Turn) -> int:
 
 def _thin(turn: Turn, *, least: int) -> int:
     session = turn.session
-    measured = session.state.measured
-    ratio = measured.ratio if measured is not None else 0.25
+    ratio = ratio_of(session.state.measured)
     old = old_results(session.entries, spared=session.state.pinned_items)
     tokens = round(sum(each.units for each in old) * ratio)
     if tokens < least or not old:

@@ -9,13 +9,11 @@ from msgspec import Struct
 from bridle.context.briefing import SessionBriefing
 from bridle.context.memory import INDEX, load_memory
 from bridle.context.report import dropped
-from bridle.context.tokens import estimate, tokens_now, units_of
+from bridle.context.tokens import USUAL_RATIO, estimate, ratio_of, tokens_now, units_of
 from bridle.engine.runtime import Runtime
 from bridle.engine.skills import SessionSkills
 from bridle.transcripts.session import Session
 from bridle.types.command import Commands
-
-_USUAL_RATIO = 0.25
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -71,14 +69,14 @@ def context_breakdown(
     """What the next request would carry; nobody is asked, the scale is what the service last counted."""
     model = session.state.model
     measured = session.state.measured
-    ratio = measured.ratio if measured is not None else _USUAL_RATIO
+    ratio = ratio_of(measured)
     system = tuple(
         Item(name=_title(block["text"], index), tokens=estimate(block["text"], ratio))
         for index, block in enumerate(runtime.briefing.system(model), 1)
     )
     own, foreign = _tools(runtime, ratio)
     files = tuple(Item(name=file.path, tokens=estimate(file.text, ratio), note=file.kind) for file in memory)
-    told = tuple(_scaled(item, ratio / _USUAL_RATIO) for item in skills)
+    told = tuple(_scaled(item, ratio / USUAL_RATIO) for item in skills)
     fixed = sum(item.tokens for item in (*system, *own, *foreign))
     total = tokens_now(session.history, measured, fixed=round(fixed / ratio))
     # Files and skills stand in the first message once the conversation has begun.

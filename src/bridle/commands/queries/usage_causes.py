@@ -7,13 +7,13 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.context.report import dropped
+from bridle.context.tokens import ratio_of
 from bridle.engine.metering import MeteredProvider
 from bridle.engine.runtime import Runtime
 from bridle.engine.spending import Spending, ledger_path
 from bridle.transcripts.session import Session
 from bridle.types.budget import Charge, Limit, Scope
 
-_USUAL_RATIO = 0.25
 _MOST_ROWS = 30
 _SCOPES: Mapping[Scope, str] = {
     "run": "this run",
@@ -42,8 +42,7 @@ def causes_of(session: Session, env: Mapping[str, str]) -> tuple[Cause, ...]:
     """What the ledger says of all sessions; where none is kept, what fills this conversation."""
     path = ledger_path(env)
     if not os.path.exists(path):
-        measured = session.state.measured
-        rows = dropped(session.entries, measured.ratio if measured is not None else _USUAL_RATIO)
+        rows = dropped(session.entries, ratio_of(session.state.measured))
         return tuple(Cause(group="In this conversation", name=row.kind, tokens=row.tokens) for row in rows)
     spending = Spending(path)
     agents = [_cause("Agents", str(row["key"]), row) for row in spending.totals("agent", most=_MOST_ROWS)]
