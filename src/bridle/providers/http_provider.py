@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request, Response
 from bridle.providers.facts import Model
 from bridle.providers.keys import Keys, custom_headers
-from bridle.providers.vendor import CloudCommands, Vendor
+from bridle.providers.vendor import CloudCommands, Vendor, request_id
 from bridle.types.errors import ConfigError, ProviderError, StreamBroken
 from bridle.types.model import Completed, LimitTold, ModelEvent, ModelRequest, Started
 from bridle.types.variables import is_off, is_on
@@ -242,10 +242,6 @@ class HttpProvider:
         if response is None:
             return refusals.unreachable(fault, vendor=self._place.vendor, base=self._place.base)
         return refusals.broken(fault, request_id=request_id(response.headers))
-
-
-def request_id(headers: Mapping[str, str]) -> str | None:
-    return headers.get("request-id") or headers.get("x-request-id")
 
 
 def limits_of(env: Mapping[str, str], *, streamed: bool, silence: float = 90.0) -> Limits:

@@ -10,9 +10,8 @@ from msgspec.json import decode as from_json
 
 from bridle.host.http.client import HttpFault
 from bridle.host.secrets import SECRETS
-from bridle.providers.http_provider import request_id
 from bridle.providers.nearest import alike
-from bridle.providers.vendor import Vendor
+from bridle.providers.vendor import Vendor, request_id
 from bridle.types.errors import ApiErrorKind, ProviderError, StreamBroken
 
 _QUOTED = 400

@@ -145,19 +145,19 @@ class Retrying:
         self, request: ModelRequest, tally: "_Tally", error: ProviderError
     ) -> tuple[FellBack, ModelRequest] | None:
         """The next model that can go on, and the request as it can take it; what has come so far is void."""
-        from bridle.providers import fitting  # Only a run whose model fails needs it.
+        from bridle.providers import fallbacks  # Only a run whose model fails needs it.
 
         before = self._find(request.model)
         passed: list[str] = []
         while tally.left:
             name = tally.left.pop(0)
             model = self._find(name)
-            if (lack := fitting.lack(request, model)) is not None:
+            if (lack := fallbacks.lack(request, model)) is not None:
                 passed.append(f"{name} was passed over: {lack}.")
                 continue
             tally.begin_anew()
-            reason = " ".join((str(error), *passed, *fitting.price_change(before, model)))
-            return FellBack(request.model, name, reason), fitting.fitted(request, model)
+            reason = " ".join((str(error), *passed, *fallbacks.price_change(before, model)))
+            return FellBack(request.model, name, reason), fallbacks.fitted(request, model)
         return None
 
     def _check(self, error: ProviderError, seen: "_Seen", tally: "_Tally") -> None:

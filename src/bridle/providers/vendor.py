@@ -1,5 +1,6 @@
 """A service of models: its address, its key, and how it differs from the dialect that it speaks."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -104,3 +105,8 @@ HOME = Vendor(
     quirks=Quirks(experimental=True),
 )
 """Stands here and not in the table, which most sessions never need."""
+
+
+def request_id(headers: Mapping[str, str]) -> str | None:
+    """What a service calls an exchange, for those who ask it what happened."""
+    return headers.get("request-id") or headers.get("x-request-id")

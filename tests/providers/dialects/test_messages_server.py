@@ -7,7 +7,7 @@ from bridle.providers.connect import home_provider
 from bridle.types.history import History
 from bridle.types.model import Completed, ModelRequest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def request(words: str) -> ModelRequest:
