@@ -18,9 +18,10 @@ from bridle.config.load import environment, load
 from bridle.config.state import is_trusted
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.http import HttpConnection, Timeouts
+from bridle.host.jsonrpc import Limits, Message
 from bridle.mcp.catalog import read_tools
-from bridle.mcp.peer import Limits, Peer
-from bridle.mcp.transports.base import Message, Receiver
+from bridle.mcp.peer import make_peer
+from bridle.mcp.transports.base import Receiver
 from bridle.permissions import protected
 from bridle.permissions.policy import decide
 from bridle.permissions.prepare import Asked, Standing, prepare
@@ -242,7 +243,7 @@ async def _talk(received: Sequence[Any]) -> None:
     def notified(method: str, params: Mapping[str, Any]) -> None:
         heard.append((method, params))
 
-    peer = Peer("s", _Silent(), answers={}, notified=notified, noted=heard.append)
+    peer = make_peer("s", _Silent(), answers={}, notified=notified, noted=heard.append)
     asking = asyncio.create_task(peer.request("tools/list", limits=Limits(5.0)))
     await asyncio.sleep(0)
     for message in received:

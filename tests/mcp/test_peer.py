@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridle.host.jsonrpc import Limits, Message
 from bridle.mcp.errors import ConnectionLost, TimedOut
-from bridle.mcp.peer import Answerer, Limits, Peer
-from bridle.mcp.transports.base import Message, Receiver
+from bridle.mcp.peer import Answerer, make_peer
+from bridle.mcp.transports.base import Receiver
 from bridle.types.errors import McpError
 from tests.fakes.processes import eventually
 
@@ -38,7 +39,7 @@ class Bench:
         self.transport = FakeTransport()
         self.notified: list[tuple[str, Mapping[str, Any]]] = []
         self.noted: list[str] = []
-        self.peer = Peer(
+        self.peer = make_peer(
             "s",
             self.transport,
             answers={name.replace("__", "/"): answer for name, answer in answers.items()},

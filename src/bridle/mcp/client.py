@@ -6,11 +6,12 @@ from typing import Any
 
 from msgspec import Raw
 
+from bridle.host.jsonrpc import NO_HEADERS, Limits, Progress
 from bridle.mcp.client_requests import ClientRequests
 from bridle.mcp.errors import SessionExpired, TimedOut
 from bridle.mcp.negotiation import Negotiated, Negotiation, agree, request_meta
-from bridle.mcp.peer import Limits, Peer, Progress
-from bridle.mcp.transports.base import NO_HEADERS, Transport
+from bridle.mcp.peer import make_peer
+from bridle.mcp.transports.base import Transport
 from bridle.types.errors import McpError
 
 _MOST_ROUNDS = 10
@@ -45,7 +46,7 @@ class Client:
         self._requests = requests
         self._changed = changed
         self._noted = noted
-        self.peer = Peer(
+        self.peer = make_peer(
             name, transport, answers=requests.answers(), notified=self._take_notification, noted=noted
         )
         self._agreement: Negotiated | None = None

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from bridle.mcp.errors import INVALID_PARAMS
+from bridle.host.jsonrpc import INVALID_PARAMS
 from bridle.mcp.peer import Answerer
 from bridle.mcp.server_skills import EXTENSION
 from bridle.types.errors import McpError

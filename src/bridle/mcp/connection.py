@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from bridle.host.jsonrpc import Limits, Progress
 from bridle.mcp.catalog import ServerTool, cut
 from bridle.mcp.client import RESOURCES, Client
 from bridle.mcp.client_requests import ClientRequests, RequestContext
@@ -17,7 +18,6 @@ from bridle.mcp.errors import (
     TimedOut,
 )
 from bridle.mcp.negotiation import Negotiation
-from bridle.mcp.peer import Limits, Progress
 from bridle.mcp.server_lists import ServerLists
 from bridle.mcp.timeouts import Timeouts
 from bridle.mcp.transports.base import Transport

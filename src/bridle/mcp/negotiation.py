@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from bridle.host.jsonrpc import Limits
 from bridle.mcp.errors import MODERN_CODES, UNSUPPORTED_VERSION, Refused, TimedOut
-from bridle.mcp.peer import Limits, Peer
+from bridle.mcp.peer import McpPeer
 from bridle.mcp.protocol_versions import HANDSHAKE, HANDSHAKES, MODERN, MODERNS, REVISION
 from bridle.mcp.transports.base import Transport
 from bridle.types.errors import McpError
@@ -53,7 +54,7 @@ class Negotiated(Struct, frozen=True, kw_only=True):
 
 
 async def agree(
-    peer: Peer,
+    peer: McpPeer,
     transport: Transport,
     *,
     capabilities: Mapping[str, Any],
@@ -97,7 +98,7 @@ def _modern_meta(version: str, capabilities: Mapping[str, Any]) -> dict[str, Any
 
 
 async def _probe(
-    peer: Peer, version: str, capabilities: Mapping[str, Any], limits: Limits, *, again: bool = True
+    peer: McpPeer, version: str, capabilities: Mapping[str, Any], limits: Limits, *, again: bool = True
 ) -> Negotiated | None:
     """What a server without handshake says of itself; None when there must be one."""
     params = {"_meta": _modern_meta(version, capabilities)}
@@ -122,7 +123,7 @@ async def _probe(
 
 
 async def _probe_again(
-    peer: Peer, error: McpError, capabilities: Mapping[str, Any], limits: Limits, *, again: bool
+    peer: McpPeer, error: McpError, capabilities: Mapping[str, Any], limits: Limits, *, again: bool
 ) -> Negotiated | None:
     """Once more, with a revision that the refusal itself names."""
     named = _named_versions(error)
@@ -153,7 +154,7 @@ def _discovered(result: Mapping[str, Any]) -> Negotiated | None:
 
 
 async def _shake_hands(
-    peer: Peer, transport: Transport, capabilities: Mapping[str, Any], limits: Limits
+    peer: McpPeer, transport: Transport, capabilities: Mapping[str, Any], limits: Limits
 ) -> Negotiated:
     transport.agree("")
     params = {"protocolVersion": HANDSHAKE, "capabilities": capabilities, "clientInfo": CLIENT}

@@ -8,12 +8,13 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.host.jsonlines import read_lines, to_line
+from bridle.host.jsonrpc import INVALID_PARAMS, NO_HEADERS, PARSE_ERROR, Limits, Message
 from bridle.host.streams import Output
-from bridle.mcp.errors import INVALID_PARAMS, PARSE_ERROR, ConnectionLost
+from bridle.mcp.errors import ConnectionLost
 from bridle.mcp.negotiation import CLIENT
-from bridle.mcp.peer import Limits, Peer
+from bridle.mcp.peer import make_peer
 from bridle.mcp.protocol_versions import HANDSHAKE, HANDSHAKES, MODERNS, REVISION
-from bridle.mcp.transports.base import NO_HEADERS, Message, Receiver, decode
+from bridle.mcp.transports.base import Receiver, decode
 from bridle.types.block import ResultContent
 from bridle.types.errors import McpError
 from bridle.types.model import ToolDefinition
@@ -98,7 +99,7 @@ class ServedClient:
             "tools/list": self._list,
             "tools/call": self._call,
         }
-        self._peer = Peer("the client", transport, answers=answers, notified=_ignored, noted=_unnoted)
+        self._peer = make_peer("the client", transport, answers=answers, notified=_ignored, noted=_unnoted)
 
     async def serve(self) -> None:
         """Answer until the client is gone; what it still waits for then is given up."""

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from bridle.host.jsonrpc import Limits
 from bridle.mcp.catalog import ServerTool, read_prompts, read_resources, read_tools
 from bridle.mcp.client import PROMPTS, RESOURCES, TOOLS, Client
 from bridle.mcp.discovery_cache import DiscoveryCache
-from bridle.mcp.peer import Limits
 from bridle.mcp.server_skills import EXTENSION, read_skills
 from bridle.mcp.timeouts import Timeouts
 from bridle.mcp.transports.base import entry_of

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
+from bridle.host.jsonrpc import Message
 from bridle.host.reaper import Reaper
 from bridle.mcp.authorizer import Authorizer
 from bridle.mcp.catalog import ServerTool
@@ -20,7 +21,6 @@ from bridle.mcp.server_lists import ServerLists
 from bridle.mcp.server_skills import verify
 from bridle.mcp.timeouts import Timeouts
 from bridle.mcp.tools import ServerToolContext, session_tool
-from bridle.mcp.transports.base import Message
 from bridle.mcp.transports.in_process import Exchange, InProcessTransport, ahead, sdk_server
 from bridle.mcp.transports.selection import TransportContext, make_transport
 from bridle.types.errors import ConfigError, McpError

@@ -1,4 +1,4 @@
-"""JSON-RPC with one language server over its standard streams."""
+"""A conversation with one language server over its standard streams."""
 
 import asyncio
 import os
@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from bridle.host.jsonrpc import Limits, Message, Peer, Rules
 from bridle.host.lsp.framing import LONGEST_MESSAGE, Frames, LspFault, encode
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
@@ -16,7 +17,6 @@ _SHELL = "/bin/sh"
 _CHUNK = 256 * 1024
 _MOST_COMPLAINTS = 2_000
 _END_GRACE = 0.5
-_METHOD_NOT_FOUND = -32601
 _CONTENT_MODIFIED = -32801
 _TRIES = 3
 
@@ -39,12 +39,10 @@ class LspConnection:
     def __init__(
         self, *, answers: Mapping[str, Answer], notified: Callable[[str, Mapping[str, Any]], None]
     ) -> None:
-        self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Done when nothing more can come, with the reason."""
         self._answers = answers
-        self._notified = notified
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._next_id = 0
+        self._peer: Peer[LspFault] = Peer("it", self._send, _RULES, answer=self._answer, notified=notified)
+        self.lost = self._peer.lost
+        """Done when nothing more can come, with the reason."""
         self._process: Process | None = None
         self._writer: asyncio.WriteTransport | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -86,25 +84,25 @@ class LspConnection:
         """
         for _ in range(_TRIES - 1):
             try:
-                return await self._ask(method, params, seconds)
+                return await self._peer.request(method, params, limits=Limits(seconds))
             except _ContentModified:
                 continue
-        return await self._ask(method, params, seconds)
+        return await self._peer.request(method, params, limits=Limits(seconds))
 
     def notify(self, method: str, params: Any) -> None:
         """Send a notification; nothing is sent to a server that is gone."""
-        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+        self._peer.tell(method, params)
 
     async def close(self, seconds: float) -> None:
         """Ask the server to end, wait so long, then end it with everything that it started."""
         if self._process is not None and not self.lost.done():
             try:
-                await self._ask("shutdown", None, seconds)
+                await self._peer.request("shutdown", limits=Limits(seconds))
                 self.notify("exit", None)
                 await self._process.ends_within(seconds)
             except LspFault:
                 pass  # Then it is ended without being asked.
-        self._lose("it was closed")
+        await self._peer.close()
         if self._process is not None:
             await self._process.end(grace=_END_GRACE)
         for task in self._tasks:
@@ -114,28 +112,8 @@ class LspConnection:
             if transport is not None:
                 transport.close()
 
-    async def _ask(self, method: str, params: Any, seconds: float) -> Any:
-        if self.lost.done():
-            raise LspFault(self.lost.result())
-        number = self._next_id
-        self._next_id += 1
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
-        message = {"jsonrpc": "2.0", "id": number, "method": method}
-        self._send(message if params is None else {**message, "params": params})
-        try:
-            async with asyncio.timeout(seconds):
-                return await answer
-        except TimeoutError as error:
-            self.notify("$/cancelRequest", {"id": number})
-            raise LspFault(f"it did not answer {method} within {seconds:g} s") from error
-        except asyncio.CancelledError:
-            self.notify("$/cancelRequest", {"id": number})
-            raise
-        finally:
-            del self._waiting[number]
-
-    def _send(self, message: Mapping[str, Any]) -> None:
+    async def _send(self, message: Message, headers: Mapping[str, str]) -> None:
+        del headers
         writer = self._writer
         if writer is None or self.lost.done() or writer.is_closing():
             return
@@ -148,7 +126,7 @@ class LspConnection:
         try:
             while chunk := await output.read(_CHUNK):
                 for message in frames.feed(chunk):
-                    self._take(message)
+                    self._peer.take(message)
         except LspFault as fault:
             self._lose(str(fault))
             return
@@ -157,24 +135,9 @@ class LspConnection:
             await self._process.ends_within(_END_GRACE)
         self._lose("it closed its output")
 
-    def _take(self, message: Mapping[str, Any]) -> None:
-        match message:
-            case {"method": str() as method, "id": int() | str() as number}:
-                self._send({"jsonrpc": "2.0", "id": number, **self._answer(method, message.get("params"))})
-            case {"method": str() as method}:
-                given = message.get("params")
-                self._notified(method, given if isinstance(given, dict) else {})
-            case {"id": int() as number}:
-                answer = self._waiting.get(number)
-                if answer is not None and not answer.done():
-                    _settle(answer, message)
-            case _:
-                pass  # Neither an answer nor a question: nothing to be done.
-
-    def _answer(self, method: str, params: Any) -> Mapping[str, Any]:
-        if (answer := self._answers.get(method)) is None:
-            return {"error": {"code": _METHOD_NOT_FOUND, "message": f"Method not found: {method[:200]}"}}
-        return {"result": answer(params)}
+    def _answer(self, method: str, params: Mapping[str, Any]) -> Message | None:
+        answer = self._answers.get(method)
+        return None if answer is None else {"result": answer(params)}
 
     async def _read_complaints(self, complaints: asyncio.StreamReader) -> None:
         while chunk := await complaints.read(_CHUNK):
@@ -194,27 +157,28 @@ class LspConnection:
         return f"{how}: {lines[-1][:300]}" if lines else how
 
     def _lose(self, reason: str) -> None:
-        if self.lost.done():
-            return
-        self.lost.set_result(reason)
-        for answer in self._waiting.values():
-            if not answer.done():
-                answer.set_exception(LspFault(reason))
+        self._peer.lose(LspFault(reason))
 
 
 class _ContentModified(LspFault):
     pass
 
 
-def _settle(answer: asyncio.Future[Any], message: Mapping[str, Any]) -> None:
-    match message.get("error"):
+def _failed(name: str, error: Any) -> LspFault:
+    match error:
         case {"code": code, "message": str() as text}:
             kind = _ContentModified if code == _CONTENT_MODIFIED else LspFault
-            answer.set_exception(kind(f"it answered: {text[:500]}"))
-        case None:
-            answer.set_result(message.get("result"))
+            return kind(f"{name} answered: {text[:500]}")
         case _:
-            answer.set_exception(LspFault("it answered with an error that cannot be read"))
+            return LspFault(f"{name} answered with an error that cannot be read")
+
+
+_RULES = Rules(
+    failed=_failed,
+    timed_out=lambda name, method, time: LspFault(f"{name} did not answer {method} within {time}"),
+    closed=lambda name: LspFault(f"{name} was closed"),
+    cancel=("$/cancelRequest", "id"),
+)
 
 
 def _start(launch: Launch, reaper: Reaper, stdin: int, stdout: int, stderr: int) -> Process:

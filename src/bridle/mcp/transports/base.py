@@ -6,13 +6,10 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw, Struct
 
+from bridle.host.jsonrpc import NO_HEADERS, Message
 from bridle.mcp.errors import ConnectionLost
 from bridle.types.text import decode_json, whole_escapes
 
-Message = Mapping[str, Any]
-"""One JSON-RPC request, notification or response as plain values."""
-
-NO_HEADERS: Mapping[str, str] = {}
 LONGEST_MESSAGE = 64 * 1024 * 1024
 _LARGE = 256 * 1024
 """A list of tools that is longer is not turned into values as a whole: they take many times its size."""

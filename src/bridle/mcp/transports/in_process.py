@@ -3,8 +3,9 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from bridle.host.jsonrpc import NO_HEADERS, Message
 from bridle.mcp.errors import ConnectionLost
-from bridle.mcp.transports.base import NO_HEADERS, Message, Receiver
+from bridle.mcp.transports.base import Receiver
 from bridle.types.errors import BridleError, McpError
 from bridle.types.mcp import SdkServer
 

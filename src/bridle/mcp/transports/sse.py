@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 from bridle.host.http.address import split_url
 from bridle.host.http.client import Response
+from bridle.host.jsonrpc import NO_HEADERS, Message
 from bridle.mcp.errors import ConnectionLost, Refused
-from bridle.mcp.transports.base import NO_HEADERS, Message, Receiver, decode, encode
+from bridle.mcp.transports.base import Receiver, decode, encode
 from bridle.mcp.transports.event_stream import Event, EventReader
 from bridle.mcp.transports.http_access import ONE_ANSWER, STREAM, HttpAccess
 from bridle.types.errors import ConfigError, McpError

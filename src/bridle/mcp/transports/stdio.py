@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from bridle.host.jsonlines import LineBuffer, to_line
+from bridle.host.jsonrpc import NO_HEADERS, Message
 from bridle.host.process import Process
 from bridle.host.reaper import Reaper
 from bridle.host.shell import quote
 from bridle.mcp.errors import ConnectionLost
-from bridle.mcp.transports.base import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode
+from bridle.mcp.transports.base import LONGEST_MESSAGE, Receiver, decode
 from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import StdioServer
 from bridle.types.sandbox import Sandbox

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from bridle.host.http.client import Response
+from bridle.host.jsonrpc import NO_HEADERS, Message
 from bridle.mcp.errors import ConnectionLost, Refused, SessionExpired
 from bridle.mcp.protocol_versions import is_modern
-from bridle.mcp.transports.base import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode, encode
+from bridle.mcp.transports.base import LONGEST_MESSAGE, Receiver, decode, encode
 from bridle.mcp.transports.event_stream import EventReader
 from bridle.mcp.transports.headers import mirrored
 from bridle.mcp.transports.http_access import ONE_ANSWER, STREAM, HttpAccess

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from bridle.host.http.address import proxy_for, split_url
 from bridle.host.http.tls import client_context
+from bridle.host.jsonrpc import NO_HEADERS, Message
 from bridle.mcp.errors import ConnectionLost, NotAuthorized
-from bridle.mcp.transports.base import LONGEST_MESSAGE, NO_HEADERS, Message, Receiver, decode, encode
+from bridle.mcp.transports.base import LONGEST_MESSAGE, Receiver, decode, encode
 from bridle.mcp.transports.http_access import RemoteServer
 from bridle.types.errors import ConfigError, McpError
 from bridle.version import __version__
