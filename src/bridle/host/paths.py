@@ -29,6 +29,11 @@ def bridle_dir(env: Mapping[str, str]) -> str:
     return os.path.join(config_home(env), "bridle")
 
 
+def credentials_file(env: Mapping[str, str]) -> str:
+    """The file that says which vendors have a saved key, and has the keys unless a keyring does."""
+    return os.path.join(bridle_dir(env), "credentials.json")
+
+
 def projects_dir(env: Mapping[str, str]) -> str:
     """The folder that holds one folder of transcripts per project."""
     return os.path.join(config_home(env), "projects")

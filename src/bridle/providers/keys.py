@@ -5,7 +5,7 @@ import os.path
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from bridle.host.paths import bridle_dir
+from bridle.host.paths import credentials_file
 
 if TYPE_CHECKING:
     from bridle.providers.credentials.key_helper import KeyHelper
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
 HELPER = "apiKeyHelper"
 LOGIN = "login"
 """The names of the sources that are not variables."""
-
-
-def file_of(env: Mapping[str, str]) -> str:
-    """The file that says which vendors have a saved key, and has the keys unless a keyring does."""
-    return os.path.join(bridle_dir(env), "credentials.json")
 
 
 class Keys:
@@ -44,7 +39,7 @@ class Keys:
         Raises:
             ConfigError: what was saved cannot be read.
         """
-        if not os.path.exists(file_of(self._env)):
+        if not os.path.exists(credentials_file(self._env)):
             return ""
         from bridle.providers.credentials.store import Credentials
 
@@ -79,7 +74,7 @@ def source_of(
         return found
     if vendor == "anthropic" and helper and helper.strip():
         return HELPER
-    if not os.path.exists(file_of(env)):
+    if not os.path.exists(credentials_file(env)):
         return None
     from bridle.providers.credentials.store import Credentials
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bridle.config.edit import update
 from bridle.host.files import read_bytes
-from bridle.providers.keys import file_of
+from bridle.host.paths import credentials_file
 from bridle.types.errors import ConfigError
 
 Where = Literal["keyring", "file"]
@@ -40,7 +40,7 @@ class Credentials:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
-        self.path = file_of(env)
+        self.path = credentials_file(env)
 
     def vendors(self) -> dict[str, Kept]:
         """Who has a key.
