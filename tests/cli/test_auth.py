@@ -161,7 +161,7 @@ async def test_openrouter_logs_in_by_the_browser_with_a_proof_that_only_we_have(
             out, err = await process.communicate()
     assert (process.returncode, err) == (0, b"")
     assert b"kept in" in out
-    sent = json.loads(server.asked[0].body)
+    sent = server.asked[0].body
     assert sent["code"] == "code-1"
     digest = hashlib.sha256(sent["code_verifier"].encode()).digest()
     assert urlsafe_b64encode(digest).rstrip(b"=").decode() == asked["code_challenge"]

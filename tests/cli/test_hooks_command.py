@@ -274,7 +274,7 @@ async def test_test_asks_over_http_and_asks_a_model(tmp_path: Path):
         done = await program.run("hooks", "test", "Stop")
     assert done.code == 0
     assert 'together: {"block":"by http\\nby model"}' in done.out.splitlines()
-    assert json.loads(server.received[0].body)["hook_event_name"] == "Stop"
+    assert server.received[0].body["hook_event_name"] == "Stop"
 
 
 @table("event", sorted(EVENTS))

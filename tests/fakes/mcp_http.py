@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from tests.fakes.forked import official_python
-from tests.fakes.local_http import Listener, read_request
+from tests.fakes.http_server import Heard, HttpServer, Wire, head
 from tests.fakes.processes import eventually
 
 INITIALIZED = {
@@ -41,16 +41,15 @@ class Asked(NamedTuple):
         return self.message.get("method", "") if isinstance(self.message, dict) else ""
 
 
-class FakeEndpoint:
+class FakeEndpoint(HttpServer):
     """Answers with what `answer` makes of a request; None is an empty 202. One request to a connection."""
 
     def __init__(self, answer: Callable[[Asked], Reply | None]) -> None:
+        super().__init__()
         self._answer = answer
         self.asked: list[Asked] = []
         self.left = asyncio.Event()
         """Set when a client closed a connection that was left open for it."""
-        self._listener = Listener(self._exchange)
-        self.port = 0
 
     @property
     def url(self) -> str:
@@ -59,30 +58,20 @@ class FakeEndpoint:
     def methods(self) -> list[str]:
         return [each.rpc or each.method for each in self.asked]
 
-    async def __aenter__(self) -> Self:
-        self.port = await self._listener.open()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._listener.close()
-
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard = await read_request(reader)
-        message = json.loads(heard.body) if heard.body else None
-        asked = Asked(heard.method, heard.target, heard.headers, message)
+    async def answer(self, request: Heard, wire: Wire) -> bool:
+        message = request.body if request.raw else None
+        asked = Asked(request.method, request.path, request.headers, message)
         self.asked.append(asked)
         reply = self._answer(asked) or Reply(status=202)
         body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
         kind = {} if isinstance(reply.body, bytes) else {"Content-Type": "application/json"}
         length = {} if reply.stays else {"Content-Length": str(len(body))}
         told = {**kind, **length, "Connection": "close", **reply.headers}
-        head = "".join(f"{name}: {value}\r\n" for name, value in told.items())
-        writer.write(f"HTTP/1.1 {reply.status} Told\r\n{head}\r\n".encode() + body)
-        await writer.drain()
+        await wire.send(head(reply.status, told) + body)
         if reply.stays:
-            await reader.read()
+            await wire.closed()
             self.left.set()
-        writer.close()
+        return False
 
 
 def result(asked: Asked, value: Any, **headers: str) -> Reply:

@@ -14,9 +14,11 @@ import json
 import ssl
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple, NotRequired, Self, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from tests.fakes import sse
+from tests.fakes.http_server import Heard as Received
+from tests.fakes.http_server import HttpServer, Wire, head
 from tests.fakes.pairing import flaw_of
 
 
@@ -59,21 +61,6 @@ class Step(TypedDict, total=False):
     """Stays in the script after it was used."""
 
 
-class Received(NamedTuple):
-    """A request as it arrived."""
-
-    method: str
-    path: str
-    headers: dict[str, str]
-    raw: bytes
-    connection: int
-    """Which connection of the server carried it, counted from one."""
-
-    @property
-    def body(self) -> Any:
-        return json.loads(self.raw)
-
-
 class Line(TypedDict):
     """A request in the file of `--record`."""
 
@@ -98,27 +85,19 @@ def fault(status: int, type: str = "api_error", message: str = "It failed.", **o
     return made
 
 
-class MessagesServer:
+class MessagesServer(HttpServer):
     """Counts connections and keeps every request in the order of arrival."""
 
     def __init__(self, script: Script = (), *, tls: ssl.SSLContext | None = None, record: str | None = None):
+        super().__init__(tls=tls)
         self._script: list[Step | Callable[[Received], Step]] = list(script)
-        self._tls = tls
         self._record = record
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.requests: list[Received] = []
-        self.connections = 0
-        self.hung_up = asyncio.Event()
-        """Set when a client closed a connection in the middle of an answer."""
-        self.arrived = asyncio.Event()
-        """Set when a request arrived; a test may clear it."""
         self.released = asyncio.Event()
         """What a test sets to let held answers go."""
-        self.port = 0
 
     @property
     def url(self) -> str:
-        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
+        return self.origin
 
     @property
     def left(self) -> int:
@@ -128,50 +107,7 @@ class MessagesServer:
         """Answer with these from now on."""
         self._script = list(steps)
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        tasks = tuple(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self._server.wait_closed()
-        # A transport that was told to close is closed when the loop comes round again.
-        await asyncio.sleep(0)
-
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # A task of our own: one that the stream makes for a coroutine counts as a fault when it is cancelled.
-        self.connections += 1
-        task = asyncio.create_task(self._serve(reader, writer, self.connections))
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            words = {"message": "The messages server has a defect", "exception": error}
-            asyncio.get_running_loop().call_exception_handler(words)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
-        try:
-            while (request := await _receive(reader, connection=number)) is not None:
-                self._note(request)
-                if not await self._answer(request, reader, writer):
-                    break
-        except (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
-            self.hung_up.set()
-        finally:
-            writer.transport.abort()
-            with suppress(ConnectionError, ssl.SSLError):
-                await writer.wait_closed()
-
     def _note(self, request: Received) -> None:
-        self.requests.append(request)
-        self.arrived.set()
         if self._record is None:
             return
         line: Line = {"path": request.path, "headers": request.headers}
@@ -180,31 +116,26 @@ class MessagesServer:
         with open(self._record, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 
-    async def _answer(
-        self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> bool:
-        """Send what the script says; whether the connection can carry another request."""
+    async def answer(self, request: Received, wire: Wire) -> bool:
+        """Send what the script says."""
+        self._note(request)
         made = self._next_step(request)
         await asyncio.sleep(made.get("delay", 0))
         if made.get("held"):
             await self.released.wait()
         if made.get("garbage"):
-            writer.write(b"\x00\xff not http at all\r\n\r\n")
+            wire.writer.write(b"\x00\xff not http at all\r\n\r\n")
             return False
-        head, body = _response(made, request, number=len(self.requests))
+        begin, body = _response(made, request, number=len(self.requests))
         limit = min(_bound(made, "close_after", len(body)), _bound(made, "silent_after", len(body)))
         if limit >= 0:
-            writer.write(head)
-            await _write_slowly(writer, body[:limit], made)
+            wire.writer.write(begin)
+            await _write_slowly(wire, body[:limit], made)
         if "silent_after" in made:
-            await reader.read()
+            await wire.closed()
             self.hung_up.set()
             return False
-        whole = limit == len(body) and made.get("framing") != "close"
-        if not whole:
-            writer.close()
-            await writer.wait_closed()
-        return whole
+        return limit == len(body) and made.get("framing") != "close"
 
     def _next_step(self, request: Received) -> Step:
         if request.path.startswith("/v1/messages/count_tokens"):
@@ -224,21 +155,6 @@ class MessagesServer:
         return fault(400, "invalid_request_error", "The script of the fake server has no answer left.")
 
 
-async def _receive(reader: asyncio.StreamReader, *, connection: int) -> Received | None:
-    try:
-        head = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.IncompleteReadError:
-        return None
-    first, *lines = head.decode("latin-1").split("\r\n")
-    method, path, _ = first.split(" ", 2)
-    headers = {
-        name.strip().lower(): value.strip() for name, _, value in (each.partition(":") for each in lines)
-    }
-    headers.pop("", None)
-    raw = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Received(method, path, headers, raw, connection)
-
-
 def _response(made: Step, request: Received, *, number: int) -> tuple[bytes, bytes]:
     kind, body = _payload(made, request, number=number)
     headers = {"content-type": kind, "request-id": "req_fake", **made.get("headers", {})}
@@ -253,8 +169,7 @@ def _response(made: Step, request: Received, *, number: int) -> tuple[bytes, byt
             headers["content-length"] = str(len(body))
         case _:
             headers["connection"] = "close"
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"HTTP/1.1 {made.get('status', 200)} Status\r\n{lines}\r\n".encode("latin-1"), body
+    return head(made.get("status", 200), headers), body
 
 
 def _payload(made: Step, request: Received, *, number: int) -> tuple[str, bytes]:
@@ -280,11 +195,10 @@ def _chunked(body: bytes) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts if part) + b"0\r\n\r\n"
 
 
-async def _write_slowly(writer: asyncio.StreamWriter, body: bytes, made: Step) -> None:
+async def _write_slowly(wire: Wire, body: bytes, made: Step) -> None:
     size = made.get("write") or max(len(body), 1)
     for start in range(0, len(body), size):
-        writer.write(body[start : start + size])
-        await writer.drain()
+        await wire.send(body[start : start + size])
         if size < len(body):
             await asyncio.sleep(made.get("pause", 0))
 

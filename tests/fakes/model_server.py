@@ -7,21 +7,10 @@ break the vendor's public schema are answered with an error, as the vendor would
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
-
-class Received(NamedTuple):
-    """A request as it arrived."""
-
-    method: str
-    path: str
-    headers: dict[str, str]
-    raw: bytes
-
-    @property
-    def body(self) -> Any:
-        return json.loads(self.raw)
+from tests.fakes.http_server import Heard as Received
+from tests.fakes.http_server import HttpServer, Wire, head
 
 
 class Said(NamedTuple):
@@ -108,61 +97,23 @@ def cut(text: str, size: int) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-class ModelServer:
+class ModelServer(HttpServer):
     """Keeps every request in the order of arrival; with `counts` it tells usage by their size."""
 
     def __init__(self, api: Api, script: Iterable[Line] = (), *, counts: bool = False) -> None:
+        super().__init__()
         self.api = api
         self._counts = counts
         self._script = list(script)
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.requests: list[Received] = []
-        self.hung_up = asyncio.Event()
-        self.arrived = asyncio.Event()
-        self.port = 0
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return self.origin
 
     def script(self, *steps: Line) -> None:
         self._script = list(steps)
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**24)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            while (request := await _receive(reader)) is not None:
-                self.requests.append(request)
-                self.arrived.set()
-                if not await self._answer(request, reader, writer):
-                    break
-        except (ConnectionError, asyncio.IncompleteReadError):
-            self.hung_up.set()
-        except asyncio.CancelledError:
-            pass  # The server is closing, and this task is the connection's own.
-        finally:
-            self._tasks.discard(task)
-            writer.transport.abort()
-            with suppress(ConnectionError):
-                await writer.wait_closed()
-
-    async def _answer(
-        self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> bool:
+    async def answer(self, request: Received, wire: Wire) -> bool:
         line = self.api.problem(request) or (
             self._script.pop(0) if self._script else refusal(400, "no line left")
         )
@@ -171,17 +122,15 @@ class ModelServer:
         body = b"".join(frames)
         if step.close_after is not None or step.silent_after is not None:
             limit = step.close_after if step.close_after is not None else step.silent_after
-            writer.write(_head(step, kind, {"connection": "close"}) + body[:limit])
-            await writer.drain()
+            await wire.send(_head(step, kind, {"connection": "close"}) + body[:limit])
             if step.silent_after is not None:
-                await reader.read()
+                await wire.closed()
                 self.hung_up.set()
             return False
-        writer.write(_head(step, kind, {"content-length": str(len(body))}))
+        wire.writer.write(_head(step, kind, {"content-length": str(len(body))}))
         size = step.write or max(len(body), 1)
         for start in range(0, len(body), size):
-            writer.write(body[start : start + size])
-            await writer.drain()
+            await wire.send(body[start : start + size])
             if step.write:
                 await asyncio.sleep(0)
         return True
@@ -200,22 +149,7 @@ class ModelServer:
 
 
 def _head(step: Script, kind: str, framing: Mapping[str, str]) -> bytes:
-    headers = {"content-type": kind, "x-request-id": "req_1", **framing, **step.headers}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"HTTP/1.1 {step.status} Status\r\n{lines}\r\n".encode("latin-1")
-
-
-async def _receive(reader: asyncio.StreamReader) -> Received | None:
-    try:
-        head = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.IncompleteReadError:
-        return None
-    first, *lines = head.decode("latin-1").split("\r\n")
-    method, path, _ = first.split(" ", 2)
-    pairs = (line.partition(":") for line in lines if line)
-    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    raw = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Received(method, path, headers, raw)
+    return head(step.status, {"content-type": kind, "x-request-id": "req_1", **framing, **step.headers})
 
 
 class SchemaError(Exception):

@@ -2,61 +2,36 @@
 
 import asyncio
 from contextlib import suppress
-from typing import Self
 
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+from tests.fakes.http_server import HttpServer, Wire, response
 
 
-class FakeProxy:
+class FakeProxy(HttpServer):
     """Tunnels CONNECT and forwards absolute URLs, all to one `target` port, or says its `refusal`."""
 
     def __init__(self, target: int, *, refusal: str | None = None) -> None:
+        super().__init__()
         self._target = target
         self._refusal = refusal
-        self._tasks: set[asyncio.Task[None]] = set()
         self.heads: list[str] = []
 
-    @property
-    def port(self) -> int:
-        return self._server.sockets[0].getsockname()[1]
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        upstream: asyncio.StreamWriter | None = None
+    async def serve(self, wire: Wire, number: int) -> None:
+        head = await wire.reader.readuntil(b"\r\n\r\n")
+        self.heads.append(head.decode())
+        if self._refusal is not None:
+            await wire.send(response(self._refusal, b""))
+            return
+        answers, upstream = await asyncio.open_connection("127.0.0.1", self._target)
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            self.heads.append(head.decode())
-            if self._refusal is not None:
-                writer.write(f"HTTP/1.1 {self._refusal}\r\nContent-Length: 0\r\n\r\n".encode())
-                return
-            answers, upstream = await asyncio.open_connection("127.0.0.1", self._target)
             if head.startswith(b"CONNECT"):
-                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                wire.writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
                 upstream.write(_in_origin_form(head))
-            await asyncio.gather(_copy(reader, upstream), _copy(answers, writer))
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # One side is gone or the proxy closes: both sides are closed below.
+            await asyncio.gather(_copy(wire.reader, upstream), _copy(answers, wire.writer))
         finally:
-            self._tasks.discard(task)
-            for each in (writer, upstream):
-                if each is not None:
-                    with suppress(OSError):
-                        each.close()
-                        await each.wait_closed()
+            upstream.close()
+            with suppress(OSError):
+                await upstream.wait_closed()
 
 
 def _in_origin_form(head: bytes) -> bytes:

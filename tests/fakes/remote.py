@@ -5,10 +5,10 @@ import json
 import random
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from bridle.types.ids import new_uuid
-from tests.fakes.local_http import Listener
+from tests.fakes.http_server import HttpServer, Wire
 
 
 class Answered(NamedTuple):
@@ -139,26 +139,19 @@ class Stream:
                 return frame
 
 
-class CuttingLine:
+class CuttingLine(HttpServer):
     """Passes bytes on to a port and breaks each connection after a few of them."""
 
     def __init__(self, target: int, *, seed: int = 1, least: int = 1, most: int = 4_000) -> None:
+        super().__init__()
         self._target = target
         self._least = least
         self._random = random.Random(seed)
         self._most = most
-        self._listener = Listener(self._pass_on)
         self.cuts = 0
-        self.port = 0
 
-    async def __aenter__(self) -> Self:
-        self.port = await self._listener.open()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._listener.close()
-
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, wire: Wire, number: int) -> None:
+        reader, writer = wire
         coming, there = await asyncio.open_connection("127.0.0.1", self._target)
         asking = asyncio.create_task(_pump(reader, there))
         try:

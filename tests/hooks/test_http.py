@@ -34,8 +34,8 @@ async def test_the_input_is_posted_and_the_object_comes_back():
         reply = await _ask(hook)
     assert reply == Answered(output=json.loads(DENIES), text=DENIES.decode())
     (received,) = server.received
-    assert received.line == "POST /check?strict=1 HTTP/1.1"
-    assert received.body == call_of(hook).data
+    assert (received.method, received.path) == ("POST", "/check?strict=1")
+    assert received.raw == call_of(hook).data
     assert received.headers["content-type"] == "application/json"
     assert received.headers["host"] == f"127.0.0.1:{server.port}"
 

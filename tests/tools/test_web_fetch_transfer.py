@@ -36,7 +36,7 @@ async def test_a_redirect_to_another_host_is_reported_and_not_followed(tmp_path:
         assert not output.is_error
         assert web.url("/b", host) in str(output.content)
         assert output.data["code"] == 301
-        assert [asked.target for asked in web.asked] == ["/a"]
+        assert [asked.path for asked in web.asked] == ["/a"]
     assert reader.asked == []
 
 
@@ -69,7 +69,7 @@ async def test_a_redirect_to_what_may_not_be_fetched_is_reported_and_not_followe
         assert not output.is_error
         assert location in str(output.content)
         assert output.data["code"] == 302
-        assert [asked.target for asked in web.asked] == ["/a"]
+        assert [asked.path for asked in web.asked] == ["/a"]
 
 
 async def test_the_words_of_the_host_for_its_status_are_told(tmp_path: Path):
@@ -208,7 +208,7 @@ async def test_a_secure_page_is_tunnelled_through_the_proxy(tmp_path: Path, cert
         }
         await fetch(tmp_path, "http://secure.invalid/page", reader=reader, env=env)
         assert reader.page == "x" * 90_000
-        assert [(asked.method, asked.target) for asked in proxy.asked] == [("CONNECT", "secure.invalid:443")]
+        assert [(asked.method, asked.path) for asked in proxy.asked] == [("CONNECT", "secure.invalid:443")]
         assert web.asked[0].headers["host"] == "secure.invalid"
 
 
