@@ -12,14 +12,13 @@ from bridle.providers.facts import Model
 from bridle.providers.keys import Keys
 from bridle.providers.pairing import paired
 from bridle.providers.retry import LONGEST_DELAY, Retrying, WarmingProvider
-from bridle.providers.vendor import HOME, Vendor
 from bridle.types.errors import ConfigError
 from bridle.types.model import ModelEvent, ModelRequest, Provider, Repaired
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
     from bridle.providers.http_provider import HttpProvider
-    from bridle.providers.vendor import CloudCommands
+    from bridle.providers.vendor import CloudCommands, Vendor
 
 _RETRIES = 10
 _MOST_RETRIES = 15
@@ -145,13 +144,15 @@ class Providers:
         for provider in self._made.values():
             await provider.close()
 
-    def _vendor(self, model: Model) -> Vendor | None:
+    def _vendor(self, model: Model) -> "Vendor | None":
         """The row of the service, None for the planner."""
         name = model.vendor
         if name == "anthropic" and model.dialect == "anthropic":
             name = cloud_of(self._env) or name
         if model.dialect == "offline":
             return None
+        from bridle.providers.vendor import HOME  # The planner needs none of them.
+
         if name == HOME.name and model.access is None:
             return HOME
         from bridle.providers.routes import vendor_of  # Only other services than Anthropic's need the table.
@@ -163,7 +164,7 @@ class Providers:
 
         return OfflineProvider()
 
-    def _ask(self, vendor: Vendor) -> Provider:
+    def _ask(self, vendor: "Vendor") -> Provider:
         if vendor.is_home:
             return home_provider(self._env, self._keys, self.find)
         if vendor.name == "local":
