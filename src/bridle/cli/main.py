@@ -22,7 +22,7 @@ _LATER = (
 
 
 def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
-    """Run the program; every fault that a person can mend is one line on standard error.
+    """Run the program; every error that a person can fix is one line on standard error.
 
     `frame` is a prompt that is on the screen already.
     """
@@ -37,7 +37,7 @@ def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        # The top of the program: what nobody foresaw is a defect, and still one line.
+        # The top of the program: an unexpected exception is a defect, and still one line.
         # Quick answers need no more than this file.
         from bridle.types.variables import is_on
 

@@ -1,4 +1,4 @@
-"""Words on standard output, for whoever is still there to read them."""
+"""Prints to standard output; a closed pipe is no error."""
 
 from bridle.host.stdio import complain, let_go_of_output, write_out
 from bridle.types.visible import visible_line

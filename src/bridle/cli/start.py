@@ -4,17 +4,17 @@ from bridle.frontends.tui.first_frame import FirstFrame
 
 
 class Start:
-    """The first frame until somebody takes it over."""
+    """The first frame until the program takes it over."""
 
     def __init__(self, frame: FirstFrame | None) -> None:
         self._frame = frame
 
     def take(self) -> FirstFrame | None:
-        """The frame, for whoever looks after the terminal from now on."""
+        """Hand over the frame."""
         frame, self._frame = self._frame, None
         return frame
 
     def give_up(self) -> None:
-        """Put the terminal in order if nobody has taken it over."""
+        """Restore the terminal if it was not taken over."""
         if (frame := self.take()) is not None:
             frame.undo()

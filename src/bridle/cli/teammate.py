@@ -68,7 +68,7 @@ def _introduce(path: str, agent_id: str) -> tuple[socket.socket, Summons]:
 
 
 def _first_line(line: socket.socket) -> bytes:
-    """What is said first; whatever comes after it stays to be read."""
+    """The first message; later bytes stay to be read."""
     found = b""
     while not found.endswith(b"\n"):
         waiting = line.recv(_PIECE, socket.MSG_PEEK)
@@ -80,7 +80,7 @@ def _first_line(line: socket.socket) -> bytes:
 
 
 async def _is_watched() -> bool:
-    """Whether somebody's terminal shows our pane; where that cannot be told, somebody may."""
+    """Whether a terminal shows our pane; True where that is unknown."""
     if not (pane := os.environ.get("TMUX_PANE")):
         return True
     from bridle.host.panes.tmux import TmuxPanes

@@ -11,7 +11,7 @@ _NO_TERMINAL = "Only a session at a terminal can go to the background; bridle --
 
 
 async def background(arguments: str, context: CommandContext) -> CommandResult:
-    """Let the conversation go on in the background, with a prompt or with what it is doing."""
+    """Move the conversation to the background, with a prompt or with its running turn."""
     jobs = _jobs(context)
     if jobs.is_inside:
         jobs.detach()
@@ -34,7 +34,7 @@ async def stop(arguments: str, context: CommandContext) -> CommandResult:
 
 
 async def fork(arguments: str, context: CommandContext) -> CommandResult:
-    """Copy the conversation into a background session, which goes on with a prompt."""
+    """Copy the conversation into a background session and send it a prompt."""
     jobs = context.jobs
     if jobs is not None and jobs.refusal is None:
         fresh = await asyncio.to_thread(copy_conversation, context, None)

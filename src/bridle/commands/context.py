@@ -31,7 +31,7 @@ class LiveConfig(Protocol):
 
 
 class Sharing(Protocol):
-    """Lets the session be reached from elsewhere."""
+    """Shares the session by remote control."""
 
     async def share(self, name: str) -> None:
         """Begin, or give what is shared another name.
@@ -46,12 +46,12 @@ class Sharing(Protocol):
         ...
 
     def show(self) -> None:
-        """Tell the user where it is reached, past everything that keeps what is said."""
+        """Show the user the address without recording it."""
         ...
 
 
 class Jobs(Protocol):
-    """Sessions that go on without a terminal, as far as commands have to do with them."""
+    """Background sessions, as far as commands need them."""
 
     @property
     def is_inside(self) -> bool:
@@ -64,16 +64,16 @@ class Jobs(Protocol):
         ...
 
     def detach(self) -> None:
-        """Let everybody go who looks at this session; it goes on."""
+        """Detach every terminal from this session; it continues."""
 
     def stop(self) -> None:
         """End this session."""
 
     def move(self, prompt: str) -> None:
-        """End this program and let the conversation go on in the background."""
+        """End this program and continue the conversation in the background."""
 
     def begin(self, session_id: str, prompt: str) -> str:
-        """Let a conversation go on in the background; returns the id of the job.
+        """Continue a conversation in the background; returns the id of the job.
 
         Raises:
             BridleError: it cannot be started.
@@ -87,18 +87,18 @@ class Goal:
     def __init__(self) -> None:
         self.condition: str | None = None
         self.checks = 0
-        """How often somebody looked whether it holds."""
+        """How often the condition was checked."""
         self.missing = ""
-        """What was missing at the last look."""
+        """What was missing at the last check."""
         self._take_away: Callable[[], None] = lambda: None
 
     def set(self, condition: str, take_away: Callable[[], None]) -> None:
-        """Work towards this; `take_away` ends the looking."""
+        """Set the goal; `take_away` removes its check."""
         self.clear()
         self.condition, self._take_away = condition, take_away
 
     def clear(self) -> str | None:
-        """Work towards nothing any more, and return what it was."""
+        """Clear the goal and return it."""
         before, self.condition = self.condition, None
         self.checks, self.missing = 0, ""
         self._take_away()
@@ -122,13 +122,13 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """The prompt that called the command; a view of the terminal is opened by a key of this machine."""
     trusted: bool = True
     screen: bool = False
-    """Somebody looks at a terminal, so views can be opened and the clipboard is theirs."""
+    """The user is at a terminal: screens can be opened and the clipboard used."""
     open_checkpoints: Callable[[], Checkpoints | None] = lambda: None
     """The kept files of the conversation as it is now."""
     begin: Callable[[], None] = lambda: None
-    """Tells that a turn begins; called by commands that report while they work, before they do."""
+    """Reports the start of a turn; called by commands that report while they work."""
     leave: Callable[[], None] = lambda: None
-    """Takes no more prompts and ends the program when the last is done."""
+    """Takes no more prompts and ends the program after the last one."""
     goal: Goal = field(default_factory=Goal)
     """What the session works towards."""
     hook_faults: Callable[[], Sequence[str]] = lambda: ()

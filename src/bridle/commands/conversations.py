@@ -80,7 +80,7 @@ async def uncompact(arguments: str, context: CommandContext) -> CommandResult:
 
 
 async def pin(arguments: str, context: CommandContext) -> CommandResult:
-    """Keep words of the user, list what is kept, or let something go."""
+    """Pin a text, list the pins, or remove one."""
     word, _, rest = arguments.partition(" ")
     ledger = context.session.state.ledger
     if not arguments or arguments == "list":
@@ -122,7 +122,7 @@ async def rename(arguments: str, context: CommandContext) -> CommandResult:
 
 
 async def leave(arguments: str, context: CommandContext) -> CommandResult:
-    """End the program; a session in the background goes on, and only the terminal is let go."""
+    """End the program; a background session continues, and only the terminal is detached."""
     del arguments
     if context.jobs is not None and context.jobs.is_inside:
         context.jobs.detach()

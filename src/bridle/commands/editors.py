@@ -43,7 +43,7 @@ async def rows_of(context: CommandContext) -> tuple[Row, ...]:
 
 
 def listing(rows: tuple[Row, ...]) -> str:
-    """The same in text."""
+    """The editors as text."""
     if not rows:
         return _NONE
     lines = [f"- {row.editor.name} ({row.editor.port}): {told(row)}" for row in rows]

@@ -42,7 +42,7 @@ async def goal(arguments: str, context: CommandContext) -> CommandResult:
 
 
 async def _look(input: dict[str, Any], context: CommandContext) -> dict[str, Any]:
-    """Whether the turn may end: it goes on until the goal is reached or found out of reach."""
+    """Whether the turn may end: it continues until the goal is reached or found impossible."""
     del input
     kept = context.goal
     if kept.condition is None:

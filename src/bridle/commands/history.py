@@ -1,4 +1,4 @@
-"""Commands that look back: questions on the side, a summing up, and going back to an earlier prompt."""
+"""Commands about the past: side questions, recap, recall and rewind."""
 
 import asyncio
 from typing import Literal, get_args
@@ -17,7 +17,7 @@ from bridle.types.errors import SessionError, UsageError
 from bridle.types.turn import Prompt
 
 Restore = Literal["both", "conversation", "code", "summary", "summary-after"]
-"""What going back brings back.
+"""What a rewind restores.
 
 `summary` keeps all from the prompt on and sums up what came before it; `summary-after` does the opposite.
 """
@@ -29,7 +29,7 @@ _RECAP = "Sum up in one line what this conversation is about and where it stands
 
 
 class RewindPoint(Struct, frozen=True, kw_only=True):
-    """A prompt that one can go back to."""
+    """A prompt to rewind to."""
 
     number: int
     """1 for the newest."""

@@ -1,4 +1,4 @@
-"""The way in: what a prompt means before a turn begins with it."""
+"""Interprets a prompt before a turn begins: runs its slash commands."""
 
 import asyncio
 
@@ -65,7 +65,7 @@ class Entrance:
         return turn.finish(Ending("command", text=text, is_error=is_error))
 
     async def _knows_more(self, prompt: Prompt) -> bool:
-        """Whether the name could be that of a server's prompt or skill, once the servers have been heard."""
+        """Whether the name could be that of a server's prompt or skill, once the servers have answered."""
         servers = self._context.runtime.servers
         slashed = read_slashed(text_of(prompt.content))
         if servers is None or slashed is None:
@@ -86,7 +86,7 @@ def _is_of(name: str, server: str) -> bool:
 
 
 async def run(invocation: Invocation, context: CommandContext) -> CommandResult:
-    """Run what was called; whatever goes wrong in a way that a person can mend is said."""
+    """Run the command; errors that a person can fix are reported."""
     if (refused := _refused(invocation, context)) is not None:
         return refused
     if invocation.commands[0].screen_only and not context.screen:
@@ -139,7 +139,7 @@ def prompt_for(asks: Asks, prompt: Prompt, context: CommandContext) -> Prompt:
 
 
 class _Opening:
-    """Tells once that a turn begins, when somebody first has something to report."""
+    """Reports the start of a turn once, before the first report."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
@@ -219,7 +219,7 @@ async def _settle(
 
 
 async def _run_apart(asks: Asks, invocation: Invocation, context: CommandContext) -> tuple[str, bool]:
-    """Let an agent of its own do it; the conversation goes on with what it answered."""
+    """Run it in an agent; the conversation continues with its answer."""
     context.begin()
     try:
         text = await run_apart(asks, context)

@@ -13,7 +13,7 @@ MOST_CHAINED = 6
 
 
 class Invocation(Struct, frozen=True, kw_only=True):
-    """Commands that somebody called: one, or several skills in a row."""
+    """The commands of a prompt: one, or several skills in a row."""
 
     commands: tuple[Command, ...]
     arguments: str
@@ -24,7 +24,7 @@ class Invocation(Struct, frozen=True, kw_only=True):
 
 
 def read_invocation(prompt: Prompt, commands: Commands) -> Invocation | None:
-    """The commands that a prompt calls; None for one that calls none, or one that nobody knows."""
+    """The commands that a prompt calls; None for one that calls none, or an unknown one."""
     typed, rest = _typed(prompt.content)
     if prompt.verbatim or prompt.meta:
         return None

@@ -1,4 +1,4 @@
-"""The commands of a session: the built-in ones and whatever other sources bring."""
+"""The commands of a session: built-in ones and those of other sources."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Lets a session go on with another conversation: a new one, one from disk, or a copy."""
+"""Switches a session to another conversation: a new one, a saved one, or a copy."""
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ _LONGEST_NAME = keeping.LONGEST_TITLE
 
 
 async def move(wanted: Resets, context: CommandContext, *, prompt_uuid: str | None = None) -> str:
-    """Go on with the conversation that a command chose; what to tell the user about it.
+    """Switch to the chosen conversation; returns the message for the user.
 
     Raises:
         SessionError: there is no such conversation, or another process is in it.

@@ -1,1 +1,1 @@
-"""Channels that show a turn to somebody."""
+"""Front ends: print mode, host programs, the terminal and remote control."""

@@ -81,7 +81,7 @@ class ControlExchange:
             self._sent.pop(request_id, None)
 
     def take(self, response: ControlResponse) -> None:
-        """Hand an answer to whoever waits for it; nobody waits for one that is late or comes twice."""
+        """Hand an answer to its waiting request; late and repeated answers are dropped."""
         answer = self._waiting.get(response.request_id)
         if answer is None or answer.done():
             return

@@ -69,9 +69,9 @@ _CHARACTERS_PER_TOKEN = 4
 _THINKING_STEP = 50
 """Tokens of thinking between two reports of it."""
 _ALWAYS_TOLD = ("SessionStart", "Setup")
-"""Events whose hooks are reported to everybody."""
+"""Events whose hooks are always reported."""
 _AFTER_INIT = (AssistantSaid, CommandSaid, ToolFinished, TurnFinished, UserSaid)
-"""What is told of a turn only behind its first line."""
+"""Events that are sent only after the first line of a turn."""
 
 
 class Framer:
@@ -99,10 +99,10 @@ class Framer:
         self._waiting = waiting
         """How many prompts wait for a turn of their own."""
         self._agent_text = agent_text
-        """Whether what agents say and think is told too."""
+        """Whether text and thinking of agents are sent too."""
         self._state = "idle"
         self._unopened: TurnStarted | None = None
-        """A turn that has begun and was not told yet."""
+        """A turn that has begun but was not reported yet."""
         self._compacts = False
         """Whether that is all the turn is for."""
         self._results = 0
@@ -177,7 +177,7 @@ class Framer:
                 assert_never(event)
 
     def decide(self, call_id: str, *, accepted: bool, source: str) -> None:
-        """Somebody has let a call through or turned it away; its result will say so."""
+        """A call was approved or denied; its result will say so."""
         self._decisions[call_id] = {"decision": "accept" if accepted else "reject", "source": source}
 
     def state(self, state: str) -> Iterator[Frame]:
@@ -284,7 +284,7 @@ class Framer:
             yield from self._open_now()
 
     def _open_now(self) -> Iterator[Frame]:
-        """The first lines of a turn; those of a compaction that somebody asks for come when it has worked."""
+        """The first lines of a turn; those of a requested compaction come when it succeeds."""
         if self._unopened is not None:
             event, self._unopened = self._unopened, None
             yield self._system("init", **init_fields(event, self._facts, self._inventory()))
@@ -296,7 +296,7 @@ class Framer:
         yield self._answer(assistant_frame(event, self._facts.session_id))
 
     def _thought_so_far(self, *, step: int) -> Iterator[Frame]:
-        """How much has been thought, when it is at least `step` tokens more than was told."""
+        """The amount of thinking, when it grew by at least `step` tokens since the last report."""
         tokens = self._thought // _CHARACTERS_PER_TOKEN
         if tokens - self._thought_told >= step:
             more = tokens - self._thought_told
@@ -310,7 +310,7 @@ class Framer:
         return result_frame(event, self._facts.session_id, self._decisions.pop(call_id, None))
 
     def _from_agent(self, event: FromAgent) -> Iterator[Frame]:
-        """What an agent was asked, calls and hears back; what it says only where that is wanted."""
+        """An agent's prompt, calls and results; its text only on request."""
         inner = event.event
         of_agent = {"agent_id": event.agent_id, "subagent_type": event.agent_type}
         match inner:

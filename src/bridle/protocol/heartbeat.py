@@ -1,4 +1,4 @@
-"""Calls that take long and say nothing: hosts hear from time to time that they are still at work."""
+"""Heartbeats: hosts get a progress line for long calls without output."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +9,7 @@ _SECONDS = 30.0
 
 
 class Heartbeats:
-    """Remembers which calls run and when each was last heard of."""
+    """Keeps the running calls and when each was last reported."""
 
     def __init__(self, *, seconds: float = _SECONDS) -> None:
         self._seconds = seconds
@@ -22,7 +22,7 @@ class Heartbeats:
         self._running.pop(call_id, None)
 
     def due(self, now: float, *, session_id: str) -> Iterator[dict[str, Any]]:
-        """A line for each call of which nothing was heard for long; `now` is of a clock of the caller's."""
+        """A line for each call that was silent for too long; `now` comes from the caller's clock."""
         for call_id, call in self._running.items():
             if call.began is None:
                 call.began = call.heard = now

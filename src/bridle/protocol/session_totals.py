@@ -27,7 +27,7 @@ class SessionTotals:
                 pass  # Nothing else is counted.
 
     def finish(self, outcome: Outcome | None) -> None:
-        """Whoever wants the numbers asks for them."""
+        """The totals are read on demand."""
 
     def _clear(self) -> None:
         self.lines_added = self.lines_removed = 0

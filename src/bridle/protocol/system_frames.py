@@ -67,7 +67,7 @@ def notice(event: Notice) -> dict[str, Any]:
 
 
 def hook_notice(event: HookStarted | HookProgressed | HookRun) -> dict[str, Any]:
-    """The same for what happens to a hook."""
+    """The system frame of a hook event."""
     about = {"hook_id": event.id, "hook_name": event.name, "hook_event": event.event}
     match event:
         case HookStarted():

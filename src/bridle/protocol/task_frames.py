@@ -15,7 +15,7 @@ class TaskFrames:
     def of(self, task: Task) -> Iterator[dict[str, Any]]:
         """The subtypes and fields that tell of a job that has begun or ended."""
         if not task.backgrounded:
-            # Somebody waits for it: it is told like any other, but is no background job.
+            # The turn waits for it: it is reported like a job, but is none.
             yield from _ended(task) if task.status != "running" else (_started(task),)
             return
         if task.status == "running":

@@ -34,7 +34,7 @@ class Callbacks:
         _warn_if_shadowed(options)
 
     async def answer(self, request: Request) -> Answered:
-        """Call what is meant; whatever it raises is told to the session and goes no further."""
+        """Call the function; an exception becomes an error answer to the session."""
         known: dict[str, Callable[[Request], Awaitable[dict[str, Any]]]] = {
             "can_use_tool": self._permit,
             "hook_callback": self._hook,
@@ -127,6 +127,6 @@ async def try_to(work: Awaitable[None], *, seconds: float) -> Exception | None:
         async with asyncio.timeout(seconds):
             await work
     except Exception as error:
-        # The boundary to the program's own code: what breaks there is told, not the end.
+        # The boundary to the program's own code: its exceptions become error answers.
         return error
     return None

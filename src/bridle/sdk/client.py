@@ -210,7 +210,7 @@ class Client:
 async def _stream(live: LiveSession, prompts: Prompts, *, close: bool) -> None:
     async for message in prompts:
         live.put(message)
-        # Whoever produces prompts without ever waiting must not keep the session from running.
+        # An iterator that never waits must not keep the session from running.
         await asyncio.sleep(0)
     if close:
         live.end_input()

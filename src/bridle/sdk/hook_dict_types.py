@@ -1,4 +1,4 @@
-"""The shapes of what hooks are told and what they may answer, for type checkers."""
+"""Typed dicts of hook inputs and outputs."""
 
 from typing import Any, Literal, NotRequired, TypedDict
 

@@ -31,7 +31,7 @@ _LAST_WORDS = 5.0
 
 
 class LiveSession:
-    """Opened by `open_live`; whoever opens it closes it."""
+    """Opened by `open_live`; the opener closes it."""
 
     def __init__(self, options: Options, setup: Setup, *, mirror: StoreMirror | None = None) -> None:
         self.info: dict[str, Any] | None = None
@@ -127,7 +127,7 @@ class LiveSession:
             if self._mirror is not None and isinstance(message, ResultMessage):
                 await self._mirror.flush()
             yield message
-        # Whoever asks again is told the same.
+        # Later callers get the same error.
         self._messages.put_nowait(None)
         serving = self._serving
         if serving is None or not serving.done() or serving.cancelled():

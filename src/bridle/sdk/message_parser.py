@@ -35,7 +35,7 @@ Frame = dict[str, Any]
 
 
 def message_of(frame: Frame) -> Message | None:
-    """The message that a frame stands for; None for kinds that programs are not told of."""
+    """The message that a frame stands for; None for kinds that programs do not get."""
     match frame["type"]:
         case "assistant":
             return _assistant(frame)

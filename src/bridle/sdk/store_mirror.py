@@ -35,7 +35,7 @@ class StoreMirror:
     """Takes lines as they are written and puts them into the store, in their order.
 
     With `eager` it does so at once, otherwise when a turn is over or many lines have come. A store that fails
-    costs the session nothing: the lines are on disk, and `failed` is told.
+    costs the session nothing: the lines are on disk, and `failed` is called.
     """
 
     def __init__(self, store: SessionStore, projects: str, *, eager: bool) -> None:
@@ -169,7 +169,7 @@ def mirror_for(options: Options, env: Mapping[str, str]) -> StoreMirror | None:
 async def _wanted(
     options: Options, store: SessionStore, project: str, seconds: float
 ) -> tuple[str, list[SessionStoreEntry]] | None:
-    """The conversation to go on with and its lines, if the store has it."""
+    """The conversation to resume and its lines, if the store has it."""
     if options.resume is not None:
         names = [options.resume] if is_uuid(options.resume) else []
     elif has(store, "list_sessions"):

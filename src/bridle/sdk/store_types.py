@@ -80,7 +80,7 @@ class SessionStore(Protocol):
 
 
 def as_entries(rows: Sequence[Mapping[str, object]]) -> list[SessionStoreEntry]:
-    """Lines of a transcript as a store takes them: plain JSON that nobody else changes."""
+    """Lines of a transcript as a store takes them: plain JSON that no other code changes."""
     try:
         return msgspec.json.decode(msgspec.json.encode(rows))
     except UnicodeEncodeError:

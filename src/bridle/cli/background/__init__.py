@@ -1,1 +1,1 @@
-"""Sessions that go on without a terminal: how they are started, looked at, moved and ended."""
+"""Background sessions: start, list, attach, move and stop."""

@@ -162,7 +162,7 @@ class _Attached:
     def _restore(self) -> None:
         """Leave below everything that was shown."""
         uncover = _UNCOVER.decode() if self._is_covered else ""
-        # The beginning of the last row, whatever is above it.
+        # The beginning of the last row.
         _show(f"{_OFF}{uncover}\x1b[{_size()['rows']};1H\r\n".encode())
 
 

@@ -14,7 +14,7 @@ _TOLD = ("cwd", "kind", "startedAt", "id", "state", "pid", "status", "waitingFor
 
 
 def told(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What programs are told of each session."""
+    """Each session as programs get it."""
     return [{key: entry[key] for key in _TOLD if key in entry} for entry in entries]
 
 

@@ -14,7 +14,7 @@ _READ = 64 * 1024
 
 
 class Inside:
-    """Says how the session stands, and hears when somebody new looks at it."""
+    """Reports the state of the session, and learns when a terminal attaches."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -27,7 +27,7 @@ class Inside:
 
     @classmethod
     async def open(cls, folder: str) -> "Inside | None":
-        """The connection; None when whoever held the terminal is gone, which ends the program anyway."""
+        """The connection; None when the holder of the terminal is gone, which ends the program anyway."""
         facts = records.read(folder)
         if facts is None:
             return None
@@ -47,7 +47,7 @@ class Inside:
         self._send(protocol.message(protocol.STATE, **values))
 
     def take_over(self, tasks: Callable[[], Tasks]) -> None:
-        """Have the commands that run on as jobs of this session, and say so to whoever let go of them."""
+        """Adopt the running commands as jobs of this session, and confirm it to their keeper."""
         if not self.handed:
             return
         from bridle.host.background import BackgroundShells, HandedOverCommand
@@ -59,7 +59,7 @@ class Inside:
         self.tell({"shells": None})
 
     def detach(self) -> None:
-        """Let everybody go who looks at the session; it goes on."""
+        """Detach every terminal; the session continues."""
         self._send(protocol.frame(protocol.LEAVE))
 
     def stop(self) -> None:
@@ -67,7 +67,7 @@ class Inside:
         self._send(protocol.frame(protocol.STOP))
 
     async def listen(self) -> None:
-        """Hear what the holder says until it is gone."""
+        """Read messages of the holder until it is gone."""
         frames = protocol.Frames()
         while data := await self._read():
             for kind, _ in frames.feed(data):

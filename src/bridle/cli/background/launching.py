@@ -1,4 +1,4 @@
-"""`bridle --bg`: starts a session, or a command, that goes on by itself."""
+"""`bridle --bg`: starts a session or a command in the background."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from bridle.types.ids import new_uuid
 _PLACE = ("continue", "resume", "session-id", "fork-session", "name")
 """Flags that say what is started, and not how."""
 _ONCE = ("resume-session-at", "resume-drops-turn", "worktree", "init", "maintenance")
-"""Flags that count for the first start alone: a conversation that goes on has them behind it."""
+"""Flags of the first start only: a resumed conversation has them already."""
 
 
 def run_in_background(args: Args, env: Mapping[str, str]) -> int:
@@ -54,7 +54,7 @@ def start_job(facts: records.Facts, env: Mapping[str, str], given: Means) -> rec
 def session_facts(
     session_id: str, *, flags: Sequence[str], prompt: str = "", begins: bool = False
 ) -> records.Facts:
-    """A job that goes on with a conversation, or begins it."""
+    """A job that starts or resumes a conversation."""
     which = ["--session-id", session_id] if begins else ["--resume", session_id]
     words = ["--", prompt] if prompt else []
     return {
@@ -67,12 +67,12 @@ def session_facts(
 
 
 def program() -> list[str]:
-    """This program, whatever lies in the folder where it is started."""
+    """This program, regardless of files in the working folder."""
     return [sys.executable, "-P", "-m", "bridle"]
 
 
 def lasting_flags(options: SessionOptions, *, without: Collection[str] = ()) -> list[str]:
-    """The flags that also count when the conversation goes on."""
+    """The flags that also apply when the conversation is resumed."""
     return flags_of(options, without=(*_PLACE, *_ONCE, *without))
 
 

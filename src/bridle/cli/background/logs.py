@@ -21,7 +21,7 @@ _EDGES = "─━═╭╮╰╯│┌┐└┘-_ "
 
 
 def run_logs(given: Given, env: Mapping[str, str]) -> int:
-    """Print what a job has shown; with -f go on until it ends.
+    """Print the output of a job; with -f follow it until it ends.
 
     Raises:
         UsageError: background sessions are turned off.
@@ -56,7 +56,7 @@ class _Following:
         self._paper = paper
         self._printed: list[str] = []
         self._last = ""
-        """The line behind which to go on, once it is there again."""
+        """The line to continue after, once it is there again."""
         self._repaints = paper.repaints
         self._touched = deque([paper.row] * _STILL_TICKS, _STILL_TICKS)
         """The first row that was written to, in each of the last moments."""
@@ -89,7 +89,7 @@ class _Following:
     def _print(self, settled: list[str]) -> int:
         """Print what was not printed yet; a line that has changed after all is printed once more."""
         if self._paper.repaints != self._repaints or (settled and settled[:1] != self._printed[:1]):
-            # All was drawn anew, or the oldest lines are kept no more: go on behind what was printed last.
+            # All was drawn anew, or the oldest lines are kept no more: continue after what was printed last.
             self._repaints = self._paper.repaints
             self._last = next((line for line in reversed(self._printed) if line), "")
         if self._last:

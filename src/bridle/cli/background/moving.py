@@ -45,9 +45,9 @@ class JobDoor:
         self._workspace = workspace
         self.chat: Chat | None = None
         self._goes_on: records.Facts | None = None
-        """What to start once this program has let go of the conversation."""
+        """The job to start once this program has closed the conversation."""
         self._shells: BackgroundShells | None = None
-        """What keeps the commands that run on until somebody takes them over."""
+        """Keeps the running commands until the job takes them over."""
         self._handed: tuple[Task, ...] = ()
         self._stopped: tuple[Task, ...] = ()
         """Work that the move ends."""
@@ -69,7 +69,7 @@ class JobDoor:
             self._inside.stop()
 
     def move(self, prompt: str) -> None:
-        """End the program; the conversation goes on elsewhere as soon as nobody here writes to it."""
+        """End the program; the job continues the conversation once it is closed here."""
         session, chat, env = self._session, self.chat, self._setup.env
         adopts = not is_on(env, "CLAUDE_DISABLE_ADOPT")
         handed = self._hand_over_shells() if adopts else ()
@@ -113,7 +113,7 @@ class JobDoor:
         return f"Moved to the background as {job}: bridle attach {job} returns to it.\n{''.join(rows)}"
 
     def _hand_over_shells(self) -> "tuple[HandedOverCommand, ...]":
-        """The commands that can go on: behind a boundary they need this program."""
+        """The commands that can continue: sandboxed ones need this program."""
         if not self._workspace.jobs() or is_on(self._setup.env, "CLAUDE_CODE_DISABLE_BG_EXIT_HANDOFF"):
             return ()
         from bridle.host.background import BackgroundShells
@@ -171,7 +171,7 @@ def _about(session: Session) -> str:
 
 
 def _next_prompt(prompt: str, queued: Sequence[str], *, in_flight: bool, stopped: Sequence[Task]) -> str:
-    """What the session is told over there: the given prompt, or to go on, and what was lost on the way."""
+    """The first prompt of the job: the given one or "continue", and what was lost by the move."""
     parts = [prompt] if prompt else [_INTERRUPTED] if in_flight else []
     parts += queued
     if stopped:

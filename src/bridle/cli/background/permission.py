@@ -39,7 +39,7 @@ def means(env: Mapping[str, str], *, flag: str | None = None, sources: str | Non
 
 
 def means_of(config: Config, merged: Mapping[str, str], *, base: Mapping[str, str]) -> Means:
-    """The same by settings that were read already; programs get `base`, not what the settings add to it.
+    """Like `means`, from settings that were read already; programs get `base` alone.
 
     Raises:
         UsageError: background sessions are turned off.

@@ -31,7 +31,7 @@ class Presence:
         }
 
     def tell(self, values: Mapping[str, Any]) -> None:
-        """Write down how the session stands; nobody but those who list sessions needs it."""
+        """Write the state of the session, for lists of sessions."""
         merged = {**self._facts, **values}
         merged.pop("state", None)
         self._facts = {key: value for key, value in merged.items() if value is not None}
@@ -65,7 +65,7 @@ def interactive_sessions(env: Mapping[str, str]) -> list[dict[str, Any]]:
             else:
                 os.unlink(path)
         except (OSError, msgspec.MsgspecError, KeyError, TypeError):
-            continue  # Somebody else's file, or one that is gone already.
+            continue  # A file of another process, or one that is gone already.
     return found
 
 

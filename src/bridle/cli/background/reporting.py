@@ -1,4 +1,4 @@
-"""Tells how a session stands, in a few words: at work, waiting for somebody, done."""
+"""Reports the state of a session: working, waiting for input, done."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -36,7 +36,7 @@ class Reporter:
         self._tell({"sessionId": session_id, "cwd": cwd, **self._resting})
 
     def held_up(self, is_held_up: bool) -> None:
-        """Before a session begins somebody is asked something, or not any more."""
+        """A question before the session begins was opened or closed."""
         waits = {"state": "blocked", "status": "waiting", "waitingFor": "an answer before it can begin"}
         self._tell(waits if is_held_up else _AT_WORK)
 
@@ -58,7 +58,7 @@ class Reporter:
         """Who holds the terminal sees the end of the program, and how it ended."""
 
     def asking(self, ask: Callable[[Question], Awaitable[Answer]]) -> Callable[[Question], Awaitable[Answer]]:
-        """The same way to ask, which others hear of."""
+        """An `ask` that reports the waiting state."""
 
         async def asked(question: Question) -> Answer:
             words = waiting_for(question)

@@ -1,4 +1,4 @@
-"""What a session at a terminal is to others: one that is listed, or a job that goes on without a terminal."""
+"""How a session at a terminal is listed: as a session, or as a background job."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class Standing:
 
     @property
     def has_agreed(self) -> bool:
-        """Whether whoever moved the session here has agreed to a mode that asks nothing."""
+        """Whether the user who moved the session here agreed to bypass permissions."""
         return self.inside is not None and self.inside.has_agreed
 
     def attend(self, app: App) -> None:
@@ -54,7 +54,7 @@ class Standing:
     def begin(
         self, app: App, session_id: str, cwd: str, *, recent: Callable[[], Sequence[Line]], has_prompt: bool
     ) -> None:
-        """The session can be talked to; `recent` is what to show to somebody who comes later."""
+        """The session is ready; `recent` is shown to terminals that attach later."""
         app.on_view = _nobody
         if self.inside is not None:
             self.inside.on_paint = lambda: app.show_anew((*recent(), (), _HINT), first=_CLEAR)
@@ -70,7 +70,7 @@ class Standing:
 
 
 def _hear_nothing(_: Mapping[str, Any]) -> None:
-    """For sessions that nobody may list."""
+    """For sessions that are not listed."""
 
 
 def _nobody(_: bool) -> None:

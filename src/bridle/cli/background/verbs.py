@@ -104,7 +104,7 @@ def stop(facts: records.Facts) -> str:
 
 
 def respawn(facts: records.Facts, env: Mapping[str, str], given: Means) -> None:
-    """Start a job that has ended again: a conversation goes on, a command runs once more.
+    """Restart an ended job: a conversation is resumed, a command runs again.
 
     Raises:
         JobError: it runs, or cannot be started.

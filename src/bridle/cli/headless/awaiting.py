@@ -20,7 +20,7 @@ class Introduced(Struct, frozen=True):
 
     options: SessionOptions
     read: bytes = b""
-    """What was taken from standard input so far, for whoever reads on."""
+    """What was read from standard input so far."""
 
 
 def await_introduction(options: SessionOptions, *, descriptor: int = _STDIN) -> Introduced:

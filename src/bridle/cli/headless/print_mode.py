@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _STDIN, _STDOUT = 0, 1
 _STDIN_PATIENCE = 3.0
 _LAST_WORDS = 2.0
-"""Seconds for a reader to take the rest after we were told to stop."""
+"""Seconds for the reader to take the rest after a stop signal."""
 _ARGUMENT = Origin(source="argument")
 _NO_PROMPT = 'there is no prompt: give one as an argument (bridle -p "…") or on standard input'
 
@@ -45,12 +45,12 @@ _NO_PROMPT = 'there is no prompt: give one as an argument (bridle -p "…") or o
 def run_print(
     options: SessionOptions, env: Mapping[str, str], *, around: Callable[[Provider], Provider] | None = None
 ) -> int:
-    """Run every prompt and return the exit code; `around` wraps whoever answers.
+    """Run every prompt and return the exit code; `around` wraps the channel.
 
     Raises:
         BridleError: nothing could be begun.
     """
-    # Until there is a session to put in order, being told to go is all it takes.
+    # Without an open session, a signal ends the program at once.
     signal.signal(signal.SIGTERM, _leave)
     options, read = _introduced(options)
     setup = set_up(options, env)
@@ -115,7 +115,7 @@ class _Run:
         )
 
     async def _work(self, live: LiveSession, front: FrontEnd, prompts: list[Prompt]) -> None:
-        """Run the prompts until all is done or we are told to stop."""
+        """Run the prompts until all are done or a signal stops the run."""
         session, options = live.session, self._setup.options
         self._live = live
         if self._shape is not None:
@@ -197,7 +197,7 @@ class _Run:
         return None if self._live is None else self._live.server.runtime.servers
 
     async def _drain(self, output: Output) -> None:
-        """Wait until the reader has everything; one that stalls is left behind when we are told to go."""
+        """Wait until the reader has everything; one that stalls is left behind after a signal."""
         draining = asyncio.create_task(output.drain())
         stopping = asyncio.create_task(self._stopped.wait())
         await asyncio.wait([draining, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -223,7 +223,7 @@ def _introduced(options: SessionOptions) -> tuple[SessionOptions, bytes]:
 
 
 def _front(setup: Setup, session: Session, output: Output, *, read: bytes = b"") -> FrontEnd:
-    """Whoever the flags say is on the other end."""
+    """The front end that the flags choose."""
     if not setup.options.is_hosted:
         return PrintFrontEnd(setup, session, output)
     from bridle.frontends.stdio.host_program import HostProgram
@@ -243,7 +243,7 @@ def _channel(options: SessionOptions, front: FrontEnd, servers: "Callable[[], Mc
 
 
 def _remoting(setup: Setup, session: Session, channel: Channel, front: FrontEnd) -> "Remoting | None":
-    """What lets others in: wherever a host talks back, else only where somebody asks for it."""
+    """Remote control: with every host, otherwise only on request."""
     asked = setup.options.remote_control is not None or setup.config.settings.remote_control_at_startup
     if not setup.options.is_hosted and not asked:
         return None
@@ -261,7 +261,7 @@ def _remoting(setup: Setup, session: Session, channel: Channel, front: FrontEnd)
 
 
 def _follow(options: SessionOptions, output: Output) -> Follow | None:
-    """Who hears of every line of the transcript."""
+    """The receiver of every transcript line."""
     if not options.session_mirror:
         return None
     from bridle.protocol.frames import encode
@@ -302,7 +302,7 @@ def _prompts_at_hand(options: SessionOptions) -> list[Prompt]:
         return [Prompt(content=words, origin=_ARGUMENT)] if words.strip() else []
     piped = "" if os.isatty(_STDIN) else _piped(words)
     text = "\n\n".join(part for part in (words, piped) if part.strip())
-    # A conversation with a call that was put off goes on without a prompt; which one is not known yet.
+    # A conversation with a deferred call continues without a prompt; which one is not known yet.
     if not text and not (options.continues or options.init_only):
         raise UsageError(_NO_PROMPT)
     # What is piped in behind a prompt is what the prompt is about: anyone may have written it.
@@ -325,7 +325,7 @@ def _continuation(session: Session, options: SessionOptions) -> list[Prompt]:
 
 
 def _piped(words: str) -> str:
-    """What stands on standard input; beside a prompt on the command line nobody waits for it long."""
+    """The text of standard input; with a prompt on the command line the wait is short."""
     try:
         data = read_all(_STDIN, patience=_STDIN_PATIENCE if words.strip() else None)
     except OSError:
@@ -337,7 +337,7 @@ def _piped(words: str) -> str:
 
 
 def _warn_of(setup: Setup) -> None:
-    """Settings that do not count are told to people, not to host programs."""
+    """Ignored settings are reported to people, not to host programs."""
     if setup.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
         return
     for problem in setup.problems:

@@ -1,1 +1,1 @@
-"""`bridle remote`: sessions that can be reached from elsewhere."""
+"""`bridle remote`: shared sessions."""

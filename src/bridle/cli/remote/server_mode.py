@@ -1,4 +1,4 @@
-"""`bridle remote-control`: one process that starts sessions on demand for whoever has its address."""
+"""`bridle remote-control`: one process that starts sessions on demand for remote clients."""
 
 import asyncio
 import os
@@ -91,7 +91,7 @@ def read_wishes(given: Given, env: Mapping[str, str]) -> Wishes:
 
 
 class Hosted:
-    """Implements `server.Rooms`: sessions in processes of their own."""
+    """Implements `server.SharedSessions`: sessions in processes of their own."""
 
     def __init__(self, wishes: Wishes, env: Mapping[str, str], cwd: str) -> None:
         self._wishes = wishes

@@ -1,4 +1,4 @@
-"""Lets a session be reached from elsewhere, from the start or when the user says so."""
+"""Shares a session by remote control, from the start or on request."""
 
 import os.path
 import socket
@@ -107,7 +107,7 @@ class Remoting:
         self._on_change()
 
     async def stop(self) -> bool:
-        """End it: everybody is sent away and the key is worth nothing; False when nothing was shared."""
+        """Stop sharing: disconnect clients and drop the key; False when nothing was shared."""
         if self._listening is None:
             return False
         self.channel.share(None)
@@ -194,7 +194,7 @@ class Remoting:
         )
 
     def _note_people(self, who: str | None) -> None:
-        """Say once of everybody that they are there: connections break and come back."""
+        """Announce each client once: connections break and come back."""
         if who is not None and who not in self._seen and len(self._seen) < _MOST_NAMES and self._attended:
             self._seen.add(who)
             self._attended.runtime.channel.emit(Noticed(f"{who} is connected, by remote control.", "notice"))
@@ -217,7 +217,7 @@ def place_in(env: Mapping[str, str]) -> tuple[str, int]:
 
 
 def usual_name(setup: Setup) -> str:
-    """A name for a session to which nobody gave one."""
+    """The default name of a shared session."""
     prefix = setup.options.remote_control_session_name_prefix or setup.env.get(_PREFIX)
     folder = os.path.basename(setup.cwd.rstrip("/")) or "session"
     return f"{(prefix or socket.gethostname())[:40]}-{folder}"[:_LONGEST_NAME]

@@ -68,7 +68,7 @@ async def ask_for_changes(app: App, setup: Setup) -> bool:
 
 
 async def ask_for_bypass(app: App, setup: Setup) -> bool:
-    """Whether to go on in a mode that asks nothing; True where that mode is not wanted."""
+    """Whether to continue without permission questions; True where that mode is not requested."""
     mode = permission_choices.choose_mode(setup.options, setup.config, setup.env)
     if mode != "bypassPermissions" or setup.config.settings.skip_dangerous_mode_permission_prompt:
         return True

@@ -1,4 +1,4 @@
-"""What the commands that write rows of the screen are told of the session."""
+"""The session facts for commands that write rows of the screen."""
 
 import os.path
 import time
@@ -43,10 +43,10 @@ class SessionFacts:
             case ConversationReset():
                 self._prompt_id = ""
             case _:
-                pass  # Nothing else is told.
+                pass  # Other events change nothing here.
 
     def finish(self, outcome: Outcome | None) -> None:
-        """Whoever wants to know asks."""
+        """The facts are read on demand."""
 
     def status(self) -> Mapping[str, Any]:
         """For the command of the status line."""

@@ -8,7 +8,7 @@ from bridle.cli.start import Start
 from bridle.frontends.tui.first_frame import FirstFrame, paint_first_frame
 
 _JOB = "BRIDLE_JOB"
-"""The folder of the job that this program is, set by whatever holds its terminal."""
+"""The folder of the job that this program is, set by the holder of its terminal."""
 
 
 def run_interactive(args: Args, env: Mapping[str, str], frame: FirstFrame | None = None) -> int:

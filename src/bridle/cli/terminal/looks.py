@@ -63,7 +63,7 @@ def _from_file(setup: Setup, wanted: str, warn: Callable[[str], None]) -> Mappin
 
 
 def is_read_to(setup: Setup) -> bool:
-    """Whether somebody hears the screen instead of seeing it."""
+    """Whether a screen reader is used."""
     return (
         setup.options.ax_screen_reader
         or setup.config.settings.ax_screen_reader is True

@@ -59,7 +59,7 @@ def run_in_terminal(options: SessionOptions, env: Mapping[str, str], start: Star
 
 
 def serve_in_terminal(setup: Setup, start: Start) -> int:
-    """The same for flags and settings that are read already.
+    """Run a session with flags and settings that are read already.
 
     Raises:
         BridleError: nothing could be begun.
@@ -85,7 +85,7 @@ class _TerminalRun:
         setup, typed = self._setup, b""
         job = setup.options.job
         frame = self._start.take()
-        # The terminal of a job goes with whoever holds it: nobody has to find it in order.
+        # The terminal of a job ends with its holder: it need not be restored.
         terminal = Terminal(
             env=setup.env, before=None if frame is None else frame.before, guarded=job is None
         )
@@ -117,7 +117,7 @@ class _TerminalRun:
         return code
 
     def _parting(self) -> str:
-        """What to say below the session; a conversation that was moved goes on elsewhere from here on."""
+        """The last lines below the session; a moved conversation is now closed here."""
         moved = "" if self._jobs is None else self._jobs.hand_over()
         again = f"bridle --resume {self._resumable} goes on with this conversation.\n"
         return moved or (again if self._resumable else "")
@@ -126,7 +126,7 @@ class _TerminalRun:
         """Ask what must be known before anything runs, then serve prompts until cancelled."""
         setup = self._setup
         if setup.member is not None:
-            # Whoever leads the team has answered all that.
+            # The leader of the team has answered all that.
             await self._serve(app, keymap)
             return
         if not is_trusted(setup.env, setup.cwd):
@@ -268,7 +268,7 @@ class _TerminalRun:
 
 
 def _take_over(frame: FirstFrame, app: App) -> bytes:
-    """Go on in the rows of the first frame; returns what was typed into it."""
+    """Take over the rows of the first frame; returns what was typed into it."""
     typed = frame.hand_over()
     if isinstance(app.screen, Screen):
         _, prompt, _ = frame.rows
@@ -278,7 +278,7 @@ def _take_over(frame: FirstFrame, app: App) -> bytes:
 
 
 def _on_screen(command: Command, showing: ScreenController) -> Command:
-    """A command whose views are opened instead of told."""
+    """A command whose screens are opened instead of printed."""
 
     async def run(arguments: str, context: Any) -> CommandResult:
         result = await command.run(arguments, context)

@@ -137,7 +137,7 @@ class Stage:
         self.file_command = self._file_command()
 
     def make_chat(self, server: Server, door: SessionCommands, showing: ScreenController) -> Chat:
-        """The conversation, once there is somebody to talk to."""
+        """The conversation, once the server runs."""
         setup, settings = self._setup, self._setup.config.settings
         self._server = server
 
@@ -192,7 +192,7 @@ class Stage:
         return self._chat
 
     def beside(self, settings: SessionSettings, keymap: KeymapFile, app: App) -> list[Any]:
-        """What goes on beside the turns."""
+        """The tasks that run beside the turns."""
         works: list[Any] = [settings.run(), self._follow_keys(keymap, app)]
         if self.status_command is not None:
             self.status_command.refresh()

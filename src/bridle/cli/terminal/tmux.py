@@ -31,7 +31,7 @@ class Start(Struct, frozen=True):
 
 
 def run_in_tmux(args: Args, env: Mapping[str, str]) -> int:
-    """Show the tmux session of a work tree; one that is there already goes on.
+    """Show the tmux session of a work tree; an existing one is reused.
 
     Raises:
         UsageError: that cannot be done.

@@ -40,7 +40,7 @@ class _Report(Struct):
 
 
 def known(*, python: str = sys.executable) -> tuple[Advisory, ...] | str:
-    """Advisories about what bridle needs, or a sentence why nobody knows."""
+    """Advisories about what bridle needs, or a sentence why they are unknown."""
     program = os.path.join(os.path.dirname(python), "pip-audit")
     if not PROGRAMS.is_safe(program):
         return _MISSING

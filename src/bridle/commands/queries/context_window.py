@@ -66,7 +66,7 @@ class MemoryFile(Struct, frozen=True, kw_only=True):
 def context_breakdown(
     session: Session, runtime: Runtime, *, memory: Sequence[MemoryFile] = (), skills: Sequence[Item] = ()
 ) -> Breakdown:
-    """What the next request would carry; nobody is asked, the scale is what the service last counted."""
+    """What the next request would carry, scaled by the last token count of the service."""
     model = session.state.model
     measured = session.state.measured
     ratio = ratio_of(measured)
@@ -120,7 +120,7 @@ def _index_of(folder: str | None) -> tuple[MemoryFile, ...]:
 
 
 def skill_items(commands: Commands | None, skills: SessionSkills | None = None) -> list[Item]:
-    """What the model is told of skills and the like, each with what its mention costs."""
+    """The listing of skills and agents that the model gets, with the cost of each entry."""
     known = () if commands is None else commands.all()
     # A long list is cut, so a skill may cost less than its description would, or nothing.
     listed = {} if skills is None else {**dict.fromkeys(skills.catalog.all(), 0), **skills.mentions()}

@@ -42,7 +42,7 @@ class AgentFacts(Struct, frozen=True, kw_only=True):
     tokens: int
     """What its mention costs in every request."""
     prompt: str
-    """What it is told when it begins; a sentence where its file is gone."""
+    """Its system prompt; a sentence where its file is gone."""
     body_tokens: int
     """What its prompt costs once it works."""
     denied: bool = False

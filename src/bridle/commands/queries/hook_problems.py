@@ -86,7 +86,7 @@ def _matcher_faults(entry: Entry) -> Iterator[str]:
     is_tool = issubclass(EVENTS[entry.event], ToolEvent)
     thing = "tool" if is_tool else "value"
     if entry.matcher.pattern is not None:
-        # Tools of servers have names that nobody knows beforehand.
+        # The names of server tools are not known beforehand.
         if not any(map(entry.matcher.matches, known)) and not (
             is_tool and "mcp" in (entry.matcher_text or "")
         ):
@@ -134,7 +134,7 @@ def _command_faults(hook: CommandHook, *, cwd: str, env: Mapping[str, str]) -> I
 
 
 def _first_command(text: str) -> list[str]:
-    """The words of the first simple command of a shell text, as far as they can be told without a shell."""
+    """The words of the first simple command of a shell text, as far as they are known without a shell."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     words: list[str] = []

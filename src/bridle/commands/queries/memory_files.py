@@ -27,12 +27,12 @@ class MemoryPlace(Struct, frozen=True, kw_only=True):
 
 
 def memory_places(context: CommandContext) -> tuple[MemoryPlace, ...]:
-    """Instruction files first, then what was noted by itself, then the notes of agents."""
+    """Instruction files first, then automatic notes, then the notes of agents."""
     return (*_instructions(context), *_notes(context), *_of_agents(context))
 
 
 def takes_notes(context: CommandContext) -> bool:
-    """Whether sessions note by themselves what matters later."""
+    """Whether sessions take notes automatically."""
     return is_enabled(context.env, context.settings.config().settings.auto_memory_enabled)
 
 

@@ -191,7 +191,7 @@ def _modes(scene: Scene) -> Iterator[Check]:
 
 
 def _environment(scene: Scene) -> Iterator[Check]:
-    """Names alone: a value is shown to nobody."""
+    """Names only: values are never shown."""
     seen = sorted(name for name, value in scene.env.items() if value and is_secret(name))
     if not seen:
         yield _ok("Environment", "no variable looks like a key")

@@ -1,4 +1,4 @@
-"""Settings with their values and sources, and how a value that somebody typed is read."""
+"""Settings with their values and sources, and how a typed value is parsed."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
@@ -22,7 +22,7 @@ class SettingRow(Struct, frozen=True, kw_only=True):
     """Dotted, as in `permissions.defaultMode`."""
     kind: Kind
     value: Any
-    """What counts; the default where nobody sets it; None where there is none."""
+    """The effective value, or the default; None where there is neither."""
     source: str = ""
     """Who sets it: a source such as userSettings; empty for the default."""
     file: str = ""

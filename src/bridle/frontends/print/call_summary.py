@@ -20,7 +20,7 @@ _IDS = ("task_id", "taskId", "to", "resume", "shell_id", "bash_id", "agentId")
 
 
 def call_words(tool: str, input: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:
-    """A tool with what it is given, the most telling argument first; ids in `names` are told by name."""
+    """A tool with what it is given, the most important argument first; ids in `names` become names."""
     return f"{tool}({_shortened(', '.join(_arguments(input, names or {})), _CALL_LENGTH)})"
 
 

@@ -1,4 +1,4 @@
-"""The channel of print mode: nobody answers, and presenters show what happens."""
+"""The channel of print mode: questions are refused, and presenters print events."""
 
 from typing import Protocol
 
@@ -15,11 +15,11 @@ from bridle.types.question import Answer, Question, Refused
 from bridle.types.turn import Outcome
 
 NO_APPROVER = "Nobody is there to approve it."
-"""What the model hears when a call would need a person's approval, behind what it is about."""
+"""The end of the refusal that the model reads when a call needs a person's approval."""
 
 
 class Presenter(Protocol):
-    """Shows a run to somebody who only looks."""
+    """Shows a run to a reader who cannot answer."""
 
     def take(self, event: Event) -> None: ...
 
@@ -51,7 +51,7 @@ class PrintChannel:
 
 
 class DenialPresenter:
-    """Tells on standard error which calls were denied and what would allow them, each once."""
+    """Prints denied calls to standard error, each once, with what would allow them."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -64,7 +64,7 @@ class DenialPresenter:
             case FromAgent(event=PermissionDenied() as denied):
                 self._tell(denied, agent=event.description or event.agent_type)
             case _:
-                pass  # Nothing else is told here.
+                pass  # Nothing else is printed here.
 
     def finish(self, outcome: Outcome | None) -> None:
         """Everything is out already."""

@@ -1,4 +1,4 @@
-"""Writes every event of a run to a file, for whoever has to find out what happened."""
+"""The debug log: every event of a run, one line each."""
 
 import os
 import time

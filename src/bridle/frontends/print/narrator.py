@@ -1,4 +1,4 @@
-"""Tells a person what a run does while it does it, in plain lines."""
+"""Verbose output: what a run does, in plain lines, as it happens."""
 
 from bridle.frontends.print.call_summary import call_words
 from bridle.host.secrets import SECRETS
@@ -47,7 +47,7 @@ class Narrator:
         self._newest = ""
         """The call that the last line names."""
         self._denied: set[str] = set()
-        """Calls of which it is told elsewhere why they did not run."""
+        """Denied calls, which are explained by another line."""
 
     def take(self, event: Event) -> None:
         match event:

@@ -1,4 +1,4 @@
-"""The other end of print mode: a reader who only looks, or a host program that talks back."""
+"""The front end of print mode: plain output for a reader, or a host program that answers."""
 
 import os
 from collections.abc import Callable
@@ -27,7 +27,7 @@ STDERR = 2
 
 
 class FrontEnd(Protocol):
-    """What a run needs of whoever is on the other end."""
+    """What a run needs of its front end."""
 
     @property
     def channel(self) -> Channel: ...
@@ -59,11 +59,11 @@ class FrontEnd(Protocol):
         ...
 
     def show(self, text: str) -> None:
-        """Tell the user something that nothing may keep."""
+        """Show the user a text that must not be recorded."""
         ...
 
     def note_answer(self, question: "Question", answer: "Answer") -> None:
-        """Somebody elsewhere has answered a question."""
+        """A remote client has answered a question."""
         ...
 
     async def finish(self) -> None:
@@ -72,7 +72,7 @@ class FrontEnd(Protocol):
 
 
 class PrintFrontEnd:
-    """Somebody reads the answer; nobody says anything more."""
+    """Prints the answer; takes no further input."""
 
     def __init__(self, setup: Setup, session: Session, output: Output) -> None:
         self._stderr = Output(STDERR)
@@ -101,16 +101,16 @@ class PrintFrontEnd:
         return None if self._server is None else self._server.runtime
 
     def work(self) -> None:
-        """Nobody asked to be told."""
+        """Print mode does not report this."""
 
     def rest(self) -> None:
-        """Nobody asked to be told."""
+        """Print mode does not report this."""
 
     def show(self, text: str) -> None:
         self._stderr.write(f"{SECRETS.hide(text)}\n".encode())
 
     def note_answer(self, question: "Question", answer: "Answer") -> None:
-        """Results say nothing of who decided."""
+        """Results do not name who decided."""
 
     async def finish(self) -> None:
         self.channel.finish()

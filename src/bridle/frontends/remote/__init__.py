@@ -1,1 +1,1 @@
-"""A session that people and other sessions reach from elsewhere, served by itself."""
+"""Remote control: a session serves itself to browsers and to other sessions."""

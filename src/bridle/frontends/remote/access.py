@@ -1,4 +1,4 @@
-"""Who may talk to a shared session: checked before anything that a request says is looked at."""
+"""Access control of shared sessions, checked before a request is read."""
 
 import hmac
 import re
@@ -15,7 +15,7 @@ EVERYWHERE = ("0.0.0.0", "::", "[::]")
 
 
 def new_token() -> str:
-    """A key that nobody can guess, of characters that no program changes."""
+    """A random key of letters and digits."""
     return "".join(secrets.choice(_LETTERS) for _ in range(_TOKEN_LENGTH))
 
 
@@ -41,10 +41,10 @@ def known_names(listen: str, also: str) -> tuple[str, ...]:
 
 
 def is_known_host(host: str, names: tuple[str, ...]) -> bool:
-    """Whether a Host header names us; a name of somebody else that leads here is refused.
+    """Whether a Host header names this server; foreign names that resolve here are refused.
 
     The port may be another, because tunnels have their own. Where we listen on every address, plain addresses
-    count: nobody can make them lead elsewhere.
+    count: DNS cannot redirect them.
     """
     named = _HOST.fullmatch(host.lower())
     name = "" if named is None else named[1]

@@ -1,4 +1,4 @@
-"""A channel that others may join: they see what happens here, and whoever answers a question first counts."""
+"""A channel that remote clients can join: they see every event, and the first answer to a question counts."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Pending:
         self.own: asyncio.Future[Answer] | None = None
         """The answer that is being asked for here."""
         self.given: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        """The answer that somebody elsewhere gave."""
+        """The answer of a remote client."""
         self.by = ""
         """Who that was."""
 
@@ -35,7 +35,7 @@ class Pending:
         return not self.given.done() and not answered_here
 
     def claim(self, answer: Answer, by: str) -> bool:
-        """Give the answer; False when somebody was first."""
+        """Give the answer; False when it was answered already."""
         if not self.is_open:
             return False
         self.by = by
@@ -44,7 +44,7 @@ class Pending:
 
 
 class Audience(Protocol):
-    """Those who are elsewhere."""
+    """The remote clients."""
 
     def take(self, event: Event) -> None: ...
 
@@ -61,7 +61,7 @@ class Audience(Protocol):
         ...
 
     async def deserted(self) -> None:
-        """Return when nobody is left who could answer."""
+        """Return when no client is left that could answer."""
         ...
 
 
@@ -78,11 +78,11 @@ class SharedChannel:
     ) -> None:
         self._local = local
         self._here = here
-        """What answers that are given here are said to come from."""
+        """The name under which local answers are reported."""
         self._origin = origin
-        """The same for those who keep answers."""
+        """The name of the local place in recorded answers."""
         self._answered = answered
-        """Told of answers that were given elsewhere."""
+        """Called with answers of remote clients."""
         self._open: list[Pending] = []
         self._audience: Audience | None = None
 
@@ -110,7 +110,7 @@ class SharedChannel:
         by, answer = _NOBODY, None
         self._open.append(pending)
         try:
-            # What is settled at once is nobody else's question.
+            # A question that is settled at once is not sent to clients.
             await asyncio.sleep(0)
             if pending.is_open:
                 self._tell_asked(pending)
@@ -126,7 +126,7 @@ class SharedChannel:
                 self._tell_given(pending)
 
     async def _first(self, pending: Pending, own: "asyncio.Future[Answer]") -> tuple[str, Answer]:
-        """The first answer and whose it is; while others are there, that nobody is here settles nothing."""
+        """The first answer and who gave it; with clients connected, a local refusal to ask does not count."""
 
         async def here() -> Answer:
             answer = await own
@@ -160,7 +160,7 @@ def _stamped(answer: Answer, origin: Origin) -> Answer:
 
 
 def _is_nobodys(own: "asyncio.Future[Answer]") -> bool:
-    """Whether the answer only says that nobody can be asked."""
+    """Whether the answer only says that no one can be asked."""
     if not own.done() or own.cancelled() or own.exception() is not None:
         return False
     answer = own.result()

@@ -1,4 +1,4 @@
-"""A session in a process of its own, bridged to those elsewhere by the lines of its standard streams."""
+"""A shared session in a child process, connected by its standard streams."""
 
 import asyncio
 import os.path
@@ -44,7 +44,7 @@ class ChildOptions(Struct, frozen=True, kw_only=True):
 
 
 class ChildSession:
-    """Runs one process and implements `shared_session.Deeds` for it."""
+    """Runs one process and implements `shared_session.SessionActions` for it."""
 
     def __init__(self, options: ChildOptions) -> None:
         self._options = options
@@ -91,7 +91,7 @@ class ChildSession:
         self._tell(f"The session has ended{why}", level="warning" if code else "info")
 
     async def close(self) -> None:
-        """Let the process end by itself, and make it when it does not."""
+        """Wait for the process to end, then end it."""
         process = self._process
         if process is None or process.returncode is not None or process.stdin is None:
             return
@@ -241,10 +241,10 @@ def _builtin() -> Registry:
 
 
 def _response(request: Frame, said: Mapping[str, Any]) -> Frame:
-    """What a host answers, made of what somebody elsewhere said; the input stays the one that was shown.
+    """A host's answer, built from a remote client's; the input stays the one that was shown.
 
     Raises:
-        Declined: it is no answer to this question.
+        RequestRefused: it is no answer to this question.
     """
     message = said.get("message")
     words = message.strip()[:20_000] if isinstance(message, str) else ""

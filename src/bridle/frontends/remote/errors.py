@@ -1,4 +1,4 @@
-"""What a request from elsewhere is told when nothing comes of it."""
+"""The error of a refused remote request."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from bridle.types.errors import BridleError
 
 
 class RequestRefused(BridleError):
-    """Nothing was done; the status and the sentence go to whoever asked."""
+    """Nothing was done; the status and the message go to the client."""
 
     def __init__(self, status: int, message: str, **beside: Any) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What happened in a session, numbered: whoever was away gets exactly what is missing, in order."""
+"""The numbered events of a session: a client that reconnects gets exactly what it missed, in order."""
 
 import asyncio
 from collections import deque
@@ -40,7 +40,7 @@ class EventLog:
         self._news = asyncio.Event()
 
     def restart(self, frames: Iterable[Frame]) -> None:
-        """Begin anew with a conversation that stands already; whoever follows must do so, too."""
+        """Restart with an existing conversation; clients that follow restart too."""
         self.epoch = new_uuid()
         self._lines.clear()
         self._kept.clear()
@@ -84,7 +84,7 @@ class EventLog:
         return found
 
     def snapshot(self, **beside: Any) -> bytes:
-        """One line with the conversation so far, from which to go on with the next number."""
+        """One line with the conversation so far; the next number continues from it."""
         frames = [Raw(data) for data in self._kept.values()]
         told = {"frames": frames, "earlier": self._dropped, **beside}
         return encode({"n": self.last, "epoch": self.epoch, "snapshot": told})
@@ -112,7 +112,7 @@ class EventLog:
 
 
 def _encoded(frame: Frame) -> bytes:
-    """A frame as JSON; what is too large for a phone is told without its bulk."""
+    """A frame as JSON; content too large for a phone is replaced by a note."""
     data = encode(frame)[:-1]
     if len(data) <= _LARGEST_FRAME:
         return data

@@ -57,7 +57,7 @@ class Request(Struct, frozen=True, kw_only=True):
         """The body as a JSON object.
 
         Raises:
-            Declined: it is none.
+            RequestRefused: it is none.
         """
         if self.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RequestRefused(415, "The body must be application/json.")
@@ -83,10 +83,10 @@ class HttpConnection:
         writer.transport.set_write_buffer_limits(high=_BUFFER)
 
     async def head(self) -> h11.Request | None:
-        """What is asked for; None when nobody asks anything.
+        """The head of the request; None when the client sends nothing.
 
         Raises:
-            Declined: it is no request, or did not come in time.
+            RequestRefused: it is no request, or did not come in time.
         """
         try:
             async with asyncio.timeout(self._timeouts.request):
@@ -99,7 +99,7 @@ class HttpConnection:
         """The request with its body.
 
         Raises:
-            Declined: it is too large, no request, or did not come in time.
+            RequestRefused: it is too large, no request, or did not come in time.
         """
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
         length = headers.get("content-length", "0")
@@ -149,7 +149,7 @@ class HttpConnection:
     async def gone(self) -> None:
         """Return when the other end has closed its side."""
         while await self._reader.read(_CHUNK):
-            pass  # Whatever it says now is not part of the request.
+            pass  # Bytes after the request are ignored.
 
     async def linger(self) -> None:
         """Let the other end finish what it was saying, within reason, so that it reads the answer."""

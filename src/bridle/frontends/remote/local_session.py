@@ -1,4 +1,4 @@
-"""Shows the session of this process to those elsewhere, and does to it what they may."""
+"""The session of this process, shared with remote clients."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -46,7 +46,7 @@ class LocalSessionParts(Struct, frozen=True, kw_only=True):
 
 
 class LocalSession:
-    """Implements `channel.Audience` towards the session and `shared_session.Deeds` towards everybody else."""
+    """Implements `channel.Audience` for the session and `shared_session.SessionActions` for clients."""
 
     def __init__(self, session: Session, server: Server, means: LocalSessionParts) -> None:
         self._session = session
@@ -158,7 +158,7 @@ class LocalSession:
 
 
 def _frames_of(entries: list[ConversationEntry], session_id: str) -> Iterator[Frame]:
-    """The newest of a conversation as the lines that told it."""
+    """The newest part of a conversation as frames."""
     for entry in entries[-_MOST_ENTRIES:]:
         if entry["type"] == "system" or (entry["type"] == "user" and entry.get("isMeta")):
             continue

@@ -1,4 +1,4 @@
-"""Questions as they are shown elsewhere, and what the answers mean."""
+"""Questions as remote clients see them, and their answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ _NETWORK = "SandboxNetworkAccess"
 
 
 def shown(question: Question) -> Frame:
-    """What a person elsewhere must see to decide; the input is whole and as it will run."""
+    """What a remote user must see to decide; the input is complete and exactly as it will run."""
     match question:
         case PermissionQuestion():
             told: Frame = {
@@ -68,13 +68,13 @@ def shown(question: Question) -> Frame:
 
 
 def read_answer(question: Question, said: Mapping[str, Any]) -> Answer:
-    """What an answer from elsewhere means.
+    """Reads the answer of a remote client.
 
     It approves the input that was shown and may take one of the suggestions; it can bring neither another
     input nor rules of its own.
 
     Raises:
-        Declined: it is no answer to this question.
+        RequestRefused: it is no answer to this question.
     """
     match question:
         case PermissionQuestion() | NetworkQuestion():
@@ -131,7 +131,7 @@ def _form(question: ElicitationQuestion, said: Mapping[str, Any]) -> Answer:
 
 
 def _harmless(suggestions: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:
-    """Nobody turns the questions off from elsewhere."""
+    """Remote clients cannot turn questions off."""
     return tuple(each for each in suggestions if each.get("mode") != "bypassPermissions")
 
 

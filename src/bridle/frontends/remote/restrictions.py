@@ -1,4 +1,4 @@
-"""What may be asked of a session from elsewhere, whatever process it runs in."""
+"""What remote clients may ask of a session."""
 
 from bridle.commands.invocation import read_invocation
 from bridle.frontends.remote.errors import RequestRefused
@@ -7,14 +7,14 @@ from bridle.types.permission import Mode
 from bridle.types.turn import Prompt
 
 MODES: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
-"""Permission modes that somebody elsewhere may choose in any session."""
+"""Permission modes that remote clients may choose in any session."""
 
 
 def check_commands(prompt: Prompt, commands: Commands) -> None:
     """Refuse commands that are for the place where the session runs; it would not run them either.
 
     Raises:
-        Declined: the prompt calls one of those.
+        RequestRefused: the prompt calls one of those.
     """
     called = read_invocation(prompt, commands)
     for command in () if called is None else called.commands:

@@ -1,4 +1,4 @@
-"""Serves shared sessions: a page for people, numbered events, and a few actions, to whoever has the key."""
+"""The HTTP server of shared sessions: a page, numbered events and a few actions, for clients with the key."""
 
 import asyncio
 import os.path
@@ -57,7 +57,7 @@ class SharedSessions(Protocol):
         """Start another session.
 
         Raises:
-            Declined: none can be.
+            RequestRefused: none can be.
         """
         ...
 
@@ -107,7 +107,7 @@ class RemoteServer:
         self._port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Send everybody away; the key opens nothing any more."""
+        """Disconnect every client; the key becomes invalid."""
         if self._server is not None:
             self._server.close()
         for connection in tuple(self._visits):
@@ -123,7 +123,7 @@ class RemoteServer:
         try:
             await self._receive(connection)
         except (OSError, TimeoutError, h11.LocalProtocolError):
-            connection.abort()  # Whoever it was went away, or does not read.
+            connection.abort()  # The client is gone, or does not read.
         except asyncio.CancelledError:
             connection.abort()  # We are closing, and this task is the connection's own.
         finally:
@@ -145,7 +145,7 @@ class RemoteServer:
         except (OSError, TimeoutError, h11.LocalProtocolError):
             raise
         except Exception as defect:
-            # The top of this front end: whoever asked must not wait because bridle has a defect.
+            # The top of this front end: the client must get an answer even when bridle has a defect.
             await connection.answer_json(
                 500, {"error": f"bridle has a defect: {type(defect).__name__}: {defect}"}
             )
@@ -154,7 +154,7 @@ class RemoteServer:
         """Look at who asks before the rest is even read.
 
         Raises:
-            Declined: they may not.
+            RequestRefused: they may not.
         """
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
         if not is_known_host(headers.get("host", ""), self._names):

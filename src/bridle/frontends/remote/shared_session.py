@@ -1,4 +1,4 @@
-"""A session as those elsewhere meet it: what happens, what is asked, and what they may do."""
+"""A session as remote clients see it: events, open questions and actions."""
 
 import asyncio
 import re
@@ -20,17 +20,17 @@ _MOST_PARTIAL = 100_000
 _LONGEST_PROMPT = 400_000
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _GRACE = 60.0
-"""Seconds without anybody after which nobody is expected any more."""
+"""Seconds without a client after which none is expected to return."""
 
 
 class SessionActions(Protocol):
-    """What may be done to a session from elsewhere."""
+    """What remote clients may do to a session."""
 
     def prompt(self, text: str, *, id: str, who: str) -> Mapping[str, Any]:
         """Queue a prompt.
 
         Raises:
-            Declined: it is not for those elsewhere to ask.
+            RequestRefused: remote clients may not send it.
         """
         ...
 
@@ -42,7 +42,7 @@ class SessionActions(Protocol):
         """Choose another permission mode.
 
         Raises:
-            Declined: it is not one of those that may be chosen from elsewhere.
+            RequestRefused: remote clients may not choose it.
         """
         ...
 
@@ -50,7 +50,7 @@ class SessionActions(Protocol):
         """Take in a message of another session.
 
         Raises:
-            Declined: none are taken, or not this one.
+            RequestRefused: none are taken, or not this one.
         """
         ...
 
@@ -63,7 +63,7 @@ class OpenQuestion(Struct, frozen=True, kw_only=True):
     digest: str
     """Names exactly what was shown."""
     answer: Callable[[Mapping[str, Any], str], bool]
-    """Takes an answer and who gives it; False when somebody was first."""
+    """Takes an answer and who gives it; False when it was answered already."""
 
     @property
     def frame(self) -> Frame:
@@ -76,7 +76,7 @@ class OpenQuestion(Struct, frozen=True, kw_only=True):
 
 
 class SharedSession:
-    """One session, its numbered events, and everybody who follows them."""
+    """One session, its numbered events, and the clients that follow them."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class SharedSession:
         self._here: dict[int, str] = {}
         self._moved = asyncio.Event()
         self.on_people: Callable[[str | None], None] = lambda _: None
-        """Told when somebody comes, by name, or goes."""
+        """Called when a client connects, with its name, or disconnects."""
 
     @property
     def name(self) -> str:
@@ -116,7 +116,7 @@ class SharedSession:
         return {"id": self.id, "name": self.name, "people": len(self._here), **self._state()}
 
     def publish(self, frame: Frame) -> None:
-        """Let everybody know."""
+        """Send to every client."""
         self.log.append(frame)
 
     def stream(self, text: str) -> None:
@@ -134,7 +134,7 @@ class SharedSession:
             self.publish({"type": "system", "subtype": "remote_state", **state})
 
     def snapshot(self) -> bytes:
-        """Everything that somebody who comes now must know, as one line."""
+        """Everything that a new client must know, as one line."""
         self._told = dict(self._state())
         return self.log.snapshot(
             session={"id": self.id, "name": self.name},
@@ -144,7 +144,7 @@ class SharedSession:
         )
 
     def ask(self, id: str, request: Frame, answer: Callable[[Mapping[str, Any], str], bool]) -> None:
-        """Put a question to everybody, once."""
+        """Send a question to every client, once."""
         if id in self._inquiries:
             return
         inquiry = OpenQuestion(id=id, request=request, digest=digest([id, request]), answer=answer)
@@ -161,10 +161,10 @@ class SharedSession:
         self.publish({"type": "control_cancel_request", "request_id": id, "decided": decided})
 
     def act(self, wish: Mapping[str, Any], who: str) -> Mapping[str, Any]:
-        """Do what somebody elsewhere wants, once however often it is said.
+        """Do what a remote client asks, once even if the request is repeated.
 
         Raises:
-            Declined: nothing was done.
+            RequestRefused: nothing was done.
         """
         id = wish.get("id")
         if not isinstance(id, str) or _ID.fullmatch(id) is None:
@@ -179,12 +179,12 @@ class SharedSession:
         """Take in a message of another session.
 
         Raises:
-            Declined: it was not taken.
+            RequestRefused: it was not taken.
         """
         return await self._actions.letter(letter)
 
     def come(self, who: str) -> Callable[[], None]:
-        """Somebody follows from now on; the function that is returned says that they have gone."""
+        """A client follows from now on; call the returned function when it is gone."""
         number = max(self._here, default=0) + 1
         self._here[number] = who
         self._move(who)
@@ -196,7 +196,7 @@ class SharedSession:
         return go
 
     async def deserted(self) -> None:
-        """Return when nobody has been here for a while."""
+        """Return when no client has been connected for a while."""
         while True:
             moved = self._moved
             if self._here:
@@ -255,7 +255,7 @@ def _shorten(known: dict[str, Any], most: int) -> None:
 
 
 class SingleSession:
-    """Implements `server.Rooms`."""
+    """Implements `server.SharedSessions`."""
 
     opens = False
 

@@ -94,7 +94,7 @@ class HostChannel:
                 return await self._elicit(question)
 
     def note_answer(self, question: Question, answer: Answer) -> None:
-        """A question was answered, by the host or by somebody elsewhere."""
+        """A question was answered, by the host or by a remote client."""
         if isinstance(question, PermissionQuestion):
             accepted = isinstance(answer, Permitted)
             source = "user_temporary" if accepted else "user_reject"
@@ -136,7 +136,7 @@ class HostChannel:
     async def call_back(
         self, callback_id: str, input: dict[str, Any], *, tool_use_id: str, timeout: float
     ) -> Mapping[str, Any]:
-        """Run a hook of the host; whoever calls sees to the time.
+        """Run a hook of the host; the caller sets the timeout.
 
         Raises:
             BridleError: the hook failed, or the host is gone.

@@ -68,7 +68,7 @@ class HostProgram:
             lambda: None if self._server is None else self._server.runtime,
             seconds=_seconds(setup.env, "BRIDLE_AGENT_SUMMARY_SECONDS", _SUMMARY_SECONDS),
         )
-        """Run by whoever runs the front."""
+        """Tasks that the run starts and cancels."""
         options = setup.options
         self._framer = Framer(
             facts_of(setup, session),
@@ -113,7 +113,7 @@ class HostProgram:
         inbox.close()
 
     async def _beat(self) -> None:
-        """Say now and then that we are there, while the host waits for an answer or a call takes long."""
+        """Send keep-alive messages while the host waits for an answer or a call takes long."""
         seconds = _seconds(self._setup.env, "BRIDLE_KEEP_ALIVE_SECONDS", _BEAT_SECONDS)
         while True:
             await asyncio.sleep(seconds)
@@ -123,7 +123,7 @@ class HostProgram:
                 self._send(frame)
 
     async def _follow_commands(self, server: Server) -> None:
-        """Tell the host when files of skills and commands come, change or go."""
+        """Notify the host when files of skills and commands are added, changed or removed."""
         skills = server.runtime.skills
         if skills is None:
             return
@@ -165,7 +165,7 @@ class HostProgram:
             await self._dispatcher.finish(patience=_LAST_ANSWERS)
 
     def show(self, text: str) -> None:
-        """Tell the host what a command would, or whoever started us while there is no turn yet."""
+        """Show the host a command's text; before the first turn it goes to standard error."""
         if self._server is not None and self._server.busy:
             self._send(self._framer.command_output(text))
         else:

@@ -20,7 +20,7 @@ from bridle.frontends.tui.terminal.terminal import Terminal
 T = TypeVar("T")
 
 GUARD_SECONDS = 0.4
-"""How long nobody may have typed before a question takes keys."""
+"""Seconds without a key before a question takes keys."""
 _LEAVE_SECONDS = 1.0
 
 
@@ -51,7 +51,7 @@ class App:
         self.keys = KeyState(keymap)
         self._base: BaseView | None = None
         self._early: list[Key | Paste] = []
-        """What was typed before there was anybody to take it."""
+        """What was typed before the prompt was ready."""
         self.shows_early = False
         """Whether that is shown, in the rows of a first frame that were taken over."""
         self.is_focused = True
@@ -66,9 +66,9 @@ class App:
         self._waits = False
         self._interrupted = float("-inf")
         self.detach: Callable[[], None] | None = None
-        """Lets the terminal go while the program goes on; None where the terminal is the program's own."""
+        """Detaches from the terminal; None for a program that owns its terminal."""
         self.on_view: Callable[[bool], None] = lambda _: None
-        """Told whether a view is open."""
+        """Called with whether a view is open."""
         self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     @property
@@ -102,10 +102,10 @@ class App:
         self.redraw(at_once=True)
 
     async def run(self, *, typed: bytes = b"") -> int:
-        """Listen and draw until somebody calls `end`; returns the exit code. `typed` is what came before.
+        """Listen and draw until `end` is called; returns the exit code. `typed` is what came before.
 
         Raises:
-            Exception: whatever went wrong in the program itself, once the terminal is in order again.
+            Exception: a defect of the program, raised after the terminal is restored.
         """
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._crash)
@@ -146,8 +146,8 @@ class App:
     ) -> T | None:
         """Show a view until it closes; returns what it closed with, or None when it was taken away.
 
-        The one that is open comes first, and among those that wait the higher priority. With a guard, keys go
-        on to where they went before until nobody has typed for so many seconds; then `on_armed` is called.
+        The one that is open comes first, and among those that wait the higher priority. With a guard, keys
+        go to the previous target until no key came for so many seconds; then `on_armed` is called.
         """
         opened = _Opened(view, priority, guard, on_armed)
         shown = self._opened[:1]
@@ -330,7 +330,7 @@ class App:
         first = self._opened[0]
         if self._clock() >= self._armed_at or first.guard == 0:
             return first
-        # Somebody is still typing what they had in mind before the question came.
+        # The user is still typing what they began before the question came.
         self._armed_at = self._clock() + first.guard
         return None
 
@@ -366,7 +366,7 @@ class App:
                 self._show_first()
 
     def _draw(self) -> float | None:
-        """Draw what is there; returns the seconds after which it looks different by itself."""
+        """Draw what is there; returns the seconds after which it changes without input."""
         if not self.terminal.is_open or self.terminal.is_lent or self.ended.done():
             return None
         if self.terminal.is_clogged:

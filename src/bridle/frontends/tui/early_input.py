@@ -1,4 +1,4 @@
-"""The prompt while there is nobody yet to take what is typed into it."""
+"""The prompt before the program is loaded: shows what was typed so far."""
 
 from collections.abc import Sequence
 

@@ -29,10 +29,10 @@ class FirstFrame:
         self._is_echoing = True
         self._is_listening = False
         self._is_ours = True
-        """Nobody else looks after the terminal."""
+        """No other code manages the terminal yet."""
         self._fd_in, self._fd_out = fd_in, fd_out
         self.before: Attributes = enter_raw(fd_in)
-        """The settings from before raw mode: for whoever restores them later."""
+        """The settings from before raw mode, to restore them later."""
         atexit.register(self._restore, b"\r\x1b[J")
 
     @property
@@ -54,7 +54,7 @@ class FirstFrame:
         os.write(self._fd_out, frame.encode())
 
     def listen(self) -> None:
-        """Take keys from now on, whatever this process does besides, and show those that are plain text."""
+        """Read keys from now on while the program loads, and show those that are plain text."""
         # They bring more than the prompt could wait for.
         import select
         import signal
@@ -66,7 +66,7 @@ class FirstFrame:
                 if select.select([self._fd_in], [], [], 0)[0]:
                     self._take(os.read(self._fd_in, _READ))
             except OSError:
-                self._is_listening = False  # The terminal is gone; whoever takes it over finds that out.
+                self._is_listening = False  # The terminal is gone; the program finds out when it takes over.
             if self._is_listening:
                 # Once at a time: a tick that came while this one reads would mix up what was typed.
                 signal.setitimer(signal.ITIMER_REAL, _TICK_SECONDS)
@@ -85,7 +85,7 @@ class FirstFrame:
         signal.setitimer(signal.ITIMER_REAL, _TICK_SECONDS)
 
     def hand_over(self) -> bytes:
-        """Somebody else looks after the terminal from now on; returns everything that was typed."""
+        """Hand the terminal over; returns everything that was typed."""
         self._stop_listening()
         self._is_ours = False
         atexit.unregister(self._restore)

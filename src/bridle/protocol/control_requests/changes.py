@@ -173,7 +173,7 @@ async def stop_task(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -
 
 
 async def background_tasks(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
-    """Let calls that the turn waits for go on beside it, all or that of one call."""
+    """Move running calls to the background: all, or the one that is named."""
     from bridle.engine.letting_go import let_go
 
     if is_on(dispatcher.runtime.env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"):

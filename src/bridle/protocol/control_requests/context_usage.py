@@ -1,4 +1,4 @@
-"""How full the window of a session is, by what fills it, as hosts are told."""
+"""The `get_context_usage` request: how full the context window is, and with what."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -89,7 +89,7 @@ def _foreign(tool: Item) -> Frame:
 
 
 def _grid(categories: list[Frame], window: int) -> list[list[Frame]]:
-    """A square of cells for whoever draws it; each belongs to the category that fills its middle."""
+    """A square of cells to draw; each belongs to the category that fills its middle."""
     count = _CELLS_IN_ROW * _ROWS
     cells: list[Frame] = []
     bounds: list[tuple[float, Frame]] = []

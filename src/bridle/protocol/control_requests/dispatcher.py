@@ -22,7 +22,7 @@ Prompting = Mapping[str, Any]
 
 
 class HostGreeting(Struct, frozen=True, kw_only=True):
-    """What a host is told when it introduces itself."""
+    """What a host gets in reply to `initialize`."""
 
     models: tuple[Mapping[str, Any], ...]
     account: Mapping[str, Any]
@@ -179,7 +179,7 @@ class ControlDispatcher:
             self.send(failure(request, f"{error.strerror or error}: {error.filename or 'no file'}"))
             return
         except Exception as defect:
-            # The top of this front end: whoever asked must not wait for ever because bridle has a defect.
+            # The top of this front end: the host must get an answer even when bridle has a defect.
             self.send(failure(request, f"bridle has a defect: {type(defect).__name__}: {defect}"))
             return
         beside = self._pending() if request.subtype == "initialize" else {}
@@ -188,7 +188,7 @@ class ControlDispatcher:
             self.send(self.services.framer.mode(self.session.state.mode))
 
     def _pending(self) -> Mapping[str, Any]:
-        """What the host was asked and has not answered: whoever introduces itself anew may have missed it."""
+        """Requests that the host has not answered; after a new `initialize` it may have missed them."""
         return {name: self.services.pending(subtype) for name, subtype in _PENDING.items()}
 
 

@@ -1,4 +1,4 @@
-"""A host program introduces itself and hears what it has before it."""
+"""The `initialize` request: the host introduces itself and gets the session's facts."""
 
 import os
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ def _take_over(dispatcher: ControlDispatcher, offer: HostOffer) -> None:
 def _keep_prompt(dispatcher: ControlDispatcher, wanted: Any) -> None:
     """Send the first system prompt at every step and after every resume, where that is wanted.
 
-    A conversation whose prompt was kept before keeps it until somebody says otherwise.
+    A conversation whose prompt was kept before keeps it until a host changes it.
     """
     known = dispatcher.session.state.kept_prompt
     if wanted is True or (wanted is None and known is not None):
@@ -172,7 +172,7 @@ def _path_of(plugin: object) -> str:
 
 
 def _prompting(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The wishes about the system prompt that were made at all."""
+    """The changes to the system prompt that the host asked for."""
     found: dict[str, Any] = {}
     match request.get("systemPrompt"):
         case str() as text:

@@ -155,7 +155,7 @@ async def file_suggestions(dispatcher: ControlDispatcher, request: Mapping[str, 
 
 
 async def reload_skills(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
-    """Read skills and commands again; the host is told of the commands that there are now."""
+    """Read skills and commands again; returns the commands that there are now."""
     del request
     skills = dispatcher.runtime.skills
     if skills is None:
@@ -168,7 +168,7 @@ async def reload_skills(dispatcher: ControlDispatcher, request: Mapping[str, Any
 
 
 async def reload_plugins(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
-    """Read plugins, skills and commands again; the host is told of all that there is now."""
+    """Read plugins, skills and commands again; returns everything that there is now."""
     plugins = dispatcher.runtime.plugins
     if plugins is not None:
         await plugins.reload()

@@ -67,7 +67,7 @@ async def mcp_message(dispatcher: ControlDispatcher, request: Mapping[str, Any])
 
 
 async def mcp_call(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
-    """Call a tool of a server in the host's own name: nobody else is asked."""
+    """Call a tool of a server for the host, without asking for permission."""
     name, arguments = str(request.get("tool")), request.get("arguments")
     servers = dispatcher.runtime.servers
     found = _find_tool(servers, name) if servers is not None else None

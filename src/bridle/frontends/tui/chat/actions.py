@@ -1,4 +1,4 @@
-"""What keys and prompts set off beside the conversation: notes, editors, pictures, leaving, stopping."""
+"""Actions of keys and prompts: notes, external editor, images, leaving, stopping, mode changes."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ Tell = Callable[[str, messages.Level], None]
 
 
 class ChatActions:
-    """Each is done while the conversation goes on; what goes wrong is told in a line."""
+    """Each runs while the conversation continues; an error is shown in one line."""
 
     def __init__(self, app: App, talk: SessionLink, input: InputArea, live: TurnView, tell: Tell) -> None:
         self._app = app

@@ -20,7 +20,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class AgentRows:
-    """Asks the command at most once a second, and only while somebody is at work."""
+    """Asks the command at most once a second, and only while agents are at work."""
 
     def __init__(
         self,

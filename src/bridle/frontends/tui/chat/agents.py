@@ -23,7 +23,7 @@ class Agents:
         self._parents: dict[str, str] = {}
         """The call of the agent that made a call for another one."""
         self._beside: set[str] = set()
-        """Calls that are settled while their agents go on."""
+        """Finished calls whose agents still run."""
 
     def take(self, event: FromAgent, *, cwd: str) -> tuple[str, AgentProgress]:
         """The call of the main thread that this happened below, and how far its agent is."""
@@ -53,11 +53,11 @@ class Agents:
         return root, self._picture(root)
 
     def running_beside(self) -> list[AgentProgress]:
-        """Agents that go on although nobody waits for them."""
+        """Agents that run in the background."""
         return [self._picture(call_id) for call_id in self._known if call_id in self._beside]
 
     def settle(self, call_id: str, *, goes_on: bool) -> None:
-        """The call is settled; its agent may go on beside the conversation."""
+        """The call is finished; its agent may continue in the background."""
         if goes_on:
             self._beside.add(call_id)
             self._began.setdefault(call_id, self._clock())

@@ -80,7 +80,7 @@ class TurnListener(Protocol):
         """A prompt that the user may want to send next."""
 
     def reset(self, event: ConversationReset, /) -> None:
-        """The session goes on with another conversation."""
+        """The session continues with another conversation."""
 
 
 class TerminalChannel:
@@ -131,7 +131,7 @@ class TerminalChannel:
         return answer
 
     def note_answer(self, question: Question, answer: Answer) -> None:
-        """A question was answered, here or elsewhere."""
+        """A question was answered, here or by a remote client."""
         if isinstance(question, PermissionQuestion) and isinstance(answer, Refused):
             self._denied.add(question.call_id)
 
@@ -160,7 +160,7 @@ class TerminalChannel:
                 | LimitChanged()
                 | Answered()
             ):
-                pass  # Told by other events, or no news for people.
+                pass  # Covered by other events, or not shown to people.
             case TurnStarted() | PromptFolded():
                 self._show_prompt(event)
             case PromptMoved() | ConversationReset() | SessionNamed() | PromptSuggested():

@@ -1,4 +1,4 @@
-"""The conversation at the terminal: what goes on above, where the user writes below."""
+"""The conversation at the terminal: the running turn above, the prompt below."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,7 @@ class ChatParts(Struct, frozen=True, kw_only=True):
     agent_rows: AgentRows | None = None
     """A command that writes the rows of agents in the background, where there is one."""
     on_answer: Callable[[Answer], None] = lambda _: None
-    """Told what the terminal says about itself."""
+    """Called with what the terminal reports about itself."""
     transcript: Callable[[], Awaitable[None]]
     """Opens the whole conversation."""
     links: "FooterLinks | None" = None
@@ -186,7 +186,7 @@ class Chat:
         self._command(line.lstrip("/").split(maxsplit=1)[0], Draft(line, line, {}))
 
     def leave(self) -> None:
-        """End the program, work in the background is asked about first; or let go of the terminal alone."""
+        """End the program after asking about background work, or only detach from the terminal."""
         if self._app.detach is not None:
             self._app.detach()
         else:

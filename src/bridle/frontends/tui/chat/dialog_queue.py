@@ -71,7 +71,7 @@ class DialogQueue:
         self._script_of = script_of
         self._waiting = 0
         self.own_calls: set[str] = set()
-        """Calls that the user typed: nobody has to approve them once more."""
+        """Calls that the user typed: they need no approval."""
 
     async def ask(self, question: Question) -> Answer:
         """The answer of the person."""

@@ -1,4 +1,4 @@
-"""Notices when nobody has answered for a while."""
+"""Notices when the user has not answered for a while."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,14 +7,14 @@ _SECONDS = 60.0
 
 
 class IdleTimer:
-    """Calls `tell` once, a minute after `begin`, unless somebody was there before."""
+    """Calls `tell` once, a minute after `begin`, unless `stop` comes first."""
 
     def __init__(self, tell: Callable[[], None]) -> None:
         self._tell = tell
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Somebody is waited for."""
+        """Start waiting for the user."""
         self.stop()
         self._timer = asyncio.get_running_loop().call_later(_SECONDS, self._end)
 

@@ -36,7 +36,7 @@ class TurnProgress:
         self._characters = 0
         self._retry: tuple[RetryScheduled, float] | None = None
         self.verb = ""
-        """What goes on, where that is known."""
+        """What the turn is doing, where that is known."""
         self.note = ""
 
     @property

@@ -1,4 +1,4 @@
-"""What goes on beside the conversation: agents at work, and things to do."""
+"""Rows below the conversation: agents in the background and the todo list."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

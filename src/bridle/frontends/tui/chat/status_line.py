@@ -57,7 +57,7 @@ class StatusCommand:
                 async with asyncio.timeout(self._wanted.refresh_interval):
                     await self._due.wait()
             except TimeoutError:
-                pass  # It shows something that changes by itself.
+                pass  # It shows something that changes over time.
             await asyncio.sleep(_DEBOUNCE)
             self._due.clear()
             self._rows = await self._say()

@@ -69,9 +69,9 @@ def command_name(text: str) -> str | None:
 async def run_shell(
     command: str, talk: SessionLink, live: TurnView, own_calls: set[str], *, width: int
 ) -> None:
-    """Run a command that the user typed, through the tool and the gate of the model, which hears of it.
+    """Run a command that the user typed, through the model's tool and permission gate; the model sees it.
 
-    A denial beats the user's wish; what would only be asked about is approved by having been typed.
+    A denial counts; a question counts as approved, because the user typed the command.
     """
     # The gate and all that it weighs: the first prompt must not wait for it.
     from bridle.engine.dispatch import Call, dispatch

@@ -1,4 +1,4 @@
-"""What goes on in a turn: parts that are over leave upwards, in the order in which they began."""
+"""The running turn: finished parts move to the scrollback in the order in which they began."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -186,7 +186,7 @@ class TurnView:
             self._flush()
 
     def end(self) -> None:
-        """The turn is over: whatever is left has no other end."""
+        """The turn is over: everything that is left ends now."""
         self._thought = ""
         for item in self._items:
             match item:

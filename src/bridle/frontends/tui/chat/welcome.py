@@ -1,4 +1,4 @@
-"""The first lines of a session: a greeting, or the end of the conversation that goes on."""
+"""The first lines of a session: a greeting, or the end of the resumed conversation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ def welcome(width: int, *, version: str, model: str, folder: str) -> list[Line]:
 
 def recent_lines(messages: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
     """The end of a conversation, as it looked when it was had."""
-    # Only a conversation that goes on needs it.
+    # Only a resumed conversation needs it.
     from bridle.frontends.tui.screens.conversation.passages import passages_of
 
     passages = passages_of(messages)

@@ -46,7 +46,7 @@ class Candidates:
         return [Hit(self._texts[index], found.score, found.positions) for _, index, found in hits[:limit]]
 
     def _narrow(self, query: str) -> list[int]:
-        """All texts that have the letters; a query that goes on from the last one looks at its results."""
+        """All texts that have the letters; a query that extends the last one searches its results."""
         last, pool = self._pool
         if not query.startswith(last):
             pool = list(range(len(self._texts)))

@@ -16,4 +16,4 @@ class Completion(Struct, frozen=True, kw_only=True):
     """Which characters of the label were matched."""
     kind: Literal["command", "argument", "file", "folder", "resource", "agent", "emoji"]
     goes_on: bool = False
-    """Whether completing goes on behind it, as inside a folder."""
+    """Whether completion continues after it, as inside a folder."""

@@ -50,7 +50,7 @@ class FileIndex:
     async def refresh(self, *, force: bool = False) -> bool:
         """List the files again if they may have changed; says whether it did.
 
-        Searching goes on with the old list meanwhile.
+        Searches use the old list meanwhile.
 
         Raises:
             OSError: the folder cannot be read.

@@ -1,4 +1,4 @@
-"""Questions that need a plain yes or no before something begins, goes on or ends."""
+"""Yes-or-no questions before something starts, continues or ends."""
 
 import json
 import os.path

@@ -12,7 +12,7 @@ from bridle.frontends.tui.terminal.keys import Key
 
 _LEAST_BODY = 3
 _LEFT_ABOVE = 4
-"""Rows of the window that stay with what goes on."""
+"""Rows of the window that stay with the running turn."""
 _TALL = 30
 """Windows with fewer rows are left to the question."""
 _MARK = "❯"

@@ -11,7 +11,7 @@ from bridle.frontends.tui.terminal.keys import Key
 
 MOST_CHARACTERS = 1_000_000
 _MOST_PASTED = 10_000_000
-"""A paste that is folded takes no room in the input."""
+"""A folded paste takes no space in the input."""
 _MOST_UNDO = 300
 
 
@@ -212,7 +212,7 @@ class Editor:
         self.cursor = motions.snap(self.text, start + len(text))
 
     def _change(self, kind: str) -> None:
-        """Remember how it was, unless the change goes on with the one before."""
+        """Save an undo step, unless the change continues the one before."""
         if not kind or kind != self._last:
             self._undo = [*self._undo[-_MOST_UNDO:], _Snapshot(self.text, self.cursor)]
         self._redo.clear()

@@ -16,7 +16,7 @@ _MOST_LINES = 50
 _ABOVE = "# ─── The last answer, for reference: it is not sent ───"
 _BELOW = "# ─── Write your prompt below this line ───────────────"
 _WAITING = {"code": "--wait", "cursor": "--wait", "windsurf": "--wait", "zed": "--wait", "subl": "--wait"}
-"""Editors with windows return at once unless they are told to wait."""
+"""Graphical editors return at once without their wait option."""
 
 
 async def edit_outside(
@@ -108,5 +108,5 @@ def _read(path: str, editor: str) -> str:
             text = file.read(_LARGEST)
     except OSError as error:
         raise BridleError(f"What {editor} wrote cannot be read ({error.strerror}).") from error
-    # Editors end a file with a line break that nobody typed.
+    # Editors end a file with a line break that the user did not type.
     return text.removesuffix("\n")

@@ -86,7 +86,7 @@ class History:
                 if lock_fd(fd):
                     break
                 time.sleep(0.005)
-            # A single append of a line is whole even when somebody holds the lock for too long.
+            # A single append of a line is atomic even when the lock is held for too long.
             os.write(fd, msgspec.json.encode(entry) + b"\n")
         finally:
             os.close(fd)

@@ -284,7 +284,7 @@ class InputArea:
         return draft
 
     def _is_complete(self, trigger: Trigger) -> bool:
-        """Whether what was typed is meant as it stands, whatever the list offers beside it."""
+        """Whether what was typed is complete, regardless of the completions on offer."""
         if trigger.kind == "command":
             return find_command(trigger.query, self._around.commands()) is not None and self._at == 0
         return trigger.kind in ("argument", "emoji") and self._at == 0

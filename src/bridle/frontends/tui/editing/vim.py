@@ -384,5 +384,5 @@ class Vim:
         """Outside insert mode the cursor is on a character, not behind the last one."""
         text, at = self.editor.text, self.editor.cursor
         if self.mode == "NORMAL" and at == motions.line_end(text, at) and at > motions.line_start(text, at):
-            # Not a motion of its own: moving up and down goes on from the column that was meant.
+            # Not a motion of its own: moving up and down keeps the intended column.
             self.editor.cursor = motions.left(text, at)

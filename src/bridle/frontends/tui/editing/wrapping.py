@@ -15,7 +15,7 @@ class Row(Struct, frozen=True):
     start: int
     end: int
     is_last: bool
-    """The line ends here; otherwise it goes on in the next row."""
+    """The line ends here; otherwise it continues in the next row."""
 
 
 class Layout(Struct, frozen=True):
@@ -38,7 +38,7 @@ class Layout(Struct, frozen=True):
                 break
             used += size
             at += len(cluster)
-        # The end of a row that goes on is shown at the start of the next one.
+        # The end of a row that continues is shown at the start of the next one.
         return at if row.is_last or at < row.end else max(at - 1, row.start)
 
 

@@ -1,4 +1,4 @@
-"""Every action that a key can be bound to, and the keys they have before anybody changes them."""
+"""Every action that a key can be bound to, and its default keys."""
 
 from collections.abc import Mapping
 
@@ -216,4 +216,4 @@ RESERVED = {
     "ctrl+d": "it leaves when pressed twice",
     "ctrl+m": "terminals send the same byte for enter",
 }
-"""Keys that nobody can bind, and why."""
+"""Keys that cannot be bound, and why."""

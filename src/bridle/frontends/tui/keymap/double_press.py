@@ -20,7 +20,7 @@ class DoublePress:
         return self._key if asyncio.get_running_loop().time() < self._until else ""
 
     def take(self) -> str:
-        """The same, and forget it: every other key comes in between."""
+        """Return the waiting key and forget it."""
         found = self.waiting
         self._key = ""
         return found

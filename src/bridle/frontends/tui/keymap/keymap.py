@@ -102,7 +102,7 @@ class KeyState:
 
 
 def default_keymap() -> Keymap:
-    """The keys before anybody changes them."""
+    """The default keys."""
     return Keymap(
         {
             context: {parse_chord(keys): action for keys, action in table.items()}
@@ -153,4 +153,4 @@ def _parts(key: str) -> list[str]:
 
 
 USUAL = default_keymap()
-"""The keys of somebody who has changed none."""
+"""A keymap with the default keys."""

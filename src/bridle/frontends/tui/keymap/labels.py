@@ -1,4 +1,4 @@
-"""Names keys in hints by what they do, so that a hint never tells of a key that was bound elsewhere."""
+"""Names keys in hints by what they do, so that hints follow the user's own bindings."""
 
 from collections.abc import Iterable, Sequence
 

@@ -115,7 +115,7 @@ class Look(Struct, frozen=True, kw_only=True):
     note: Callable[[Call], str] = lambda _: ""
     """A few words at the end of the header."""
     input: Callable[[Call, int], list[Line]] = lambda _, __: []
-    """More of the input for whoever looks closer."""
+    """More of the input for the expanded view."""
 
 
 def mark(state: State, frame: int = 0) -> Span:

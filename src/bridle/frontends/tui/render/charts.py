@@ -99,7 +99,7 @@ def _grid(categories: Sequence[Category], window: int, columns: int, rows: int) 
     total = columns * rows
     squares: list[Span] = []
     for index, each in enumerate(categories):
-        # Whatever is there at all deserves a square.
+        # Every category that is not empty gets a square.
         number = max(1, round(each.tokens / window * total)) if each.tokens > 0 else 0
         squares += [Span("■ ", style(_color(each, index)))] * number
     squares = squares[:total]

@@ -7,7 +7,7 @@ from bridle.frontends.tui.render.lexing import LineLexer, Piece, line_lexer
 from bridle.frontends.tui.style.text import PLAIN, Line, Span
 
 MOST_LINES = 5_000
-"""Longer code stays plain: nobody waits for its colours."""
+"""Longer code is not highlighted, which would take too long."""
 _MOST_REMEMBERED = 20_000
 """Larger blocks are not worth the memory."""
 

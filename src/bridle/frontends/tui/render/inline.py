@@ -52,7 +52,7 @@ class _Look(Struct):
 
 
 def inline_lines(tokens: Sequence[Token], base: Style) -> list[Line]:
-    """The text as logical lines: whatever breaks a line in the source breaks it here too."""
+    """The text as logical lines: line breaks of the source are kept."""
     look = _Look(base)
     lines: list[list[Span]] = [[]]
     for token in tokens:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 _LONGEST_LINE = 2_000
-"""Patterns of lexers can be slow on lines that nobody reads."""
+"""Longer lines are not highlighted: patterns of lexers can be slow on them."""
 _MOST_STEPS = 4 * _LONGEST_LINE
 _BLOCK_COMMENTS = (("/*", "*/"), ("<!--", "-->"))
 _COLORS = (

@@ -17,7 +17,7 @@ Kind = Literal["text", "item", "code"]
 
 
 class Section(Struct, frozen=True, kw_only=True):
-    """Lines that can be parsed by themselves."""
+    """Lines that can be parsed alone."""
 
     kind: Kind
     lines: tuple[str, ...]
@@ -207,7 +207,7 @@ class Sections:
 
 
 def _interrupts(line: str) -> bool:
-    """Whether a line ends the paragraph before it and can stand by itself."""
+    """Whether a line ends the paragraph before it and can stand alone."""
     if _FENCE.match(line) or _HEADING.match(line):
         return True
     if (item := _ITEM.match(line)) and item[4] and not _RULE.match(line):

@@ -1,4 +1,4 @@
-"""The lines around the input: what goes on, and how the session stands."""
+"""The lines around the input: progress of the turn and status of the session."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,11 +34,11 @@ class Status(Struct, frozen=True, kw_only=True):
     context_window: int = 0
     cost_usd: float = 0.0
     shared: str = ""
-    """That others reach the session from elsewhere."""
+    """That the session is shared."""
     editor: str = ""
     """The editor beside the session, and where the user is in it."""
     note: str = ""
-    """What somebody else adds, such as a status line command."""
+    """Text from outside, such as a status line command."""
 
 
 def spinner_line(
@@ -51,7 +51,7 @@ def spinner_line(
     interrupt_key: str = "esc",
     note: str = "",
 ) -> Line:
-    """What goes on, for how long, and how to stop it."""
+    """What the turn is doing, for how long, and how to stop it."""
     facts = [duration(seconds)] if seconds >= 1 else []
     if output_tokens:
         facts.append(f"↓ {tokens(output_tokens)}")

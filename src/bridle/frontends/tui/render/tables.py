@@ -70,7 +70,7 @@ def _column_widths(table: Table, room: int) -> list[int] | None:
 
 
 def _shared(least: list[int], natural: list[int], spare: int) -> list[int]:
-    """Give what is left to the columns that want it, the smallest wish first."""
+    """Give what is left to the columns that want it, the smallest first."""
     widths = list(least)
     waiting = sorted(range(len(least)), key=lambda at: natural[at] - least[at])
     for left, at in zip(range(len(waiting), 0, -1), waiting, strict=True):
@@ -106,7 +106,7 @@ def _aligned(line: Line, size: int, align: Align) -> Line:
 
 
 def _without_tail(line: list[Span]) -> Line:
-    """Blanks at the end only get in the way of whoever copies the table."""
+    """Trailing blanks get in the way when the table is copied."""
     while line and not line[-1].text.strip(" ") and line[-1].style.background is None:
         line.pop()
     return tuple(line)

@@ -1,4 +1,4 @@
-"""What the script of a workflow says of itself, for whoever looks at a call."""
+"""The description that a workflow script gives of itself."""
 
 from functools import lru_cache
 from typing import TYPE_CHECKING

@@ -13,7 +13,7 @@ from bridle.frontends.tui.style.cells import cut, line_width
 from bridle.frontends.tui.style.text import Line
 
 _LEAST_ABOVE = 3
-"""Rows of what goes on that stay visible above a view, where there is room."""
+"""Rows of the running turn that stay visible above a view, where they fit."""
 _DOWN = BoundKey(("scroll:pageDown",))
 
 
@@ -30,7 +30,7 @@ class Compositor:
         """What is finished, while the conversation has a window to itself."""
 
     def cover(self, lines: Sequence[Line]) -> None:
-        """Give the conversation, so far as it is known, a window to itself."""
+        """Give the conversation a full window."""
         if self.backlog is None and isinstance(self._screen, Screen):
             self.backlog = Scrollback(lines, follows=self.follows)
             if self.tracks_wheel:

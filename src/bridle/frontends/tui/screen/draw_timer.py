@@ -27,7 +27,7 @@ class DrawTimer:
         self._plan(due)
 
     def stop(self) -> None:
-        """Draw no more, until somebody asks for it."""
+        """Stop drawing until the next request."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None

@@ -33,7 +33,7 @@ class LiveRegion:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing but the place where output goes on."""
+        """Whether only the row of the next output is left."""
         return len(self.rows) == 1 and not self.rows[0]
 
     def take(self) -> str:
@@ -131,7 +131,7 @@ class LiveRegion:
         above = min(max(above, 0), height - 1)
         self._out.append(f"\r{_up(above)}{self.brush.plain()}\x1b[K")
         if above + below:
-            # From the second row on: tmux takes erasing from the very first cell as a wish to keep it all.
+            # From the second row on: tmux saves the whole screen when it is erased from the first cell.
             self._out.append("\x1b[B\x1b[J\x1b[A")
         self.forget(columns)
 

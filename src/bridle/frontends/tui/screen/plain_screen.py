@@ -20,7 +20,7 @@ class PlainScreen:
     """Like `Screen` for those who read line by line: nothing is drawn over and the cursor is never moved up.
 
     Rows of the live region are said once, when they appear or change. The row with the cursor stays open at
-    the end, so that what is typed behind it is heard as it is typed.
+    the end, so that a screen reader speaks what is typed behind it.
     """
 
     is_full = False

@@ -72,7 +72,7 @@ class Screen:
 
     @property
     def unsettled(self) -> float:
-        """For how many seconds to draw nothing: the window may be of another size than we were told.
+        """For how many seconds to draw nothing: the window may have another size than reported.
 
         What is drawn for the wrong width lands on the wrong rows, and finished lines could be lost.
         """
@@ -132,7 +132,7 @@ class Screen:
             self._cursor = (max(self._cursor[0] - count, 0), self._cursor[1])
 
     def redraw(self) -> None:
-        """Draw the region again where it is, whatever has happened to it."""
+        """Draw the region again in its place."""
         if self._full is not None:
             self._full.forget()
             return

@@ -12,7 +12,7 @@ _MOST_LINES = 10_000
 
 
 class Scrollback:
-    """The newest lines; follows the end until somebody scrolls up."""
+    """The newest lines; follows the end until the user scrolls up."""
 
     def __init__(self, past: Sequence[Line] = (), *, follows: bool = True) -> None:
         """`past` is what was finished before, and is in the terminal's own scrollback already.
@@ -54,7 +54,7 @@ class Scrollback:
         self._back = 0
 
     def rows(self, width: int, height: int, going_on: Sequence[Line], *, key: str) -> list[Line]:
-        """So many rows: what is finished, then what goes on; `key` leads further down."""
+        """`height` rows: finished lines, then the running turn; `key` scrolls down."""
         self._height = height
         found = self._last(width, height + self._back, going_on)
         self._back = min(self._back, max(len(found) - height, 0))

@@ -3,9 +3,9 @@
 `value = await app.open(view)` shows a view, hands it every key and paste, and returns what it was closed
 with; None when the program takes it away (the turn that it belongs to was interrupted, or everything ends).
 Views that are opened while another one is shown wait for it. An inline view stands in the place of the
-input, below what goes on; a full one covers the window. Rows must fit the width they were rendered for.
+input, below the running turn; a full one covers the window. Rows must fit the width they were rendered for.
 
-A view that changes by itself, such as one that follows a running job, calls `app.redraw()`, or names the
+A view that changes without input, such as one that follows a running job, calls `app.redraw()`, or names the
 seconds between two drawings in `refresh`.
 """
 
@@ -88,7 +88,7 @@ class BaseView(Protocol):
         ...
 
     def above(self, width: int, height: int, /) -> Sequence[Line]:
-        """What goes on."""
+        """The running turn."""
         ...
 
     def below(self, width: int, height: int, /) -> Frame:

@@ -19,7 +19,7 @@ class ScreenContext(Struct, frozen=True, kw_only=True):
     clock: Callable[[], float]
     """Seconds since the epoch."""
     do: Do = nothing
-    """Told what the user wants done while a view stays open."""
+    """Called with what the user wants done while the screen stays open."""
     preview_theme: Callable[[str], None] = nothing
     keys_file: str = ""
     waiting: Callable[[], int] = int
@@ -34,7 +34,7 @@ class OpenScreen(Struct, frozen=True):
     view: View[Any]
     renew: Callable[[], Awaitable[None]]
     told: Callable[[Says], None] | None = None
-    """Shows what came of something that was done; without it only faults are told, below the view."""
+    """Shows the result of an action; without it only errors are shown, below the screen."""
 
 
 def renewed(

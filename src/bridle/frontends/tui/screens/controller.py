@@ -1,4 +1,4 @@
-"""Opens the views that commands ask for, and does what is chosen in them."""
+"""Opens the screens that commands ask for, and runs what is chosen in them."""
 
 import asyncio
 import sys
@@ -27,7 +27,7 @@ _FOLLOW_SECONDS = 1.0
 
 
 class ScreenController:
-    """Knows how to show what commands name; a name without a view is told in text."""
+    """Opens screens by name; a name without a screen is shown as text."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class ScreenController:
             await self._do(chosen)
 
     async def _agent(self, wanted: "OpenAgent") -> None:
-        """Show the conversation of an agent, as it goes on while it is looked at."""
+        """Show the conversation of an agent, and follow it."""
         from bridle.frontends.tui.screens.conversation.agent_transcript import agent_messages
         from bridle.frontends.tui.screens.conversation.passages import passages_of
         from bridle.frontends.tui.screens.conversation.transcript import ToScrollback, TranscriptView
@@ -135,7 +135,7 @@ class ScreenController:
             await self._do(chosen)
 
     async def _follow(self, named: "OpenScreen") -> None:
-        """Keep a view of things that change by themselves up to date while it is open."""
+        """Refresh an open screen whose data changes."""
         while (pause := named.view.refresh) is not None:
             await asyncio.sleep(pause)
             await named.renew()
@@ -215,7 +215,7 @@ class ScreenController:
         return Says("\n".join(text for text in said if text))
 
     async def _resume(self, chosen: "Resume") -> CommandResult:
-        """Go on with a conversation, or with a copy of it; what belongs elsewhere is gone on with there."""
+        """Resume a conversation or a copy of it; one of another folder is resumed there."""
         if chosen.command:
             self._app.terminal.write(notices.copy(chosen.command, self._env))
             return Says(

@@ -25,7 +25,7 @@ from bridle.types.errors import SessionError
 
 
 async def pick_session(app: App, *, cwd: str, env: Mapping[str, str], current: str = "") -> Resume | None:
-    """The conversation that the user chooses, and how to go on with it; None when they choose none."""
+    """The conversation that the user chooses, and how to resume it; None when they choose none."""
     picking = _Picking(app, cwd, env)
     sessions = await picking.load("here")
     around = ResumeContext(

@@ -83,7 +83,7 @@ def _codes(parameters: str) -> Iterator[int]:
         yield code
         if code in (38, 48) and rest:
             kind = rest[0]
-            # The field before the colour names a colour space, which nobody uses.
+            # The field before the colour names a colour space, which is unused.
             values = rest[-3:] if kind == "2" else rest[1:2]
             yield from (int(value[:4] or 0) for value in (kind, *values))
         elif code == 4 and rest == ["0"]:

@@ -41,7 +41,7 @@ class Theme(Struct, frozen=True):
 
     @property
     def without_syntax(self) -> "Theme":
-        """The same, in which code has the colours of other text."""
+        """A copy of the theme without syntax colours."""
         colors = {name: None if name.startswith("code.") else color for name, color in self.colors.items()}
         return replace(self, colors=colors)
 

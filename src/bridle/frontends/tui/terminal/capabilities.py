@@ -25,7 +25,7 @@ class Capabilities(Struct, frozen=True):
     synchronized: bool = False
     """It can hold back what it shows until a frame is complete."""
     graphemes: bool = False
-    """It can be told to treat sequences of emoji as one character."""
+    """It can treat sequences of emoji as one character (mode 2027)."""
     keyboard: bool = False
     """It speaks the kitty keyboard protocol."""
     background: Rgb | None = None

@@ -48,7 +48,7 @@ def notify(text: str, *, head: str, channel: str, env: Mapping[str, str]) -> str
 
 
 def progress(percent: int | None, *, failed: bool = False) -> str:
-    """Show a bar on the tab or in the task bar; None shows that work goes on without an end in sight."""
+    """Show a bar on the tab or in the task bar; None shows that work of unknown length runs."""
     if percent is None:
         return "\x1b]9;4;3;\x07"
     return f"\x1b]9;4;{2 if failed else 1};{min(max(percent, 0), 100)}\x07"

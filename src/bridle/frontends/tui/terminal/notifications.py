@@ -1,4 +1,4 @@
-"""Tells the user something while they look elsewhere: bell, notification, title and progress."""
+"""Notifications for a user who looks at another window: bell, notification, title and progress."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,7 +7,7 @@ from bridle.frontends.tui.terminal.terminal import SAVED_TITLE, Terminal
 from bridle.types.variables import is_on
 
 _AWAY_SECONDS = 15.0
-"""Without a key for so long, nobody is taken to be looking."""
+"""Seconds without a key after which the user counts as away."""
 _HEAD = "bridle"
 
 
@@ -59,7 +59,7 @@ class Notifier:
             self._terminal.write(notices.title(text))
 
     def show_busy(self, *, on: bool) -> None:
-        """Show on the tab whether work goes on."""
+        """Show on the tab whether a turn runs."""
         if not self._bar or on == self._is_busy or self._terminal.capabilities.is_dumb:
             return
         self._is_busy = on

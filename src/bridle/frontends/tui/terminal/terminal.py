@@ -38,7 +38,7 @@ _READ = 64 * 1024
 
 
 class Listener(Protocol):
-    """Whoever runs in the terminal."""
+    """The program that runs in the terminal."""
 
     def on_input(self, given: Input, /) -> None:
         """A key, a paste, or news of the terminal."""
@@ -50,7 +50,7 @@ class Listener(Protocol):
         """bridle is in the foreground again and what was on the screen may be gone."""
 
     def on_end(self, signal_number: int | None, /) -> None:
-        """The terminal is gone (None) or somebody wants the program to end; nothing can be shown any more."""
+        """The terminal is gone (None) or a signal ends the program; nothing can be shown any more."""
 
 
 class Terminal:

@@ -51,7 +51,7 @@ class Watchdog:
         try:
             os.waitpid(self._child, 0)
         except ChildProcessError:
-            pass  # Somebody else has waited for it.
+            pass  # It was reaped already.
 
     def _tell(self, text: str) -> None:
         try:

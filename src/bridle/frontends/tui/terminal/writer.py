@@ -37,7 +37,7 @@ class TerminalWriter:
             self._own_fd = None
 
     def close(self) -> None:
-        """Give it back; nobody waits any longer."""
+        """Give it back and wake every waiter."""
         self._wake()
         if self._own_fd is not None:
             os.close(self._own_fd)
@@ -54,7 +54,7 @@ class TerminalWriter:
         self._loop = None
 
     def forget(self) -> None:
-        """Drop what was not sent: there is nobody to send it to."""
+        """Drop what was not sent: the terminal is gone."""
         self._pending.clear()
 
     def write(self, data: bytes) -> None:

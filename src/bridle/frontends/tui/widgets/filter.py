@@ -1,4 +1,4 @@
-"""Finds the items of a list that somebody means by a few words."""
+"""Filters the items of a list by a few words."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

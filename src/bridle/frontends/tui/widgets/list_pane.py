@@ -55,7 +55,7 @@ class Command(Struct, Generic[T], frozen=True, kw_only=True):
     confirm: str = ""
     """A question to be answered with y."""
     doubt: Callable[[T | None, CommandInput], str] = lambda _item, _given: ""
-    """The same, asked last about what was typed and chosen; empty when there is no doubt."""
+    """The question before the input is used; empty when none is needed."""
     closes: bool = False
     alone: bool = False
     """It needs no selected thing."""

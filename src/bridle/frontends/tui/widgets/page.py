@@ -100,7 +100,7 @@ def pair(name: str, value: str, width: int, *, column: int = 16) -> list[Line]:
 
 
 def _title(title: str, aside: str, width: int) -> Line:
-    """The title, and beside it how things stand; where there is no room that goes into the row below."""
+    """The title with the state beside it, or below it where it does not fit."""
     name = Span(cells.truncate_text(one_line(title), width), style("accent", bold=True))
     if not aside or not _has_room(title, aside, width):
         return (name,)

@@ -13,7 +13,7 @@ from bridle.frontends.tui.widgets.scroll import Scroll
 Lines = Callable[[int], list[Line]]
 """Rows for a width."""
 Do = Callable[[Any], None]
-"""Told what the user wants done while the view stays open; give the view its new data afterwards."""
+"""Called with what the user wants done while the screen stays open; then give it new data."""
 
 
 def nothing(_: Any) -> None:

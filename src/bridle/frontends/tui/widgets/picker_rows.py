@@ -89,7 +89,7 @@ def _label(text: str, positions: tuple[int, ...], *, is_selected: bool) -> Line:
 
 
 def _trimmed(row: Line) -> Line:
-    """Blanks at the end help nobody."""
+    """Trailing blanks are of no use."""
     spans = list(row)
     while spans and not spans[-1].text.strip(" "):
         spans.pop()

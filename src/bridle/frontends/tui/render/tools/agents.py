@@ -34,7 +34,7 @@ def agent_tree(
 ) -> list[Line]:
     """One row per agent with its newest calls below it; agents of agents hang deeper.
 
-    `bodies` are what somebody else writes into the rows of some agents; empty ones hide them.
+    `bodies` replace the rows of some agents; empty ones hide them.
     """
     lines: list[Line] = []
     own = bodies or {}

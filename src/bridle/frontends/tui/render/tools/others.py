@@ -1,4 +1,4 @@
-"""Tools without a picture of their own: servers' tools, questions, skills, plans, and what nobody knows."""
+"""Tools without a picture of their own: servers' tools, questions, skills, plans, and unknown tools."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -28,7 +28,7 @@ _SCOPES: dict[Scope, str] = {"here": "this folder", "worktrees": "with worktrees
 
 
 class Resume(Struct, frozen=True, kw_only=True):
-    """Go on with this conversation."""
+    """Resume this conversation."""
 
     session_id: str
     fork: bool = False

@@ -1,4 +1,4 @@
-"""What is remembered between sessions: instruction files, and notes that are taken by themselves."""
+"""The memory screen: instruction files and automatic notes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +35,7 @@ class MemoryRow(Struct, frozen=True, kw_only=True):
 class Memory(Struct, frozen=True, kw_only=True):
     files: tuple[MemoryRow, ...] = ()
     automatic: bool | None = None
-    """Whether notes are taken by themselves; None where that does not exist."""
+    """Whether notes are taken automatically; None where that is not available."""
     folder: str = ""
     """Where those notes are."""
 

@@ -18,7 +18,7 @@ _NARROW = 60
 
 
 class ContextItem(Struct, frozen=True, kw_only=True):
-    """Something that takes room: a tool, a file, a message."""
+    """Something that takes space: a tool, a file, a message."""
 
     group: str
     name: str
@@ -32,7 +32,7 @@ class ContextUse(Struct, frozen=True, kw_only=True):
     categories: tuple[Category, ...]
     items: tuple[ContextItem, ...] = ()
     compact_at: int | None = None
-    """Tokens at which the conversation is summed up by itself."""
+    """Tokens at which the conversation is summarised automatically."""
     note: str = ""
 
 

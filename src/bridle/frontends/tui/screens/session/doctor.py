@@ -34,7 +34,7 @@ class CheckRow(Struct, frozen=True, kw_only=True):
     fix: str = ""
     """What to do about it."""
     can_fix: bool = False
-    """Whether bridle can do it by itself."""
+    """Whether bridle can fix it automatically."""
 
 
 class FixCheck(Struct, frozen=True):

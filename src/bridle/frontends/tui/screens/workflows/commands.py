@@ -34,7 +34,7 @@ class PauseRun(Struct, frozen=True):
 
 
 class ResumeRun(Struct, frozen=True):
-    """Go on with a run that is paused, or with one that is over: what it has is not done again."""
+    """Resume a paused or ended run: finished agents are not run again."""
 
     id: str
 
@@ -53,7 +53,7 @@ class SaveRun(Struct, frozen=True):
 
 
 class DirectAgent(Struct, frozen=True):
-    """Decide about an agent of a run that goes on."""
+    """Skip or restart an agent of a running workflow."""
 
     run: str
     number: int
