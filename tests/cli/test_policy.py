@@ -9,8 +9,8 @@ import pytest
 from bridle.cli.verbs.debug import answer
 from bridle.cli.verbs.policy import read_call
 from bridle.config.load import load
+from bridle.config.options import SessionOptions
 from bridle.session import permission_choices
-from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
 from bridle.types.permission import Effect, Rule
 from tests.fakes.host import FakeHost

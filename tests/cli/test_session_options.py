@@ -9,7 +9,7 @@ from bridle.cli.args import parse
 from bridle.cli.flags import EFFORTS as EFFORT_WORDS
 from bridle.cli.flags import FLAGS, Flag
 from bridle.cli.options import flags_of, session_options
-from bridle.session.options import EFFORTS, SessionOptions, field_of
+from bridle.config.options import EFFORTS, SessionOptions, field_of
 from bridle.types.errors import UsageError
 
 _OF_THE_PROGRAM = {"background", "exec", "help", "tmux", "version"}

@@ -125,7 +125,7 @@ async def test_without_workflows_the_command_says_so(tmp_path: Path):
 async def test_workflow_files_are_commands_with_their_source(tmp_path: Path):
     path = save(tmp_path, "saved", "return [args ?? 'none']", "Does much.")
     async with _desk(tmp_path, {}) as desk:
-        (command,) = desk.made.door.commands()
+        (command,) = desk.made.workflows.commands()
         said = await command.run('{"n": 1}', desk.context)
         (task,) = await desk.made.team.over()
     assert (command.name, command.description, command.source, command.origin) == (
@@ -142,7 +142,7 @@ async def test_workflow_files_are_commands_with_their_source(tmp_path: Path):
 async def test_a_rule_against_a_workflow_counts_for_whoever_types_its_name(tmp_path: Path):
     save(tmp_path, "saved", "return 1")
     async with _desk(tmp_path, {}) as desk:
-        (command,) = desk.made.door.commands()
+        (command,) = desk.made.workflows.commands()
         desk.context.session.swap(rules=(parse("Workflow(saved)", Effect.DENY, "policySettings"),))
         with pytest.raises(ToolError, match="may not be run"):
             await command.run("", desk.context)

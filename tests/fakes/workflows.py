@@ -7,14 +7,15 @@ from typing import Any
 
 import msgspec
 
+from bridle.engine.feature import Features
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
-from bridle.engine.workflows.door import Wishes, WorkflowDoor
-from bridle.engine.workflows.run import WorkflowRun
-from bridle.engine.workflows.session import SessionWorkflows
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root
 from bridle.extensions.workflows import WorkflowFiles
+from bridle.features.workflows.feature import SESSION_WORKFLOWS, Wishes, WorkflowsFeature
+from bridle.features.workflows.run import WorkflowRun
+from bridle.features.workflows.session import SessionWorkflows
 from bridle.tools.workflow import TOOL as WORKFLOW
 from bridle.types.origin import TYPED
 from bridle.types.task import Task
@@ -33,13 +34,14 @@ class Workshop:
         self.team = made
 
     @property
-    def door(self) -> WorkflowDoor:
-        assert self.team.runtime.workflows is not None
-        return self.team.runtime.workflows
+    def workflows(self) -> WorkflowsFeature:
+        found = self.team.runtime.features.find(SESSION_WORKFLOWS)
+        assert found is not None
+        return found
 
     @property
     def runs(self) -> SessionWorkflows:
-        return self.door.open()
+        return self.workflows.open()
 
     async def start(self, script: str = "", *, prompt: str = "go", **launch: Any) -> Launched:
         """Begin a run; a script without metadata gets some."""
@@ -79,16 +81,17 @@ async def workshop(
     """A session in `folder` whose saved workflows are in `.claude/workflows`."""
     saved = Root(kind="workflows", path=str(folder / ".claude" / "workflows"), source="project")
     files = WorkflowFiles(Index(str(folder / "index")), lambda: (saved,))
-    door = WorkflowDoor(files.all, wishes=wishes or Wishes(), ultracode=ultracode)
+    workflows = WorkflowsFeature(files.all, wishes=wishes or Wishes(), ultracode=ultracode)
 
     def with_workflows(runtime: Runtime) -> Runtime:
-        return change(msgspec.structs.replace(runtime, workflows=door))
+        features = Features([*runtime.features, workflows])
+        return change(msgspec.structs.replace(runtime, features=features))
 
     async with team(folder, scripts, WORKFLOW, *tools, change=with_workflows, **more) as made:
         try:
             yield Workshop(made)
         finally:
-            await door.close()
+            await workflows.close()
 
 
 def save(folder: Path, name: str, body: str, description: str = "A saved one.") -> Path:

@@ -12,10 +12,10 @@ import pytest
 
 from bridle.cli.args import parse
 from bridle.cli.options import session_options as of_command_line
+from bridle.config.options import SessionOptions
 from bridle.sdk import Options
 from bridle.sdk.errors import CLIConnectionError
 from bridle.sdk.options import introduction, session_options, variables, working_folder
-from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
 from bridle.types.ids import new_uuid
 

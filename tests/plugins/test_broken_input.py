@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bridle.config.options import SessionOptions
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.archives import unpacked
 from bridle.extensions.plugins.authoring import PARTS
@@ -18,7 +19,6 @@ from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, PluginId, plugin
 from bridle.extensions.plugins.report import installed_plugins, known_marketplaces
 from bridle.extensions.plugins.sources import Source, parse_source
 from bridle.extensions.plugins.state import read_installed
-from bridle.session.options import SessionOptions
 from bridle.session.parts.plugins import open_plugins
 from bridle.session.prepare import set_up
 from bridle.types.errors import ConfigError

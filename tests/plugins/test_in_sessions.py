@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bridle.session.options import SessionOptions
+from bridle.config.options import SessionOptions
 from bridle.session.parts.plugins import OpenPlugins
 from bridle.session.prepare import set_up
 from tests.fakes.messages_server import MessagesServer, step
@@ -110,7 +110,7 @@ async def test_a_strangers_folder_brings_no_plugins(program: Program, tmp_path: 
 
 async def test_programs_of_plugins_come_last_on_the_path(program: Program):
     script = (
-        "import os; from bridle.session.options import SessionOptions\n"
+        "import os; from bridle.config.options import SessionOptions\n"
         "from bridle.session.prepare import set_up\n"
         "from bridle.session.parts.plugins import OpenPlugins\n"
         f"setup = set_up(SessionOptions(plugin_dir=({str(GREETER)!r},)), os.environ)\n"

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from bridle.config.load import load
+from bridle.config.options import SessionOptions
 from bridle.engine.errands import Errands
 from bridle.engine.loop import run_turn
 from bridle.engine.plugin_hints import PluginHints
@@ -17,7 +18,6 @@ from bridle.extensions.plugins.names import PluginId
 from bridle.extensions.plugins.relevance import Suggestion, Work, suggestions
 from bridle.extensions.plugins.sources import parse_source
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.session.options import SessionOptions
 from bridle.session.parts.memory import errands_of
 from bridle.session.setup import Setup
 from bridle.types.event import Noticed

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bridle.config.options import SessionOptions
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.installing import install
 from bridle.extensions.plugins.loaded import Plugins
@@ -18,7 +19,6 @@ from bridle.extensions.plugins.removing import uninstall
 from bridle.extensions.plugins.snapshot import Remembered, current_plugins
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import read_installed
-from bridle.session.options import SessionOptions
 from bridle.session.parts.plugins import OpenPlugins, open_plugins
 from bridle.session.prepare import set_up
 from tests.fakes.file_clock import settle
@@ -262,7 +262,7 @@ async def test_nothing_that_reads_plugins_is_imported_for_what_is_remembered(hom
     set_up(SessionOptions(print_mode=True), home.env, cwd=str(home.project))
     code = (
         "import os, sys\n"
-        "from bridle.session.options import SessionOptions; from bridle.session.prepare import set_up\n"
+        "from bridle.config.options import SessionOptions; from bridle.session.prepare import set_up\n"
         "setup = set_up(SessionOptions(print_mode=True), os.environ)\n"
         "assert setup.early.remembered is not None\n"
         "print(*sys.modules)"

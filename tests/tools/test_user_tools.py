@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from bridle.config.options import SessionOptions
 from bridle.engine.serve import Inbox, Server
 from bridle.providers.scripted import calls, says
 from bridle.session.choices import choose_tools
-from bridle.session.options import SessionOptions
 from bridle.tools.end_conversation import TOOL as END
 from bridle.tools.push_notification import TOOL as PUSH
 from bridle.tools.report_findings import TOOL as REPORT

@@ -5,7 +5,7 @@ from typing import Any
 
 from bridle.cli.args import Args
 from bridle.cli.flags import FLAGS
-from bridle.session.options import SessionOptions, field_of
+from bridle.config.options import SessionOptions, field_of
 from bridle.types.errors import UsageError
 
 _NUMBERS = {"max-turns": 1, "max-total-tokens": 1, "task-budget": 1, "max-thinking-tokens": 0}

@@ -12,7 +12,6 @@ from bridle.cli.subcommands.parser import Given
 from bridle.engine.teams.membership import Membership
 from bridle.engine.teams.wire import Hello, Summons, ToMember, Welcome
 from bridle.host.jsonlines import to_line
-from bridle.session.options import SessionOptions
 from bridle.session.parts.summons import OF_THE_PANE
 from bridle.session.prepare import set_up
 from bridle.types.errors import UsageError

@@ -9,6 +9,7 @@ from bridle.commands.context import CommandContext
 from bridle.commands.settings import save
 from bridle.context.window import read_window
 from bridle.engine.switching import switch_model
+from bridle.features.workflows.feature import SESSION_WORKFLOWS
 from bridle.providers import catalog, gateway
 from bridle.providers.connect import check_vendor
 from bridle.providers.offers import Choice, is_available, offer
@@ -88,7 +89,7 @@ async def effort(arguments: str, context: CommandContext) -> CommandResult:
     current = context.runtime.asking.effort
     known = context.runtime.facts(context.session.state.model).efforts
     wanted = arguments.strip().lower()
-    workflows = context.runtime.workflows
+    workflows = context.runtime.features.find(SESSION_WORKFLOWS)
     if wanted in ("", "status"):
         levels = ", ".join(known) or "none: this model has no such choice"
         ultra = ", with ultracode" if workflows is not None and workflows.ultracode else ""
@@ -102,7 +103,7 @@ async def choose_effort(level: str, context: CommandContext) -> str:
     Raises:
         UsageError: the model has no such level.
     """
-    workflows = context.runtime.workflows
+    workflows = context.runtime.features.find(SESSION_WORKFLOWS)
     if level == _ULTRACODE:
         if workflows is None or not workflows.allowed():
             raise UsageError("ultracode needs workflows, which are turned off in this session.")

@@ -5,11 +5,12 @@ import time
 from typing import get_args
 
 from bridle.commands.context import CommandContext
-from bridle.engine.workflows.agents import Verdict
-from bridle.engine.workflows.commanding import start, told
-from bridle.engine.workflows.run import WorkflowRun
-from bridle.engine.workflows.saving import save
-from bridle.engine.workflows.session import SessionWorkflows
+from bridle.features.workflows.agents import Verdict
+from bridle.features.workflows.commands import start, told
+from bridle.features.workflows.feature import SESSION_WORKFLOWS
+from bridle.features.workflows.run import WorkflowRun
+from bridle.features.workflows.saved import save
+from bridle.features.workflows.session import SessionWorkflows
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 from bridle.types.workflow import AgentView, Launch, PhaseView, RunView
@@ -26,15 +27,15 @@ _MOST_AGENTS = 60
 
 async def workflows(arguments: str, context: CommandContext) -> CommandResult:
     """Every run, one of them (`<run>`), or something done with it (`<run> pause`)."""
-    door = context.runtime.workflows
-    if door is None or not door.shown:
+    known = context.runtime.features.find(SESSION_WORKFLOWS)
+    if known is None or not known.shown:
         raise UsageError("Workflows are turned off in this session.")
-    runs = door.open()
+    runs = known.open()
     views = await runs.views(context.runtime)
     words = arguments.split()
     if not words:
-        text = _overview(views, tuple(door.files()))
-        return Shows(view="workflows", text=text if door.allowed() else f"{text}\n{_ENDING}")
+        text = _overview(views, tuple(known.files()))
+        return Shows(view="workflows", text=text if known.allowed() else f"{text}\n{_ENDING}")
     view = _named(words[0], views)
     if len(words) == 1:
         return Shows(view="workflows", arguments=view.run_id, text=_details(view))
@@ -43,8 +44,8 @@ async def workflows(arguments: str, context: CommandContext) -> CommandResult:
 
 def complete(context: CommandContext) -> tuple[str, ...]:
     """The runs that can be named."""
-    door = context.runtime.workflows
-    return () if door is None else door.open().ids(context.runtime)
+    known = context.runtime.features.find(SESSION_WORKFLOWS)
+    return () if known is None else known.open().ids(context.runtime)
 
 
 async def _direct(
@@ -71,8 +72,8 @@ async def _resume(view: RunView, runs: SessionWorkflows, context: CommandContext
     if view.live:
         _live(view, runs).go_on()
         return f"{view.run_id} goes on."
-    if (door := context.runtime.workflows) is not None:
-        door.want()
+    if (known := context.runtime.features.find(SESSION_WORKFLOWS)) is not None:
+        known.want()
     typed = f"/workflows {view.run_id} resume"
     return told(await start(runs, Launch(resume=view.run_id), typed, context))
 

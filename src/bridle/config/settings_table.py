@@ -82,7 +82,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("outputStyle", ANYONE, "session/assembly", "Output style by name", harmless=True),
     Setting("showThinkingSummaries", ANYONE, "terminal/stage", "Show summaries of the thinking", default=False, harmless=True),
     Setting("switchModelsOnFlag", ANYONE, "parts/provider", "Change the model when a safety check of the service flags a request", default=True, harmless=True),
-    Setting("ultracode", ANYONE, "parts/workflows", "xhigh effort, with workflows for big tasks", default=False),
+    Setting("ultracode", ANYONE, "features/workflows/feature", "xhigh effort, with workflows for big tasks", default=False),
     # Permissions
     Setting("allowManagedPermissionRulesOnly", MANAGED, "session/permission_choices", "Only managed permission rules count, and no one can add rules"),
     Setting("autoMode", NO_FOLDER, "parts/permissions", "Rules in prose for the classifier of auto mode, added to the built-in ones"),
@@ -230,8 +230,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("enableWorkflows", ANYONE, "extensions/workflows", "Workflows on or off for you", harmless_as=False),
     Setting("hooks", ANYONE, "hooks/table", "Hooks by event"),
     Setting("httpHookAllowedEnvVars", ANYONE, "hooks/http", "Variables that headers of http hooks may use"),
-    Setting("workflowKeywordTriggerEnabled", ANYONE, "parts/workflows", "The word ultracode in a prompt starts a workflow", default=True, harmless=True),
-    Setting("workflowSizeGuideline", ANYONE, "parts/workflows", "How many agents a workflow should use", default="medium", harmless=True),
+    Setting("workflowKeywordTriggerEnabled", ANYONE, "features/workflows/feature", "The word ultracode in a prompt starts a workflow", default=True, harmless=True),
+    Setting("workflowSizeGuideline", ANYONE, "features/workflows/feature", "How many agents a workflow should use", default="medium", harmless=True),
     # Plugins and skills
     Setting("disableBundledSkills", ANYONE, "parts/extensions", "No bundled skills", harmless_as=True),
     Setting("disableSkillShellExecution", ANYONE, "engine/skill_use", "Skills run no commands while they are loaded", harmless_as=True),

@@ -65,13 +65,8 @@ def _is_nobodys(answer: Answer) -> bool:
 
 
 def _reason(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> str:
-    """Why it is asked about; who is to approve a workflow must know what it is."""
-    workflows = turn.runtime.workflows
-    if (
-        tool.name != "Workflow"
-        or workflows is None
-        or (words := workflows.describe(call.input, turn)) is None
-    ):
+    """Why it is asked about, and what a feature knows that the input does not say."""
+    if (words := turn.runtime.features.describe_call(tool.name, call, turn)) is None:
         return doubt.reason
     return f"{doubt.reason}. It would run {words}"
 

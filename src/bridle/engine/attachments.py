@@ -10,10 +10,6 @@ async def attach_to_prompt(turn: Turn, prompt: Prompt) -> Prompt:
     runtime = turn.runtime
     prompt = await runtime.features.attach(turn, prompt)
     text = text_of(prompt.content)
-    if runtime.workflows is not None:
-        # Only people ask for more effort by a word.
-        own = prompt.origin.own_words(text) if prompt.origin.is_person else ""
-        prompt = runtime.workflows.urge(turn, prompt, own)
     if prompt.verbatim or "@" not in text:
         return prompt
     from bridle.engine.mentions import attach

@@ -166,8 +166,7 @@ def _changes(tool: Tool, input: Any, turn: Turn) -> Changes | None:
 def _find(call: Call, turn: Turn) -> Tool:
     if (tool := turn.runtime.toolbox.find(call.name)) is not None:
         return tool
-    workflows = turn.runtime.workflows
-    if call.name == "Workflow" and workflows is not None and (refusal := workflows.refusal()) is not None:
+    if (refusal := turn.runtime.features.refuse_tool(call.name)) is not None:
         raise ToolError(refusal)
     from bridle.engine.missing_tools import why_missing  # Models rarely make tools up.
 

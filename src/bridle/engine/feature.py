@@ -4,8 +4,9 @@ The engine names no feature. It calls each of them at these moments, in the orde
 """
 
 import operator
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -13,13 +14,15 @@ from msgspec import Struct
 from bridle.types.service import Offered, Service
 
 if TYPE_CHECKING:
+    from bridle.config.schema import Settings
     from bridle.engine.agents.assignment import Assignment
     from bridle.engine.call import Call
     from bridle.engine.gate import Passage
     from bridle.engine.turn import Turn
     from bridle.transcripts.session import Session
     from bridle.types.channel import Channel
-    from bridle.types.tool import Tool, ToolContext, ToolOutput
+    from bridle.types.command import Command
+    from bridle.types.tool import Tool, Toolbox, ToolContext, ToolOutput
     from bridle.types.turn import Prompt
 
 
@@ -54,6 +57,18 @@ class Feature:
         """The tools that it brings; the same object until they change."""
         return ()
 
+    def enabled_tools(self) -> frozenset[str]:
+        """Built-in tools that need this feature and can be used now."""
+        return frozenset()
+
+    def commands(self) -> "Sequence[Command]":
+        """The slash commands that it brings."""
+        return ()
+
+    def listing(self, tools: Collection[str]) -> str | None:
+        """What the model can choose from, told when a conversation with these tools begins."""
+        del tools
+
     def channel(self, channel: "Channel") -> "Channel":
         """What the session reports to and asks, perhaps with something in between."""
         return channel
@@ -75,6 +90,14 @@ class Feature:
     def reminder(self, session: "Session") -> str | None:
         """What a conversation should hear before its next step, once."""
         del session
+
+    def refuse_tool(self, name: str) -> str | None:
+        """Why a tool that the session does not offer cannot be used, where this feature knows."""
+        del name
+
+    def describe_call(self, tool: str, call: "Call", turn: "Turn") -> str | None:
+        """What a call would do, for a person who is to approve it; None where its input says all."""
+        del tool, call, turn
 
     async def before_call(self, running: RunningCall, context: "ToolContext") -> "ToolContext":
         """A call is about to run: what its tool works with."""
@@ -105,6 +128,14 @@ class Feature:
     async def skill_called(self, name: str) -> None:
         """A skill begins to count."""
         del name
+
+    def interrupt(self) -> int:
+        """The user wants quiet: begin to end what runs in the background; how many there are."""
+        return 0
+
+    def reconfigure(self, before: "Settings", now: "Settings") -> None:
+        """The settings have changed."""
+        del before, now
 
     async def reload(self) -> None:
         """Settings and plugins were read again."""
@@ -160,6 +191,31 @@ class Features:
             self._tools = tuple(tool for each in brought for tool in each)
         return self._tools
 
+    def enabled_tools(self) -> frozenset[str]:
+        """Built-in tools that need a feature and can be used now."""
+        return frozenset().union(*(each.enabled_tools() for each in self.at("enabled_tools")))
+
+    def commands(self) -> "Sequence[Command]":
+        """The slash commands that features bring."""
+        return [command for each in self.at("commands") for command in each.commands()]
+
+    def listings(self, toolbox: "Toolbox") -> tuple[Callable[[], str | None], ...]:
+        """What a model with these tools is told when a conversation begins, looked up anew by each call."""
+        return tuple(partial(_listed, each, toolbox) for each in self.at("listing"))
+
+    def refuse_tool(self, name: str) -> str | None:
+        """Why a tool that the session does not offer cannot be used."""
+        return next((why for each in self.at("refuse_tool") if (why := each.refuse_tool(name))), None)
+
+    def describe_call(self, tool: str, call: "Call", turn: "Turn") -> str | None:
+        """What a call would do, where a feature can say more than its input does."""
+        acting = self.at("describe_call")
+        return next((words for each in acting if (words := each.describe_call(tool, call, turn))), None)
+
+    def interrupt(self) -> int:
+        """Begin to end what runs in the background; how many there are."""
+        return sum(each.interrupt() for each in self.at("interrupt"))
+
     def channel(self, channel: "Channel") -> "Channel":
         for each in self.at("channel"):
             channel = each.channel(channel)
@@ -212,3 +268,7 @@ class Features:
         for each in reversed(self.at("close")):
             if each not in self._borrowed:
                 await each.close()
+
+
+def _listed(feature: Feature, toolbox: "Toolbox") -> str | None:
+    return feature.listing(toolbox.names())

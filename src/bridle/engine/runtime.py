@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from bridle.engine.agents import Agents
     from bridle.engine.skills import SessionSkills
     from bridle.engine.structured import AnswerShape
-    from bridle.engine.workflows.door import WorkflowDoor
     from bridle.transcripts.session import Session
     from bridle.types.checkpoint import Checkpoints
     from bridle.types.command import Commands
@@ -244,8 +243,6 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """The plugins of the session, where they can be."""
     features: Features = Features()
     """The capabilities of the session that the engine knows nothing about."""
-    workflows: "WorkflowDoor | None" = None
-    """The workflows of the session, where there may be any."""
     styles: Callable[[], Sequence[str]] = lambda: ("default",)
     """The output styles that can be chosen."""
     clock: Callable[[], float] = time.monotonic

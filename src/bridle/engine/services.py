@@ -34,13 +34,6 @@ def _worktrees(call: Call, turn: Turn) -> Any:
     return SessionWorktree(turn.runtime, turn.session)
 
 
-def _workflows(call: Call, turn: Turn) -> Any:
-    workflows = turn.runtime.workflows
-    if workflows is None or turn.session.agent_id is not None:
-        return None
-    return workflows.for_call(turn, call.id)
-
-
 def _messages(call: Call, turn: Turn) -> Any:
     if turn.runtime.agents is None:
         return None
@@ -97,7 +90,6 @@ def _advise(call: Call, turn: Turn) -> Any:
 _OFFERS: Mapping[str, Callable[[Call, Turn], Any]] = {
     "planning": _planning,
     "worktrees": _worktrees,
-    "workflows": _workflows,
     "messages": _messages,
     "delegate": _delegate,
     "skills": _skills,

@@ -7,7 +7,6 @@ from bridle.engine.agents import Agents
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.model_facts import SMALL_WINDOW
 from bridle.engine.skills import SessionSkills
-from bridle.engine.workflows.door import WorkflowDoor
 from bridle.tools.toolbox import BuiltinToolbox, Deferral
 from bridle.transcripts.session import Session
 from bridle.types.model import ToolDefinition
@@ -160,11 +159,6 @@ def agent_listing(agents: Agents, session: Session, toolbox: Toolbox) -> Listing
         return agents.listing(denied_agents(session.state.rules))
 
     return listing
-
-
-def workflow_listing(workflows: WorkflowDoor | None, toolbox: Toolbox) -> Listing:
-    """The workflows, where the session may have any."""
-    return lambda: None if workflows is None else workflows.listing(toolbox.names())
 
 
 def _none() -> Sequence[Tool]:

@@ -121,7 +121,7 @@ async def _require(skills: "SessionSkills", skill: Skill, arguments: str, turn: 
     Raises:
         ToolError: only people may call it, or it is not allowed.
     """
-    from bridle.engine.workflows.rules import require
+    from bridle.engine.rule_checks import require
 
     tool = turn.runtime.toolbox.find("Skill")
     if tool is None or skill.name not in {each.name for each in skills.for_model()}:

@@ -18,7 +18,7 @@ from bridle.config.problem import Problem
 from bridle.extensions.folders import Mark, list_files, mark_of
 from bridle.extensions.frontmatter import first_line, read_front
 from bridle.extensions.memory import Grounds, Memory, Recalled, decoded, encoded, write_private
-from bridle.extensions.places import Root
+from bridle.extensions.places import Kind, Root
 from bridle.extensions.stamps import Stamps, settled
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
@@ -278,3 +278,11 @@ def _script_entry(path: str, mark: Mark, text: str) -> Entry:
 
 def _read(path: str) -> str:
     return read_bytes(path, LARGEST_FILE).decode("utf-8", "replace")
+
+
+class ExtensionFiles(Struct, frozen=True):
+    """Where the extension files of a session lie."""
+
+    index: Index
+    roots: Callable[[Kind], tuple[Root, ...]]
+    """The folders of a kind: the administrator's, the user's, the project's, plugins'."""

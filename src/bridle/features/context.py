@@ -5,14 +5,22 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from bridle.config.options import SessionOptions
+from bridle.config.schema import Settings
 from bridle.transcripts.session import Session
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
+    from bridle.engine.runtime import Runtime
+    from bridle.extensions.index import ExtensionFiles
     from bridle.types.monitor import PluginMonitor
     from bridle.types.schedule import Clock
+
+
+def _not_yet() -> "Runtime":
+    raise AssertionError("the session is not put together yet")
 
 
 class FeatureContext(Struct, frozen=True, kw_only=True):
@@ -24,6 +32,17 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     """The folder that the session began in."""
     storage: str
     env: Mapping[str, str]
+    options: SessionOptions = SessionOptions()
+    settings: Settings = Settings()
+    """As they were when the session began; `Feature.reconfigure` tells of changes."""
+    runtime: "Callable[[], Runtime]" = _not_yet
+    """What turns work with now; not before the session is put together."""
+    extension_files: "ExtensionFiles | None" = None
+    """Where files that extend the session lie; None for nowhere."""
+    earlier: Callable[[], tuple[str, ...]] = tuple
+    """The storage of conversations that this one is a copy of."""
+    defers_tools: Callable[[], bool] = lambda: False
+    """Whether a rarely used tool costs its name alone until it is needed."""
     plugin_monitors: "Callable[[], Sequence[PluginMonitor]]" = tuple
     plugin_language_servers: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
     """The entries of plugins by their names."""

@@ -9,6 +9,7 @@ from bridle.features.language_servers.feature import LanguageServersFeature
 from bridle.features.leases.feature import open_leases
 from bridle.features.monitors.feature import MonitorsFeature
 from bridle.features.schedules.feature import SchedulesFeature
+from bridle.features.workflows.feature import open_workflows
 
 FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     SchedulesFeature,
@@ -16,6 +17,7 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     LanguageServersFeature,
     open_editors,
     open_leases,
+    open_workflows,
 )
 
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from bridle.config.options import EFFORTS, SessionOptions, field_of
 from bridle.sdk.errors import CLIConnectionError
 from bridle.sdk.hook_types import HookMatcher
 from bridle.sdk.permissions import CanUseTool, PermissionMode
 from bridle.sdk.tools import SdkMcpTool, ToolServer
-from bridle.session.options import EFFORTS, SessionOptions, field_of
 from bridle.types.errors import UsageError
 from bridle.types.model import Provider
 from bridle.version import __version__

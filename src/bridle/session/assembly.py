@@ -17,8 +17,7 @@ from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.permission_news import PermissionNews
 from bridle.engine.runtime import Asking, Errands, Notes, Runtime
 from bridle.engine.serve import Inbox
-from bridle.engine.session_tools import again, agent_listing, fitted, news, workflow_listing
-from bridle.engine.workflows.door import WorkflowDoor
+from bridle.engine.session_tools import again, agent_listing, fitted, news
 from bridle.permissions.decision import decider
 from bridle.session import choices, model_choices, permission_choices
 from bridle.session.base import SessionBase
@@ -32,7 +31,6 @@ from bridle.session.parts.features import session_features, with_features
 from bridle.session.parts.mcp import open_servers, relayed
 from bridle.session.parts.permissions import judge_by, persist_in
 from bridle.session.parts.provider import packages_of, session_provider, warm_up
-from bridle.session.parts.workflows import open_workflows
 from bridle.session.setup import Setup
 from bridle.types.model import Provider
 from bridle.types.tool import Toolbox
@@ -51,7 +49,6 @@ class Parts(Struct, frozen=True, kw_only=True):
     """Connects ahead of the first request."""
     packages: "Packages | None"
     features: Features
-    workflows: WorkflowDoor | None
     servers: LazyServers | None
     extensions: Extensions
     agents: Agents
@@ -79,12 +76,11 @@ async def open_parts(base: SessionBase) -> Parts:
     provider = host.provider or session_provider(setup, packages)
     provider = provider if host.around is None else host.around(provider)
     warming = asyncio.create_task(warm_up(provider, setup.model))
-    features = session_features(base)
     files = extension_files(base)
-    workflows = open_workflows(base, files)
+    features = session_features(base, files)
     servers = open_servers(base)
     brought = with_features(host.tools, features)
-    deferring, offered = tools.offered(base, brought, packages, servers, workflows=workflows)
+    deferring, offered = tools.offered(base, brought, packages, servers, features)
     extensions = open_extensions(base, files, offered=offered.names(), servers=servers)
     agents, offered = open_agents(base, extensions, offered)
     folder, notes = memory.memory_of(setup), memory.notes_of(setup)
@@ -93,7 +89,6 @@ async def open_parts(base: SessionBase) -> Parts:
         warming=warming,
         packages=packages,
         features=features,
-        workflows=workflows,
         servers=servers,
         extensions=extensions,
         agents=agents,
@@ -160,7 +155,6 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         styles=extensions.style_names,
         trees=choices.choose_trees(setup),
         features=parts.features,
-        workflows=parts.workflows,
         arrivals=inbox,
         leave=inbox.close,
         attach=attach_to_prompt,
@@ -182,7 +176,7 @@ async def brief_at(base: SessionBase, parts: Parts, place: Setup) -> SessionBrie
             agent_listing(parts.agents, base.session, parts.toolbox),
             memory.memory_listing(parts.memory),
             parts.extensions.skill_listing,
-            workflow_listing(parts.workflows, parts.toolbox),
+            *parts.features.listings(parts.toolbox),
             parts.permissions.opening,
         ),
         style=style,
@@ -192,10 +186,10 @@ async def brief_at(base: SessionBase, parts: Parts, place: Setup) -> SessionBrie
 
 def command_sources(parts: Parts) -> Sequence[Source]:
     """What brings slash commands besides bridle itself and MCP servers."""
-    skills, workflows, packages = parts.extensions.skills, parts.workflows, parts.packages
+    skills, packages = parts.extensions.skills, parts.packages
     return (
         *(() if skills is None else (skills.commands,)),
-        *(() if workflows is None else (workflows.commands,)),
+        parts.features.commands,
         *(() if packages is None else (packages.commands,)),
     )
 
@@ -208,7 +202,7 @@ async def close_parts(base: SessionBase, parts: Parts, team: _Closing | None) ->
     """Take everything down, what works for others last."""
     parts.warming.cancel()
     await asyncio.gather(parts.warming, return_exceptions=True)
-    await _close_each(parts.errands, parts.workflows, parts.agents, team, parts.features)
+    await _close_each(parts.errands, parts.features, parts.agents, team)
     await base.hooks.say_goodbye()
     await _close_each(base.hooks, base.shells, parts.servers, base.plugins, base.sandbox)
     await _close_each(parts.provider, parts.checkpoints)

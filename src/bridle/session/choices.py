@@ -6,11 +6,11 @@ from functools import lru_cache
 from typing import Any
 
 from bridle.config.load import Config
+from bridle.config.options import SessionOptions
 from bridle.config.schema import Worktree
 from bridle.engine.runtime import Limits, Trees
 from bridle.host.git import repository
 from bridle.permissions.rules import split_rules
-from bridle.session.options import SessionOptions
 from bridle.session.setup import Setup
 from bridle.tools.toolbox import OPT_IN, BuiltinToolbox, Deferral, choose
 from bridle.types.errors import UsageError
@@ -21,7 +21,7 @@ from bridle.types.variables import is_off, is_on, whole_number
 _BARE_TOOLS = ("Bash", "Edit", "Read")
 _SHARED = ("projectSettings", "localSettings")
 _NOTHING: frozenset[str] = frozenset()
-_WORKFLOW = frozenset({"Workflow"})
+_FOR_FEATURES = frozenset({"Workflow"})
 _LSP = frozenset(("LSP",))
 _CRON_TOOLS = {"CronCreate", "CronDelete", "CronList", "ScheduleWakeup"}
 _TASK_TOOLS = {"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"}
@@ -62,12 +62,12 @@ def choose_tools(
     *,
     languages: Callable[[], bool] = lambda: True,
     advised: Callable[[], bool] = lambda: False,
-    workflows: Callable[[], bool] = lambda: True,
+    enabled: Callable[[], frozenset[str]] = lambda: _FOR_FEATURES,
 ) -> BuiltinToolbox:
     """The tools to offer; one that is denied as a whole is not mentioned at all.
 
     While there are no `languages` there is no language server that could be asked, and while the session is
-    not `advised` no other model. While there are no `workflows` to be had, the tool that runs them is absent.
+    not `advised` no other model. A tool that needs a feature is absent while none has it `enabled`.
     """
     removed = {rule.tool for rule in rules if rule.effect is Effect.DENY and rule.content is None}
     removed |= set() if options.interactive else {"EndConversation"}
@@ -88,9 +88,7 @@ def choose_tools(
         removed=removed,
         with_person=options.is_attended,
         rare=_rarely_used(options, env),
-        absent=lambda: _absent(
-            languages=bool(languages()), advised=bool(advised()), workflows=bool(workflows())
-        ),
+        absent=lambda: _absent(languages=bool(languages()), advised=bool(advised()), enabled=enabled()),
     )
 
 
@@ -113,10 +111,10 @@ def _without_use(options: SessionOptions, env: Mapping[str, str], rules: tuple[R
 
 
 @lru_cache(maxsize=8)
-def _absent(*, languages: bool, advised: bool, workflows: bool) -> frozenset[str]:
+def _absent(*, languages: bool, advised: bool, enabled: frozenset[str]) -> frozenset[str]:
     """The tools whose means are not there; asked for at each call."""
     found = _NOTHING if languages else _LSP
-    return found | (_NOTHING if advised else OPT_IN) | (_NOTHING if workflows else _WORKFLOW)
+    return found | (_NOTHING if advised else OPT_IN) | (_FOR_FEATURES - enabled)
 
 
 def choose_deferral(options: SessionOptions, env: Mapping[str, str], rules: tuple[Rule, ...]) -> Deferral:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridle.config.load import Config, users_models
+from bridle.config.options import EFFORTS, SessionOptions
 from bridle.engine.model_facts import Facts, ModelWishes, known_models
 from bridle.engine.runtime import Asking
 from bridle.permissions.rules import split_rules
 from bridle.providers import catalog
-from bridle.session.options import EFFORTS, SessionOptions
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 from bridle.types.model import Thinking

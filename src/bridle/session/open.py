@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
+from bridle.config.options import SessionOptions
 from bridle.engine.model_facts import window_in_use
 from bridle.engine.serve import Inbox, Server
 from bridle.host.programs import PROGRAMS
@@ -15,7 +16,6 @@ from bridle.session.base import CurrentRuntime, SessionBase, Shells
 from bridle.session.commands import SessionCommands
 from bridle.session.conversation import open_conversation, recall_files, storage_of
 from bridle.session.host import Begun, Connection, Host
-from bridle.session.options import SessionOptions
 from bridle.session.parts.hooks import greet, has_hooks, lazy_hooks
 from bridle.session.parts.memory import end
 from bridle.session.parts.permissions import open_sandbox

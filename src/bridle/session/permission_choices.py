@@ -4,11 +4,11 @@ import os
 from collections.abc import Mapping, Sequence
 
 from bridle.config.load import Config
+from bridle.config.options import SessionOptions
 from bridle.permissions.layers import rules_of
 from bridle.permissions.rules import parse, split_rules
 from bridle.providers import catalog
 from bridle.session.model_choices import choose_model
-from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
 from bridle.types.permission import Effect, Mode, Rule, RuleSource
 from bridle.types.variables import is_on

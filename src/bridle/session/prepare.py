@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bridle.config.load import Config, environment, load
+from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
 from bridle.extensions.places import Kind, Root
 from bridle.host.programs import PROGRAMS
 from bridle.host.secrets import SECRETS
 from bridle.session import choices, model_choices, permission_choices
-from bridle.session.options import SessionOptions
 from bridle.session.parts.agents import coordinator, main_agent
 from bridle.session.parts.extensions import agent_files
 from bridle.session.parts.plugins import early_plugins

@@ -14,7 +14,6 @@ from bridle.engine.serve import Server
 from bridle.engine.settings_change import hear_settings_change
 from bridle.providers import catalog
 from bridle.session import choices, model_choices, permission_choices
-from bridle.session.parts.workflows import follow_settings
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.errors import UsageError
@@ -122,13 +121,10 @@ class SessionSettings:
             self._hooks.reload(config.layers)
         if (skills := self._server.runtime.skills) is not None:
             skills.reconfigure(config.settings)
-        workflows = self._server.runtime.workflows
-        had_workflows = workflows is not None and workflows.allowed()
         self._take_variables(config)
         before, self._counting = self._counting.settings, config
-        follow_settings(
-            self._server.runtime, before, config.settings, was_allowed=had_workflows, env=setup.env
-        )
+        for feature in self._server.runtime.features.at("reconfigure"):
+            feature.reconfigure(before, config.settings)
         if config.settings.model != before.model:
             own = config.raw.get("bridleModels")
             model = catalog.resolve(config.settings.model or setup.model, setup.env, own=own)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bridle.config.load import Config
-from bridle.session.options import SessionOptions
+from bridle.config.options import SessionOptions
 from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Rule
 

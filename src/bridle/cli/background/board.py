@@ -15,6 +15,7 @@ from bridle.cli.background.permission import Means
 from bridle.cli.background.verbs import forget, respawn, stop
 from bridle.cli.options import flags_of
 from bridle.cli.say import tell
+from bridle.config.options import SessionOptions
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.keymap.user_file import KeymapFile
 from bridle.frontends.tui.render.layout import style
@@ -26,7 +27,6 @@ from bridle.frontends.tui.widgets.list_pane import Command, ListPane
 from bridle.frontends.tui.widgets.picker import Item
 from bridle.frontends.tui.widgets.tabs import TabbedView
 from bridle.host.paths import config_home
-from bridle.session.options import SessionOptions
 from bridle.types.errors import BridleError
 from bridle.types.ids import new_uuid
 

@@ -8,9 +8,9 @@ from bridle.cli.args import Args
 from bridle.cli.background.permission import Means, means
 from bridle.cli.options import flags_of, session_options
 from bridle.cli.say import say
+from bridle.config.options import SessionOptions
 from bridle.host.jobs import launcher, records
 from bridle.host.paths import config_home
-from bridle.session.options import SessionOptions
 from bridle.types.errors import UsageError
 from bridle.types.ids import new_uuid
 

@@ -6,9 +6,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.config.options import SessionOptions
 from bridle.protocol.control import ControlRequest
 from bridle.protocol.input_lines import read_line
-from bridle.session.options import SessionOptions
+from bridle.config.options import SessionOptions
 from bridle.types.errors import UsageError
 
 _STDIN = 0

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bridle.config.options import SessionOptions
 from bridle.frontends.print.output import FrontEnd, PrintFrontEnd
 from bridle.host.stdio import complain
 from bridle.host.streams import Output, read_all
 from bridle.session.host import Begun, Connection, Host
 from bridle.session.open import LiveSession, begin_session, open_session
-from bridle.session.options import SessionOptions
 from bridle.session.parts.agents import with_initial
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
+from bridle.config.options import SessionOptions
 from bridle.engine.hook_models import ask_model, run_inspector
 from bridle.frontends.print.channel import PrintChannel
 from bridle.providers import catalog
 from bridle.session.host import Host
 from bridle.session.open import LiveSession, open_session
-from bridle.session.options import SessionOptions
 
 _OPTIONS = SessionOptions(print_mode=True, no_session_persistence=True)
 

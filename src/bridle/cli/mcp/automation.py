@@ -88,9 +88,9 @@ async def _call(
     env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str], arguments: Mapping[str, Any]
 ) -> Any:
     """Connect to the server and call, through the gate of a session of its own."""
+    from bridle.config.options import SessionOptions
     from bridle.session.host import Host
     from bridle.session.open import open_session
-    from bridle.session.options import SessionOptions
     from bridle.session.parts.outside_calls import OutsideCalls
 
     tool = snapshot.tool(words[0])

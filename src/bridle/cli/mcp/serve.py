@@ -12,7 +12,6 @@ from bridle.host.stdio import complain
 from bridle.mcp.server import Ask, CallResult, ServedClient, ServerOptions, StandardStreams
 from bridle.session.host import Host
 from bridle.session.open import open_session
-from bridle.session.options import SessionOptions
 from bridle.session.parts.outside_calls import OutsideCalls
 from bridle.session.prepare import set_up
 from bridle.types.event import Event

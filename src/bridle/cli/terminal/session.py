@@ -23,6 +23,7 @@ from bridle.cli.terminal.consent import (
 )
 from bridle.cli.terminal.looks import has_own_window, is_read_to, theme_of
 from bridle.cli.terminal.stage import Stage
+from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat.chat import Chat
@@ -37,7 +38,6 @@ from bridle.frontends.tui.terminal.terminal import Terminal
 from bridle.host.paths import config_home
 from bridle.session.host import Begun, Connection, Host
 from bridle.session.open import LiveSession, begin_session, open_session
-from bridle.session.options import SessionOptions
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session

@@ -134,7 +134,6 @@ def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
     from bridle.providers import catalog
     from bridle.providers.offers import Choice, offer
     from bridle.session.model_choices import choose_model
-    from bridle.session.options import SessionOptions
 
     model = choose_model(SessionOptions(), config, env)
     own = config.raw.get("bridleModels") or {}

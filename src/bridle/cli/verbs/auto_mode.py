@@ -42,7 +42,6 @@ def critique(given: Given, env: Mapping[str, str]) -> int:
         ProviderError: the model cannot be reached.
     """
     from bridle.providers import catalog
-    from bridle.session.options import SessionOptions
     from bridle.session.prepare import set_up
 
     setup = set_up(SessionOptions(model=given.text("model")), env)

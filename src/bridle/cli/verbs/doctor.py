@@ -11,8 +11,8 @@ from bridle.cli.subcommands.parser import Given
 from bridle.commands.queries.doctor import Check, Scene, run_checks
 from bridle.commands.queries.hook_problems import hook_faults
 from bridle.commands.reports import checks_text
+from bridle.config.options import SessionOptions
 from bridle.session import permission_choices
-from bridle.session.options import SessionOptions
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
 from bridle.types.errors import UsageError

@@ -10,6 +10,7 @@ from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import Given
 from bridle.cli.verbs.imagined import PRIMARY, imagine
 from bridle.config.load import Config, load
+from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
 from bridle.host.paths import config_home
 from bridle.permissions.layers import rules_of
@@ -17,7 +18,6 @@ from bridle.permissions.lint import lint
 from bridle.permissions.policy import Derivation, explain
 from bridle.permissions.prepare import Standing, prepare
 from bridle.session import choices, permission_choices
-from bridle.session.options import SessionOptions
 from bridle.tools.catalog import CATALOG
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import MODES, Allow, Ask, Decision, Deny, Mode, Rule, RuleSource

@@ -23,8 +23,8 @@ async def interrupt(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -
     dispatcher.server.interrupt()
     if dispatcher.runtime.agents is not None and not dispatcher.runtime.offer.per_task_stop:
         dispatcher.runtime.agents.interrupt()
-    if dispatcher.runtime.workflows is not None and not dispatcher.runtime.offer.per_task_stop:
-        dispatcher.runtime.workflows.interrupt()
+    if not dispatcher.runtime.offer.per_task_stop:
+        dispatcher.runtime.features.interrupt()
     if request.get("cancel_queued") is True:
         return {"still_queued": [], "cancelled": dispatcher.server.withdraw()}
     return {"still_queued": dispatcher.server.waiting()}

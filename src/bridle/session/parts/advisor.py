@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from bridle.config.load import Config
+from bridle.config.options import SessionOptions
 from bridle.providers.advisors import advisor_id, is_disabled
 from bridle.providers.offers import Choice
-from bridle.session.options import SessionOptions
 from bridle.types.errors import ConfigError, UsageError
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridle.config.load import Config, users_models
+from bridle.config.options import SessionOptions
 from bridle.config.reach import CHANGED
 from bridle.engine.agents import Agents, Staff
 from bridle.engine.agents.means import AgentServers, Means
@@ -14,7 +15,6 @@ from bridle.engine.hook_door import HookDoor
 from bridle.providers import catalog
 from bridle.session import choices
 from bridle.session.base import SessionBase
-from bridle.session.options import SessionOptions
 from bridle.session.parts.teams import member_tools
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session

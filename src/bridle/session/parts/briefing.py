@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from bridle.config.load import Config
+from bridle.config.options import SessionOptions
 from bridle.context.briefing import LoadReason, SessionBriefing
 from bridle.context.environment import gather_environment
 from bridle.context.prompt import Attribution, PromptInputs
@@ -14,7 +15,6 @@ from bridle.engine.model_facts import Facts, has_small_window
 from bridle.engine.permission_news import PermissionNews
 from bridle.host.git import repository
 from bridle.session import choices, permission_choices
-from bridle.session.options import SessionOptions
 from bridle.session.parts.agents import agent_prompt
 from bridle.session.parts.extensions import Style
 from bridle.session.setup import Setup

@@ -10,7 +10,7 @@ from bridle.config.load import Config
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.skills import Basis, SessionSkills
 from bridle.extensions.agents import AgentFiles
-from bridle.extensions.index import Index
+from bridle.extensions.index import ExtensionFiles, Index
 from bridle.extensions.places import BUNDLED, Kind, Root, roots_of, whereabouts
 from bridle.extensions.skills import Skill, SkillCatalog
 from bridle.extensions.usage import SkillUsage
@@ -116,14 +116,6 @@ def chosen_style(extensions: Extensions, wanted: str | None, *, warn: Callable[[
     except OSError as error:
         warn(f"{style.file}: the output style cannot be read: {error.strerror or error}")
         return Style()
-
-
-class ExtensionFiles(Struct, frozen=True):
-    """Where the extension files of a session lie."""
-
-    index: Index
-    roots: Callable[[Kind], tuple[Root, ...]]
-    """The folders of a kind: the administrator's, the user's, the project's, plugins'."""
 
 
 def extension_files(base: SessionBase) -> ExtensionFiles:

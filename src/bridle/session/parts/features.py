@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from bridle.engine.feature import Features
+from bridle.extensions.index import ExtensionFiles
 from bridle.features.context import FeatureContext
 from bridle.features.registry import open_features
 from bridle.session import choices
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from bridle.types.tool import Tool
 
 
-def session_features(base: SessionBase) -> Features:
+def session_features(base: SessionBase, files: ExtensionFiles) -> Features:
     """The features of a session; nothing of them runs yet."""
     setup = base.setup
     options, env = setup.options, setup.env
@@ -25,6 +26,14 @@ def session_features(base: SessionBase) -> Features:
             project=setup.cwd,
             storage=base.storage,
             env=env,
+            options=options,
+            settings=setup.config.settings,
+            runtime=base.runtime,
+            extension_files=files,
+            earlier=base.earlier,
+            defers_tools=lambda: (
+                choices.choose_deferral(options, env, base.session.state.rules).when == "always"
+            ),
             wake=base.wake,
             tell=lambda text: base.channel.emit(Noticed(text)),
             warn=base.warn,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from bridle.config.load import Config, reload
+from bridle.config.options import SessionOptions
 from bridle.extensions.places import Kind, Root
 from bridle.extensions.plugins.presence import (
     among_skills,
@@ -16,7 +17,6 @@ from bridle.extensions.plugins.presence import (
     skill_folders,
 )
 from bridle.session import choices
-from bridle.session.options import SessionOptions
 from bridle.session.setup import Early, Setup
 from bridle.types.errors import BridleError, ConfigError
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
+from bridle.config.options import SessionOptions
 from bridle.engine.agents.assignment import Assignment, output_path
 from bridle.engine.agents.means import Means
 from bridle.engine.agents.session import begin_mode
 from bridle.engine.teams.team import member_words
 from bridle.engine.teams.wire import Summons
 from bridle.engine.turn import Turn
-from bridle.session.options import SessionOptions
 from bridle.session.setup import Setup
 
 _HANDED_DOWN = (

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from bridle.engine.feature import Features
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.session_tools import Offer, deferring, foreign, joined
-from bridle.engine.workflows.door import WorkflowDoor
 from bridle.session import choices
 from bridle.session.base import SessionBase
 from bridle.types.tool import Toolbox
@@ -19,8 +19,7 @@ def offered(
     brought: Offer | None,
     packages: "Packages | None",
     servers: LazyServers | None,
-    *,
-    workflows: WorkflowDoor | None = None,
+    features: Features,
 ) -> tuple["DeferringToolbox | None", Toolbox]:
     """The tools of a session, and what tells some of them later where that is so."""
     setup, session = base.setup, base.session
@@ -30,7 +29,7 @@ def offered(
         session.state.rules,
         languages=lambda: setup.trusted and bool(base.plugins.language_servers()),
         advised=lambda: session.state.advisor is not None,
-        workflows=lambda: workflows is not None and workflows.offered,
+        enabled=features.enabled_tools,
     )
     added = () if packages is None else packages.tools(own.names())
     later = deferring(

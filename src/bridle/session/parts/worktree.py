@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from bridle.config.options import SessionOptions
 from bridle.engine.runtime import Runtime
 from bridle.engine.session_worktree import SessionWorktree, begin_in_worktree
-from bridle.session.options import SessionOptions
 from bridle.transcripts.session import Session
 from bridle.types.errors import ToolError, UsageError
 

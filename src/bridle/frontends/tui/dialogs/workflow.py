@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from bridle.features.workflows.feature import SESSION_WORKFLOWS
 from bridle.engine.runtime import Runtime
 from bridle.frontends.tui.render.call import short_path
 from bridle.frontends.tui.render.code import highlight
@@ -23,7 +24,7 @@ _WARNING = "It puts several agents to work in the background, and each of them c
 
 def script_path(input: Mapping[str, Any], runtime: Runtime) -> str | None:
     """The file of the script that a call only names."""
-    workflows = runtime.workflows
+    workflows = runtime.features.find(SESSION_WORKFLOWS)
     match input:
         case {"scriptPath": str() as path} if path:
             return runtime.workspace.resolve(path)

@@ -4,7 +4,8 @@ import asyncio
 import os.path
 
 from bridle.commands.context import CommandContext
-from bridle.engine.workflows.session import SessionWorkflows
+from bridle.features.workflows.feature import SESSION_WORKFLOWS
+from bridle.features.workflows.session import SessionWorkflows
 from bridle.frontends.tui.screens.base import OpenScreen, ScreenContext, renewed
 from bridle.frontends.tui.screens.conversation.agent_transcript import agent_messages
 from bridle.frontends.tui.screens.workflows.agent import AgentStory, read_story
@@ -16,9 +17,9 @@ from bridle.types.workflow import RunView
 
 async def open_workflows(context: CommandContext, screen: ScreenContext) -> OpenScreen:
     """Runs of workflows, those of earlier processes included."""
-    door = context.runtime.workflows
-    runs = door.open() if door is not None and door.shown else None
-    known = {} if runs is None else {view.run_id: view for view in await runs.views(context.runtime)}
+    known = context.runtime.features.find(SESSION_WORKFLOWS)
+    runs = known.open() if known is not None and known.shown else None
+    views = {} if runs is None else {view.run_id: view for view in await runs.views(context.runtime)}
 
     async def read() -> Board:
         story = await _story(browser.agent_id, context)
@@ -50,8 +51,8 @@ def _newest_first(known: dict[str, RunView]) -> tuple[RunView, ...]:
 
 
 def _saved(context: CommandContext) -> tuple[Saved, ...]:
-    door = context.runtime.workflows
-    files = {} if door is None else door.files()
+    known = context.runtime.features.find(SESSION_WORKFLOWS)
+    files = {} if known is None else known.files()
     return tuple(
         Saved(name=name, description=file.description, path=file.path, source=file.source)
         for name, file in files.items()

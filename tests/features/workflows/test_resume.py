@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.engine.workflows.journal import RunFolder, call_key
+from bridle.features.workflows.journal import RunFolder, call_key
 from bridle.providers.scripted import says
 from bridle.types.errors import ProviderError, ToolError
 from tests.fakes.workflows import META, answer_of, workshop

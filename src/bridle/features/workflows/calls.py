@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from bridle.engine.workflows.agents import Member
-from bridle.engine.workflows.attempts import Attempts, Refused
-from bridle.engine.workflows.journal import call_key
-from bridle.engine.workflows.means import Means
-from bridle.engine.workflows.options import read_request
+from bridle.features.workflows.agents import AgentCall
+from bridle.features.workflows.attempts import Attempts, Refused
+from bridle.features.workflows.journal import call_key
+from bridle.features.workflows.options import read_request
+from bridle.features.workflows.run_context import RunContext
 from bridle.host.background import BackgroundShells
 from bridle.host.reaper import Reaper
 from bridle.host.scripts.protocol import ScriptCall, ScriptEnd
@@ -28,18 +28,18 @@ class _Scene(Struct, frozen=True):
     script: Script
     within: str | None
     """The name of a workflow that another one called."""
-    called: list[Member]
+    called: list[AgentCall]
     """Whom it waits for, or has waited for."""
 
 
 class Calls:
     """The calls of one run, those of the workflows that it calls included."""
 
-    def __init__(self, means: Means, group: asyncio.TaskGroup) -> None:
-        self._means = means
-        self._book = means.book
-        self._attempts = Attempts(means, group)
-        self._members: dict[tuple[str, int], Member] = {}
+    def __init__(self, context: RunContext, group: asyncio.TaskGroup) -> None:
+        self._context = context
+        self._log = context.log
+        self._attempts = Attempts(context, group)
+        self._members: dict[tuple[str, int], AgentCall] = {}
         """Every agent that was ever called, by its key and how many like it came before."""
         self._seen: dict[str, int] = {}
         self._nested = 0
@@ -60,7 +60,7 @@ class Calls:
                 self._attempts.end(self._members.values())
                 return end
 
-    def begin_anew(self, member: Member) -> None:
+    def begin_anew(self, member: AgentCall) -> None:
         """Let an agent work once more that came to nothing, though the script has gone on without it.
 
         A promise cannot be settled twice, so the script runs again: what has finished is answered at once,
@@ -73,22 +73,22 @@ class Calls:
             raise ToolError("The script has ended: once the run is over, resume does again what is missing.")
         self._attempts.require_budget()
         self._attempts.put_back()
-        self._book.reopen(member)
+        self._log.reopen(member)
         name = f"Agent {member.number} ({member.request.label})"
-        self._book.begin_again(f"{name} is begun anew, and the script runs again.")
+        self._log.begin_again(f"{name} is begun anew, and the script runs again.")
         # Another one would disturb the end of its child.
         if not self._script.cancelling():
             self._script.cancel()
 
     async def _play(self, source: str, args: Any, within: str | None) -> ScriptEnd:
         end = ScriptEnd()
-        called: list[Member] = []
+        called: list[AgentCall] = []
         async with (
             open_script(
                 source,
                 args=args,
-                budget=self._means.budget,
-                spent=lambda: self._book.spent,
+                budget=self._context.budget,
+                spent=lambda: self._log.spent,
                 reaper=self._reaper(),
             ) as script,
             asyncio.TaskGroup() as group,
@@ -96,7 +96,7 @@ class Calls:
             scene = _Scene(script, within, called)
             answers: list[asyncio.Task[None]] = []
             async for event in script.events():
-                self._means.heard(event)
+                self._context.heard(event)
                 if isinstance(event, ScriptEnd):
                     end = event
                 elif (answer := self._take(scene, event)) is not None:
@@ -110,9 +110,9 @@ class Calls:
         """What answers a call; None where nothing does."""
         match call.kind:
             case "phase":
-                self._book.open_phase(_titled(str(call.payload.get("title") or ""), scene.within))
+                self._log.open_phase(_titled(str(call.payload.get("title") or ""), scene.within))
             case "log":
-                self._book.log(str(call.payload.get("message") or ""))
+                self._log.log(str(call.payload.get("message") or ""))
             case "workflow":
                 return self._call_workflow(scene, call)
             case "agent":
@@ -124,24 +124,24 @@ class Calls:
         try:
             member = self._member(scene, call)
         except ToolError as fault:
-            self._book.fault(str(fault) if call.line is None else f"line {call.line}: {fault}")
+            self._log.fault(str(fault) if call.line is None else f"line {call.line}: {fault}")
             return scene.script.fail(call.id, str(fault))
-        if (known := self._means.journal.find(member.key, member.occurrence)) is not None:
+        if (known := self._context.journal.find(member.key, member.occurrence)) is not None:
             if member.live:
                 member.replay(known)
-                self._book.settle(member)
+                self._log.settle(member)
             return scene.script.answer(call.id, known.result)
         scene.called.append(member)
         return self._answer(scene.script, call.id, self._attempts.begin(member))
 
-    def _member(self, scene: _Scene, call: ScriptCall) -> Member:
+    def _member(self, scene: _Scene, call: ScriptCall) -> AgentCall:
         """The agent that a call means: a new one, or where the script runs again that of the same call.
 
         Raises:
             ToolError: the call makes no sense, or no agent may begin any more.
         """
         number = len(self._members) + 1
-        request = read_request(call.payload, self._means.agents, self._attempts.lead, number=number)
+        request = read_request(call.payload, self._context.agents, self._attempts.lead, number=number)
         key = call_key(request.prompt, call.payload.get("options") or {})
         occurrence = self._seen.get(key, 0)
         if (member := self._members.get((key, occurrence))) is None:
@@ -149,11 +149,11 @@ class Calls:
                 raise ToolError(f"A run may have at most {MOST_AGENTS:,} agents.")
             self._attempts.require_budget()
             phase = _titled(request.phase or "", scene.within) or None
-            member = Member(number, msgspec.structs.replace(request, phase=phase), key, occurrence)
+            member = AgentCall(number, msgspec.structs.replace(request, phase=phase), key, occurrence)
             self._members[key, occurrence] = member
         self._seen[key] = occurrence + 1
         if member.live:
-            self._book.add(member)
+            self._log.add(member)
         return member
 
     async def _call_workflow(self, scene: _Scene, call: ScriptCall) -> None:
@@ -163,7 +163,7 @@ class Calls:
             self._nested += 1
             if self._nested > _MOST_NESTED:
                 raise ToolError(f"A run may call at most {_MOST_NESTED} workflows.")
-            found = await self._means.find(call.payload.get("workflow"))
+            found = await self._context.find(call.payload.get("workflow"))
             end = await self._play(found.source, call.payload.get("args", UNSET), found.name)
             value = value_of(end, within=found.name)
         except ToolError as fault:

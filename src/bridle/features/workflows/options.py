@@ -8,9 +8,9 @@ from msgspec import Struct
 from bridle.context.lines import one_line
 from bridle.engine.agents.assignment import Assignment
 from bridle.engine.agents.start import effort_of, model_of, new_agent_id
+from bridle.engine.rule_checks import objection
 from bridle.engine.structured import AnswerShape
-from bridle.engine.workflows.rules import objection
-from bridle.engine.workflows.worker import WORKER
+from bridle.features.workflows.worker import WORKER
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import Deny

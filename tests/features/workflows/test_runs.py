@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bridle.engine.runtime import Limits, Runtime
-from bridle.engine.workflows.crew import Crew
+from bridle.features.workflows.slots import Slots
 from bridle.providers.scripted import calls, says
 from bridle.tools.task_output import TOOL as TASK_OUTPUT
 from bridle.tools.task_output import TaskOutputInput
@@ -167,9 +167,9 @@ async def test_no_more_than_sixteen_work_at_once(tmp_path: Path):
 
 
 async def test_the_limit_of_agents_at_once_may_be_lower():
-    crew = Crew({"CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "1"})
-    async with asyncio.timeout(50), crew.place(("a",)):
-        second = asyncio.create_task(_enter(crew, ("b",)))
+    slots = Slots({"CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "1"})
+    async with asyncio.timeout(50), slots.place(("a",)):
+        second = asyncio.create_task(_enter(slots, ("b",)))
         await asyncio.sleep(0)
         assert not second.done()
     async with asyncio.timeout(50):
@@ -177,10 +177,10 @@ async def test_the_limit_of_agents_at_once_may_be_lower():
 
 
 async def test_agents_that_begin_alike_wait_for_the_first_answer_of_the_first():
-    crew = Crew({"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "60000"})
-    async with asyncio.timeout(50), crew.place(("same",)) as warm:
-        other = asyncio.create_task(_enter(crew, ("other",)))
-        alike = asyncio.create_task(_enter(crew, ("same",)))
+    slots = Slots({"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "60000"})
+    async with asyncio.timeout(50), slots.place(("same",)) as warm:
+        other = asyncio.create_task(_enter(slots, ("other",)))
+        alike = asyncio.create_task(_enter(slots, ("same",)))
         await other
         assert not alike.done()
         warm.set()
@@ -188,9 +188,9 @@ async def test_agents_that_begin_alike_wait_for_the_first_answer_of_the_first():
 
 
 async def test_the_wait_for_the_first_answer_is_bounded():
-    crew = Crew({"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "1"})
-    async with asyncio.timeout(50), crew.place(("same",)):
-        await _enter(crew, ("same",))
+    slots = Slots({"CLAUDE_CODE_WORKFLOW_PREFIX_STAGGER_MS": "1"})
+    async with asyncio.timeout(50), slots.place(("same",)):
+        await _enter(slots, ("same",))
 
 
 async def test_the_first_answer_of_an_agent_lets_those_like_it_begin(tmp_path: Path):
@@ -354,6 +354,6 @@ async def test_a_large_result_is_kept_whole_and_told_in_part(tmp_path: Path):
     assert len(kept) == 300_000 and len(answer_of(task)) == 300_000
 
 
-async def _enter(crew: Crew, prefix: tuple[object, ...]) -> None:
-    async with crew.place(prefix):
+async def _enter(slots: Slots, prefix: tuple[object, ...]) -> None:
+    async with slots.place(prefix):
         pass

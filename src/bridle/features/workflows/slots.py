@@ -10,7 +10,7 @@ _MOST_AT_ONCE = 16
 _USUAL_STAGGER = 3.0
 
 
-class Crew:
+class Slots:
     """The places of one run, shared by the workflows that it calls."""
 
     def __init__(self, env: Mapping[str, str]) -> None:

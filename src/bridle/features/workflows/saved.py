@@ -5,8 +5,8 @@ import re
 from typing import Literal
 
 from bridle.engine.runtime import Runtime
-from bridle.engine.workflows.journal import RunFolder
 from bridle.extensions.workflows import read_meta
+from bridle.features.workflows.journal import RunFolder
 from bridle.host.files import write_atomic
 from bridle.host.paths import config_home
 from bridle.types.errors import ConfigError, ToolError

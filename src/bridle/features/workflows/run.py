@@ -12,12 +12,12 @@ from bridle.context.lines import one_line
 from bridle.engine.agents import Agents
 from bridle.engine.agents.assignment import output_path
 from bridle.engine.turn import Turn
-from bridle.engine.workflows.agents import Verdict, phases_of, preview_of
-from bridle.engine.workflows.book import Book
-from bridle.engine.workflows.calls import Calls, value_of
-from bridle.engine.workflows.crew import Crew
-from bridle.engine.workflows.journal import Journal, RunFolder, RunNote
-from bridle.engine.workflows.means import Event, Means, Nested
+from bridle.features.workflows.agents import Verdict, phases_of, preview_of
+from bridle.features.workflows.calls import Calls, value_of
+from bridle.features.workflows.journal import Journal, RunFolder, RunNote
+from bridle.features.workflows.run_context import Event, Nested, RunContext
+from bridle.features.workflows.run_log import RunLog
+from bridle.features.workflows.slots import Slots
 from bridle.host.scripts.protocol import ScriptEnd
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed, TaskProgressed
@@ -67,8 +67,8 @@ class WorkflowRun:
         self._channel = turn.runtime.channel
         self._tasks = turn.runtime.workspace.tasks
         self._clock = turn.runtime.clock
-        self._crew = Crew(turn.runtime.env)
-        self._book = Book(output_path(turn.runtime, plan.run_id), self._tell)
+        self._slots = Slots(turn.runtime.env)
+        self._log = RunLog(output_path(turn.runtime, plan.run_id), self._tell)
         self._calls: Calls | None = None
         self._main: asyncio.Task[None] | None = None
         self._underway: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -80,7 +80,7 @@ class WorkflowRun:
             kind="local_workflow",
             description=one_line(f"{plan.name}: {plan.description}", _LONGEST_DESCRIPTION),
             call_id=plan.call_id,
-            output_file=self._book.path,
+            output_file=self._log.path,
             started=time.time(),
             backgrounded=plan.background,
             name=plan.name,
@@ -131,13 +131,13 @@ class WorkflowRun:
 
     def pause(self) -> None:
         """Let no further agent begin; those at work finish."""
-        self._crew.pause()
-        self._book.log("Paused: agents at work finish, no further one begins.")
+        self._slots.pause()
+        self._log.log("Paused: agents at work finish, no further one begins.")
 
     def go_on(self) -> None:
         """Let agents begin again."""
-        self._crew.go_on()
-        self._book.log("Going on.")
+        self._slots.go_on()
+        self._log.log("Going on.")
 
     def decide(self, number: int, verdict: Verdict) -> str:
         """Skip, stop or restart one agent; a sentence about it.
@@ -147,39 +147,39 @@ class WorkflowRun:
         Raises:
             ToolError: there is no such agent, or that cannot be done with it.
         """
-        if (member := self._book.live.get(number)) is not None:
+        if (member := self._log.live.get(number)) is not None:
             member.decide(verdict)
             return f"Agent {number} ({member.request.label}) is {_DONE[verdict]}."
-        over = next((each for each in self._book.members if each.number == number), None)
+        over = next((each for each in self._log.members if each.number == number), None)
         if over is None or verdict != "restart" or self._calls is None:
-            there = ", ".join(map(str, self._book.live)) or "none"
+            there = ", ".join(map(str, self._log.live)) or "none"
             raise ToolError(f"Agent {number} is not at work in {self.plan.run_id}. At work: {there}.")
         name = f"Agent {number} ({over.request.label})"
         if over.state in ("done", "replayed"):
             raise ToolError(f"{name} has finished: to have it done anew, change its prompt in the script.")
         self._calls.begin_anew(over)
-        when = " once the run goes on" if self._crew.paused else ""
+        when = " once the run goes on" if self._slots.paused else ""
         return f"{name} is begun anew{when}. The script runs again; what others have done or do is kept."
 
     @property
     def state(self) -> RunState:
         state = _STATES[self.task.status]
-        return "paused" if state == "running" and self._crew.paused else state
+        return "paused" if state == "running" and self._slots.paused else state
 
     def view(self) -> RunView:
         """How it stands."""
         now, task, plan = self._clock(), self.task, self.plan
-        agents = tuple(member.view(now) for member in self._book.members)
+        agents = tuple(member.view(now) for member in self._log.members)
         return RunView(
             run_id=plan.run_id,
             name=plan.name,
             description=plan.description,
             state=self.state,
             script_path=self.folder.script,
-            phases=phases_of(plan.phases, self._book.phases, agents),
+            phases=phases_of(plan.phases, self._log.phases, agents),
             agents=agents,
-            logs=tuple(self._book.logs),
-            tokens=self._book.usage().tokens,
+            logs=tuple(self._log.logs),
+            tokens=self._log.usage().tokens,
             started=task.started,
             ended=task.ended,
             preview=preview_of(task.error or task.result or ""),
@@ -189,11 +189,11 @@ class WorkflowRun:
         status: TaskStatus = "failed"
         error: str | None = "It ended unexpectedly."
         value: Any = None
-        means = Means(
+        context = RunContext(
             turn=self._turn,
             agents=self._agents,
-            book=self._book,
-            crew=self._crew,
+            log=self._log,
+            slots=self._slots,
             journal=journal,
             call_id=self.plan.call_id,
             budget=self.plan.budget,
@@ -202,7 +202,7 @@ class WorkflowRun:
         )
         try:
             async with asyncio.TaskGroup() as group:
-                self._calls = Calls(means, group)
+                self._calls = Calls(context, group)
                 end = await self._calls.run(self.plan.source, self.plan.args)
             value = value_of(end)
             status, error = "completed", None
@@ -236,28 +236,28 @@ class WorkflowRun:
 
     def _tell_now(self) -> None:
         self._telling = None
-        self.task = msgspec.structs.replace(self.task, usage=self._book.usage())
+        self.task = msgspec.structs.replace(self.task, usage=self._log.usage())
         self._tasks.change(self.task)
-        self._channel.emit(TaskProgressed(self.task, self._book.progress()))
+        self._channel.emit(TaskProgressed(self.task, self._log.progress()))
 
     def _end(self, status: TaskStatus, error: str | None, value: Any) -> None:
-        self._book.end()
+        self._log.end()
         if self._telling is not None:
             self._telling.cancel()
             self._tell_now()
         if error is not None:
             error = (
-                f"{error} {self._book.outcome()} Mend it and go on with resumeFromRunId {self.plan.run_id}."
+                f"{error} {self._log.outcome()} Mend it and go on with resumeFromRunId {self.plan.run_id}."
             )
         self.task = msgspec.structs.replace(
             self.task,
             status=status,
             ended=time.time(),
-            usage=self._book.usage(),
+            usage=self._log.usage(),
             result=self._report(value) if status == "completed" else None,
             error=error,
         )
-        self._book.close(self.task.error or self.task.result or f"({_STATES[status]})")
+        self._log.close(self.task.error or self.task.result or f"({_STATES[status]})")
         try:
             if status == "completed":
                 self.folder.write(self.folder.result, msgspec.json.encode(value) + b"\n")
@@ -270,7 +270,7 @@ class WorkflowRun:
 
     def _report(self, value: Any) -> str:
         asked = f"The user asked for it with {self.plan.asked}\n" if self.plan.asked else ""
-        return f"{asked}{self._book.outcome()}\n\n{_text(value)}"
+        return f"{asked}{self._log.outcome()}\n\n{_text(value)}"
 
     def _note(self, state: RunState) -> RunNote:
         plan, task = self.plan, self.task
@@ -285,7 +285,7 @@ class WorkflowRun:
             started=task.started,
             ended=task.ended,
             preview=preview_of(task.error or task.result or ""),
-            logs=tuple(self._book.logs),
+            logs=tuple(self._log.logs),
         )
 
     def _leave(self, done: asyncio.Task[None]) -> None:

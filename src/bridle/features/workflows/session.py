@@ -10,11 +10,11 @@ import msgspec
 from bridle.engine.runtime import Runtime
 from bridle.engine.token_budget import budget_of
 from bridle.engine.turn import Turn
-from bridle.engine.workflows.agents import phases_of, view_of
-from bridle.engine.workflows.journal import RunFolder, RunNote, is_run_id, new_run_id, run_folders
-from bridle.engine.workflows.means import Nested
-from bridle.engine.workflows.run import Plan, WorkflowRun
-from bridle.engine.workflows.sources import (
+from bridle.features.workflows.agents import phases_of, view_of
+from bridle.features.workflows.journal import RunFolder, RunNote, is_run_id, new_run_id, run_folders
+from bridle.features.workflows.run import Plan, WorkflowRun
+from bridle.features.workflows.run_context import Nested
+from bridle.features.workflows.sources import (
     Files,
     Source,
     find_saved,

@@ -9,10 +9,10 @@ from msgspec import UNSET, Struct
 from bridle.engine.call import Call
 from bridle.engine.gate import TurnedAway, pass_gate, standing
 from bridle.engine.parsing import parse_input
+from bridle.engine.rule_checks import objection, require
 from bridle.engine.turn import Turn
-from bridle.engine.workflows.journal import RunFolder
-from bridle.engine.workflows.rules import objection, require
 from bridle.extensions.workflows import WorkflowFile, WorkflowMeta, read_meta
+from bridle.features.workflows.journal import RunFolder
 from bridle.host.safe_open import locate
 from bridle.permissions.prepare import Asked, approvals, prepare
 from bridle.tools.read import TOOL as READ

@@ -10,8 +10,8 @@ import pytest
 
 from bridle.commands.workflows import workflows
 from bridle.engine.runtime import Runtime
-from bridle.engine.workflows.journal import RunFolder
-from bridle.engine.workflows.saving import save as save_run
+from bridle.features.workflows.journal import RunFolder
+from bridle.features.workflows.saved import save as save_run
 from bridle.providers.scripted import says
 from bridle.transcripts.origins import origin_folders
 from bridle.transcripts.resume import resume

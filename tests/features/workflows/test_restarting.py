@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bridle.engine.runtime import Runtime
-from bridle.engine.workflows.run import WorkflowRun
+from bridle.features.workflows.run import WorkflowRun
 from bridle.providers.scripted import says
 from bridle.types.errors import ProviderError, ToolError
 from bridle.types.permission import Case, Decision

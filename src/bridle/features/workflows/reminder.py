@@ -2,7 +2,7 @@
 
 import re
 
-from bridle.engine.workflows.listing import size_line
+from bridle.features.workflows.listing import size_line
 from bridle.types.on_demand import SEARCH
 
 EFFORT = "xhigh"

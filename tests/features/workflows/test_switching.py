@@ -9,7 +9,7 @@ import pytest
 
 from bridle.commands.models import choose_effort
 from bridle.commands.workflows import workflows
-from bridle.engine.workflows.door import OFF
+from bridle.features.workflows.feature import OFF
 from bridle.providers.scripted import calls, says
 from bridle.types.command import Shows
 from bridle.types.errors import ToolError, UsageError
@@ -27,13 +27,13 @@ async def test_while_they_are_off_no_run_begins_and_one_sentence_says_so(tmp_pat
     save(tmp_path, "saved", "return 1")
     scripts = {"main": [says("x", calls("Workflow", name="saved")), says("Then not.")]}
     async with workshop(tmp_path, scripts) as made:
-        made.door.switch = lambda: False
+        made.workflows.switch = lambda: False
         with pytest.raises(ToolError, match=OFF):
             await made.start("return 1")
-        assert made.door.commands() == () and not made.door.offered and made.door.files() == {}
+        assert made.workflows.commands() == () and not made.workflows.offered and made.workflows.files() == {}
         await made.team.prompt()
         told = made.team.minds.requests("main")[-1].messages[-1]["content"]
-        made.door.switch = lambda: True
+        made.workflows.switch = lambda: True
         assert answer_of(await made.finish(name="saved")) == "1"
     assert OFF in str(told)
 
@@ -44,7 +44,7 @@ async def test_what_runs_when_they_are_turned_off_finishes_with_all_that_it_call
     scripts = {"a": [says("A", then=gate.wait)], "b": [says("B")]}
     async with workshop(tmp_path, scripts) as made:
         await made.start("return await agent('<a>') + await workflow('inner')")
-        made.door.switch = lambda: False
+        made.workflows.switch = lambda: False
         gate.set()
         (task,) = await made.team.over()
     assert answer_of(task) == "AB"
@@ -55,7 +55,7 @@ async def test_a_run_that_is_left_is_shown_and_stopped_by_commands_alone(tmp_pat
         commanded = Commanded(tmp_path)
         commanded.server.runtime = made.team.runtime
         run = (await made.start("await agent('<a>')")).run_id
-        made.door.switch = lambda: False
+        made.workflows.switch = lambda: False
         shown = await workflows("", commanded.context)
         with pytest.raises(UsageError, match="ultracode needs workflows"):
             await choose_effort("ultracode", commanded.context)

@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from bridle.engine.agents import Agents
 from bridle.engine.turn import Turn
-from bridle.engine.workflows.book import Book
-from bridle.engine.workflows.crew import Crew
-from bridle.engine.workflows.journal import Journal
+from bridle.features.workflows.journal import Journal
+from bridle.features.workflows.run_log import RunLog
+from bridle.features.workflows.slots import Slots
 from bridle.host.scripts.protocol import ScriptCall, ScriptEnd
 
 Event = ScriptCall | ScriptEnd
@@ -22,13 +22,13 @@ class Nested(Struct, frozen=True):
     source: str
 
 
-class Means(Struct, frozen=True, kw_only=True):
+class RunContext(Struct, frozen=True, kw_only=True):
     """What answering needs besides the script."""
 
     turn: Turn
     agents: Agents
-    book: Book
-    crew: Crew
+    log: RunLog
+    slots: Slots
     journal: Journal
     call_id: str
     budget: int | None

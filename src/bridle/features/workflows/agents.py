@@ -7,8 +7,8 @@ from typing import Any, Literal
 import msgspec
 
 from bridle.context.lines import one_line
-from bridle.engine.workflows.journal import Record
-from bridle.engine.workflows.options import Request
+from bridle.features.workflows.journal import Record
+from bridle.features.workflows.options import Request
 from bridle.transcripts.session import Session
 from bridle.types.task import Task
 from bridle.types.workflow import AgentState, AgentView, PhaseView
@@ -27,7 +27,7 @@ _OVER: dict[AgentState, str] = {
 }
 
 
-class Member:
+class AgentCall:
     """One call of `agent()`, through as many attempts as it takes."""
 
     def __init__(self, number: int, request: Request, key: str, occurrence: int) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine.workflows.saving import save as save_run
+from bridle.features.workflows.saved import save as save_run
 from bridle.providers.scripted import says
 from bridle.types.errors import ToolError
 from tests.fakes.processes import eventually
@@ -53,7 +53,7 @@ async def test_an_interrupt_stops_all_at_once_and_begins_no_turn(tmp_path: Path)
         for _ in range(2):
             await made.start("await parallel(Array.from({length: 8}, (_, n) => () => agent(`<b> ${n}`)))")
         await _asked(made, "b", 16)
-        assert made.door.interrupt() == 2
+        assert made.workflows.interrupt() == 2
         ended = await made.team.over(2)
     assert [(task.status, task.hushed) for task in ended] == [("killed", True)] * 2
 

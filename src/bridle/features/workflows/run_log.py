@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from bridle.context.lines import one_line
 from bridle.engine.agents.log import AgentLog
-from bridle.engine.workflows.agents import Member
+from bridle.features.workflows.agents import AgentCall
 from bridle.types.task import TaskUsage
 
 _KEPT_LINES = 200
@@ -18,14 +18,14 @@ _MOST_PLACES = 20
 _SIGNS = {"done": "+", "replayed": "="}
 
 
-class Book:
+class RunLog:
     """Written by whoever answers the script; `changed` is called with the tool that was used last, if any."""
 
     def __init__(self, file: str, changed: Callable[[str | None], None]) -> None:
-        self.members: list[Member] = []
-        self.live: dict[int, Member] = {}
+        self.members: list[AgentCall] = []
+        self.live: dict[int, AgentCall] = {}
         """Those that have not ended, by number."""
-        self._begun: dict[int, Member] = {}
+        self._begun: dict[int, AgentCall] = {}
         """Those of them that have used anything."""
         self.phases: list[str] = []
         self.logs: deque[str] = deque(maxlen=_KEPT_LINES)
@@ -51,20 +51,20 @@ class Book:
         """What the models of the run have written, in tokens."""
         return self._written + sum(member.output_tokens for member in self._begun.values())
 
-    def add(self, member: Member) -> None:
+    def add(self, member: AgentCall) -> None:
         """An agent was called; one that is here stays where it is."""
         if member.number not in self.live:
             insort(self.members, member, key=lambda each: each.number)
             self.live[member.number] = member
 
-    def put_back(self, members: Iterable[Member]) -> None:
+    def put_back(self, members: Iterable[AgentCall]) -> None:
         """Nobody has called these yet."""
         gone = {member.number for member in members}
         self.members = [each for each in self.members if each.number not in gone]
         for number in gone:
             self.live.pop(number, None)
 
-    def reopen(self, member: Member) -> None:
+    def reopen(self, member: AgentCall) -> None:
         """An agent that has ended will begin again."""
         self.live[member.number] = self._begun[member.number] = member
         before = self._settled
@@ -79,13 +79,13 @@ class Book:
         self._faults = [fault for fault in self._faults if fault[0] is not None]
         self.log(why)
 
-    def begin(self, member: Member, agent_id: str, now: float) -> None:
+    def begin(self, member: AgentCall, agent_id: str, now: float) -> None:
         """An agent begins to work, or once more."""
         member.begin(agent_id, now)
         self._begun[member.number] = member
         self.changed(None)
 
-    def settle(self, member: Member) -> None:
+    def settle(self, member: AgentCall) -> None:
         """An agent has ended."""
         self.live.pop(member.number, None)
         self._begun.pop(member.number, None)

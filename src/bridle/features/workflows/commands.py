@@ -4,10 +4,10 @@ from typing import Protocol
 
 from msgspec import UNSET
 
+from bridle.engine.rule_checks import objection
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
-from bridle.engine.workflows.rules import objection
-from bridle.engine.workflows.session import SessionWorkflows
+from bridle.features.workflows.session import SessionWorkflows
 from bridle.transcripts.session import Session
 from bridle.types.errors import ToolError
 from bridle.types.ids import new_uuid

@@ -5,10 +5,10 @@ from typing import Any
 
 from bridle.context.lines import one_line
 from bridle.engine.turn import Turn
-from bridle.engine.workflows.journal import RunFolder
-from bridle.engine.workflows.session import SessionWorkflows
-from bridle.engine.workflows.sources import peek
 from bridle.extensions.workflows import WorkflowFile, WorkflowMeta, read_meta
+from bridle.features.workflows.journal import RunFolder
+from bridle.features.workflows.session import SessionWorkflows
+from bridle.features.workflows.sources import peek
 from bridle.types.errors import ConfigError
 
 _LONGEST = 300

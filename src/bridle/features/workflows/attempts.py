@@ -8,13 +8,13 @@ from msgspec import Struct
 
 from bridle.context.lines import one_line
 from bridle.engine.guards import is_overspent
-from bridle.engine.workflows.agents import Member, preview_of
-from bridle.engine.workflows.journal import Record
-from bridle.engine.workflows.means import Means
-from bridle.engine.workflows.options import Request
-from bridle.engine.workflows.rules import objection, require
-from bridle.engine.workflows.stage import lead_of
-from bridle.engine.workflows.worker import result_of, work
+from bridle.engine.rule_checks import objection, require
+from bridle.features.workflows.agents import AgentCall, preview_of
+from bridle.features.workflows.journal import Record
+from bridle.features.workflows.options import Request
+from bridle.features.workflows.run_channel import lead_of
+from bridle.features.workflows.run_context import RunContext
+from bridle.features.workflows.worker import result_of, work
 from bridle.tools.agent import TOOL as AGENT
 from bridle.types.delegation import AgentCompleted
 from bridle.types.errors import ToolError
@@ -36,18 +36,18 @@ class _Refusal(ToolError):
 class Attempts:
     """The agents of one run at work; those that wait for one may go without ending it."""
 
-    def __init__(self, means: Means, group: asyncio.TaskGroup) -> None:
-        self.lead = lead_of(means.turn, self._answered)
-        self._means = means
+    def __init__(self, context: RunContext, group: asyncio.TaskGroup) -> None:
+        self.lead = lead_of(context.turn, self._answered)
+        self._context = context
         self._group = group
         """Who works when the run ends is ended with it."""
-        self._book = means.book
+        self._log = context.log
         self._warming: dict[str, asyncio.Event] = {}
         self._approved: set[str] = set()
         """Types of agents that rules ask about, and somebody has agreed to for this run."""
         self._approving = asyncio.Lock()
 
-    def begin(self, member: Member) -> asyncio.Task[Any]:
+    def begin(self, member: AgentCall) -> asyncio.Task[Any]:
         """Let an agent work, unless it does or has.
 
         It comes to its result, to None when it fails or is gone on without, or to `Refused`.
@@ -56,11 +56,11 @@ class Attempts:
             return member.work
         if not member.live:
             # It was ended with a script that did not wait for it.
-            self._book.reopen(member)
+            self._log.reopen(member)
         member.work = self._group.create_task(self._work(member))
         return member.work
 
-    def end(self, members: Iterable[Member]) -> None:
+    def end(self, members: Iterable[AgentCall]) -> None:
         """Nobody needs these any more."""
         for member in members:
             if member.work is not None:
@@ -68,12 +68,12 @@ class Attempts:
 
     def put_back(self) -> None:
         """Let those that have not begun wait until the script asks for them again."""
-        idle = [member for member in self._book.live.values() if member.began is None]
+        idle = [member for member in self._log.live.values() if member.began is None]
         for member in idle:
             if member.work is not None:
                 member.work.cancel()
                 member.work = None
-        self._book.put_back(idle)
+        self._log.put_back(idle)
 
     def require_budget(self) -> None:
         """See to it that an agent may begin.
@@ -81,13 +81,13 @@ class Attempts:
         Raises:
             ToolError: none may, and why.
         """
-        most = self._means.budget
-        if most is not None and self._book.spent >= most:
+        most = self._context.budget
+        if most is not None and self._log.spent >= most:
             raise _Refusal(f"The budget of {most:,} tokens is used up.")
         if (overspent := is_overspent(self.lead.session, self.lead.runtime)) is not None:
             raise _Refusal(f"{overspent}.")
 
-    async def _work(self, member: Member) -> Any:
+    async def _work(self, member: AgentCall) -> Any:
         try:
             while member.verdict in (None, "restart"):
                 member.verdict, member.state = None, "waiting"
@@ -102,13 +102,13 @@ class Attempts:
             return None
         except ToolError as fault:
             member.end("failed", one_line(" ".join(str(fault).split()), _LONGEST_FAULT), self._now())
-            self._book.fault(f"{member.request.label}: {member.preview}", member.number)
+            self._log.fault(f"{member.request.label}: {member.preview}", member.number)
             return Refused(str(fault)) if isinstance(fault, _Refusal) else None
         finally:
             if not member.live:
-                self._book.settle(member)
+                self._log.settle(member)
 
-    def _pass_on(self, member: Member) -> None:
+    def _pass_on(self, member: AgentCall) -> None:
         """Tell a word about the agent from the end of all its work, which goes on its way.
 
         Raises:
@@ -121,27 +121,27 @@ class Attempts:
             member.end("stopped", "", self._now())
         raise asyncio.CancelledError
 
-    async def _attempt(self, member: Member) -> Any:
+    async def _attempt(self, member: AgentCall) -> Any:
         """Let one agent work.
 
         Raises:
             ToolError: it could not finish.
         """
-        request, means = member.request, self._means
+        request, context = member.request, self._context
         await self._approve(request)
-        async with means.crew.place(request.prefix) as warm:
+        async with context.slots.place(request.prefix) as warm:
             self.require_budget()
-            assignment = request.assignment(means.call_id)
-            self._book.begin(member, assignment.agent_id, self._now())
+            assignment = request.assignment(context.call_id)
+            self._log.begin(member, assignment.agent_id, self._now())
             self._warming[assignment.agent_id] = warm
 
             def told(task: Task) -> None:
                 member.take_task(task)
-                self._book.changed(task.last_tool)
+                self._log.changed(task.last_tool)
 
             try:
                 done = await work(
-                    means.agents,
+                    context.agents,
                     self.lead,
                     assignment,
                     isolated=request.isolated,
@@ -170,20 +170,20 @@ class Attempts:
             await require(AGENT, asked, self.lead)
             self._approved.add(name)
 
-    def _note_beside(self, member: Member, done: AgentCompleted) -> None:
+    def _note_beside(self, member: AgentCall, done: AgentCompleted) -> None:
         """What an answer in a given shape has no place for."""
         label = member.request.label
         if done.warning is not None:
-            self._book.fault(f"{label}: {done.warning}", member.number)
+            self._log.fault(f"{label}: {done.warning}", member.number)
         if done.worktree_path is not None:
-            self._book.keep_place(label, done.worktree_path, done.worktree_branch)
+            self._log.keep_place(label, done.worktree_path, done.worktree_branch)
 
     def _keep(self, record: Record) -> None:
         try:
-            self._means.journal.add(record)
+            self._context.journal.add(record)
         except OSError as error:
             why = error.strerror or error
-            self._book.fault(f"The result of {record.label} could not be kept: {why}", record.number)
+            self._log.fault(f"The result of {record.label} could not be kept: {why}", record.number)
 
     def _answered(self, agent_id: str) -> None:
         if (warm := self._warming.get(agent_id)) is not None:

@@ -1,0 +1,267 @@
+"""Workflows as a feature: what every session needs of them; the rest is imported with the first run."""
+
+import os.path
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.engine.feature import Feature
+from bridle.extensions.workflows import WorkflowFile, WorkflowFiles, are_workflows_on, workflow_roots
+from bridle.features.context import FeatureContext
+from bridle.permissions.rules import split_rules
+from bridle.types.block import text_of
+from bridle.types.command import Command, CommandResult, Says
+from bridle.types.event import Noticed
+from bridle.types.permission import Effect
+from bridle.types.service import Service
+from bridle.types.workflow import WORKFLOWS
+
+if TYPE_CHECKING:
+    from bridle.config.schema import Settings
+    from bridle.engine.call import Call
+    from bridle.engine.turn import Turn
+    from bridle.extensions.index import ExtensionFiles
+    from bridle.features.workflows.session import SessionWorkflows
+    from bridle.types.turn import Prompt
+
+TOOL = "Workflow"
+OFF = "Workflows are turned off, so none can be begun: do the work without one."
+SESSION_WORKFLOWS: "Service[WorkflowsFeature]" = Service(
+    "session workflows", missing="This session has no workflows."
+)
+_ULTRACODE = "ultracode"
+_MOST_TOLD = 5
+
+
+class Wishes(Struct, frozen=True, kw_only=True):
+    """What the user has said about workflows."""
+
+    keyword: bool = True
+    """The word ultracode in a prompt asks for one."""
+    guideline: str | None = None
+    """How large they should be: unrestricted, small, medium or large."""
+
+
+_NONE = Wishes()
+
+
+class WorkflowsFeature(Feature):
+    """Agents do without: only the main thread begins runs."""
+
+    name = "workflows"
+
+    def __init__(
+        self,
+        files: Callable[[], Mapping[str, WorkflowFile]],
+        *,
+        wishes: Wishes = _NONE,
+        ultracode: bool = False,
+        wanted: bool = True,
+        switch: Callable[[], bool] = lambda: True,
+        env: Mapping[str, str] | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._files = files
+        self.switch = switch
+        """Whether settings and variables let runs begin, as they stand now."""
+        self.ultracode = ultracode
+        """Every prompt is worked on with workflows in mind."""
+        self.wishes = wishes
+        self._wanted = wanted
+        """The tool is worth its place in requests."""
+        self._session: SessionWorkflows | None = None
+        self._env = {} if env is None else env
+        self._tell = tell
+        """Warns the user."""
+        self._was_allowed = switch()
+
+    def part(self, key: Service[Any]) -> Any:
+        return self if key is SESSION_WORKFLOWS else None
+
+    def offer(self, key: Service[Any], call: "Call", turn: "Turn") -> Any:
+        """What the tool begins runs with."""
+        if key is not WORKFLOWS:
+            return None
+        from bridle.features.workflows.session import CallWorkflows
+
+        return CallWorkflows(self.open(), turn, call.id)
+
+    def enabled_tools(self) -> frozenset[str]:
+        return frozenset((TOOL,)) if self.offered else frozenset()
+
+    def refuse_tool(self, name: str) -> str | None:
+        return self.refusal() if name == TOOL else None
+
+    def describe_call(self, tool: str, call: "Call", turn: "Turn") -> str | None:
+        if tool != TOOL:
+            return None
+        from bridle.features.workflows.description import describe
+
+        return describe(call.input, turn, self.open(), self.files())
+
+    async def attach(self, turn: "Turn", prompt: "Prompt") -> "Prompt":
+        """Only people ask for more effort by a word."""
+        text = text_of(prompt.content)
+        own = prompt.origin.own_words(text) if prompt.origin.is_person else ""
+        return self.urge(turn, prompt, own)
+
+    def reconfigure(self, before: "Settings", now: "Settings") -> None:
+        self.wishes = _wishes(now)
+        if now.ultracode != before.ultracode:
+            self.ultracode = bool(now.ultracode)
+        self.switch = _switch(now, self._env)
+        was_allowed, self._was_allowed = self._was_allowed, self.allowed()
+        if was_allowed and not self._was_allowed and (running := self.running):
+            which = f"{', '.join(running[:_MOST_TOLD])} still {'runs' if len(running) == 1 else 'run'}"
+            self._tell(f"Workflows are turned off: {which}; /workflows <run> stop ends one.")
+
+    @property
+    def offered(self) -> bool:
+        """Whether the model is told of the tool."""
+        return self.allowed() and (self._wanted or self.ultracode)
+
+    def allowed(self) -> bool:
+        """Whether runs may begin."""
+        return self.switch()
+
+    def refusal(self) -> str | None:
+        """Why no run may begin; None where one may."""
+        return None if self.allowed() else OFF
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is anything to look at: some run may begin, or is still at work."""
+        return self.allowed() or bool(self.running)
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The runs that are at work; they may finish also where no further one can begin."""
+        return () if self._session is None else self._session.running()
+
+    def files(self) -> Mapping[str, WorkflowFile]:
+        """The saved workflows by name, looked up anew; none while none can be begun."""
+        return self._files() if self.allowed() else {}
+
+    def want(self) -> None:
+        """Workflows are in use: the model should know of the tool."""
+        self._wanted = True
+
+    def open(self) -> "SessionWorkflows":
+        """The runs of the session."""
+        if self._session is None:
+            from bridle.features.workflows.session import SessionWorkflows
+
+            self._session = SessionWorkflows(self._files, refusal=self.refusal)
+        return self._session
+
+    def listing(self, tools: Collection[str]) -> str | None:
+        if TOOL not in tools or not (files := self.files()):
+            return None
+        from bridle.features.workflows.listing import listing
+
+        return listing(files, self.wishes.guideline)
+
+    def urge(self, turn: "Turn", prompt: "Prompt", text: str) -> "Prompt":
+        """The prompt with a reminder and more effort, where the user wants ultracode for it."""
+        if prompt.meta or prompt.verbatim or not self.allowed():
+            return prompt
+        words = text.lower()
+        named = self.wishes.keyword and "ultracode" in words
+        self._wanted = self._wanted or named or "workflow" in words
+        if not (named or self.ultracode) or TOOL not in turn.runtime.toolbox.names():
+            return prompt
+        from bridle.features.workflows.reminder import EFFORT, reminder, says_ultracode
+        from bridle.types.block import text_block
+
+        if not self.ultracode and not says_ultracode(text):
+            return prompt
+        listed = any(each["name"] == TOOL for each in turn.runtime.toolbox.definitions())
+        told = text_block(reminder(self.wishes.guideline, listed=listed))
+        return replace(prompt, beside=(*prompt.beside, told), effort=prompt.effort or EFFORT)
+
+    def commands(self) -> tuple[Command, ...]:
+        """The saved workflows as slash commands."""
+        return tuple(self._command(file) for file in self.files().values())
+
+    def interrupt(self) -> int:
+        return 0 if self._session is None else self._session.interrupt()
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    def _command(self, file: WorkflowFile) -> Command:
+        async def run(arguments: str, caller: Any) -> CommandResult:
+            from bridle.features.workflows.commands import begin
+
+            self.want()
+            return Says(await begin(self.open(), file.name, arguments, caller))
+
+        return Command(
+            name=file.name,
+            description=" ".join(file.description.split())[:250],
+            run=run,
+            source=file.source,
+            reach="person",
+            origin=file.path,
+            argument_hint="[args]",
+        )
+
+
+def open_workflows(context: FeatureContext) -> WorkflowsFeature | None:
+    """The workflows of a session; None where it takes nothing from files."""
+    if context.closed or context.extension_files is None:
+        return None
+    options, settings, env = context.options, context.settings, context.env
+    usual = _ULTRACODE if settings.ultracode else settings.effort_level
+    effort = options.effort or env.get("CLAUDE_CODE_EFFORT_LEVEL") or usual
+    return WorkflowsFeature(
+        _looked_up(context, context.extension_files),
+        wishes=_wishes(settings),
+        ultracode=effort == _ULTRACODE,
+        wanted=context.defers_tools() or _is_named(context),
+        switch=_switch(settings, env),
+        env=env,
+        tell=lambda text: context.runtime().channel.emit(Noticed(text, "warning")),
+    )
+
+
+def _switch(settings: "Settings", env: Mapping[str, str]) -> Callable[[], bool]:
+    """Whether runs may begin; a host program may change the variables at any time."""
+    return lambda: are_workflows_on(settings, env)
+
+
+def _wishes(settings: "Settings") -> Wishes:
+    return Wishes(
+        keyword=settings.workflow_keyword_trigger_enabled is not False,
+        guideline=settings.workflow_size_guideline,
+    )
+
+
+def _looked_up(context: FeatureContext, files: "ExtensionFiles") -> Callable[[], Mapping[str, WorkflowFile]]:
+    """The workflow files as they are now; what is wrong with them is told with the first look."""
+    settings, env = context.settings, context.env
+    made: list[WorkflowFiles] = []
+
+    def look() -> Mapping[str, WorkflowFile]:
+        if not made:
+            made.append(
+                WorkflowFiles(files.index, lambda: workflow_roots(settings, env, files.roots("workflows")))
+            )
+            # Host programs show no one what is written to standard error.
+            if not env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
+                for problem in made[0].problems()[:_MOST_TOLD]:
+                    context.warn(str(problem))
+        return made[0].all()
+
+    return look
+
+
+def _is_named(context: FeatureContext) -> bool:
+    """Whether flags, rules or what the conversation has done show that the tool will be used."""
+    listed = (name for part in context.options.tools or () for name in split_rules(part))
+    rules = (rule.tool for rule in context.session.state.rules if rule.effect is Effect.ALLOW)
+    places = (os.path.join(storage, "workflows") for storage in (context.storage, *context.earlier()))
+    return TOOL in (*listed, *rules) or any(map(os.path.isdir, places))
