@@ -14,8 +14,9 @@ from tests.frontends.tui.app.session import QUIET, READY
 _FORBIDDEN = (
     "pydantic", "httpx", "httpx2", "anyio", "email", "importlib.metadata", "argparse", "http.client",
     "urllib.request", "json", "tempfile", "shutil", "difflib", "yaml", "PIL", "pypdf", "bs4", "markdownify",
-    "tree_sitter", "prompt_toolkit", "rich", "bridle.session.parts.advisor", "bridle.engine.advising",
-    "bridle.providers.advisors", "bridle.config.settings_table", "bridle.config.variables_table",
+    "tree_sitter", "prompt_toolkit", "rich", "bridle.features.advisor.choice",
+    "bridle.features.advisor.advice", "bridle.providers.advisors", "bridle.config.settings_table",
+    "bridle.config.variables_table",
 )  # fmt: skip
 _ENVIRONMENT = {
     "__main__", "__mp_main__", "_distutils_hack", "sitecustomize", "usercustomize", "_virtualenv",
@@ -77,7 +78,7 @@ sys.exit(main())
 """
 _ONLY_FOR_TURNS = (
     "bridle.context.memory", "bridle.engine.compact", "bridle.engine.dispatch",
-    "bridle.engine.gate", "bridle.engine.idling", "bridle.engine.magic_docs", "bridle.engine.planning",
+    "bridle.engine.gate", "bridle.engine.idling", "bridle.engine.magic_docs", "bridle.features.plan_mode.planning",
     "bridle.engine.remembering", "bridle.engine.suggesting", "bridle.frontends.tui.dialogs",
     "bridle.frontends.tui.editing.external_editor", "bridle.frontends.tui.editing.vim",
     "bridle.frontends.tui.screens.catalog", "bridle.frontends.tui.screens.conversation",

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from bridle.commands.catalog import CATALOG
 from bridle.commands.invocation import read_invocation
 from bridle.commands.registry import Registry
-from bridle.engine.token_budget import budget_of
+from bridle.features.budgets.token_goal import goal_of
 from bridle.providers.scripted import says
 from bridle.types.command import may_call
 from bridle.types.origin import Origin, Source
 from bridle.types.slash import begins_with_slash, read_slashed
 from bridle.types.turn import Prompt
 from tests.fakes.commanded import Commanded
+from tests.fakes.features import feature_commands
 from tests.tables import table
 
 _OTHERS: list[Source] = [each for each in get_args(Source) if not Origin(source=each).is_own]
@@ -62,8 +63,8 @@ _SPELLINGS = [
 ]
 
 
-def test_what_widens_rights_or_opens_something_here_is_for_the_keyboard():
-    reaches = {each.name: each.reach for each in CATALOG}
+def test_what_widens_rights_or_opens_something_here_is_for_the_keyboard(tmp_path: Path):
+    reaches = {each.name: each.reach for each in (*CATALOG, *feature_commands(tmp_path))}
     assert {reaches[name] for name in _WIDENING} == {"keyboard"}
     assert {name for name, reach in reaches.items() if reach == "person"} == {
         "btw", "clear", "compact", "goal", "pin", "plan", "recap", "rename", "subtask",
@@ -151,4 +152,4 @@ async def test_only_what_the_user_names_is_attached_from_elsewhere(tmp_path: Pat
 @pytest.mark.parametrize("source", _OTHERS)
 def test_only_people_raise_a_budget_by_a_word(source: Source):
     prompt = Prompt(content="+500k look deeper", origin=Origin(source=source))
-    assert (budget_of(prompt) is not None) == (source == "remote")
+    assert (goal_of(prompt) is not None) == (source == "remote")

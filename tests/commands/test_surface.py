@@ -8,6 +8,7 @@ from bridle.commands.catalog import CATALOG
 from bridle.extensions.index import Index
 from bridle.extensions.places import BUNDLED
 from bridle.extensions.skills import SkillCatalog
+from tests.fakes.features import feature_commands
 from tests.tables import table
 
 BUILT_IN = (
@@ -66,9 +67,10 @@ NOT_YET: dict[str, str] = {}
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    index = Index(str(tmp_path_factory.mktemp("index")))
+    folder = tmp_path_factory.mktemp("index")
+    index = Index(str(folder))
     skills = SkillCatalog(index, lambda: (BUNDLED,)).all().values()
-    listed = {name for each in CATALOG for name in (each.name, *each.aliases)}
+    listed = {name for each in (*CATALOG, *feature_commands(folder)) for name in (each.name, *each.aliases)}
     return listed | {name for skill in skills for name in (skill.name, *skill.aliases)}
 
 

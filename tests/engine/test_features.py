@@ -5,12 +5,9 @@ from typing import Any, cast
 
 from bridle.engine.agents.assignment import Assignment
 from bridle.engine.feature import Feature, Features
-from bridle.features.context import FeatureContext
 from bridle.features.registry import open_features
 from bridle.types.service import Service
-from bridle.types.workspace import Workspace
-from tests.fakes.engine import make_session
-from tests.fakes.tool_context import FakeTasks
+from tests.fakes.features import feature_context
 
 _KEY: Service[str] = Service("word", missing="There is no word here.")
 _WORK = cast("Assignment", None)
@@ -66,10 +63,6 @@ def test_what_a_feature_offers_is_found_by_its_key():
 
 
 def test_every_feature_of_the_registry_says_what_agents_have_of_it(tmp_path: Path):
-    folder = str(tmp_path)
-    context = FeatureContext(
-        session=make_session(), workspace=Workspace(folder, tasks=FakeTasks()), project=folder,
-        storage=folder, env={}, wake=print, tell=print, trusted=True, lasting=True,
-    )  # fmt: skip
-    silent = [each.name for each in open_features(context) if type(each).for_agent is Feature.for_agent]
+    features = open_features(feature_context(tmp_path))
+    silent = [each.name for each in features if type(each).for_agent is Feature.for_agent]
     assert silent == []

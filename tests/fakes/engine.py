@@ -19,6 +19,7 @@ from bridle.types.question import Answer, Question, Refused
 from bridle.types.tool import Tool
 from bridle.types.usage import Usage
 from bridle.types.workspace import Workspace
+from tests.fakes.features import usual_features
 from tests.fakes.tool_context import FakeTasks
 
 _Kind = TypeVar("_Kind")
@@ -145,6 +146,7 @@ def make_runtime(
         storage=str(folder / "storage"),
         limits=limits or Limits(),
         hooks=hooks or NoHooks(),
+        features=usual_features(folder),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bridle.engine.spending import Spending
+from bridle.features.budgets.ledger import Ledger
 from tests.fakes.messages_server import MessagesServer, Received, Step, step
 from tests.fakes.program import Done, Program
 
@@ -47,7 +47,7 @@ async def test_twenty_agents_under_one_dollar_exceed_it_by_one_reservation_at_mo
         both = await asyncio.gather(_worked(program), _worked(program))
         for done in both:
             assert done.result["subtype"] == "error_max_budget_usd", done.err
-        spending = Spending(os.path.join(program.home, ".claude", "bridle", "usage.db"))
+        spending = Ledger(os.path.join(program.home, ".claude", "bridle", "usage.db"))
         used = spending.totals("project")[0]
         shares = {row["key"]: row["usd"] for row in spending.totals("agent")}
         assert len(server.requests) == used["calls"]

@@ -11,8 +11,8 @@ import pytest
 
 from bridle.cli.subcommands.parser import run_subcommand
 from bridle.engine.loop import run_turn
-from bridle.engine.metering import MeteredProvider, source_of
-from bridle.engine.spending import Refusal, Spending
+from bridle.features.budgets.ledger import Ledger, Refusal
+from bridle.features.budgets.metered_provider import MeteredProvider, source_of
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.read import TOOL as READ
 from bridle.types.block import AssistantMessage
@@ -81,10 +81,10 @@ def test_twenty_processes_under_one_cap_exceed_it_by_one_reservation_at_most(tmp
     workers = [subprocess.Popen([*line, f"agent-{number}"]) for number in range(20)]
     assert [worker.wait(timeout=120) for worker in workers] == [0] * 20
 
-    used = Spending(path).used("day", PAYER)
+    used = Ledger(path).used("day", PAYER)
 
     assert 1.0 - 0.02 <= used.usd <= 1.0 + _reservation()
-    assert sum(row["usd"] for row in Spending(path).totals("agent")) == pytest.approx(used.usd)
+    assert sum(row["usd"] for row in Ledger(path).totals("agent")) == pytest.approx(used.usd)
 
 
 async def test_twenty_agents_in_one_process_share_the_cap_of_their_run(tmp_path: Path):
@@ -101,7 +101,7 @@ async def test_twenty_agents_in_one_process_share_the_cap_of_their_run(tmp_path:
         for number in range(20):
             group.create_task(work(f"a{number}"))
 
-    assert 1.0 - 0.02 <= Spending(path).used("run", PAYER).usd <= 1.0 + _reservation()
+    assert 1.0 - 0.02 <= Ledger(path).used("run", PAYER).usd <= 1.0 + _reservation()
 
 
 @pytest.mark.parametrize(
@@ -121,21 +121,21 @@ async def test_every_unit_can_be_limited(tmp_path: Path, limit: Limit, calls_mad
 def test_what_a_dead_process_held_is_given_back(tmp_path: Path):
     path = str(tmp_path / "usage.db")
     code = (
-        "import os, sys\nfrom bridle.engine.spending import Spending\n"
+        "import os, sys\nfrom bridle.features.budgets.ledger import Ledger\n"
         "from bridle.types.budget import Charge, Limit, Payer\n"
         "p = Payer(run='r1', project='/p')\n"
-        "assert Spending(sys.argv[1]).reserve(p, Charge(usd=0.9), {'day': Limit(usd=1.0)}) == 1\n"
+        "assert Ledger(sys.argv[1]).reserve(p, Charge(usd=0.9), {'day': Limit(usd=1.0)}) == 1\n"
         "os.kill(os.getpid(), 9)\n"
     )
     assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9
 
-    answer = Spending(path).reserve(PAYER, Charge(usd=0.5), {"day": Limit(usd=1.0)})
+    answer = Ledger(path).reserve(PAYER, Charge(usd=0.5), {"day": Limit(usd=1.0)})
 
     assert isinstance(answer, int)
 
 
 def test_what_the_living_hold_is_not_given_away(tmp_path: Path):
-    spending = Spending(str(tmp_path / "usage.db"))
+    spending = Ledger(str(tmp_path / "usage.db"))
     held = spending.reserve(PAYER, Charge(usd=0.9), {"day": Limit(usd=1.0)})
     assert isinstance(held, int)
 
@@ -164,7 +164,7 @@ async def test_calls_are_charged_to_the_tool_whose_result_they_read(tmp_path: Pa
     provider = MeteredProvider(script, path=path, payer=PAYER, facts=facts, budgets={})
     await run_turn(make_session(), Prompt(content="hi", origin=TYPED), make_runtime(tmp_path, provider, READ))
 
-    assert sorted(row["key"] for row in Spending(path).totals("tool")) == ["Read", "prompt"]
+    assert sorted(row["key"] for row in Ledger(path).totals("tool")) == ["Read", "prompt"]
 
 
 @pytest.mark.parametrize(

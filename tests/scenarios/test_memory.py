@@ -23,7 +23,7 @@ from bridle.engine.suggesting import (
     suggest_prompt,
     suggest_when_asked,
 )
-from bridle.engine.token_budget import TokenBudget, budget_of
+from bridle.features.budgets.token_goal import TokenGoal, goal_of
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.read import TOOL as READ
 from bridle.tools.todo_write import TOOL as TODO
@@ -281,16 +281,16 @@ async def test_what_was_said_in_earlier_sessions_is_found(tmp_path: Path):
      ("+x k", None), ("add +5", None), ("", None)],
 )  # fmt: skip
 def test_budgets_as_people_write_them(text: str, goal: int | None):
-    found = budget_of(Prompt(content=text, origin=TYPED))
+    found = goal_of(Prompt(content=text, origin=TYPED))
     assert (found.goal if found is not None else None) == goal
 
 
 def test_work_ends_when_enough_is_used_or_little_comes():
-    budget = TokenBudget(10_000)
+    budget = TokenGoal(10_000)
     assert budget.nudge(5_000) is not None
     assert budget.nudge(9_000) is None
 
-    fading = TokenBudget(1_000_000)
+    fading = TokenGoal(1_000_000)
     assert [fading.nudge(used) is not None for used in (100, 200, 300, 400)] == [True, True, True, False]
 
 

@@ -6,19 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.context.plans import LEFT, MARK, plan_path
 from bridle.engine.compact import compact
 from bridle.engine.loop import run_turn
-from bridle.engine.planning import (
-    PlanChoice,
-    answer_plan,
-    implementation_prompt,
-    plan_file,
-    prompt_rules,
-    start_afresh,
-)
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
+from bridle.features.plan_mode.answers import PlanChoice, answer_plan, implementation_prompt, start_afresh
+from bridle.features.plan_mode.feature import PlanModeFeature
+from bridle.features.plan_mode.planning import prompt_rules
+from bridle.features.plan_mode.plans import LEFT, MARK, plan_path
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.enter_plan_mode import TOOL as ENTER
 from bridle.tools.exit_plan_mode import TOOL as EXIT
@@ -29,6 +24,7 @@ from bridle.types.origin import TYPED
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Refused
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
+from tests.fakes.features import with_feature
 
 PLAN = "1. Rename a to b.\n2. Run the tests."
 
@@ -56,7 +52,6 @@ def _scene(
     provider = ScriptedProvider(script)
     runtime = msgspec.structs.replace(
         make_runtime(folder, provider, WRITE, ENTER, EXIT, channel=channel),
-        plans=str(folder / "plans"),
         env={"CLAUDE_CONFIG_DIR": str(folder / "home")},
     )
     return session, runtime, provider
@@ -177,7 +172,7 @@ async def test_the_model_can_ask_to_plan_and_is_told_how(tmp_path: Path):
     await run_turn(session, Prompt(content="rename all", origin=TYPED), runtime)
 
     assert session.state.mode == "plan" and session.state.pre_plan_mode == "default"
-    assert plan_file(session, runtime) in str(provider.requests[1].messages[-1]["content"])
+    assert plan_path("s1", str(tmp_path / "plans")) in str(provider.requests[1].messages[-1]["content"])
 
 
 async def test_a_refusal_to_plan_leaves_the_mode_as_it_is(tmp_path: Path):
@@ -266,7 +261,7 @@ def test_what_a_plan_may_run_is_bounded():
 
 async def test_another_model_answers_while_planning(tmp_path: Path):
     session, runtime, provider = _scene(tmp_path, [says("a"), says("b")], FakeChannel())
-    runtime = msgspec.structs.replace(runtime, planner="big")
+    runtime = with_feature(runtime, PlanModeFeature(str(tmp_path / "plans"), planner="big"))
     session.swap(mode="plan")
     await run_turn(session, Prompt(content="1", origin=TYPED), runtime)
     session.swap(mode="default")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bridle.context.plans import plan_path
-from bridle.engine.planning import implementation_prompt
+from bridle.features.plan_mode.answers import implementation_prompt
+from bridle.features.plan_mode.plans import plan_path
 from tests.fakes.host import FakeHost
 from tests.fakes.messages_server import MessagesServer, Step, step
 from tests.fakes.program import Program

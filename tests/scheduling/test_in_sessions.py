@@ -14,7 +14,6 @@ import pytest
 
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Inbox, Server
-from bridle.features.context import FeatureContext
 from bridle.features.registry import open_features
 from bridle.providers.scripted import calls, says
 from bridle.sdk import AssistantMessage, ClaudeAgentOptions, ClaudeSDKClient, TextBlock
@@ -28,6 +27,7 @@ from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.clock import FakeClock
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
+from tests.fakes.features import feature_context
 from tests.fakes.hooked import hooked
 from tests.fakes.host import FakeHost
 from tests.fakes.messages_server import MessagesServer, step
@@ -64,17 +64,17 @@ async def _serving(folder: Path, script: Sequence[Any], **changes: Any) -> Async
     channel, inbox, clock = FakeChannel(), Inbox(), FakeClock()
     runtime = make_runtime(folder, script, *_TOOLS, channel=channel)
     session = make_session()
+
+    def tell(text: str) -> None:
+        channel.emit(Noticed(text))
+
     features = open_features(
-        FeatureContext(
+        feature_context(
+            folder,
             session=session,
             workspace=runtime.workspace,
-            project=str(folder),
-            storage=str(folder),
-            env={},
             wake=inbox.put,
-            tell=lambda text: channel.emit(Noticed(text)),
-            trusted=True,
-            lasting=True,
+            tell=tell,
             clock=clock,
         )
     )
@@ -176,10 +176,9 @@ async def test_stop_hooks_hear_what_is_scheduled(tmp_path: Path):
     script = [says(calls("CronCreate", cron="0 9 * * *", prompt="morning")), says("ok")]
 
     def change(runtime: Runtime) -> Runtime:
-        context = FeatureContext(
-            session=make_session(), workspace=runtime.workspace, project=str(tmp_path), storage=str(tmp_path),
-            env={}, wake=print, tell=print, trusted=True, lasting=True, clock=FakeClock(),
-        )  # fmt: skip
+        context = feature_context(
+            tmp_path, session=make_session(), workspace=runtime.workspace, clock=FakeClock()
+        )
         return msgspec.structs.replace(runtime, features=open_features(context))
 
     async with hooked(tmp_path, script, *_TOOLS, settings={"Stop": stop}, change=change) as made:

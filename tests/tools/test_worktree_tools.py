@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from bridle.engine.runtime import Runtime
-from bridle.engine.session_worktree import SessionWorktree
+from bridle.features.worktrees.session import SessionWorktree
 from bridle.host.git import worktrees
 from bridle.permissions.policy import decide
 from bridle.permissions.prepare import Asked, Standing, prepare

@@ -61,15 +61,6 @@ CATALOG: tuple[Listing, ...] = (
         "add_folder",
         "[--user|--project|--local] <path>",
     ),
-    Listing(
-        "advisor",
-        "Choose a model that advises the main one",
-        "bridle.commands.advisor",
-        "advisor",
-        "[model|off]",
-        choices=("off",),
-        completes=True,
-    ),
     Listing("agents", "Show the agents and how to write one", _PARTS, "agents", "[name on|off]"),
     Listing("auto-mode-setup", "Draft the rules of auto mode for this project", _PROMPT, "auto_mode_setup"),
     Listing(

@@ -1,7 +1,5 @@
 """Commands about the model: which one, how hard it thinks, how full its window may get."""
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -12,11 +10,10 @@ from bridle.engine.switching import switch_model
 from bridle.features.workflows.feature import SESSION_WORKFLOWS
 from bridle.providers import catalog, gateway
 from bridle.providers.connect import check_vendor
-from bridle.providers.offers import Choice, is_available, offer
+from bridle.providers.offers import Choice, available_names, is_available, offer
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import ConfigError, UsageError
 
-_ALIASES = ("default", "sonnet", "opus", "haiku", "fable", "opusplan")
 _ULTRACODE, _HARDEST = "ultracode", "xhigh"
 _KEPT_EFFORTS = ("low", "medium", "high", "xhigh")
 
@@ -78,8 +75,7 @@ async def choose_model(name: str, context: CommandContext, *, save_it: bool) -> 
 def model_choices(context: CommandContext) -> tuple[ModelChoice, ...]:
     """The models that are offered: aliases, the user's own, those of a gateway, and the one in use."""
     choice, current = _choice_of(context), context.session.state.model
-    names = [name for name in _names(choice) if is_available(name, choice)]
-    found = [_line(name, choice, current) for name in dict.fromkeys(names)]
+    found = [_line(name, choice, current) for name in available_names(choice)]
     if not any(each.current for each in found):
         found.append(_line(current, choice, current))
     return tuple(found)
@@ -161,19 +157,6 @@ def complete(context: CommandContext) -> tuple[str, ...]:
 def _choice_of(context: CommandContext) -> Choice:
     config = context.settings.config()
     return Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=context.env)
-
-
-def _names(choice: Choice) -> Iterator[str]:
-    yield from _ALIASES
-    yield from choice.own
-    if extra := choice.env.get("ANTHROPIC_CUSTOM_MODEL_OPTION", "").strip():
-        yield extra
-    yield from gateway.known_models(choice.env)
-    if choice.settings.available_models is not None:
-        # Entries may be patterns, so what they cover is looked up.
-        yield from (name for name in choice.settings.available_models if "*" not in name)
-        yield from (model.id for model in catalog.listed())
-    yield "offline"
 
 
 def _line(value: str, choice: Choice, current: str) -> ModelChoice:

@@ -51,17 +51,17 @@ _NO_UPDATER = "bridle does not update itself: use the package manager that insta
 # fmt: off
 SETTINGS: tuple[Setting, ...] = (
     # Model and responses
-    Setting("advisorModel", ANYONE, "parts/advisor", "The second model, asked with the advisor tool; off if unset"),
+    Setting("advisorModel", ANYONE, "advisor/choice", "The second model, asked with the advisor tool; off if unset"),
     Setting("alwaysThinkingEnabled", ANYONE, "session/model_choices", "false turns extended thinking off", default=True, harmless=True),
     Setting("availableModels", ANYONE, "session/model_choices", "Models that can be chosen; all if unset"),
     Setting("bridleBackgroundWork", ANYONE, "parts/memory", "Let bridle ask a model for summaries, suggestions and memories between turns"),
-    Setting("bridleBudgets", ANYONE, "parts/memory", "Limits of cost, tokens, calls and time"),
-    Setting("bridleBudgets.run", ANYONE, "parts/memory", "Limits of one run"),
-    Setting("bridleBudgets.agent", ANYONE, "parts/memory", "Limits of each agent"),
-    Setting("bridleBudgets.project", ANYONE, "parts/memory", "Limits of everything in this project"),
-    Setting("bridleBudgets.day", ANYONE, "parts/memory", "Limits of one day"),
+    Setting("bridleBudgets", ANYONE, "budgets/metered_provider", "Limits of cost, tokens, calls and time"),
+    Setting("bridleBudgets.run", ANYONE, "budgets/metered_provider", "Limits of one run"),
+    Setting("bridleBudgets.agent", ANYONE, "budgets/metered_provider", "Limits of each agent"),
+    Setting("bridleBudgets.project", ANYONE, "budgets/metered_provider", "Limits of everything in this project"),
+    Setting("bridleBudgets.day", ANYONE, "budgets/metered_provider", "Limits of one day"),
     *(
-        Setting(f"bridleBudgets.{scope}.{what}", ANYONE, "parts/memory", meaning)
+        Setting(f"bridleBudgets.{scope}.{what}", ANYONE, "budgets/metered_provider", meaning)
         for scope in ("run", "agent", "project", "day")
         for what, meaning in (
             ("usd", "The most that may be spent, in USD"), ("tokens", "The most tokens"),
@@ -70,7 +70,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("bridleIdleCompaction", ANYONE, "parts/memory", "Compact a long conversation while no one types"),
     Setting("bridleModels", NO_FOLDER, "session/model_choices", "More models, with prices, limits and addresses"),
-    Setting("bridleRecordUsage", ANYONE, "parts/memory", "Keep what each request cost in a file"),
+    Setting("bridleRecordUsage", ANYONE, "budgets/feature", "Keep what each request cost in a file"),
     Setting("effortLevel", ANYONE, "session/model_choices", "Effort of new sessions; `max` is for one session only", harmless=True),
     Setting("enforceAvailableModels", ANYONE, "providers/offers", "The default model must be in availableModels, too", default=False, harmless_as=True),
     Setting("fallbackModel", ANYONE, "session/model_choices", "Models to change to on overload, up to three"),
@@ -159,7 +159,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("claudeMdExcludes", ANYONE, "parts/briefing", "Instruction files to leave out"),
     Setting("env", ANYONE, "config/load", "Variables for the session and its child processes; a folder's go by lists"),
     Setting("fileCheckpointingEnabled", ANYONE, "session/choices", "Copies of changed files for /rewind", default=True, harmless_as=True),
-    Setting("plansDirectory", ANYONE, "parts/memory", "Folder of plan files; ~/.claude/plans if unset"),
+    Setting("plansDirectory", ANYONE, "plan_mode/feature", "Folder of plan files; ~/.claude/plans if unset"),
     Setting("skillListingBudgetFraction", ANYONE, "engine/skills", "Share of the window for the list of skills", default=0.01, harmless=True),
     Setting("skillListingMaxDescChars", ANYONE, "engine/skills", "Longest description in that list", default=1536, harmless=True),
     # Interface
@@ -264,11 +264,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("isolatePeerMachines", ANYONE, "", "Ask before a message goes to another machine", harmless_as=True, no_effect="bridle always asks before a message goes to another machine", asks_for_less=True),
     Setting("processWrapper", NO_FOLDER, "background/permission", "Program that starts background processes"),
     Setting("teammateMode", ANYONE, "parts/teams", "Where teammates are shown", default="in-process"),
-    Setting("worktree", ANYONE, "session/choices", "Git work trees of sessions and agents"),
-    Setting("worktree.baseRef", ANYONE, "session/choices", "Branch from the remote's main branch or from HEAD", default="fresh", harmless=True),
-    Setting("worktree.symlinkDirectories", ANYONE, "session/choices", "Folders that become links"),
-    Setting("worktree.sparsePaths", ANYONE, "session/choices", "Check out only these folders"),
-    Setting("worktree.bgIsolation", ANYONE, "session/choices", "`none` lets background sessions edit in place", default="worktree", harmless_as="worktree"),
+    Setting("worktree", ANYONE, "worktrees/feature", "Git work trees of sessions and agents"),
+    Setting("worktree.baseRef", ANYONE, "worktrees/feature", "Branch from the remote's main branch or from HEAD", default="fresh", harmless=True),
+    Setting("worktree.symlinkDirectories", ANYONE, "worktrees/feature", "Folders that become links"),
+    Setting("worktree.sparsePaths", ANYONE, "worktrees/feature", "Check out only these folders"),
+    Setting("worktree.bgIsolation", ANYONE, "worktrees/feature", "`none` lets background sessions edit in place", default="worktree", harmless_as="worktree"),
     # Remote and notifications
     Setting("agentPushNotifEnabled", ANYONE, "", "The model may send notifications to the phone", default=False, harmless=True, no_effect=_NO_PUSH),
     Setting("awaySummaryEnabled", ANYONE, "parts/memory", "A summary when you come back", default=True, harmless=True),

@@ -4,7 +4,6 @@ import asyncio
 
 from bridle.engine.call import Call
 from bridle.engine.hearing import tell_person
-from bridle.engine.planning import plan_suggestions, with_plan
 from bridle.engine.turn import Turn
 from bridle.host.first_answer import first_answer
 from bridle.types.hook_calls import PermissionRequest
@@ -72,16 +71,15 @@ def _reason(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> str:
 
 
 def _question(call: Call, tool: Tool, turn: Turn, doubt: Ask) -> PermissionQuestion:
-    return PermissionQuestion(
+    question = PermissionQuestion(
         call_id=call.id,
         tool=tool.name,
-        input=with_plan(call, turn) if tool.name == "ExitPlanMode" else call.input,
+        input=call.input,
         reason=_reason(call, tool, turn, doubt),
         reason_type=doubt.reason_type,
-        suggestions=plan_suggestions(turn.runtime.modes)
-        if tool.name == "ExitPlanMode"
-        else doubt.suggestions,
+        suggestions=doubt.suggestions,
         blocked_path=doubt.blocked_path,
         parts=doubt.parts,
         server=tool.server,
     )
+    return turn.runtime.features.question(turn, tool, question)

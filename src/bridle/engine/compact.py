@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
-from bridle.context.plans import restored_plan
 from bridle.context.report import Dropped, dropped
 from bridle.context.restoration import edits_in, restored
 from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_around, rounds_of, weight
@@ -14,7 +13,6 @@ from bridle.context.summary import flaw_in, once_more, opening_text, read_summar
 from bridle.context.tokens import ratio_of, tokens_now
 from bridle.engine.guards import money_limit
 from bridle.engine.heeding import heed
-from bridle.engine.planning import plan_file, plan_rules
 from bridle.engine.request import fixed_units, request_for
 from bridle.engine.turn import Turn
 from bridle.engine.user_words import TOKENS, WORDS, carried, kept_words
@@ -331,10 +329,10 @@ def _words_budget(turn: Turn) -> int:
 
 
 def _sources(turn: Turn) -> tuple[Callable[[], str | None], ...]:
-    path = plan_file(turn.session, turn.runtime)
     skills = turn.runtime.skills
     used = () if skills is None else (lambda: skills.restored(turn.session),)
-    return (*turn.runtime.restore, *used, lambda: restored_plan(path), lambda: plan_rules(turn))
+    features = turn.runtime.features.restored(turn)
+    return (*turn.runtime.restore, *used, *(lambda text=text: text for text in features))
 
 
 async def _tell_hooks(turn: Turn, trigger: Trigger, summary: str) -> None:

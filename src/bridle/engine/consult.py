@@ -1,4 +1,4 @@
-"""The door for model calls on the side: counted, budgeted, never part of the conversation."""
+"""Model calls on the side: counted, budgeted, never part of the conversation."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from bridle.transcripts.session import Session
 from bridle.types.block import AssistantMessage, text_block
 from bridle.types.errors import ProviderError, ToolError
 from bridle.types.history import History, SentMessage
-from bridle.types.model import Completed, ModelRequest, Thinking
+from bridle.types.model import Completed, ModelRequest, Provider, Thinking
 from bridle.types.tool import Consultation
 from bridle.types.usage import Usage
 
@@ -61,3 +61,9 @@ async def consult_beside(
     except ProviderError as error:
         raise ToolError(f"A model had to be asked on the side and could not answer: {error}") from error
     raise ToolError("A model had to be asked on the side and gave no answer; try again.")
+
+
+def charged_to(provider: Provider, agent: str, source: str | None = None) -> Provider:
+    """The provider for the calls of an agent, or for one source, where calls are counted."""
+    charged = getattr(provider, "charged_to", None)
+    return provider if charged is None else charged(agent, source)

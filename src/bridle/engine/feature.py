@@ -14,16 +14,20 @@ from msgspec import Struct
 from bridle.types.service import Offered, Service
 
 if TYPE_CHECKING:
-    from bridle.config.schema import Settings
+    from bridle.config.load import Config
     from bridle.engine.agents.assignment import Assignment
     from bridle.engine.call import Call
     from bridle.engine.gate import Passage
     from bridle.engine.turn import Turn
+    from bridle.permissions.prepare import Standing
     from bridle.transcripts.session import Session
     from bridle.types.channel import Channel
     from bridle.types.command import Command
+    from bridle.types.model import Provider
+    from bridle.types.permission import Case, Decision, Rule
+    from bridle.types.question import PermissionQuestion
     from bridle.types.tool import Tool, Toolbox, ToolContext, ToolOutput
-    from bridle.types.turn import Prompt
+    from bridle.types.turn import Outcome, Prompt
 
 
 class RunningCall(Struct, frozen=True, kw_only=True):
@@ -73,6 +77,10 @@ class Feature:
         """What the session reports to and asks, perhaps with something in between."""
         return channel
 
+    def provider(self, provider: "Provider") -> "Provider":
+        """What answers the session, perhaps with something in between."""
+        return provider
+
     async def begin(self) -> None:
         """The session begins to take prompts."""
 
@@ -87,6 +95,27 @@ class Feature:
     def rest(self) -> None:
         """No turn runs and none waits."""
 
+    def begin_turn(self, turn: "Turn") -> None:
+        """A turn of this thread begins."""
+        del turn
+
+    def before_step(self, turn: "Turn") -> None:
+        """The model is about to be asked; the place for reminders and for another model."""
+        del turn
+
+    def more_work(self, turn: "Turn") -> str | None:
+        """Why the turn should continue although the model has answered."""
+        del turn
+
+    def after_turn(self, turn: "Turn", outcome: "Outcome") -> None:
+        """The turn has reported its outcome; nothing waits for what begins here."""
+        del turn, outcome
+
+    def restore(self, turn: "Turn") -> Sequence[str | None]:
+        """What the model must be told again after a compaction."""
+        del turn
+        return ()
+
     def reminder(self, session: "Session") -> str | None:
         """What a conversation should hear before its next step, once."""
         del session
@@ -98,6 +127,26 @@ class Feature:
     def describe_call(self, tool: str, call: "Call", turn: "Turn") -> str | None:
         """What a call would do, for a person who is to approve it; None where its input says all."""
         del tool, call, turn
+
+    def standing(self, turn: "Turn", standing: "Standing") -> "Standing":
+        """What permissions are decided by."""
+        del turn
+        return standing
+
+    def rules(self, tool: "Tool", subject: str) -> "Sequence[Rule]":
+        """Permission rules that count for one call only."""
+        del tool, subject
+        return ()
+
+    async def review(self, turn: "Turn", case: "Case", decision: "Decision") -> "Decision":
+        """What is decided about a call, perhaps reviewed."""
+        del turn, case
+        return decision
+
+    def question(self, turn: "Turn", tool: "Tool", question: "PermissionQuestion") -> "PermissionQuestion":
+        """How a person is asked about a call."""
+        del turn, tool
+        return question
 
     async def before_call(self, running: RunningCall, context: "ToolContext") -> "ToolContext":
         """A call is about to run: what its tool works with."""
@@ -133,7 +182,7 @@ class Feature:
         """The user wants quiet: begin to end what runs in the background; how many there are."""
         return 0
 
-    def reconfigure(self, before: "Settings", now: "Settings") -> None:
+    def reconfigure(self, before: "Config", now: "Config") -> None:
         """The settings have changed."""
         del before, now
 
@@ -149,6 +198,9 @@ class Feature:
 
     async def close(self) -> None:
         """The session ends."""
+
+    async def after_close(self) -> None:
+        """Everything else of the session is closed."""
 
 
 class Features:
@@ -220,6 +272,38 @@ class Features:
         for each in self.at("channel"):
             channel = each.channel(channel)
         return channel
+
+    def provider(self, provider: "Provider") -> "Provider":
+        for each in self.at("provider"):
+            provider = each.provider(provider)
+        return provider
+
+    def more_work(self, turn: "Turn") -> str | None:
+        """The first reason to continue."""
+        reasons = (each.more_work(turn) for each in self.at("more_work"))
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def restored(self, turn: "Turn") -> list[str]:
+        """What the model must be told again after a compaction."""
+        return [text for each in self.at("restore") for text in each.restore(turn) if text is not None]
+
+    def standing(self, turn: "Turn", standing: "Standing") -> "Standing":
+        for each in self.at("standing"):
+            standing = each.standing(turn, standing)
+        return standing
+
+    def rules(self, tool: "Tool", subject: str) -> "tuple[Rule, ...]":
+        return tuple(rule for each in self.at("rules") for rule in each.rules(tool, subject))
+
+    async def review(self, turn: "Turn", case: "Case", decision: "Decision") -> "Decision":
+        for each in self.at("review"):
+            decision = await each.review(turn, case, decision)
+        return decision
+
+    def question(self, turn: "Turn", tool: "Tool", question: "PermissionQuestion") -> "PermissionQuestion":
+        for each in self.at("question"):
+            question = each.question(turn, tool, question)
+        return question
 
     def reminders(self, session: "Session") -> list[str]:
         """What a conversation should hear before its next step."""

@@ -11,7 +11,6 @@ from bridle.engine.call import Call
 from bridle.engine.call_hooks import hear_denial
 from bridle.engine.grants import grant
 from bridle.engine.parsing import parse_input
-from bridle.engine.planning import plan_file
 from bridle.engine.turn import Turn
 from bridle.engine.views import doubt_about
 from bridle.engine.wording import MAY_RETRY
@@ -197,7 +196,7 @@ def standing(turn: Turn) -> Standing:
     runtime, state, workspace = turn.runtime, turn.session.state, turn.runtime.workspace
     sandbox = runtime.sandbox
     configuration = config_home(runtime.env)
-    return Standing(
+    found = Standing(
         rules=turn.rules,
         mode=state.mode,
         cwd=workspace.cwd,
@@ -205,7 +204,6 @@ def standing(turn: Turn) -> Standing:
         origins=workspace.origins,
         roots=workspace.roots,
         readable=(runtime.storage, *runtime.earlier, os.path.join(configuration, "plans")),
-        own=_plan(turn),
         memory=None if runtime.memory is None else os.path.abspath(runtime.memory),
         home=runtime.env.get("HOME") or os.path.expanduser("~"),
         config_home=configuration,
@@ -215,15 +213,5 @@ def standing(turn: Turn) -> Standing:
         attended=True,
         trusted=runtime.trusted,
         env=runtime.env,
-        # Agents may work in trees of their own while the session has entered none.
-        checkout=None if workspace.visit is not None else runtime.trees.spared,
     )
-
-
-def _plan(turn: Turn) -> tuple[str, ...]:
-    """The plan, which the model may write while it makes one."""
-    if turn.session.state.mode != "plan":
-        return ()
-    folder, name = os.path.split(plan_file(turn.session, turn.runtime))
-    # Only the folder is followed: a link in place of the plan itself would lead elsewhere.
-    return (os.path.join(os.path.realpath(folder), name),)
+    return runtime.features.standing(turn, found)

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.permissions.auto_grants import mode_notice
 from bridle.permissions.updates import PERSISTENT, changed_folders, changed_rules, mode_of, read_update
+from bridle.transcripts.session import Session
 from bridle.types.errors import ConfigError
 from bridle.types.event import ModeChanged, Noticed
-from bridle.types.permission import PermissionUpdate
+from bridle.types.permission import Mode, PermissionUpdate
 
 
 async def grant(turn: Turn, updates: Iterable[Mapping[str, Any]]) -> None:
@@ -24,6 +26,13 @@ async def grant(turn: Turn, updates: Iterable[Mapping[str, Any]]) -> None:
             await _persist(turn, update)
 
 
+def set_mode(session: Session, runtime: Runtime, mode: Mode) -> None:
+    """Change the mode and tell the other side."""
+    if mode != session.state.mode:
+        session.swap(mode=mode)
+        runtime.channel.emit(ModeChanged(mode))
+
+
 def _apply(turn: Turn, update: PermissionUpdate) -> None:
     session, workspace = turn.session, turn.runtime.workspace
     match update["type"]:
@@ -37,9 +46,7 @@ def _apply(turn: Turn, update: PermissionUpdate) -> None:
                 raise ValueError(f"this session may not switch to {mode}.")
             if (notice := mode_notice(session.state.mode, mode, session.state.rules)) is not None:
                 _warn(turn, notice)
-            if mode != session.state.mode:
-                session.swap(mode=mode)
-                turn.runtime.channel.emit(ModeChanged(mode))
+            set_mode(session, turn.runtime, mode)
 
 
 async def _persist(turn: Turn, update: PermissionUpdate) -> None:

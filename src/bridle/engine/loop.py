@@ -17,7 +17,6 @@ from bridle.engine.settling import (
     settle_stop,
 )
 from bridle.engine.step import StepEnd, take_step
-from bridle.engine.token_budget import token_nudge
 from bridle.engine.turn import Ending, Turn
 from bridle.engine.wording import DECLINED, NUDGE_EMPTY, NUDGE_REFUSED, RESUME_BROKEN, RESUME_CUT
 from bridle.transcripts.deferred import deferred_call
@@ -165,7 +164,7 @@ async def _work(turn: Turn) -> Ending:
         elif not step.text.strip() and step.stop_reason != "refusal" and not nudges:
             nudges += 1
             _say_synthetic(turn, NUDGE_EMPTY)
-        elif (more := token_nudge(turn)) is not None:
+        elif (more := turn.runtime.features.more_work(turn)) is not None:
             begun = _continue(turn, text, more)
         elif isinstance(said := await hear_stop(turn, text, stop_blocks), str):
             stop_blocks += 1

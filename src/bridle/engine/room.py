@@ -55,13 +55,8 @@ async def compact_unasked(turn: Turn) -> bool:
 
 
 def _remind(turn: Turn) -> None:
-    state, planner = turn.session.state, turn.runtime.planner
-    if planner is not None and turn.model in (planner, state.model):
-        turn.model = planner if state.mode == "plan" else state.model
-    if turn.steps == 0 and (state.mode == "plan" or state.pre_plan_mode is not None):
-        from bridle.engine.planning import remind_of_plan
-
-        remind_of_plan(turn)
+    for feature in turn.runtime.features.at("before_step"):
+        feature.before_step(turn)
     if turn.steps and turn.steps % _STEPS_BETWEEN_REMINDERS == 0 and turn.runtime.workspace.todos:
         from bridle.engine.todo_reminder import remind_of_todos
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -153,19 +153,6 @@ class Asking(Struct, frozen=True, kw_only=True):
     """A cap that the user set; answers that it cuts are continued but never escalated."""
 
 
-class Trees(Struct, frozen=True, kw_only=True):
-    """How new work trees are made."""
-
-    base: Literal["fresh", "head"] = "fresh"
-    """Where they begin: at the newest of the remote's main branch, or at the current commit."""
-    sparse: tuple[str, ...] = ()
-    """The only folders that are checked out, where any are named."""
-    links: tuple[str, ...] = ()
-    """Folders that they share with the main checkout."""
-    spared: str | None = None
-    """The main checkout, where a session in the background may change nothing before it is in a work tree."""
-
-
 class Runtime(Struct, frozen=True, kw_only=True):
     provider: Provider
     channel: Channel
@@ -192,19 +179,13 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Whether the user has vouched for the folder."""
     modes: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "dontAsk")
     """The modes that an answer may switch to."""
-    trees: Trees = Trees()
-    """What the user wants of new work trees."""
     sandbox: Sandbox | None = None
     sandbox_allows: bool = True
     """Commands that run in the sandbox need no approval."""
     checkpoints: "Checkpoints | None" = None
     """Keeps what files held before they were changed, where that is wanted."""
-    plans: str | None = None
-    """The folder of plan files; None for the usual one."""
     memory: str | None = None
     """The folder of what is remembered from session to session, where that is wanted."""
-    planner: str | None = None
-    """The model that answers in plan mode, where it is another."""
     habits: Habits = Habits()
     """What the user has said about compaction."""
     restore: tuple[Callable[[], str | None], ...] = ()

@@ -20,20 +20,6 @@ def services_of(call: Call, turn: Turn) -> Callable[[Service[Any]], Any]:
     return find
 
 
-def _planning(call: Call, turn: Turn) -> Any:
-    del call
-    from bridle.engine.planning import SessionPlanning
-
-    return SessionPlanning(turn)
-
-
-def _worktrees(call: Call, turn: Turn) -> Any:
-    del call
-    from bridle.engine.session_worktree import SessionWorktree
-
-    return SessionWorktree(turn.runtime, turn.session)
-
-
 def _messages(call: Call, turn: Turn) -> Any:
     if turn.runtime.agents is None:
         return None
@@ -52,50 +38,8 @@ def _skills(call: Call, turn: Turn) -> Any:
     return None if skills is None else partial(skills.use, turn, delegate=_delegate(call, turn))
 
 
-def _announce(call: Call, turn: Turn) -> Any:
-    del call
-    from bridle.engine.announcing import announce
-
-    return partial(announce, turn)
-
-
-def _leave(call: Call, turn: Turn) -> Any:
-    del call
-    return turn.runtime.leave if turn.session.agent_id is None else None
-
-
-def _pause(call: Call, turn: Turn) -> Any:
-    del call
-    from bridle.engine.pausing import pause
-
-    return partial(pause, turn)
-
-
-def _objections(call: Call, turn: Turn) -> Any:
-    del call
-    from bridle.engine.call_hooks import hear_task
-
-    return partial(hear_task, turn)
-
-
-def _advise(call: Call, turn: Turn) -> Any:
-    del call
-    if turn.session.agent_id is not None:
-        return None
-    from bridle.engine.advising import advise
-
-    return partial(advise, turn)
-
-
 _OFFERS: Mapping[str, Callable[[Call, Turn], Any]] = {
-    "planning": _planning,
-    "worktrees": _worktrees,
     "messages": _messages,
     "delegate": _delegate,
     "skills": _skills,
-    "announce": _announce,
-    "leave": _leave,
-    "pause": _pause,
-    "objections": _objections,
-    "advise": _advise,
 }

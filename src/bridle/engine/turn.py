@@ -1,7 +1,7 @@
 """What one turn has added up to so far."""
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from msgspec import UNSET, Struct
 
@@ -15,9 +15,6 @@ from bridle.types.ids import new_uuid
 from bridle.types.permission import Rule
 from bridle.types.turn import Denial, Outcome, Prompt, ResultSubtype, TurnReason
 from bridle.types.usage import Usage
-
-if TYPE_CHECKING:
-    from bridle.engine.token_budget import TokenBudget
 
 
 class Ending(Struct, frozen=True):
@@ -54,8 +51,6 @@ class Turn:
         self.user_lines = 0
         self.usage = Usage()
         self.denials: list[Denial] = []
-        self.token_budget: TokenBudget | Literal[False] | None = None
-        """What the prompt asks to be used; False when it asks for nothing, None when nobody has looked."""
         self.stop_reason: str | None = None
         self.max_tokens: int | None = None
         """A raised output limit, once an answer was cut."""

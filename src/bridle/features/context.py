@@ -1,10 +1,11 @@
 """What a feature is opened with."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from bridle.config.load import Config
 from bridle.config.options import SessionOptions
 from bridle.config.schema import Settings
 from bridle.transcripts.session import Session
@@ -13,7 +14,7 @@ from bridle.types.turn import Prompt
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
-    from bridle.engine.runtime import Runtime
+    from bridle.engine.runtime import ModelFacts, Runtime
     from bridle.extensions.index import ExtensionFiles
     from bridle.types.monitor import PluginMonitor
     from bridle.types.schedule import Clock
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
 
 def _not_yet() -> "Runtime":
     raise AssertionError("the session is not put together yet")
+
+
+class CommandCaller(Protocol):
+    """What the slash command of a feature is called with."""
+
+    @property
+    def session(self) -> Session: ...
+
+    @property
+    def runtime(self) -> "Runtime": ...
+
+    @property
+    def env(self) -> Mapping[str, str]: ...
 
 
 class FeatureContext(Struct, frozen=True, kw_only=True):
@@ -33,8 +47,6 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     storage: str
     env: Mapping[str, str]
     options: SessionOptions = SessionOptions()
-    settings: Settings = Settings()
-    """As they were when the session began; `Feature.reconfigure` tells of changes."""
     runtime: "Callable[[], Runtime]" = _not_yet
     """What turns work with now; not before the session is put together."""
     extension_files: "ExtensionFiles | None" = None
@@ -43,6 +55,10 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     """The storage of conversations that this one is a copy of."""
     defers_tools: Callable[[], bool] = lambda: False
     """Whether a rarely used tool costs its name alone until it is needed."""
+    config: Config
+    """The settings when the session began; `Feature.reconfigure` tells of changes."""
+    facts: "Callable[[str], ModelFacts]"
+    """What is known of a model."""
     plugin_monitors: "Callable[[], Sequence[PluginMonitor]]" = tuple
     plugin_language_servers: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
     """The entries of plugins by their names."""
@@ -61,11 +77,17 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     """Someone answers questions while it runs."""
     wants_editor: bool = False
     """The user asked for their editor."""
+    leader: tuple[str, str] | None = None
+    """The run that a teammate works for, and its name in it."""
     closed: bool = False
     """No file of users or projects extends the session."""
     sandbox: Sandbox | None = None
     clock: "Clock | None" = None
     """None for that of the machine."""
+
+    @property
+    def settings(self) -> Settings:
+        return self.config.settings
 
     @property
     def extends(self) -> bool:

@@ -3,13 +3,18 @@
 from collections.abc import Callable
 
 from bridle.engine.feature import Feature, Features
+from bridle.engine.tool_services import ToolServices
+from bridle.features.advisor.feature import AdvisorFeature
+from bridle.features.budgets.feature import open_budgets
 from bridle.features.context import FeatureContext
 from bridle.features.editors.feature import open_editors
 from bridle.features.language_servers.feature import LanguageServersFeature
 from bridle.features.leases.feature import open_leases
 from bridle.features.monitors.feature import MonitorsFeature
+from bridle.features.plan_mode.feature import open_plan_mode
 from bridle.features.schedules.feature import SchedulesFeature
 from bridle.features.workflows.feature import open_workflows
+from bridle.features.worktrees.feature import open_worktrees
 
 FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     SchedulesFeature,
@@ -18,6 +23,11 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     open_editors,
     open_leases,
     open_workflows,
+    open_plan_mode,
+    open_worktrees,
+    open_budgets,
+    AdvisorFeature,
+    ToolServices,
 )
 
 

@@ -14,6 +14,8 @@ from bridle.providers.in_process import is_installed, sample_file
 from bridle.providers.keys import source_of
 from bridle.providers.vendor import Vendor
 
+_ALIASES = ("default", "sonnet", "opus", "haiku", "fable", "opusplan")
+
 KeyState = Literal["present", "missing", "not needed"]
 
 
@@ -222,3 +224,21 @@ def _label(value: str, model: Model, env: Mapping[str, str]) -> str:
 def _described(variable: str, env: Mapping[str, str]) -> str:
     parts = (env.get(f"{variable}_NAME", "").strip(), env.get(f"{variable}_DESCRIPTION", "").strip())
     return ": ".join(part for part in parts if part)
+
+
+def available_names(choice: Choice) -> tuple[str, ...]:
+    """What users can type: aliases, models of their own, those of a gateway and those that settings list."""
+    return tuple(dict.fromkeys(name for name in _names(choice) if is_available(name, choice)))
+
+
+def _names(choice: Choice) -> Iterator[str]:
+    yield from _ALIASES
+    yield from choice.own
+    if extra := choice.env.get("ANTHROPIC_CUSTOM_MODEL_OPTION", "").strip():
+        yield extra
+    yield from gateway.known_models(choice.env)
+    if choice.settings.available_models is not None:
+        # Entries may be patterns, so what they cover is looked up.
+        yield from (name for name in choice.settings.available_models if "*" not in name)
+        yield from (model.id for model in catalog.listed())
+    yield "offline"

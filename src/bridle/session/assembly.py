@@ -71,7 +71,7 @@ async def open_parts(base: SessionBase) -> Parts:
     Raises:
         BridleError: an option asks for something that cannot be had.
     """
-    setup, session, host = base.setup, base.session, base.host
+    setup, host = base.setup, base.host
     packages = packages_of(setup, base.warn)
     provider = host.provider or session_provider(setup, packages)
     provider = provider if host.around is None else host.around(provider)
@@ -85,7 +85,7 @@ async def open_parts(base: SessionBase) -> Parts:
     agents, offered = open_agents(base, extensions, offered)
     folder, notes = memory.memory_of(setup), memory.notes_of(setup)
     return Parts(
-        provider=memory.metered(setup, session, provider, base.facts),
+        provider=features.provider(provider),
         warming=warming,
         packages=packages,
         features=features,
@@ -135,8 +135,6 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         sandbox_allows=permission_choices.is_unasked_inside(config),
         checkpoints=parts.checkpoints,
         habits=habits_from(env, enabled=config.settings.auto_compact_enabled, window=window),
-        plans=memory.plans_of(setup),
-        planner=memory.planner_of(setup),
         memory=parts.memory,
         notes=parts.notes,
         errands=parts.errands,
@@ -153,7 +151,6 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         skills=extensions.skills,
         plugins=base.plugins,
         styles=extensions.style_names,
-        trees=choices.choose_trees(setup),
         features=parts.features,
         arrivals=inbox,
         leave=inbox.close,
@@ -188,6 +185,7 @@ def command_sources(parts: Parts) -> Sequence[Source]:
     """What brings slash commands besides bridle itself and MCP servers."""
     skills, packages = parts.extensions.skills, parts.packages
     return (
+        parts.features.commands,
         *(() if skills is None else (skills.commands,)),
         parts.features.commands,
         *(() if packages is None else (packages.commands,)),

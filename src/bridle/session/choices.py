@@ -7,11 +7,8 @@ from typing import Any
 
 from bridle.config.load import Config
 from bridle.config.options import SessionOptions
-from bridle.config.schema import Worktree
-from bridle.engine.runtime import Limits, Trees
-from bridle.host.git import repository
+from bridle.engine.runtime import Limits
 from bridle.permissions.rules import split_rules
-from bridle.session.setup import Setup
 from bridle.tools.toolbox import OPT_IN, BuiltinToolbox, Deferral, choose
 from bridle.types.errors import UsageError
 from bridle.types.on_demand import CALL, SEARCH
@@ -162,29 +159,3 @@ def choose_limits(options: SessionOptions, env: Mapping[str, str]) -> Limits:
         max_total_tokens=options.max_total_tokens,
         parallel_calls=whole_number(env, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY") or 10,
     )
-
-
-def choose_trees(setup: Setup) -> Trees:
-    """How new work trees are made."""
-    wanted = setup.config.settings.worktree or Worktree()
-    return Trees(
-        base=wanted.base_ref or "fresh",
-        sparse=wanted.sparse_paths or (),
-        links=wanted.symlink_directories or (),
-        spared=_spared_checkout(setup),
-    )
-
-
-def _spared_checkout(setup: Setup) -> str | None:
-    """The main checkout around a session in the background; None where it may change what is there.
-
-    That is so in a work tree, outside a repository, and where `worktree.bgIsolation` is `none`.
-    """
-    if setup.options.job is None:
-        return None
-    wanted = setup.config.settings.worktree
-    if wanted is not None and wanted.bg_isolation == "none":
-        return None
-    root = repository.find_root(setup.cwd)
-    is_main = root is not None and os.path.isdir(os.path.join(root, ".git"))
-    return root if is_main else None

@@ -118,7 +118,7 @@ class LiveSession:
         """End everything that the session has started."""
         await close_parts(self._base, self._parts, self._team)
         if self._base.workspace.visit is not None:
-            from bridle.session.parts.worktree import leave_worktree
+            from bridle.features.worktrees.start import leave_worktree
 
             await leave_worktree(self.server.runtime, self.session)
         end(self.session, self.setup)
@@ -133,11 +133,11 @@ class LiveSession:
 
     async def _go_to_worktree(self) -> None:
         """Move to the work tree that the options ask for, or in which the conversation was left."""
-        from bridle.session.parts.worktree import enter_worktree
+        from bridle.features.worktrees.start import enter_worktree
 
         if has_hooks(self._base.hooks, self.setup):
             self._base.hooks.open()
-        await enter_worktree(self.server.runtime, self.session, self.setup.options, self._base.warn)
+        await enter_worktree(self.server.runtime, self.session, self.setup.options.worktree, self._base.warn)
         there = msgspec.structs.replace(self.setup, cwd=self._base.workspace.cwd)
         self.server.change(briefing=await brief_at(self._base, self._parts, there))
 

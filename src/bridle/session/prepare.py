@@ -96,9 +96,9 @@ def _advisor(
 ) -> tuple[str | None, tuple[str, ...]]:
     if options.advisor is None and not config.settings.advisor_model:
         return None, ()
-    from bridle.session.parts.advisor import choose_advisor
+    from bridle.features.advisor.choice import choose_advisor
 
-    return choose_advisor(options, config, env)
+    return choose_advisor(options.advisor, config, env)
 
 
 def _no_roots(_: Kind) -> tuple[Root, ...]:

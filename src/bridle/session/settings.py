@@ -122,15 +122,14 @@ class SessionSettings:
         if (skills := self._server.runtime.skills) is not None:
             skills.reconfigure(config.settings)
         self._take_variables(config)
-        before, self._counting = self._counting.settings, config
+        counted, self._counting = self._counting, config
+        before = counted.settings
         for feature in self._server.runtime.features.at("reconfigure"):
-            feature.reconfigure(before, config.settings)
+            feature.reconfigure(counted, config)
         if config.settings.model != before.model:
             own = config.raw.get("bridleModels")
             model = catalog.resolve(config.settings.model or setup.model, setup.env, own=own)
             self._session.swap(model=model)
-        if config.settings.advisor_model != before.advisor_model:
-            self._take_advisor(config)
         if config.settings.effort_level != before.effort_level:
             asking = self._server.runtime.asking
             effort = model_choices.choose_asking(
@@ -152,17 +151,6 @@ class SessionSettings:
             else:
                 del setup.env[name]
         setup.env.update(now)
-
-    def _take_advisor(self, config: Config) -> None:
-        from bridle.session.parts.advisor import choose_advisor
-
-        try:
-            advisor, doubts = choose_advisor(self._setup.options, config, self._setup.env)
-        except UsageError as error:
-            advisor, doubts = None, (str(error),)
-        for doubt in doubts:
-            self._warn(doubt)
-        self._session.swap(advisor=advisor)
 
 
 def _merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

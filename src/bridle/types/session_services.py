@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from bridle.types.block import AssistantMessage
     from bridle.types.skill import SkillUse
     from bridle.types.tool import Delegate, ListedTask
+    from bridle.types.turn import Prompt
     from bridle.types.workspace import Visit
 
 
@@ -93,3 +94,7 @@ ADVISE: "Service[Callable[[str], Awaitable[AssistantMessage]]]" = Service(
     "advise", missing="Only the main thread of a session has an advisor; continue without one."
 )
 """Puts a question, or none in particular, to the model that advises."""
+TOKEN_GOAL: "Service[Callable[[Prompt], int | None]]" = Service(
+    "token_goal", missing="This session has no budgets."
+)
+"""How many tokens a prompt asks to be used, if it names a number."""

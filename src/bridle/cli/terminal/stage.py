@@ -44,7 +44,7 @@ from bridle.version import __version__
 
 if TYPE_CHECKING:
     from bridle.cli.background.reporting import Reporter
-    from bridle.engine.planning import PlanAnswer
+    from bridle.features.plan_mode.answers import PlanAnswer
     from bridle.frontends.tui.chat.footer_links import FooterLinks
     from bridle.frontends.tui.completion.file_command import FileCommand
     from bridle.frontends.tui.editing.spelling import Spelling
@@ -356,7 +356,7 @@ class Stage:
         chat, server = self._chat, self._server
         if chat is None or server is None or chosen.next_prompt is None:
             return
-        from bridle.engine.planning import start_afresh
+        from bridle.features.plan_mode.answers import start_afresh
 
         await start_afresh(self._session, server.runtime, chosen)
         chat.run_command("/clear")

@@ -8,7 +8,7 @@ import msgspec
 
 from bridle.cli.say import say
 from bridle.cli.subcommands.parser import Given
-from bridle.engine.spending import Spending, ledger_path
+from bridle.features.budgets.ledger import Ledger, ledger_path
 from bridle.host.paths import projects_dir
 from bridle.providers import catalog
 from bridle.transcripts.line import decode_line
@@ -23,7 +23,7 @@ def run_usage(given: Given, env: Mapping[str, str]) -> int:
     """Print the table and return the exit code."""
     by = given.text("by") or "day"
     path = ledger_path(env)
-    rows = Spending(path).totals(by) if os.path.exists(path) else _from_transcripts(by, env)
+    rows = Ledger(path).totals(by) if os.path.exists(path) else _from_transcripts(by, env)
     if given.on("json"):
         return say(f"{msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()}\n")
     return say(_table(by, rows))

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from bridle.context.report import dropped
 from bridle.context.tokens import ratio_of
-from bridle.engine.metering import MeteredProvider
 from bridle.engine.runtime import Runtime
-from bridle.engine.spending import Spending, ledger_path
+from bridle.features.budgets.ledger import Ledger, ledger_path
+from bridle.features.budgets.metered_provider import MeteredProvider
 from bridle.transcripts.session import Session
 from bridle.types.budget import Charge, Limit, Scope
 
@@ -44,7 +44,7 @@ def causes_of(session: Session, env: Mapping[str, str]) -> tuple[Cause, ...]:
     if not os.path.exists(path):
         rows = dropped(session.entries, ratio_of(session.state.measured))
         return tuple(Cause(group="In this conversation", name=row.kind, tokens=row.tokens) for row in rows)
-    spending = Spending(path)
+    spending = Ledger(path)
     agents = [_cause("Agents", str(row["key"]), row) for row in spending.totals("agent", most=_MOST_ROWS)]
     sources = [_sourced(row) for row in spending.totals("tool", most=_MOST_ROWS)]
     return (*agents, *sorted(sources, key=lambda each: (each.group, -each.usd)))

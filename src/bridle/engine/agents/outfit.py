@@ -11,7 +11,7 @@ from bridle.engine.agents.channel import AgentView, SharedCheckpoints
 from bridle.engine.agents.memory import memory_prompt
 from bridle.engine.agents.tools import AgentToolbox, Standing, select
 from bridle.engine.cache_watch import CacheWatch
-from bridle.engine.metering import charged_to
+from bridle.engine.consult import charged_to
 from bridle.engine.runtime import Arrivals, Briefing, Limits, Runtime
 from bridle.tools.toolbox import JoinedToolbox
 from bridle.types.channel import Channel
@@ -96,7 +96,6 @@ def outfit(lead: Runtime, work: Assignment, own: Own) -> Runtime:
         notes=None,
         errands=None,
         memory=None,
-        planner=None,
         watch=CacheWatch(),
         transcript=None if lead.transcript is None else transcript_path(lead, work.agent_id),
         shape=work.shape,

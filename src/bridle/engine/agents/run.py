@@ -23,7 +23,6 @@ from bridle.engine.agents.session import begin_session, last_answer, last_words
 from bridle.engine.agents.worktree import close_place, conflict_note
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
-from bridle.engine.session_worktree import SessionWorktree
 from bridle.engine.teams.mailbox import Mail
 from bridle.engine.teams.post import agent_mailbox
 from bridle.engine.teams.team import Rounds, member_words
@@ -173,8 +172,6 @@ class AgentRun:
                 self._clean_later(servers.close())
             if runtime is not None:
                 self._clean_later(runtime.features.close())
-                if runtime.workspace.visit is not None:
-                    self._clean_later(SessionWorktree(runtime).close())
             self.session.close()
             self._log.close()
         kept = work.place is not None and not await close_place(lead.runtime, work.place)

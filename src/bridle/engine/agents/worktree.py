@@ -11,6 +11,7 @@ from bridle.host.git.worktree_base import Pull, WorktreeFault
 from bridle.host.git.worktrees import Worktree
 from bridle.types.errors import ToolError
 from bridle.types.hook_surroundings import WorktreeCreate, WorktreeRemove
+from bridle.types.worktree import WORKTREE_OPTIONS, WorktreeOptions
 
 _WITHOUT = " Start the agent without isolation, or mend that first."
 
@@ -47,7 +48,7 @@ async def open_place(
             )
         return Place(path=said.worktree_path)
     try:
-        trees = runtime.trees
+        trees = runtime.features.find(WORKTREE_OPTIONS) or WorktreeOptions()
         tree = await worktrees.create(
             runtime.workspace.cwd, name, runtime.env, at=pull or trees.base, sparse=trees.sparse
         )

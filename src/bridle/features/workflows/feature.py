@@ -19,6 +19,7 @@ from bridle.types.service import Service
 from bridle.types.workflow import WORKFLOWS
 
 if TYPE_CHECKING:
+    from bridle.config.load import Config
     from bridle.config.schema import Settings
     from bridle.engine.call import Call
     from bridle.engine.turn import Turn
@@ -107,11 +108,12 @@ class WorkflowsFeature(Feature):
         own = prompt.origin.own_words(text) if prompt.origin.is_person else ""
         return self.urge(turn, prompt, own)
 
-    def reconfigure(self, before: "Settings", now: "Settings") -> None:
-        self.wishes = _wishes(now)
-        if now.ultracode != before.ultracode:
-            self.ultracode = bool(now.ultracode)
-        self.switch = _switch(now, self._env)
+    def reconfigure(self, before: "Config", now: "Config") -> None:
+        settings = now.settings
+        self.wishes = _wishes(settings)
+        if settings.ultracode != before.settings.ultracode:
+            self.ultracode = bool(settings.ultracode)
+        self.switch = _switch(settings, self._env)
         was_allowed, self._was_allowed = self._was_allowed, self.allowed()
         if was_allowed and not self._was_allowed and (running := self.running):
             which = f"{', '.join(running[:_MOST_TOLD])} still {'runs' if len(running) == 1 else 'run'}"

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from bridle.engine.runtime import Runtime
-from bridle.engine.token_budget import budget_of
 from bridle.engine.turn import Turn
 from bridle.features.workflows.agents import phases_of, view_of
 from bridle.features.workflows.journal import RunFolder, RunNote, is_run_id, new_run_id, run_folders
@@ -24,6 +23,7 @@ from bridle.features.workflows.sources import (
 )
 from bridle.types.block import text_of
 from bridle.types.errors import ToolError
+from bridle.types.session_services import TOKEN_GOAL
 from bridle.types.variables import is_on
 from bridle.types.workflow import Launch, Launched, RunState, RunView
 
@@ -156,7 +156,7 @@ class CallWorkflows:
 
 
 def _plan(source: Source, turn: Turn, *, run_id: str, call_id: str, typed: bool) -> Plan:
-    goal = budget_of(turn.prompt)
+    goal_of = turn.runtime.features.find(TOKEN_GOAL)
     return Plan(
         run_id=run_id,
         call_id=call_id,
@@ -166,7 +166,7 @@ def _plan(source: Source, turn: Turn, *, run_id: str, call_id: str, typed: bool)
         source=source.text,
         args=source.args,
         origin=source.origin,
-        budget=None if goal is None else goal.goal,
+        budget=None if goal_of is None else goal_of(turn.prompt),
         background=typed or not is_on(turn.runtime.env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"),
         asked=text_of(turn.prompt.content)[:_LONGEST_ASKED] if typed else "",
     )

@@ -12,6 +12,7 @@ from bridle.session.base import SessionBase
 from bridle.types.event import Noticed
 
 if TYPE_CHECKING:
+    from bridle.engine.teams.membership import Membership
     from bridle.types.tool import Tool
 
 
@@ -27,7 +28,6 @@ def session_features(base: SessionBase, files: ExtensionFiles) -> Features:
             storage=base.storage,
             env=env,
             options=options,
-            settings=setup.config.settings,
             runtime=base.runtime,
             extension_files=files,
             earlier=base.earlier,
@@ -44,10 +44,18 @@ def session_features(base: SessionBase, files: ExtensionFiles) -> Features:
             lasting=options.lasts,
             closed=choices.is_closed(options, env),
             sandbox=base.sandbox,
+            config=setup.config,
+            facts=base.facts,
+            leader=None if setup.member is None else _leader(setup.member),
             plugin_language_servers=base.plugins.language_servers,
             plugin_monitors=base.plugins.monitors,
         )
     )
+
+
+def _leader(member: "Membership") -> tuple[str, str]:
+    """The run that a teammate works for, and its name in it."""
+    return member.summons.leader, member.summons.definition.name
 
 
 def with_features(

@@ -4,17 +4,13 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from bridle.config.schema import BridleBudgets
 from bridle.context.memory_place import INDEX, is_enabled, memory_folder
 from bridle.context.window import read_window
-from bridle.engine.runtime import Errands, ModelFacts, Notes, Runtime
-from bridle.host.paths import config_home
-from bridle.providers import catalog
+from bridle.engine.runtime import Errands, Notes, Runtime
 from bridle.session.choices import is_bare, is_closed
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.errors import UsageError
-from bridle.types.model import Provider
 from bridle.types.turn import Outcome
 from bridle.types.variables import is_off
 
@@ -24,35 +20,6 @@ if TYPE_CHECKING:
 _AWAY_SECONDS = 300.0
 _IDLE_SECONDS = 240.0
 """Shortly before the service forgets the conversation, while a summary is still cheap."""
-
-
-def metered(
-    setup: Setup, session: Session, provider: Provider, facts: Callable[[str], ModelFacts]
-) -> Provider:
-    """The provider with the ledger around it, where budgets are set or usage is to be recorded."""
-    settings = setup.config.settings
-    if settings.bridle_budgets is None and not settings.bridle_record_usage:
-        return provider
-    from bridle.engine.metering import MeteredProvider
-    from bridle.engine.spending import ledger_path
-    from bridle.host.git.repository import find_root
-    from bridle.types.budget import Limit, Payer, Scope
-
-    given = settings.bridle_budgets or BridleBudgets()
-    limits: dict[Scope, Limit] = {}
-    scopes: tuple[Scope, ...] = ("run", "agent", "project", "day")
-    for scope, limit in zip(scopes, (given.run, given.agent, given.project, given.day), strict=True):
-        if limit is not None:
-            limits[scope] = Limit(
-                usd=limit.usd, tokens=limit.tokens, calls=limit.calls, seconds=limit.seconds
-            )
-    payer = Payer(run=session.id, project=find_root(setup.cwd) or setup.cwd)
-    if setup.member is not None:
-        # It works for its leader's run, as it would in its process.
-        summons = setup.member.summons
-        payer = Payer(run=summons.leader, project=payer.project, agent=summons.definition.name)
-    path = ledger_path(setup.env)
-    return MeteredProvider(provider, path=path, payer=payer, facts=facts, budgets=limits)
 
 
 def memory_of(setup: Setup) -> str | None:
@@ -109,23 +76,6 @@ def end(session: Session, setup: Setup) -> None:
 
     days = setup.config.settings.cleanup_period_days or DEFAULTS["cleanupPeriodDays"]
     remove_old_sessions(setup.env, days=days)
-
-
-def plans_of(setup: Setup) -> str:
-    """The folder of plan files; a relative one is the project's."""
-    chosen = setup.config.settings.plans_directory
-    if chosen:
-        return os.path.normpath(os.path.join(setup.cwd, os.path.expanduser(chosen)))
-    return os.path.join(config_home(setup.env), "plans")
-
-
-def planner_of(setup: Setup) -> str | None:
-    """The model that answers in plan mode, for a choice that means two models."""
-    options, env = setup.options, setup.env
-    named = options.model or env.get("ANTHROPIC_MODEL") or setup.config.settings.model or ""
-    if not named.strip().lower().startswith("opusplan"):
-        return None
-    return catalog.resolve(named, env, planning=True)
 
 
 def notes_of(setup: Setup) -> Notes | None:

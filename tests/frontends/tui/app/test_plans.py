@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridle.context.plans import plan_path
+from bridle.features.plan_mode.plans import plan_path
 from tests.fakes.messages_server import step
 from tests.frontends.tui.app.session import Terminal, bridle
 

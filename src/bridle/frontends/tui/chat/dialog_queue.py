@@ -26,7 +26,7 @@ from bridle.types.question import (
 )
 
 if TYPE_CHECKING:
-    from bridle.engine.planning import PlanAnswer
+    from bridle.features.plan_mode.answers import PlanAnswer
 
 # A start asks nothing: each dialog is imported with the first question of its kind.
 
@@ -146,7 +146,7 @@ class DialogQueue:
         return msgspec.structs.replace(question, input={**question.input, "script": changed}, parts=())
 
     async def _plan(self, question: PermissionQuestion) -> Answer:
-        from bridle.engine.planning import answer_plan
+        from bridle.features.plan_mode.answers import answer_plan
         from bridle.frontends.tui.dialogs.plan import PlanDialog
 
         self._notifier.tell("A plan waits for your approval")

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from bridle.engine.planning import PlanChoice
+from bridle.features.plan_mode.answers import PlanChoice
 from bridle.frontends.tui.dialogs.menu import Choice, Menu
 from bridle.frontends.tui.dialogs.panel import Panel
 from bridle.frontends.tui.keymap.keymap import USUAL, Keymap

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from bridle.config.schema import BridleBudgets
 from bridle.context.tokens import units_of
 from bridle.engine.runtime import ModelFacts
+from bridle.features.budgets.ledger import ledger_path
+from bridle.features.context import FeatureContext
+from bridle.host.git import find_root
 from bridle.types.budget import Budgets, Charge, Limit, Payer, Scope
 from bridle.types.errors import OverBudget
 from bridle.types.history import History
@@ -16,7 +20,7 @@ from bridle.types.model import Completed, ModelEvent, ModelRequest, Provider, St
 from bridle.types.usage import Usage
 
 if TYPE_CHECKING:
-    from bridle.engine.spending import Spending
+    from bridle.features.budgets.ledger import Ledger
 
 _SAFETY = 1.15
 """Estimates of a request may be this much too small before the first answer."""
@@ -52,7 +56,7 @@ class MeteredProvider:
         self._patience = patience
         self._source = source
         """What every call is made for, where that is not told by what it reads."""
-        self._spending: Spending | None = None
+        self._open: Ledger | None = None
 
     def charged_to(self, agent: str, source: str | None = None) -> "MeteredProvider":
         """The same for the calls of an agent, all made for one source or each for what it reads.
@@ -68,7 +72,7 @@ class MeteredProvider:
             patience=self._patience,
             source=source,
         )
-        other._spending = self._spending
+        other._open = self._open
         return other
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
@@ -108,8 +112,8 @@ class MeteredProvider:
     async def close(self) -> None:
         await self._inner.close()
 
-    async def _reserve(self, ledger: "Spending", request: ModelRequest) -> int:
-        from bridle.engine.spending import Refusal
+    async def _reserve(self, ledger: "Ledger", request: ModelRequest) -> int:
+        from bridle.features.budgets.ledger import Refusal
 
         charge = self._most(request)
         deadline = time.monotonic() + self._patience
@@ -125,7 +129,7 @@ class MeteredProvider:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     async def _settle(
-        self, ledger: "Spending", reservation: int | None, call: "_Call", usage: Usage | None
+        self, ledger: "Ledger", reservation: int | None, call: "_Call", usage: Usage | None
     ) -> None:
         charge = None
         if usage is not None:
@@ -151,17 +155,12 @@ class MeteredProvider:
         usage = Usage(cache_write_5m=context, output=request.max_tokens)
         return Charge(usd=self._facts(request.model).cost(usage), tokens=context + request.max_tokens)
 
-    def _ledger(self) -> "Spending":
-        if self._spending is None:
-            from bridle.engine.spending import Spending
+    def _ledger(self) -> "Ledger":
+        if self._open is None:
+            from bridle.features.budgets.ledger import Ledger
 
-            self._spending = Spending(self._path)
-        return self._spending
-
-
-def charged_to(provider: Provider, agent: str, source: str | None = None) -> Provider:
-    """The provider for the calls of an agent, where calls are counted."""
-    return provider.charged_to(agent, source) if isinstance(provider, MeteredProvider) else provider
+            self._open = Ledger(self._path)
+        return self._open
 
 
 def source_of(history: History) -> str:
@@ -183,3 +182,21 @@ def _source(call: Any) -> str:
     if name == "Skill":
         return f"skill {call['input'].get('skill', '')}"
     return name
+
+
+def metered(provider: Provider, context: FeatureContext) -> MeteredProvider:
+    """A provider with the ledger and the budgets of the settings around it."""
+    given = context.config.settings.bridle_budgets or BridleBudgets()
+    limits: dict[Scope, Limit] = {}
+    scopes: tuple[Scope, ...] = ("run", "agent", "project", "day")
+    for scope, limit in zip(scopes, (given.run, given.agent, given.project, given.day), strict=True):
+        if limit is not None:
+            limits[scope] = Limit(
+                usd=limit.usd, tokens=limit.tokens, calls=limit.calls, seconds=limit.seconds
+            )
+    project = find_root(context.project) or context.project
+    # A teammate works for its leader's run, as it would in the leader's process.
+    run, agent = context.leader or (context.session.id, "main")
+    payer = Payer(run=run, project=project, agent=agent)
+    path = ledger_path(context.env)
+    return MeteredProvider(provider, path=path, payer=payer, facts=context.facts, budgets=limits)

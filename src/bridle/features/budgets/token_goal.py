@@ -2,7 +2,6 @@
 
 import math
 
-from bridle.engine.turn import Turn
 from bridle.types.block import text_of
 from bridle.types.turn import Prompt
 
@@ -13,7 +12,7 @@ _MOST_CONTINUATIONS = 200
 _FACTORS = {"k": 1_000, "m": 1_000_000, "b": 1_000_000_000}
 
 
-class TokenBudget:
+class TokenGoal:
     """How far a turn has come with what it was given; ends when enough is used or little comes any more."""
 
     def __init__(self, goal: int) -> None:
@@ -36,15 +35,8 @@ class TokenBudget:
         )
 
 
-def token_nudge(turn: Turn) -> str | None:
-    """Why the turn goes on, when its prompt asked for a certain effort."""
-    if turn.token_budget is None:
-        turn.token_budget = budget_of(turn.prompt) or False
-    return turn.token_budget.nudge(turn.usage.output) if turn.token_budget else None
-
-
-def budget_of(prompt: Prompt) -> TokenBudget | None:
-    """The budget that a prompt begins or ends with, such as `+500k`, or names as in `use 2m tokens`."""
+def goal_of(prompt: Prompt) -> TokenGoal | None:
+    """The goal that a prompt begins or ends with, such as `+500k`, or names as in `use 2m tokens`."""
     if prompt.meta or prompt.verbatim or not prompt.origin.is_person:
         return None
     words = prompt.origin.own_words(text_of(prompt.content)).lower().split()
@@ -52,11 +44,11 @@ def budget_of(prompt: Prompt) -> TokenBudget | None:
         return None
     for word in (words[0], words[-1].rstrip(".!")):
         if word.startswith("+") and (goal := _tokens(word[1:])) is not None:
-            return TokenBudget(goal)
+            return TokenGoal(goal)
     for before, amount, after in zip(words, words[1:], words[2:], strict=False):
         if before in ("use", "spend") and after.rstrip(".,!") in ("token", "tokens"):
             goal = _tokens(amount)
-            return None if goal is None else TokenBudget(goal)
+            return None if goal is None else TokenGoal(goal)
     return None
 
 

@@ -1,9 +1,11 @@
 """The command that chooses a model to advise the main one."""
 
-from bridle.commands.context import CommandContext
-from bridle.commands.models import complete as model_names
+from collections.abc import Mapping
+
+from bridle.config.load import Config
+from bridle.features.context import CommandCaller
 from bridle.providers.advisors import advisor_id, is_disabled
-from bridle.providers.offers import Choice
+from bridle.providers.offers import Choice, available_names
 from bridle.types.command import CommandResult, Says
 from bridle.types.errors import ConfigError, UsageError
 
@@ -11,7 +13,7 @@ _TOOL = "Advisor"
 _DISABLED = "Advice is turned off by CLAUDE_CODE_DISABLE_ADVISOR_TOOL; unset it to choose an advisor."
 
 
-async def advisor(arguments: str, context: CommandContext) -> CommandResult:
+async def advisor(arguments: str, context: CommandCaller, config: Config) -> CommandResult:
     """Show who advises, choose a model for this session, or let none advise."""
     wanted = arguments.strip()
     if wanted.lower() == "off":
@@ -21,33 +23,36 @@ async def advisor(arguments: str, context: CommandContext) -> CommandResult:
         return Says(_DISABLED, is_error=bool(wanted))
     if not wanted:
         return Says(_standing(context))
-    return Says(_choose(wanted, context))
+    return Says(_choose(wanted, context, config))
 
 
-def complete(context: CommandContext) -> tuple[str, ...]:
-    """Names that `/advisor` takes."""
-    return model_names(context)
+def complete(typed: str, config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Words that `/advisor` takes and that begin like this."""
+    names = ("off", *available_names(_models(config, env)))
+    return tuple(name for name in names if name.lower().startswith(typed.lower()))
 
 
-def _standing(context: CommandContext) -> str:
+def _standing(context: CommandCaller) -> str:
     chosen = context.session.state.advisor
     if chosen is None:
         return "No model advises; /advisor <model> lets one do so in this session."
     return f"{chosen} advises when the main model asks it{_hindrance(context)}; /advisor off ends that."
 
 
-def _choose(name: str, context: CommandContext) -> str:
-    config = context.settings.config()
-    own = config.raw.get("bridleModels") or {}
+def _choose(name: str, context: CommandCaller, config: Config) -> str:
     try:
-        chosen = advisor_id(name, Choice(settings=config.settings, own=own, env=context.env))
+        chosen = advisor_id(name, _models(config, context.env))
     except ConfigError as error:
         raise UsageError(str(error)) from error
     context.session.swap(advisor=chosen)
     return f"{chosen} advises in this session when the main model asks it{_hindrance(context)}."
 
 
-def _hindrance(context: CommandContext) -> str:
+def _models(config: Config, env: Mapping[str, str]) -> Choice:
+    return Choice(settings=config.settings, own=config.raw.get("bridleModels") or {}, env=env)
+
+
+def _hindrance(context: CommandCaller) -> str:
     if _TOOL in context.runtime.toolbox.names():
         return ""
     return f", but the tool {_TOOL} is not offered: a deny rule or the list of tools leaves it out"

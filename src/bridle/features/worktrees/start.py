@@ -2,30 +2,29 @@
 
 from collections.abc import Callable
 
-from bridle.config.options import SessionOptions
 from bridle.engine.runtime import Runtime
-from bridle.engine.session_worktree import SessionWorktree, begin_in_worktree
+from bridle.features.worktrees.session import SessionWorktree, begin_in_worktree
 from bridle.transcripts.session import Session
 from bridle.types.errors import ToolError, UsageError
 
 
 async def enter_worktree(
-    runtime: Runtime, session: Session, options: SessionOptions, warn: Callable[[str], None]
+    runtime: Runtime, session: Session, wanted: str | bool | None, warn: Callable[[str], None]
 ) -> None:
-    """Move to the work tree that the options ask for, or in which the conversation was left.
+    """Move to the work tree that is wanted, or in which the conversation was left.
 
     Raises:
         UsageError: there can be none.
     """
-    if options.worktree is None and session.worktree is not None:
+    if wanted is None and session.worktree is not None:
         try:
             await SessionWorktree(runtime, session).enter(name=None, path=session.worktree)
         except ToolError as error:
             warn(f"The conversation was in a work tree and begins in {runtime.workspace.cwd} now: {error}")
         return
     try:
-        wanted = options.worktree if isinstance(options.worktree, str) else None
-        for note in await begin_in_worktree(runtime, session, wanted):
+        name = wanted if isinstance(wanted, str) else None
+        for note in await begin_in_worktree(runtime, session, name):
             warn(note)
     except ToolError as error:
         raise UsageError(f"--worktree: {error}") from error

@@ -48,7 +48,7 @@ class Refusal(Struct, frozen=True):
     """The limit is used up; otherwise other calls only hold what is left and may give it back."""
 
 
-class Spending:
+class Ledger:
     """One file; every operation opens it anew, so that any thread and process may use it."""
 
     def __init__(self, path: str) -> None:

@@ -1,0 +1,67 @@
+"""What the engine itself offers to tools: waiting, notifying, ending the session, hooks of task lists."""
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bridle.engine.feature import Feature
+from bridle.types.service import Service
+from bridle.types.session_services import ANNOUNCE, LEAVE, OBJECTIONS, PAUSE
+
+if TYPE_CHECKING:
+    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.call import Call
+    from bridle.engine.turn import Turn
+
+_TITLE = "bridle"
+
+
+class ToolServices(Feature):
+    name = "tool_services"
+
+    def __init__(self, context: object = None) -> None:
+        del context
+
+    def offer(self, key: Service[Any], call: "Call", turn: "Turn") -> Any:
+        if key is ANNOUNCE:
+            return partial(_announce, turn)
+        if key is PAUSE:
+            return partial(_pause, turn)
+        if key is LEAVE:
+            return turn.runtime.leave if turn.session.agent_id is None else None
+        if key is OBJECTIONS:
+            from bridle.engine.call_hooks import hear_task
+
+            return partial(hear_task, turn)
+        return None
+
+    def for_agent(self, work: "Assignment") -> Feature:
+        return self
+
+
+def _announce(turn: "Turn", text: str) -> None:
+    """Show a line, ask the terminal to notify, and tell notification hooks, which may carry it further."""
+    from bridle.engine.hearing import tell_person
+    from bridle.types.event import Noticed, Signalled
+    from bridle.types.text import encodable
+
+    runtime = turn.runtime
+    plain = "".join(letter for letter in encodable(text) if letter.isprintable())
+    runtime.channel.emit(Noticed(plain, "notice"))
+    runtime.channel.emit(Signalled(f"\x1b]9;{_TITLE}: {plain}\x07"))
+    tell_person(runtime.hooks, "agent_completed", plain, title=_TITLE)
+
+
+async def _pause(turn: "Turn", seconds: float) -> float | None:
+    """Wait until the time is over, or something comes in: then after how many seconds."""
+    arrivals, clock = turn.runtime.arrivals, turn.runtime.clock
+    began = clock()
+    try:
+        async with asyncio.timeout(seconds):
+            if arrivals is None:
+                await asyncio.Event().wait()
+            else:
+                await arrivals.stirred()
+    except TimeoutError:
+        return None
+    return clock() - began

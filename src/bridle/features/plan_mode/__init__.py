@@ -1,0 +1,1 @@
+"""Plan mode: a plan is written and approved before anything is changed."""

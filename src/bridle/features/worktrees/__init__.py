@@ -1,0 +1,1 @@
+"""Work trees that a session moves to and comes back from."""
