@@ -78,8 +78,10 @@ sys.exit(main())
 """
 _ONLY_FOR_TURNS = (
     "bridle.context.memory", "bridle.engine.compact", "bridle.engine.dispatch",
-    "bridle.engine.gate", "bridle.engine.idling", "bridle.engine.magic_docs", "bridle.features.plan_mode.planning",
-    "bridle.engine.remembering", "bridle.engine.suggesting", "bridle.frontends.tui.dialogs",
+    "bridle.engine.gate", "bridle.features.side_work.queue", "bridle.features.memory.documents",
+    "bridle.features.plan_mode.planning",
+    "bridle.features.memory.extraction", "bridle.features.side_work.suggestions",
+    "bridle.frontends.tui.dialogs",
     "bridle.frontends.tui.editing.external_editor", "bridle.frontends.tui.editing.vim",
     "bridle.frontends.tui.screens.catalog", "bridle.frontends.tui.screens.conversation",
     "bridle.frontends.tui.screens.session_picker", "bridle.frontends.tui.widgets",

@@ -7,23 +7,22 @@ import pytest
 from msgspec.structs import replace
 
 from bridle.config.load import load
-from bridle.config.options import SessionOptions
-from bridle.engine.errands import Errands
 from bridle.engine.loop import run_turn
-from bridle.engine.plugin_hints import PluginHints
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.dependencies import dependencies
 from bridle.extensions.plugins.installing import install
 from bridle.extensions.plugins.names import PluginId
 from bridle.extensions.plugins.relevance import Suggestion, Work, suggestions
 from bridle.extensions.plugins.sources import parse_source
+from bridle.features.plugins.feature import PluginsFeature
+from bridle.features.plugins.hints import PluginHints
+from bridle.features.side_work.feature import SideWorkFeature, open_side_work
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.session.parts.memory import errands_of
-from bridle.session.setup import Setup
 from bridle.types.event import Noticed
 from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
+from tests.fakes.features import feature_context, with_feature
 from tests.fakes.plugins import PluginHome
 
 
@@ -138,12 +137,12 @@ async def test_plugins_that_fit_what_a_turn_did_are_told_of_once(tmp_path: Path)
     channel, session = FakeChannel(), make_session()
     command = calls("Bash", command="cd infra && sudo terraform plan; curl https://example.com")
     provider = ScriptedProvider([says(command), says("Planned."), says("Again.")])
-    queue = Errands({"plugins": PluginHints(home.around(), ["village"])})
-    runtime = replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
+    queue = SideWorkFeature({"plugins": PluginHints(home.around(), ["village"])})
+    runtime = with_feature(make_runtime(tmp_path, provider, channel=channel), queue)
     for _ in range(2):
         await run_turn(session, Prompt(content="plan", origin=TYPED), runtime)
         async with asyncio.timeout(50):
-            await queue.settle()
+            await queue.finish()
     name = "greeter@village"
     sentence = f"The plugin {name} (Terraform) is meant for the command terraform: /plugin install {name}"
     assert [each for each in channel.events if isinstance(each, Noticed)] == [
@@ -170,18 +169,18 @@ async def test_a_session_at_the_terminal_looks_for_plugins_that_management_lets_
     config = load(
         cwd=around.cwd, env=around.env, flag=None, setting_sources=None, managed_dir=str(tmp_path / "managed")
     )
-    setup = Setup(
-        options=SessionOptions(interactive=True), config=config, env=dict(around.env), cwd=around.cwd,
-        trusted=True, model="m", rules=(), problems=(),
-    )  # fmt: skip
-    queue = errands_of(setup, memory=None, notes=None)
-    assert isinstance(queue, Errands)
+    context = feature_context(
+        tmp_path, config=config, env=dict(around.env), project=around.cwd, interactive=True
+    )
+    queue = open_side_work(context)
+    assert queue is not None
     channel, session = FakeChannel(), make_session()
     provider = ScriptedProvider([says(calls("Bash", command="terraform plan")), says("Planned.")])
-    runtime = replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
+    runtime = make_runtime(tmp_path, provider, channel=channel)
+    runtime = with_feature(runtime, PluginsFeature(context), queue)
     await run_turn(session, Prompt(content="plan", origin=TYPED), runtime)
     async with asyncio.timeout(50):
-        await queue.settle()
+        await queue.finish()
     await queue.close()
     assert any("greeter@village" in each.text for each in channel.of(Noticed)) is told
 

@@ -11,10 +11,10 @@ from bridle.context.reminders import reminder
 from bridle.context.thinning import CLEARED
 from bridle.context.window import Habits
 from bridle.engine.compact import CompactionFailed, compact
+from bridle.engine.feature import Feature, Notes
 from bridle.engine.heeding import heed, pin, unpin
 from bridle.engine.items import drop_item, hold_item, item_text, list_items, release_item, stub_item
 from bridle.engine.loop import run_turn
-from bridle.engine.runtime import NotesStanding
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.read import TOOL as READ
@@ -29,6 +29,7 @@ from bridle.types.event import CompactionStarted, Noticed
 from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeBriefing, FakeChannel, make_runtime, make_session
+from tests.fakes.features import with_feature
 from tests.fakes.hooked import hooked
 
 SUMMARY = says("<summary>It was about files.</summary>")
@@ -197,12 +198,11 @@ async def test_notes_stand_for_a_summary_when_they_are_up_to_date(tmp_path: Path
     script = ScriptedProvider([says("One."), says("Two.", usage=full), says("Three.")])
     session = make_session()
 
-    class FakeNotes:
-        def standing(self, session: Session, storage: str) -> NotesStanding | None:
-            assert storage
-            return NotesStanding("# Notes\nall is well", session.entries[1]["uuid"])
+    class NoteTaker(Feature):
+        def notes(self, turn: Turn) -> Notes:
+            return Notes("# Notes\nall is well", turn.session.entries[1]["uuid"])
 
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, script), notes=FakeNotes())
+    runtime = with_feature(make_runtime(tmp_path, script), NoteTaker())
     await run_turn(session, _prompt("a"), runtime)
     await run_turn(session, _prompt("b"), runtime)
     await run_turn(session, _prompt("c"), runtime)

@@ -8,22 +8,24 @@ import msgspec
 import pytest
 
 from bridle.context.memory import topics
-from bridle.engine.errands import Errand, Errands
-from bridle.engine.idling import compact_while_warm
+from bridle.engine.feature import SideTask
 from bridle.engine.loop import run_turn
-from bridle.engine.magic_docs import magic_title, update_documents
-from bridle.engine.recall import recall
-from bridle.engine.remembering import Remembering, read_topics
 from bridle.engine.runtime import Runtime
-from bridle.engine.session_notes import SECTIONS, SessionNotes, template
-from bridle.engine.suggesting import (
+from bridle.engine.turn import Turn
+from bridle.features.budgets.token_goal import TokenGoal, goal_of
+from bridle.features.memory.documents import magic_title, update_documents
+from bridle.features.memory.extraction import Extraction, read_topics
+from bridle.features.memory.notes import SECTIONS, SessionNotes, template
+from bridle.features.memory.search import recall
+from bridle.features.side_work.feature import SideWorkFeature
+from bridle.features.side_work.idle_compaction import compact_while_warm
+from bridle.features.side_work.suggestions import (
     read_suggestion,
     recap,
     recap_for_return,
     suggest_prompt,
     suggest_when_asked,
 )
-from bridle.features.budgets.token_goal import TokenGoal, goal_of
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.read import TOOL as READ
 from bridle.tools.todo_write import TOOL as TODO
@@ -35,22 +37,22 @@ from bridle.types.host_offer import HostOffer
 from bridle.types.origin import TYPED
 from bridle.types.turn import Outcome, Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
+from tests.fakes.features import with_feature
 
 LONG = "We deploy on Fridays only, and the staging host is called heron. " * 10
 
 
 async def _worked(
-    folder: Path, errands: dict[str, Errand], *script: Any, **more: Any
+    folder: Path, tasks: dict[str, SideTask], *script: Any, **more: Any
 ) -> tuple[FakeChannel, Session, ScriptedProvider]:
     channel, session = FakeChannel(), make_session()
     provider = ScriptedProvider([says(LONG), *script])
-    queue = Errands(errands)
-    runtime = msgspec.structs.replace(
-        make_runtime(folder, provider, READ, channel=channel), errands=queue, **more
-    )
+    queue = SideWorkFeature(tasks)
+    runtime = msgspec.structs.replace(make_runtime(folder, provider, READ, channel=channel), **more)
+    runtime = with_feature(runtime, queue)
     await run_turn(session, Prompt(content="where do we deploy?", origin=TYPED), runtime)
     async with asyncio.timeout(50):
-        await queue.settle()
+        await queue.finish()
     return channel, session, provider
 
 
@@ -60,7 +62,7 @@ async def test_what_matters_later_is_remembered_and_counted_as_cost(tmp_path: Pa
     )
     folder = str(tmp_path / "memory")
 
-    channel, session, provider = await _worked(tmp_path, {"memory": Remembering(folder)}, answer)
+    channel, session, provider = await _worked(tmp_path, {"memory": Extraction(folder)}, answer)
 
     found, _ = topics(folder)
     assert [topic.body for topic in found] == ["Fridays only."]
@@ -80,14 +82,12 @@ async def test_what_goes_wrong_in_the_background_is_told_once_and_hurts_nothing(
     async def fails(session: Session, runtime: Runtime, outcome: Outcome) -> None:
         raise ValueError("no luck")
 
-    queue = Errands({"try": fails})
-    runtime = msgspec.structs.replace(
-        make_runtime(tmp_path, [says("a"), says("b")], channel=channel), errands=queue
-    )
+    queue = SideWorkFeature({"try": fails})
+    runtime = with_feature(make_runtime(tmp_path, [says("a"), says("b")], channel=channel), queue)
     for text in ("1", "2"):
         outcome = await run_turn(session, Prompt(content=text, origin=TYPED), runtime)
         assert not outcome.is_error
-        await queue.settle()
+        await queue.finish()
 
     assert [event.text for event in channel.of(Noticed)] == ["Work in the background failed (try): no luck"]
 
@@ -99,9 +99,9 @@ async def test_the_queue_is_bounded_cancellable_and_closes_at_once(tmp_path: Pat
         started.append("x")
         await asyncio.Event().wait()
 
-    queue = Errands({"wait": waits})
+    queue = SideWorkFeature({"wait": waits})
     session = make_session()
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, [says(str(n)) for n in range(5)]), errands=queue)
+    runtime = with_feature(make_runtime(tmp_path, [says(str(n)) for n in range(5)]), queue)
     for number in range(5):
         await run_turn(session, Prompt(content=str(number), origin=TYPED), runtime)
         await asyncio.sleep(0)
@@ -119,9 +119,9 @@ async def test_what_waits_for_a_pause_is_given_up_when_somebody_asks(tmp_path: P
         ran.append(str(outcome.text))
         done.set()
 
-    queue = Errands({}, idle={"note": (0.05, note)})
+    queue = SideWorkFeature({}, idle={"note": (0.05, note)})
     session = make_session()
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, [says("a"), says("b")]), errands=queue)
+    runtime = with_feature(make_runtime(tmp_path, [says("a"), says("b")]), queue)
     await run_turn(session, Prompt(content="1", origin=TYPED), runtime)
     await run_turn(session, Prompt(content="2", origin=TYPED), runtime)
     async with asyncio.timeout(50):
@@ -138,10 +138,10 @@ async def test_notes_are_kept_up_to_date_and_say_how_far_they_go(tmp_path: Path)
     provider = ScriptedProvider(
         [says(LONG, usage={"input_tokens": 12_000, "output_tokens": 9}), says(filled)]
     )
-    queue = Errands({"notes": notes.update})
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider), errands=queue, notes=notes)
+    queue = SideWorkFeature({"notes": notes.update})
+    runtime = with_feature(make_runtime(tmp_path, provider), queue)
     await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
-    await queue.settle()
+    await queue.finish()
 
     standing = notes.standing(session, runtime.storage)
     assert standing is not None and "Deploying" in standing.text
@@ -156,10 +156,10 @@ async def test_notes_that_lack_a_part_are_not_taken(tmp_path: Path):
     provider = ScriptedProvider(
         [says(LONG, usage={"input_tokens": 12_000, "output_tokens": 9}), says("# Title")]
     )
-    queue = Errands({"notes": notes.update})
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
+    queue = SideWorkFeature({"notes": notes.update})
+    runtime = with_feature(make_runtime(tmp_path, provider, channel=channel), queue)
     await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
-    await queue.settle()
+    await queue.finish()
 
     assert notes.standing(session, runtime.storage) is None
     assert "notes" in channel.of(Noticed)[0].text
@@ -171,21 +171,21 @@ async def test_a_prompt_is_suggested_where_it_is_plain(tmp_path: Path):
 
 
 async def test_a_host_gets_suggestions_only_if_it_asks_for_them(tmp_path: Path):
-    errands: dict[str, Errand] = {"suggestion": suggest_when_asked}
-    channel, _, provider = await _worked(tmp_path, errands)
+    tasks: dict[str, SideTask] = {"suggestion": suggest_when_asked}
+    channel, _, provider = await _worked(tmp_path, tasks)
     assert not channel.of(PromptSuggested) and len(provider.requests) == 1
 
     wanted = HostOffer(prompt_suggestions=True)
-    channel, _, provider = await _worked(tmp_path, errands, offer=wanted)
+    channel, _, provider = await _worked(tmp_path, tasks, offer=wanted)
     assert not channel.of(PromptSuggested) and len(provider.requests) == 1, "one prompt is little to go by"
 
     script = [says("Here."), says("There."), says("run it")]
-    queue, channel, session = Errands(errands), FakeChannel(), make_session()
+    queue, channel, session = SideWorkFeature(tasks), FakeChannel(), make_session()
     runtime = make_runtime(tmp_path, script, channel=channel)
-    runtime = msgspec.structs.replace(runtime, errands=queue, offer=wanted)
+    runtime = with_feature(msgspec.structs.replace(runtime, offer=wanted), queue)
     for text in ("where?", "and now?"):
         await run_turn(session, Prompt(content=text, origin=TYPED), runtime)
-    await queue.settle()
+    await queue.finish()
     assert channel.of(PromptSuggested) == [PromptSuggested("run it")]
 
 
@@ -214,10 +214,10 @@ async def test_a_document_that_asks_for_it_is_brought_up_to_date(tmp_path: Path)
     new = "# MAGIC DOC: Deploying\n_short_\n\nFridays only, from heron."
     channel, session = FakeChannel(), make_session()
     provider = ScriptedProvider([says(calls("Read", file_path=str(path))), says(LONG), says(new)])
-    queue = Errands({"documents": update_documents})
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider, READ, channel=channel), errands=queue)
+    queue = SideWorkFeature({"documents": update_documents})
+    runtime = with_feature(make_runtime(tmp_path, provider, READ, channel=channel), queue)
     await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
-    await queue.settle()
+    await queue.finish()
 
     assert path.read_text() == f"{new}\n"
     assert magic_title("# Other") is None and magic_title(new) == "Deploying"
@@ -228,7 +228,7 @@ async def test_a_document_that_somebody_else_changed_is_left_alone(tmp_path: Pat
     path.write_text("# MAGIC DOC: Deploying\n\nUnknown.\n")
     session = make_session()
     provider = ScriptedProvider([says(calls("Read", file_path=str(path))), says(LONG)])
-    queue = Errands({"documents": update_documents})
+    queue = SideWorkFeature({"documents": update_documents})
     runtime = make_runtime(tmp_path, provider, READ)
     await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
     path.write_text("# MAGIC DOC: Deploying\n\nMine.\n")
@@ -236,8 +236,8 @@ async def test_a_document_that_somebody_else_changed_is_left_alone(tmp_path: Pat
         subtype="success", reason="completed", is_error=False, num_turns=1, duration_ms=1, duration_api_ms=1,
         usage=session.spend["model-a"].usage, total_cost_usd=0.0, spend={}, denials=(),
     )  # fmt: skip
-    queue.after_turn(session, runtime, outcome)
-    await queue.settle()
+    queue.after_turn(Turn(session, Prompt(content="", origin=TYPED), runtime), outcome)
+    await queue.finish()
 
     assert path.read_text().endswith("Mine.\n")
 
@@ -246,8 +246,8 @@ async def test_a_long_conversation_is_compacted_in_a_pause(tmp_path: Path):
     channel, session = FakeChannel(), make_session()
     usage = {"input_tokens": 120_000, "output_tokens": 9}
     provider = ScriptedProvider([says("a"), says(LONG, usage=usage), says("<summary>Deploying.</summary>")])
-    queue = Errands({}, idle={"compaction": (0.01, compact_while_warm)})
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, provider, channel=channel), errands=queue)
+    queue = SideWorkFeature({}, idle={"compaction": (0.01, compact_while_warm)})
+    runtime = with_feature(make_runtime(tmp_path, provider, channel=channel), queue)
     await run_turn(session, Prompt(content="hello", origin=TYPED), runtime)
     await run_turn(session, Prompt(content="where?", origin=TYPED), runtime)
 

@@ -161,11 +161,7 @@ def _begins_turn(entry: ConversationEntry) -> bool:
 
 def _from_notes(turn: Turn, trigger: Trigger, focus: str, cut: _Cut) -> _Summary | None:
     """The notes of the session in place of a summary: no model need be asked when they are up to date."""
-    notes = turn.runtime.notes
-    if notes is None or trigger != "auto" or focus or cut.partly:
-        return None
-    known = notes.standing(turn.session, turn.runtime.storage)
-    if known is None:
+    if trigger != "auto" or focus or cut.partly or (known := turn.runtime.features.notes(turn)) is None:
         return None
     at = next((i for i, entry in enumerate(turn.session.entries) if entry["uuid"] == known.up_to), None)
     if at is None:

@@ -4,7 +4,7 @@ The engine names no feature. It calls each of them at these moments, in the orde
 """
 
 import operator
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bridle.engine.agents.assignment import Assignment
     from bridle.engine.call import Call
     from bridle.engine.gate import Passage
+    from bridle.engine.runtime import Runtime
     from bridle.engine.turn import Turn
     from bridle.permissions.prepare import Standing
     from bridle.transcripts.session import Session
@@ -28,6 +29,18 @@ if TYPE_CHECKING:
     from bridle.types.question import PermissionQuestion
     from bridle.types.tool import Tool, Toolbox, ToolContext, ToolOutput
     from bridle.types.turn import Outcome, Prompt
+
+
+SideTask = Callable[["Session", "Runtime", "Outcome"], Awaitable[None]]
+"""Work after a turn that no one waits for."""
+
+
+class Notes(Struct, frozen=True):
+    """What was written down about a conversation while it ran."""
+
+    text: str
+    up_to: str
+    """The last entry that they cover."""
 
 
 class RunningCall(Struct, frozen=True, kw_only=True):
@@ -110,6 +123,14 @@ class Feature:
     def after_turn(self, turn: "Turn", outcome: "Outcome") -> None:
         """The turn has reported its outcome; nothing waits for what begins here."""
         del turn, outcome
+
+    def side_tasks(self) -> "Mapping[str, SideTask]":
+        """What to do after turns in the background, by name."""
+        return {}
+
+    def notes(self, turn: "Turn") -> Notes | None:
+        """Notes that can stand for a conversation up to one of its entries."""
+        del turn
 
     def restore(self, turn: "Turn") -> Sequence[str | None]:
         """What the model must be told again after a compaction."""
@@ -217,6 +238,11 @@ class Features:
     def __iter__(self) -> Iterator[Feature]:
         return iter(self._members)
 
+    def without(self, name: str) -> "Features":
+        """All but the feature of this name, closed by others."""
+        kept = [each for each in self._members if each.name != name]
+        return Features(kept, borrowed=self._members)
+
     def find(self, key: Service[Offered]) -> Offered | None:
         """What a feature offers to commands and hosts."""
         return next((found for each in self.at("part") if (found := each.part(key)) is not None), None)
@@ -282,6 +308,10 @@ class Features:
         """The first reason to continue."""
         reasons = (each.more_work(turn) for each in self.at("more_work"))
         return next((reason for reason in reasons if reason is not None), None)
+
+    def notes(self, turn: "Turn") -> Notes | None:
+        found = (each.notes(turn) for each in self.at("notes"))
+        return next((notes for notes in found if notes is not None), None)
 
     def restored(self, turn: "Turn") -> list[str]:
         """What the model must be told again after a compaction."""

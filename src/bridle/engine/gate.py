@@ -204,7 +204,6 @@ def standing(turn: Turn) -> Standing:
         origins=workspace.origins,
         roots=workspace.roots,
         readable=(runtime.storage, *runtime.earlier, os.path.join(configuration, "plans")),
-        memory=None if runtime.memory is None else os.path.abspath(runtime.memory),
         home=runtime.env.get("HOME") or os.path.expanduser("~"),
         config_home=configuration,
         confines=lambda command: sandbox is not None and runtime.sandbox_allows and sandbox.covers(command),

@@ -39,6 +39,7 @@ async def run_turn(session: Session, prompt: Prompt, runtime: Runtime) -> Outcom
     cancellation goes on its way.
     """
     turn = Turn(session, prompt, runtime)
+    turn.begin()
     try:
         ending = await _try_to_work(turn)
     except asyncio.CancelledError:

@@ -18,7 +18,7 @@ from bridle.types.model import Provider, Thinking
 from bridle.types.permission import Case, Decision, Mode, PermissionUpdate
 from bridle.types.sandbox import Sandbox
 from bridle.types.tool import Toolbox
-from bridle.types.turn import Outcome, Prompt
+from bridle.types.turn import Prompt
 from bridle.types.usage import Usage
 from bridle.types.workspace import Workspace
 
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from bridle.engine.agents import Agents
     from bridle.engine.skills import SessionSkills
     from bridle.engine.structured import AnswerShape
-    from bridle.transcripts.session import Session
     from bridle.types.checkpoint import Checkpoints
     from bridle.types.command import Commands
     from bridle.types.mcp import McpServers
-    from bridle.types.plugin import SessionPlugins
 
 
 class Briefing(Protocol):
@@ -81,36 +79,6 @@ class Arrivals(Protocol):
 
     async def stirred(self) -> None:
         """Return as soon as any prompt waits, also one that does not join."""
-        ...
-
-
-class NotesStanding(Struct, frozen=True):
-    text: str
-    up_to: str
-    """The last entry that they cover."""
-
-
-class Notes(Protocol):
-    """What was written down about a session while it went on."""
-
-    def standing(self, session: "Session", storage: str) -> NotesStanding | None:
-        """The notes in the folder of a conversation, if they can stand for it up to one of its entries."""
-        ...
-
-
-class Errands(Protocol):
-    """Work on the side after turns."""
-
-    def begin_turn(self) -> None:
-        """Somebody asks for something."""
-        ...
-
-    def after_turn(self, session: "Session", runtime: "Runtime", outcome: Outcome) -> None:
-        """A turn is over; nothing is waited for."""
-        ...
-
-    async def close(self) -> None:
-        """Give up what is not done yet."""
         ...
 
 
@@ -184,16 +152,10 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Commands that run in the sandbox need no approval."""
     checkpoints: "Checkpoints | None" = None
     """Keeps what files held before they were changed, where that is wanted."""
-    memory: str | None = None
-    """The folder of what is remembered from session to session, where that is wanted."""
     habits: Habits = Habits()
     """What the user has said about compaction."""
     restore: tuple[Callable[[], str | None], ...] = ()
     """What else the model must be told again after a compaction."""
-    errands: Errands | None = None
-    """What is done in the background after turns, where anything is."""
-    notes: "Notes | None" = None
-    """The running notes of the session, where they are kept."""
     transcript: str | None = None
     """The file in which the whole conversation stands."""
     news: Callable[..., str | None] | None = None
@@ -220,8 +182,6 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Whom work can be handed to, where it can."""
     skills: "SessionSkills | None" = None
     """The skills of the session, where there are any."""
-    plugins: "SessionPlugins | None" = None
-    """The plugins of the session, where they can be."""
     features: Features = Features()
     """The capabilities of the session that the engine knows nothing about."""
     styles: Callable[[], Sequence[str]] = lambda: ("default",)

@@ -70,10 +70,13 @@ class Turn:
         self.began = runtime.clock()
         self.api_seconds = 0.0
         self.ttft_ms: int | None = None
-        if runtime.errands is not None:
-            runtime.errands.begin_turn()
-        if runtime.shape is not None:
-            runtime.shape.begin()
+
+    def begin(self) -> None:
+        """What waits for turns hears that one begins."""
+        if self.runtime.shape is not None:
+            self.runtime.shape.begin()
+        for feature in self.runtime.features.at("begin_turn"):
+            feature.begin_turn(self)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -115,8 +118,8 @@ class Turn:
             structured_output=ending.structured,
         )
         self.runtime.channel.emit(TurnFinished(outcome))
-        if self.runtime.errands is not None:
-            self.runtime.errands.after_turn(self.session, self.runtime, outcome)
+        for feature in self.runtime.features.at("after_turn"):
+            feature.after_turn(self, outcome)
         return outcome
 
 

@@ -11,12 +11,14 @@ from bridle.config.schema import Settings
 from bridle.transcripts.session import Session
 from bridle.types.sandbox import Sandbox
 from bridle.types.turn import Prompt
+from bridle.types.variables import is_off
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
     from bridle.engine.runtime import ModelFacts, Runtime
     from bridle.extensions.index import ExtensionFiles
     from bridle.types.monitor import PluginMonitor
+    from bridle.types.plugin import SessionPlugins
     from bridle.types.schedule import Clock
 
 
@@ -59,6 +61,7 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     """The settings when the session began; `Feature.reconfigure` tells of changes."""
     facts: "Callable[[str], ModelFacts]"
     """What is known of a model."""
+    plugins: "SessionPlugins | None" = None
     plugin_monitors: "Callable[[], Sequence[PluginMonitor]]" = tuple
     plugin_language_servers: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
     """The entries of plugins by their names."""
@@ -88,6 +91,14 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     @property
     def settings(self) -> Settings:
         return self.config.settings
+
+    @property
+    def works_aside(self) -> bool:
+        """Whether models may be asked between turns."""
+        wanted = self.config.settings.bridle_background_work is not False
+        if not wanted or self.leader is not None or self.closed:
+            return False
+        return not is_off(self.env, "BRIDLE_BACKGROUND_WORK")
 
     @property
     def extends(self) -> bool:

@@ -10,9 +10,12 @@ from bridle.features.context import FeatureContext
 from bridle.features.editors.feature import open_editors
 from bridle.features.language_servers.feature import LanguageServersFeature
 from bridle.features.leases.feature import open_leases
+from bridle.features.memory.feature import open_memory
 from bridle.features.monitors.feature import MonitorsFeature
 from bridle.features.plan_mode.feature import open_plan_mode
+from bridle.features.plugins.feature import PluginsFeature
 from bridle.features.schedules.feature import SchedulesFeature
+from bridle.features.side_work.feature import open_side_work
 from bridle.features.workflows.feature import open_workflows
 from bridle.features.worktrees.feature import open_worktrees
 
@@ -22,12 +25,15 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     LanguageServersFeature,
     open_editors,
     open_leases,
+    open_memory,
     open_workflows,
     open_plan_mode,
     open_worktrees,
+    PluginsFeature,
     open_budgets,
     AdvisorFeature,
     ToolServices,
+    open_side_work,
 )
 
 

@@ -5,6 +5,7 @@ from bridle.protocol.init_frame import InitFacts, Inventory
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
 from bridle.types.command import Commands
+from bridle.types.plugin import PLUGINS
 from bridle.types.variables import is_on
 
 
@@ -45,6 +46,7 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
     if runtime is None:
         return Inventory()
     servers = () if runtime.servers is None else runtime.servers.status()
+    plugins = runtime.features.find(PLUGINS)
     everywhere, terminal = command_names(runtime.commands)
     return Inventory(
         commands=everywhere,
@@ -52,8 +54,8 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
         skills=() if runtime.skills is None else runtime.skills.names(),
         servers=[{"name": each.name, "status": each.status, "source": each.source} for each in servers],
         agents=() if runtime.agents is None else [each.name for each in runtime.agents.definitions()],
-        plugins=() if runtime.plugins is None else runtime.plugins.listing(),
-        plugin_errors=() if runtime.plugins is None else runtime.plugins.faults(),
+        plugins=() if plugins is None else plugins.listing(),
+        plugin_errors=() if plugins is None else plugins.faults(),
     )
 
 

@@ -15,7 +15,7 @@ from bridle.engine.attachments import attach_to_prompt
 from bridle.engine.feature import Features
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.permission_news import PermissionNews
-from bridle.engine.runtime import Asking, Errands, Notes, Runtime
+from bridle.engine.runtime import Asking, Runtime
 from bridle.engine.serve import Inbox
 from bridle.engine.session_tools import again, agent_listing, fitted, news
 from bridle.permissions.decision import decider
@@ -23,7 +23,7 @@ from bridle.session import choices, model_choices, permission_choices
 from bridle.session.base import SessionBase
 from bridle.session.commands import SessionCommands, Source
 from bridle.session.conversation import checkpoints_of, transcript_of
-from bridle.session.parts import memory, tools
+from bridle.session.parts import tools
 from bridle.session.parts.agents import open_agents
 from bridle.session.parts.briefing import brief, permission_news
 from bridle.session.parts.extensions import Extensions, chosen_style, extension_files, open_extensions
@@ -59,9 +59,6 @@ class Parts(Struct, frozen=True, kw_only=True):
     toolbox: Toolbox
     """As the model that answers can take them."""
     permissions: PermissionNews
-    memory: str | None
-    notes: Notes | None
-    errands: Errands | None
     checkpoints: "FileCheckpoints | None"
 
 
@@ -83,7 +80,6 @@ async def open_parts(base: SessionBase) -> Parts:
     deferring, offered = tools.offered(base, brought, packages, servers, features)
     extensions = open_extensions(base, files, offered=offered.names(), servers=servers)
     agents, offered = open_agents(base, extensions, offered)
-    folder, notes = memory.memory_of(setup), memory.notes_of(setup)
     return Parts(
         provider=features.provider(provider),
         warming=warming,
@@ -96,9 +92,6 @@ async def open_parts(base: SessionBase) -> Parts:
         deferring=deferring,
         toolbox=fitted(offered, base.window),
         permissions=permission_news(base),
-        memory=folder,
-        notes=notes,
-        errands=memory.errands_of(setup, memory=folder, notes=notes),
         checkpoints=checkpoints_of(base),
     )
 
@@ -112,7 +105,7 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
     setup, session = base.setup, base.session
     options, config, env = setup.options, setup.config, setup.env
     extensions, servers = parts.extensions, parts.servers
-    window = memory.compact_at(setup)
+    window = choices.compact_at(options, config)
     return Runtime(
         provider=parts.provider,
         channel=parts.features.channel(relayed(base.channel, servers)),
@@ -135,9 +128,6 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         sandbox_allows=permission_choices.is_unasked_inside(config),
         checkpoints=parts.checkpoints,
         habits=habits_from(env, enabled=config.settings.auto_compact_enabled, window=window),
-        memory=parts.memory,
-        notes=parts.notes,
-        errands=parts.errands,
         transcript=transcript_of(setup, session),
         servers=servers,
         news=news(
@@ -149,7 +139,6 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         restore=again(parts.deferring, parts.toolbox),
         agents=parts.agents,
         skills=extensions.skills,
-        plugins=base.plugins,
         styles=extensions.style_names,
         features=parts.features,
         arrivals=inbox,
@@ -171,7 +160,6 @@ async def brief_at(base: SessionBase, parts: Parts, place: Setup) -> SessionBrie
         hooks=base.hooks,
         listings=(
             agent_listing(parts.agents, base.session, parts.toolbox),
-            memory.memory_listing(parts.memory),
             parts.extensions.skill_listing,
             *parts.features.listings(parts.toolbox),
             parts.permissions.opening,
@@ -200,7 +188,7 @@ async def close_parts(base: SessionBase, parts: Parts, team: _Closing | None) ->
     """Take everything down, what works for others last."""
     parts.warming.cancel()
     await asyncio.gather(parts.warming, return_exceptions=True)
-    await _close_each(parts.errands, parts.features, parts.agents, team)
+    await _close_each(parts.features, parts.agents, team)
     await base.hooks.say_goodbye()
     await _close_each(base.hooks, base.shells, parts.servers, base.plugins, base.sandbox)
     await _close_each(parts.provider, parts.checkpoints)

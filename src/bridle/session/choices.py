@@ -7,6 +7,7 @@ from typing import Any
 
 from bridle.config.load import Config
 from bridle.config.options import SessionOptions
+from bridle.context.window import read_window
 from bridle.engine.runtime import Limits
 from bridle.permissions.rules import split_rules
 from bridle.tools.toolbox import OPT_IN, BuiltinToolbox, Deferral, choose
@@ -159,3 +160,17 @@ def choose_limits(options: SessionOptions, env: Mapping[str, str]) -> Limits:
         max_total_tokens=options.max_total_tokens,
         parallel_calls=whole_number(env, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY") or 10,
     )
+
+
+def compact_at(options: SessionOptions, config: Config) -> int | None:
+    """The window that the user chose for compaction; the flag counts more than the setting.
+
+    Raises:
+        UsageError: the flag is no window.
+    """
+    if (given := options.autocompact) is None:
+        return config.settings.auto_compact_window
+    try:
+        return read_window(given)
+    except ValueError as error:
+        raise UsageError(f"--autocompact: {error}") from error

@@ -8,6 +8,7 @@ from bridle.session.base import SessionBase
 from bridle.session.conversation import checkpoints_of, place_of
 from bridle.session.settings import SessionSettings
 from bridle.types.command import Command
+from bridle.types.plugin import PLUGINS
 from bridle.types.turn import Outcome, Prompt
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class SessionCommands:
 
     async def _reload(self) -> str:
         runtime = self._base.runtime()
-        skills, plugins = runtime.skills, runtime.plugins
+        skills, plugins = runtime.skills, runtime.features.find(PLUGINS)
         of_plugins = "" if plugins is None else f"{await plugins.reload()} "
         for feature in runtime.features.at("reload"):
             await feature.reload()

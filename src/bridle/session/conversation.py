@@ -133,3 +133,16 @@ def checkpoints_of(base: SessionBase) -> "FileCheckpoints | None":
     )
     kept_nowhere = setup.options.no_session_persistence
     return open_checkpoints(session, around, env=setup.env, storage=base.storage if kept_nowhere else None)
+
+
+def close_conversation(session: Session, setup: Setup) -> None:
+    """Close a session; sessions that have not been used for `cleanupPeriodDays` are removed then."""
+    session.close()
+    kept_nowhere = setup.options.no_session_persistence or setup.member is not None
+    if kept_nowhere or choices.is_bare(setup.options, setup.env):
+        return
+    from bridle.config.settings_table import DEFAULTS
+    from bridle.transcripts.retention import remove_old_sessions
+
+    days = setup.config.settings.cleanup_period_days or DEFAULTS["cleanupPeriodDays"]
+    remove_old_sessions(setup.env, days=days)

@@ -14,10 +14,9 @@ from bridle.session import choices, model_choices
 from bridle.session.assembly import Parts, brief_at, close_parts, command_sources, make_runtime, open_parts
 from bridle.session.base import CurrentRuntime, SessionBase, Shells
 from bridle.session.commands import SessionCommands
-from bridle.session.conversation import open_conversation, recall_files, storage_of
+from bridle.session.conversation import close_conversation, open_conversation, recall_files, storage_of
 from bridle.session.host import Begun, Connection, Host
 from bridle.session.parts.hooks import greet, has_hooks, lazy_hooks
-from bridle.session.parts.memory import end
 from bridle.session.parts.permissions import open_sandbox
 from bridle.session.parts.plugins import open_plugins
 from bridle.session.parts.teams import Team, joined, open_team
@@ -121,7 +120,7 @@ class LiveSession:
             from bridle.features.worktrees.start import leave_worktree
 
             await leave_worktree(self.server.runtime, self.session)
-        end(self.session, self.setup)
+        close_conversation(self.session, self.setup)
 
     async def _let_scripts_in(self) -> None:
         """Scripts beside the session may use its MCP servers, where a variable asks for that."""

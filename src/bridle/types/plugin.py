@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from bridle.types.service import Service
+
 
 class SessionPlugins(Protocol):
     """They stay as they are until somebody asks for them to be read again."""
@@ -18,3 +20,6 @@ class SessionPlugins(Protocol):
     async def reload(self) -> str:
         """Read them again and say in a sentence what is there now."""
         ...
+
+
+PLUGINS: Service[SessionPlugins] = Service("plugins", missing="This session has no plugins.")

@@ -94,6 +94,8 @@ ADVISE: "Service[Callable[[str], Awaitable[AssistantMessage]]]" = Service(
     "advise", missing="Only the main thread of a session has an advisor; continue without one."
 )
 """Puts a question, or none in particular, to the model that advises."""
+MEMORY: Service[str] = Service("memory", missing="Nothing is remembered in this session.")
+"""The folder of what is remembered from session to session."""
 TOKEN_GOAL: "Service[Callable[[Prompt], int | None]]" = Service(
     "token_goal", missing="This session has no budgets."
 )

@@ -83,7 +83,8 @@ async def first_request(mode: str, flags: Sequence[str], env: Mapping[str, str])
     provider = _Capture(setup.env, _script(kind, agent))
     host = Host(setup=setup, provider=provider, warn=complain, greets=False)
     async with open_session(options, _Silence(), host=host) as live:
-        runtime = msgspec.structs.replace(live.server.runtime, hooks=NoHooks(), errands=None)
+        features = live.server.runtime.features.without("side_work")
+        runtime = msgspec.structs.replace(live.server.runtime, hooks=NoHooks(), features=features)
         await run_turn(live.session, Prompt(content=_PROMPT, origin=TYPED), runtime)
         briefing = runtime.briefing
     wanted = 1 if kind == "agent" else 0

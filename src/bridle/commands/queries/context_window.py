@@ -14,6 +14,7 @@ from bridle.engine.runtime import Runtime
 from bridle.engine.skills import SessionSkills
 from bridle.transcripts.session import Session
 from bridle.types.command import Commands
+from bridle.types.session_services import MEMORY
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -110,7 +111,7 @@ def memory_files(runtime: Runtime) -> tuple[MemoryFile, ...]:
     """The instruction files that the conversation begins with."""
     files = runtime.briefing.files if isinstance(runtime.briefing, SessionBriefing) else ()
     own = tuple(MemoryFile(path=file.path, kind=file.kind, text=file.text) for file in files)
-    return (*own, *_index_of(runtime.memory))
+    return (*own, *_index_of(runtime.features.find(MEMORY)))
 
 
 def _index_of(folder: str | None) -> tuple[MemoryFile, ...]:

@@ -11,6 +11,7 @@ from bridle.context.memory_place import is_enabled
 from bridle.engine.agents.memory import memory_folder
 from bridle.host.files import read_bytes
 from bridle.host.paths import config_home
+from bridle.types.session_services import MEMORY
 
 _LARGEST = 1_000_000
 _NAMES = {"project": "this project", "local": "this project, for you alone", "user": "all your projects"}
@@ -51,7 +52,7 @@ def _instructions(context: CommandContext) -> list[MemoryPlace]:
 
 
 def _notes(context: CommandContext) -> list[MemoryPlace]:
-    folder = context.runtime.memory
+    folder = context.runtime.features.find(MEMORY)
     if folder is None:
         return []
     index = os.path.join(folder, INDEX)

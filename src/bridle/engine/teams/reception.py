@@ -238,4 +238,4 @@ def _named(question: Question, member: Member) -> Question:
 
 def _quiet(turn: Turn) -> Any:
     """The parts of a turn for work that is nobody's prompt."""
-    return msgspec.structs.replace(turn.runtime, errands=None, shape=None)
+    return msgspec.structs.replace(turn.runtime, shape=None)

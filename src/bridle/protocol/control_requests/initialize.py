@@ -15,6 +15,7 @@ from bridle.types.errors import UsageError
 from bridle.types.event import Noticed
 from bridle.types.host_offer import HostOffer, HostServers
 from bridle.types.kept_prompt import no_prompt
+from bridle.types.plugin import PLUGINS
 from bridle.version import COMPATIBLE_WITH, __version__
 
 
@@ -161,7 +162,8 @@ def _parked(servers: HostServers, manifests: object, known: set[str]) -> dict[st
 def _are_loaded(runtime: Runtime, plugins: list[Any]) -> bool:
     """Whether every plugin that the host lists was there from the start; none is loaded later."""
     start = runtime.workspace.start
-    listed = () if runtime.plugins is None else runtime.plugins.listing()
+    loaded_here = runtime.features.find(PLUGINS)
+    listed = () if loaded_here is None else loaded_here.listing()
     loaded = {os.path.realpath(str(each.get("path"))) for each in listed}
     return all(os.path.realpath(os.path.join(start, path)) in loaded for path in map(_path_of, plugins))
 

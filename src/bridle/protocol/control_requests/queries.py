@@ -15,6 +15,7 @@ from bridle.protocol.control_requests.servers import mcp_status
 from bridle.protocol.result_frame import model_usage
 from bridle.types.errors import UsageError
 from bridle.types.permission import Rule
+from bridle.types.plugin import PLUGINS
 from bridle.types.text import encodable
 from bridle.version import COMPATIBLE_WITH, __version__
 
@@ -169,7 +170,7 @@ async def reload_skills(dispatcher: ControlDispatcher, request: Mapping[str, Any
 
 async def reload_plugins(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     """Read plugins, skills and commands again; returns everything that there is now."""
-    plugins = dispatcher.runtime.plugins
+    plugins = dispatcher.runtime.features.find(PLUGINS)
     if plugins is not None:
         await plugins.reload()
     for feature in dispatcher.runtime.features.at("reload"):

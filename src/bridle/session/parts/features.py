@@ -47,6 +47,7 @@ def session_features(base: SessionBase, files: ExtensionFiles) -> Features:
             config=setup.config,
             facts=base.facts,
             leader=None if setup.member is None else _leader(setup.member),
+            plugins=base.plugins,
             plugin_language_servers=base.plugins.language_servers,
             plugin_monitors=base.plugins.monitors,
         )

@@ -276,29 +276,12 @@ async def _look_around(setup: Setup, tell: Callable[[str], None]) -> None:
     """What marketplaces suggest for this folder, and what they have that is newer."""
     if choices.is_closed(setup.options, setup.env):
         return
-    around = around_plugins(setup)
-    if named := suggesting_marketplaces(setup):
+    from bridle.features.plugins.marketplaces import around_plugins, suggesting_marketplaces
+
+    around = around_plugins(setup.config, setup.env, cwd=setup.cwd)
+    if named := suggesting_marketplaces(setup.config.settings, closed=False):
         await _suggest(around, named, tell)
     await _update(around, tell)
-
-
-def around_plugins(setup: Setup) -> "Around":
-    """What looking at marketplaces needs."""
-    from bridle.extensions.plugins.around import Around
-    from bridle.extensions.plugins.loading import switches
-
-    _, fixed = switches(setup.config)
-    return Around(env=setup.env, cwd=setup.cwd, settings=setup.config.settings, enabled_by_management=fixed)
-
-
-def suggesting_marketplaces(setup: Setup) -> tuple[str, ...]:
-    """The marketplaces that may suggest plugins in this session."""
-    settings = setup.config.settings
-    tips = settings.spinner_tips_override
-    silent = settings.spinner_tips_enabled is False or (tips is not None and tips.exclude_default)
-    if silent or choices.is_closed(setup.options, setup.env):
-        return ()
-    return tuple(settings.plugin_suggestion_marketplaces or ())
 
 
 async def _suggest(around: "Around", marketplaces: Sequence[str], tell: Callable[[str], None]) -> None:

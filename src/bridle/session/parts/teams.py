@@ -88,7 +88,7 @@ async def _open_crew(base: SessionBase, agents: Agents, runtime: Runtime, door: 
 
     setup, session = base.setup, base.session
     name = team_name(setup.env, session.id) or session.id
-    quiet = msgspec.structs.replace(runtime, errands=None, shape=None)
+    quiet = msgspec.structs.replace(runtime, shape=None)
     crew = Crew(
         agents,
         lambda: agents.staff.lead or Turn(session, Prompt(content="", origin=PROGRAM, meta=True), quiet),

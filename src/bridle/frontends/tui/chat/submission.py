@@ -86,6 +86,7 @@ async def run_shell(
     call = Call(id=call_id, name="Bash", input={"command": wanted})
     runtime = talk.server.runtime
     turn = Turn(talk.session, Prompt(content=command, origin=TYPED), runtime)
+    turn.begin()
     own_calls.add(call_id)
     live.start_call(call_id, "Bash", call.input)
     began = runtime.clock()

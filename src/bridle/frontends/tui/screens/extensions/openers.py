@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
+from bridle.types.session_services import MEMORY
 from bridle.commands.context import CommandContext
 from bridle.commands.editors import rows_of
 from bridle.commands.plugins import plugin_rows
@@ -146,7 +147,7 @@ async def open_memory(context: CommandContext, screen: ScreenContext) -> OpenScr
                 for each in places
             ),
             automatic=takes_notes(context),
-            folder=context.runtime.memory or "",
+            folder=context.runtime.features.find(MEMORY) or "",
         )
 
     return renewed(memory_view(await read(), do=screen.do), read)

@@ -1,35 +1,33 @@
-"""Work on the side after turns: one thing at a time, never in anybody's way, and gone when the session is."""
+"""Work after turns: one task at a time, in the background, and gone with the session."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
+from bridle.engine.feature import SideTask
 from bridle.engine.runtime import Runtime
 from bridle.transcripts.session import Session
 from bridle.types.errors import BridleError
 from bridle.types.event import Noticed
 from bridle.types.turn import Outcome
 
-Errand = Callable[[Session, Runtime, Outcome], Awaitable[None]]
-
 _MOST_WAITING = 8
 _PATIENCE = 120.0
 
 
-class Errands:
-    """Runs chosen errands after each turn; one that still waits is not queued twice.
+class SideQueue:
+    """Runs its tasks after each turn; one that still waits is not queued twice.
 
-    `idle` errands begin only when nobody has asked for anything for their number of seconds, and end as soon
-    as somebody does. Faults are told once for each errand.
+    `idle` tasks begin only when no one has asked for anything for their number of seconds, and end as soon
+    as someone does. Faults are reported once for each task.
     """
 
     def __init__(
         self,
-        errands: dict[str, Errand],
+        tasks: dict[str, SideTask],
         *,
-        idle: dict[str, tuple[float, Errand]] | None = None,
+        idle: dict[str, tuple[float, SideTask]] | None = None,
         patience: float = _PATIENCE,
     ) -> None:
-        self._errands = errands
+        self._tasks = tasks
         self._idle = idle or {}
         self._patience = patience
         self._waiting: dict[str, tuple[Session, Runtime, Outcome]] = {}
@@ -47,15 +45,15 @@ class Errands:
         """Queue what is to be done; a turn that failed or was interrupted leaves nothing to do."""
         if self._closed or outcome.is_error:
             return
-        for name in self._errands:
+        for name in self._tasks:
             if name in self._waiting or len(self._waiting) < _MOST_WAITING:
                 self._waiting[name] = (session, runtime, outcome)
         if self._waiting and (self._worker is None or self._worker.done()):
             self._worker = asyncio.create_task(self._work())
-        for name, (seconds, errand) in self._idle.items():
-            task = asyncio.create_task(self._later(name, seconds, errand, (session, runtime, outcome)))
-            self._sleepers.add(task)
-            task.add_done_callback(self._sleepers.discard)
+        for name, (seconds, task) in self._idle.items():
+            later = asyncio.create_task(self._later(name, seconds, task, (session, runtime, outcome)))
+            self._sleepers.add(later)
+            later.add_done_callback(self._sleepers.discard)
 
     async def settle(self) -> None:
         """Wait until nothing is left to do."""
@@ -75,18 +73,18 @@ class Errands:
         while self._waiting:
             name = next(iter(self._waiting))
             about = self._waiting.pop(name)
-            await self._run(name, self._errands[name], about)
+            await self._run(name, self._tasks[name], about)
 
     async def _later(
-        self, name: str, seconds: float, errand: Errand, about: tuple[Session, Runtime, Outcome]
+        self, name: str, seconds: float, task: SideTask, about: tuple[Session, Runtime, Outcome]
     ) -> None:
         await asyncio.sleep(seconds)
-        await self._run(name, errand, about)
+        await self._run(name, task, about)
 
-    async def _run(self, name: str, errand: Errand, about: tuple[Session, Runtime, Outcome]) -> None:
+    async def _run(self, name: str, task: SideTask, about: tuple[Session, Runtime, Outcome]) -> None:
         try:
             async with asyncio.timeout(self._patience):
-                await errand(*about)
+                await task(*about)
         except (BridleError, OSError, ValueError, TimeoutError) as error:
             if name not in self._told:
                 self._told.add(name)

@@ -1,7 +1,5 @@
 """Compacts a long conversation in a pause, while the service still remembers it and a summary is cheap."""
 
-import msgspec
-
 from bridle.context.tokens import tokens_now
 from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.request import fixed_units
@@ -13,16 +11,13 @@ from bridle.types.turn import Outcome, Prompt
 
 
 async def compact_while_warm(session: Session, runtime: Runtime, outcome: Outcome) -> None:
-    """An errand for a pause: make room when more than half of it is used.
+    """Make room when more than half of it is used.
 
     Raises:
         ValueError: the conversation could not be compacted.
     """
     del outcome
-    # This is no turn of somebody: it must not end the pause that it uses.
-    turn = Turn(
-        session, Prompt(content="", origin=PROGRAM, meta=True), msgspec.structs.replace(runtime, errands=None)
-    )
+    turn = Turn(session, Prompt(content="", origin=PROGRAM, meta=True), runtime)
     tokens = tokens_now(session.history, session.state.measured, fixed=fixed_units(turn))
     if not runtime.habits.allowed or tokens < runtime.window(turn.model).compact_at // 2:
         return

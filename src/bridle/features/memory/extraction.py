@@ -32,8 +32,8 @@ Answer with a JSON array only: [{"name": "short title", "description": "one line
 reference", "body": "the fact, why it holds, when it applies"}], at most 3."""
 
 
-class Remembering:
-    """An errand: looks at what was said since it last looked."""
+class Extraction:
+    """Looks after turns at what was said since it last looked."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder

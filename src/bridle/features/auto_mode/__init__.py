@@ -1,0 +1,1 @@
+"""Auto mode: a model reviews what a person would be asked about."""

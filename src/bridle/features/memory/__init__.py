@@ -1,0 +1,1 @@
+"""What is remembered from session to session, and notes about the session that runs."""

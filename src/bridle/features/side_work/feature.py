@@ -1,0 +1,131 @@
+"""Work between turns as a feature; each kind of work is imported when it is due."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bridle.engine.feature import Feature, SideTask
+from bridle.features.context import FeatureContext
+from bridle.types.variables import is_off
+
+if TYPE_CHECKING:
+    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.runtime import Runtime
+    from bridle.engine.turn import Turn
+    from bridle.features.side_work.queue import SideQueue
+    from bridle.transcripts.session import Session
+    from bridle.types.turn import Outcome
+
+_AWAY_SECONDS = 300.0
+_IDLE_SECONDS = 240.0
+"""Shortly before the service forgets the conversation, while a summary is still cheap."""
+_SUGGESTION = "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION"
+
+
+class SideWorkFeature(Feature):
+    """Runs its own tasks and those of other features after each turn."""
+
+    name = "side_work"
+
+    def __init__(
+        self,
+        tasks: Mapping[str, SideTask],
+        *,
+        idle: Mapping[str, tuple[float, SideTask]] | None = None,
+        alone: bool = False,
+    ) -> None:
+        self._tasks = tasks
+        self._idle = idle or {}
+        self._alone = alone
+        """Nothing of other features is run."""
+        self._queue: SideQueue | None = None
+
+    def work(self) -> None:
+        if self._queue is not None:
+            self._queue.begin_turn()
+
+    def begin_turn(self, turn: "Turn") -> None:
+        self.work()
+
+    def after_turn(self, turn: "Turn", outcome: "Outcome") -> None:
+        if outcome.is_error:
+            return
+        self.queue(turn.runtime).after_turn(turn.session, turn.runtime, outcome)
+
+    def for_agent(self, work: "Assignment") -> None:
+        return None
+
+    async def finish(self) -> None:
+        """Wait until nothing is left to do."""
+        if self._queue is not None:
+            await self._queue.settle()
+
+    async def close(self) -> None:
+        if self._queue is not None:
+            await self._queue.close()
+
+    def queue(self, runtime: "Runtime") -> "SideQueue":
+        if self._queue is None:
+            from bridle.features.side_work.queue import SideQueue
+
+            tasks = dict(self._tasks)
+            for each in () if self._alone else runtime.features.at("side_tasks"):
+                tasks.update(each.side_tasks())
+            self._queue = SideQueue(tasks, idle=dict(self._idle))
+        return self._queue
+
+
+def open_side_work(context: FeatureContext) -> SideWorkFeature | None:
+    """Nothing in print mode, and for hosts only what they ask for."""
+    if not context.works_aside:
+        return None
+    settings, env = context.config.settings, context.env
+    if not context.interactive:
+        return _for_hosts(context)
+    tasks: dict[str, SideTask] = {}
+    if settings.prompt_suggestion_enabled is not False and not is_off(env, _SUGGESTION):
+        tasks["suggestion"] = _suggest
+    idle: dict[str, tuple[float, SideTask]] = {}
+    if settings.away_summary_enabled is not False and not is_off(env, "CLAUDE_CODE_ENABLE_AWAY_SUMMARY"):
+        idle["recap"] = _seconds(env, "BRIDLE_AWAY_SECONDS", _AWAY_SECONDS), _recap
+    if settings.bridle_idle_compaction:
+        idle["compaction"] = _seconds(env, "BRIDLE_IDLE_SECONDS", _IDLE_SECONDS), _compact
+    return SideWorkFeature(tasks, idle=idle)
+
+
+def _for_hosts(context: FeatureContext) -> SideWorkFeature | None:
+    settings, env = context.config.settings, context.env
+    refused = settings.prompt_suggestion_enabled is False and not env.get(_SUGGESTION)
+    if not context.options.is_hosted or refused or is_off(env, _SUGGESTION):
+        return None
+    suggestion = _suggest if context.options.prompt_suggestions else _suggest_when_asked
+    return SideWorkFeature({"suggestion": suggestion}, alone=True)
+
+
+async def _suggest(session: "Session", runtime: "Runtime", outcome: "Outcome") -> None:
+    from bridle.features.side_work.suggestions import suggest_prompt
+
+    await suggest_prompt(session, runtime, outcome)
+
+
+async def _suggest_when_asked(session: "Session", runtime: "Runtime", outcome: "Outcome") -> None:
+    from bridle.features.side_work.suggestions import suggest_when_asked
+
+    await suggest_when_asked(session, runtime, outcome)
+
+
+async def _recap(session: "Session", runtime: "Runtime", outcome: "Outcome") -> None:
+    from bridle.features.side_work.suggestions import recap_for_return
+
+    await recap_for_return(session, runtime, outcome)
+
+
+async def _compact(session: "Session", runtime: "Runtime", outcome: "Outcome") -> None:
+    from bridle.features.side_work.idle_compaction import compact_while_warm
+
+    await compact_while_warm(session, runtime, outcome)
+
+
+def _seconds(env: Mapping[str, str], name: str, usual: float) -> float:
+    """How long a pause is, for users who want another than the usual one."""
+    text = env.get(name, "").strip()
+    return float(text) if text.replace(".", "", 1).isdecimal() else usual

@@ -1,0 +1,1 @@
+"""Skills: texts that the model or the user calls by name."""
