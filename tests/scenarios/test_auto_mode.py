@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from bridle.config.schema import AutoMode
-from bridle.engine.judge import make_judge
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits, Runtime
 from bridle.engine.turn import Turn
 from bridle.engine.wording import CLASSIFIER_CONTEXT
+from bridle.features.auto_mode.judge import make_judge
 from bridle.permissions.auto import screen
 from bridle.permissions.auto_rules import merged
 from bridle.permissions.rules import parse

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from bridle.engine.grants import grant
-from bridle.engine.judge import make_judge
 from bridle.engine.turn import Turn
+from bridle.features.auto_mode.judge import make_judge
 from bridle.permissions.auto import planning_doubt
 from bridle.permissions.prepare import Asked, Standing, prepare
 from bridle.permissions.rules import parse

@@ -9,14 +9,16 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from bridle.engine.judge import make_judge
 from bridle.engine.runtime import Runtime
+from bridle.features.auto_mode.feature import AutoModeFeature
+from bridle.features.auto_mode.judge import make_judge
 from bridle.providers.scripted import calls, says
 from bridle.types.event import Noticed, PermissionDenied, ToolFinished
 from bridle.types.permission import Ask, Case, Decision, Deny
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question, Refused
 from bridle.types.tool import ToolContext, ToolOutput, tool
 from tests.fakes.engine import FakeChannel, make_session, requests
+from tests.fakes.features import with_feature
 from tests.fakes.hooked import hooked, output
 from tests.fakes.tools import Workshop
 
@@ -378,7 +380,7 @@ async def test_judge_of_later_calls_reads_what_hooks_noted(tmp_path: Path):
     script = [says(calls("Work", name="a")), verdict, says(calls("Work", name="b")), verdict, says("Done.")]
 
     def change(runtime: Runtime) -> Runtime:
-        return msgspec.structs.replace(runtime, judge=make_judge(None))
+        return with_feature(runtime, AutoModeFeature(make_judge(None)))
 
     async with hooked(tmp_path, script, work, session=make_session(mode="auto"), change=change) as session:
         session.listen("PostToolUse", output("PostToolUse", classifierContext='"it came\nfrom outside'))

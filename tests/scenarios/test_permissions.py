@@ -12,6 +12,7 @@ from bridle.engine.dispatch import Call, prepare_call
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
+from bridle.features.auto_mode.feature import AutoModeFeature
 from bridle.permissions.policy import decide
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls, says
@@ -30,6 +31,7 @@ from bridle.types.sandbox import Denials, Sandbox
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 from bridle.types.turn import Denial, Outcome, Prompt
 from tests.fakes.engine import FakeChannel, make_runtime, make_session
+from tests.fakes.features import with_feature
 
 
 class Note(msgspec.Struct):
@@ -322,7 +324,7 @@ async def test_the_judge_of_auto_mode_settles_doubts_but_not_those_for_a_person(
         tools=(recorder.tool,),
         mode="auto",
         rules={"ask": ["Bash(four)"], "allow": ["Bash(five)"]},
-        change=lambda runtime: msgspec.structs.replace(runtime, judge=judge),
+        change=lambda runtime: with_feature(runtime, AutoModeFeature(judge)),
     )
 
     assert judged == ["one", "two", "three"]

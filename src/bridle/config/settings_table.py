@@ -85,7 +85,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("ultracode", ANYONE, "features/workflows/feature", "xhigh effort, with workflows for big tasks", default=False),
     # Permissions
     Setting("allowManagedPermissionRulesOnly", MANAGED, "session/permission_choices", "Only managed permission rules count, and no one can add rules"),
-    Setting("autoMode", NO_FOLDER, "parts/permissions", "Rules in prose for the classifier of auto mode, added to the built-in ones"),
+    Setting("autoMode", NO_FOLDER, "auto_mode/feature", "Rules in prose for the classifier of auto mode, added to the built-in ones"),
     Setting("autoMode.environment", NO_FOLDER, "permissions/auto_rules", "What the classifier should know about this environment"),
     Setting("autoMode.allow", NO_FOLDER, "permissions/auto_rules", "What it allows"),
     Setting("autoMode.soft_deny", NO_FOLDER, "permissions/auto_rules", "What it denies unless the user asked for it"),
@@ -102,7 +102,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("permissions.disableAutoMode", ANYONE, "session/permission_choices", '"disable" removes auto mode', harmless=True),
     Setting("skipAutoPermissionPrompt", NO_FOLDER, "", "Skip the notice at the first use of auto mode", no_effect="bridle has no such notice", asks_for_less=True),
     Setting("skipDangerousModePermissionPrompt", NO_PROJECT, "terminal/consent", "Skip the question before bypassPermissions"),
-    Setting("useAutoModeDuringPlan", NO_PROJECT, "parts/permissions", "The classifier reviews commands in plan mode", default=True, harmless_as=False),
+    Setting("useAutoModeDuringPlan", NO_PROJECT, "auto_mode/feature", "The classifier reviews commands in plan mode", default=True, harmless_as=False),
     # Sandbox
     Setting("sandbox", ANYONE, "config/sandboxing", "The sandbox of shell commands"),
     Setting("sandbox.enabled", ANYONE, "config/sandboxing", "Run shell commands in the sandbox (Linux, macOS, WSL2)", default=False),

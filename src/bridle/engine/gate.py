@@ -15,7 +15,6 @@ from bridle.engine.turn import Turn
 from bridle.engine.views import doubt_about
 from bridle.engine.wording import MAY_RETRY
 from bridle.host.paths import config_home
-from bridle.permissions.auto import planning_doubt
 from bridle.permissions.prepare import Asked, Standing, prepare
 from bridle.transcripts.answers import note_answer
 from bridle.types.errors import ToolError
@@ -71,12 +70,7 @@ async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Dec
     if tool.needs_person and isinstance(decision, Allow):
         reason = f"{tool.name} wants somebody to agree to each call"
         decision = Deny(reason, "mode") if case.mode == "dontAsk" else Ask(reason, needs_person=True)
-    judge = turn.runtime.judge
-    if isinstance(decision, Ask) and case.mode == "auto" and judge is not None and not decision.needs_person:
-        decision = await judge(turn, case, decision)
-    elif judge is not None and (planning := planning_doubt(case, decision)) is not None:
-        reviewed = await judge(turn, case, planning)
-        decision = reviewed if isinstance(reviewed, Allow) else decision
+    decision = await turn.runtime.features.review(turn, case, decision)
     if isinstance(decision, Allow) and decision.judged:
         decision = _remembered(case, turn) or decision
     match decision:

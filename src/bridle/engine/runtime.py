@@ -139,8 +139,6 @@ class Runtime(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}
     hooks: Hooks = NoHooks()
     limits: Limits = Limits()
-    judge: Callable[..., Awaitable[Decision]] | None = None
-    """Settles in auto mode what would be asked: called with the turn, the case and the doubt."""
     persist: Callable[[PermissionUpdate], Awaitable[None]] | None = None
     """Writes an update that was agreed to into the settings file that it names."""
     trusted: bool = True

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from bridle.engine.feature import Feature, Features
 from bridle.engine.tool_services import ToolServices
 from bridle.features.advisor.feature import AdvisorFeature
+from bridle.features.auto_mode.feature import open_auto_mode
 from bridle.features.budgets.feature import open_budgets
 from bridle.features.context import FeatureContext
 from bridle.features.editors.feature import open_editors
@@ -29,6 +30,7 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     open_workflows,
     open_plan_mode,
     open_worktrees,
+    open_auto_mode,
     PluginsFeature,
     open_budgets,
     AdvisorFeature,

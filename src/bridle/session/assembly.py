@@ -29,7 +29,7 @@ from bridle.session.parts.briefing import brief, permission_news
 from bridle.session.parts.extensions import Extensions, chosen_style, extension_files, open_extensions
 from bridle.session.parts.features import session_features, with_features
 from bridle.session.parts.mcp import open_servers, relayed
-from bridle.session.parts.permissions import judge_by, persist_in
+from bridle.session.parts.permissions import persist_in
 from bridle.session.parts.provider import packages_of, session_provider, warm_up
 from bridle.session.setup import Setup
 from bridle.types.model import Provider
@@ -123,7 +123,6 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         persist=persist_in(setup),
         modes=permission_choices.choose_modes(options, config, env),
         trusted=setup.trusted,
-        judge=judge_by(config),
         sandbox=base.sandbox,
         sandbox_allows=permission_choices.is_unasked_inside(config),
         checkpoints=parts.checkpoints,

@@ -1,32 +1,17 @@
-"""Connects a session to the gate: what judges, the boundary around commands, and what is written down."""
+"""Connects a session to the gate: the boundary around commands, and what is written down."""
 
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
 
-from bridle.config.load import Config
-from bridle.engine.turn import Turn
 from bridle.host.paths import config_home
 from bridle.session.setup import Setup
 from bridle.types.channel import Channel
 from bridle.types.errors import ConfigError
-from bridle.types.permission import Ask, Case, Decision, PermissionUpdate
+from bridle.types.permission import PermissionUpdate
 from bridle.types.question import Answer, NetworkQuestion, Permitted
 from bridle.types.sandbox import Sandbox
 from bridle.types.workspace import Workspace
-
-
-def judge_by(config: Config) -> Callable[[Turn, Case, Ask], Awaitable[Decision]]:
-    """Auto mode's answer to what would be asked; the judge is imported with the first question."""
-    settings = config.settings
-
-    async def judge(turn: Turn, case: Case, doubt: Ask) -> Decision:
-        from bridle.engine.judge import make_judge
-
-        during_plan = settings.use_auto_mode_during_plan is not False
-        return await make_judge(settings.auto_mode, during_plan=during_plan)(turn, case, doubt)
-
-    return judge
 
 
 def persist_in(setup: Setup) -> Callable[[PermissionUpdate], Awaitable[None]]:
