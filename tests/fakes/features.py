@@ -55,7 +55,7 @@ def feature_context(folder: Path, **changes: Any) -> FeatureContext:
 
 def feature_commands(folder: Path) -> tuple[Command, ...]:
     """The slash commands that features bring."""
-    return open_features(feature_context(folder)).commands()
+    return tuple(open_features(feature_context(folder)).commands())
 
 
 def settings(folder: Path, flag: str | None = None) -> Config:
