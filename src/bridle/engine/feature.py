@@ -238,9 +238,9 @@ class Features:
     def __iter__(self) -> Iterator[Feature]:
         return iter(self._members)
 
-    def without(self, name: str) -> "Features":
-        """All but the feature of this name, closed by others."""
-        kept = [each for each in self._members if each.name != name]
+    def without(self, *names: str) -> "Features":
+        """All but the features of these names, closed by others."""
+        kept = [each for each in self._members if each.name not in names]
         return Features(kept, borrowed=self._members)
 
     def find(self, key: Service[Offered]) -> Offered | None:

@@ -87,13 +87,14 @@ def _confined(session: Session, runtime: Runtime, system: str) -> Runtime:
         toolbox=_ReadingTools(runtime.toolbox),
         briefing=_Orders(system),
         hooks=NoHooks(),
-        judge=None,
         persist=None,
         checkpoints=None,
         agents=None,
         shape=None,
         arrivals=None,
         limits=Limits(max_turns=_MOST_STEPS, max_budget_usd=left),
+        # No one reviews what a hook asks a model to do, and nothing follows its turn.
+        features=runtime.features.without("auto_mode", "side_work"),
     )
 
 

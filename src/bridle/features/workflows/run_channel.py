@@ -36,7 +36,6 @@ def lead_of(turn: Turn, answered: Callable[[str], None]) -> Turn:
         runtime,
         channel=RunChannel(runtime.channel, answered),
         workspace=workspace,
-        errands=None,
         shape=None,
         arrivals=None,
     )
