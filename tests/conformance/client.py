@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.engine.served_skills import served_skills
+from bridle.features.skills.served import served_skills
 from bridle.host.http.client import HttpClient, Request
 from bridle.mcp.auth.authorizers import Authorizers
 from bridle.mcp.auth.browser_login import BrowserLogin

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridle.engine.served_skills import served_skills
+from bridle.features.skills.served import served_skills
 from bridle.types.errors import McpError, ToolError
 from bridle.types.mcp import HttpServer
 from tests.fakes.mcp_http import INITIALIZED, Asked, FakeEndpoint, Reply, result, usual

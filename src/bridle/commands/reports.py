@@ -3,6 +3,7 @@
 import os.path
 from collections.abc import Sequence
 
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.context_window import Breakdown, context_breakdown, memory_files, skill_items
 from bridle.commands.queries.doctor import Check, Scene, run_checks
@@ -38,7 +39,7 @@ async def context(arguments: str, context: CommandContext) -> CommandResult:
 
 def breakdown_of(context: CommandContext) -> Breakdown:
     """What the next request of this session would carry."""
-    skills = skill_items(context.commands, context.runtime.skills)
+    skills = skill_items(context.commands, context.runtime.features.find(SESSION_SKILLS))
     return context_breakdown(
         context.session, context.runtime, memory=memory_files(context.runtime), skills=skills
     )

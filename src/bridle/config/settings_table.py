@@ -160,8 +160,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("env", ANYONE, "config/load", "Variables for the session and its child processes; a folder's go by lists"),
     Setting("fileCheckpointingEnabled", ANYONE, "session/choices", "Copies of changed files for /rewind", default=True, harmless_as=True),
     Setting("plansDirectory", ANYONE, "plan_mode/feature", "Folder of plan files; ~/.claude/plans if unset"),
-    Setting("skillListingBudgetFraction", ANYONE, "engine/skills", "Share of the window for the list of skills", default=0.01, harmless=True),
-    Setting("skillListingMaxDescChars", ANYONE, "engine/skills", "Longest description in that list", default=1536, harmless=True),
+    Setting("skillListingBudgetFraction", ANYONE, "skills/session", "Share of the window for the list of skills", default=0.01, harmless=True),
+    Setting("skillListingMaxDescChars", ANYONE, "skills/session", "Longest description in that list", default=1536, harmless=True),
     # Interface
     Setting("askUserQuestionTimeout", NO_FOLDER, "terminal/looks", "Continue without an answer after this time", default="never"),
     Setting("autoScrollEnabled", ANYONE, "terminal/stage", "Follow new output in the full screen", default=True, harmless=True),
@@ -233,9 +233,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("workflowKeywordTriggerEnabled", ANYONE, "features/workflows/feature", "The word ultracode in a prompt starts a workflow", default=True, harmless=True),
     Setting("workflowSizeGuideline", ANYONE, "features/workflows/feature", "How many agents a workflow should use", default="medium", harmless=True),
     # Plugins and skills
-    Setting("disableBundledSkills", ANYONE, "parts/extensions", "No bundled skills", harmless_as=True),
-    Setting("disableSkillShellExecution", ANYONE, "engine/skill_use", "Skills run no commands while they are loaded", harmless_as=True),
-    Setting("skillOverrides", ANYONE, "engine/skills", "Which skills are on, shown by name only, for the user only or off"),
+    Setting("disableBundledSkills", ANYONE, "skills/feature", "No bundled skills", harmless_as=True),
+    Setting("disableSkillShellExecution", ANYONE, "skills/use", "Skills run no commands while they are loaded", harmless_as=True),
+    Setting("skillOverrides", ANYONE, "skills/session", "Which skills are on, shown by name only, for the user only or off"),
     Setting("syncClaudeAiSkills", NO_PROJECT, "", "Skills of the account", harmless_as=False, no_effect=_NO_VENDOR),
     Setting("allowedChannelPlugins", MANAGED, "parts/mcp", "Plugins that may open channels"),
     Setting("blockedMarketplaces", MANAGED, "plugins/policy", "Marketplaces that are refused"),

@@ -325,10 +325,8 @@ def _words_budget(turn: Turn) -> int:
 
 
 def _sources(turn: Turn) -> tuple[Callable[[], str | None], ...]:
-    skills = turn.runtime.skills
-    used = () if skills is None else (lambda: skills.restored(turn.session),)
     features = turn.runtime.features.restored(turn)
-    return (*turn.runtime.restore, *used, *(lambda text=text: text for text in features))
+    return (*turn.runtime.restore, *(lambda text=text: text for text in features))
 
 
 async def _tell_hooks(turn: Turn, trigger: Trigger, summary: str) -> None:

@@ -103,8 +103,6 @@ async def _run(passage: Passage, tool: Tool, context: ToolContext, turn: Turn, s
     else:
         output, words = await hear_result(call, tool, turn, output, seconds=seconds)
     beside = runtime.briefing.beside(passage.case.touched) if not output.is_error else None
-    if runtime.skills is not None and not output.is_error:
-        runtime.skills.touch(passage.case.touched)
     for feature in () if output.is_error else runtime.features.at("settle"):
         feature.settle(running)
     remarks = (f"<system-reminder>{line}</system-reminder>" for line in runtime.features.remarks())

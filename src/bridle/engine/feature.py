@@ -86,6 +86,10 @@ class Feature:
         """What the model can choose from, told when a conversation with these tools begins."""
         del tools
 
+    def agent_listing(self, tools: Collection[str]) -> str | None:
+        """What an agent with these tools can choose from, told when it begins."""
+        del tools
+
     def channel(self, channel: "Channel") -> "Channel":
         """What the session reports to and asks, perhaps with something in between."""
         return channel
@@ -274,12 +278,17 @@ class Features:
         return frozenset().union(*(each.enabled_tools() for each in self.at("enabled_tools")))
 
     def commands(self) -> "Sequence[Command]":
-        """The slash commands that features bring."""
-        return [command for each in self.at("commands") for command in each.commands()]
+        """The slash commands that features bring; no file takes the name of one that is built in."""
+        brought = [command for each in self.at("commands") for command in each.commands()]
+        return sorted(brought, key=lambda command: command.source != "builtin")
 
     def listings(self, toolbox: "Toolbox") -> tuple[Callable[[], str | None], ...]:
         """What a model with these tools is told when a conversation begins, looked up anew by each call."""
         return tuple(partial(_listed, each, toolbox) for each in self.at("listing"))
+
+    def agent_listings(self, toolbox: "Toolbox") -> tuple[Callable[[], str | None], ...]:
+        """What an agent with these tools is told when it begins, looked up anew by each call."""
+        return tuple(partial(_listed_for_agent, each, toolbox) for each in self.at("agent_listing"))
 
     def refuse_tool(self, name: str) -> str | None:
         """Why a tool that the session does not offer cannot be used."""
@@ -386,3 +395,7 @@ class Features:
 
 def _listed(feature: Feature, toolbox: "Toolbox") -> str | None:
     return feature.listing(toolbox.names())
+
+
+def _listed_for_agent(feature: Feature, toolbox: "Toolbox") -> str | None:
+    return feature.agent_listing(toolbox.names())

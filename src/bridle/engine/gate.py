@@ -180,10 +180,9 @@ def _case(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | No
         hook=hook,
     )
     case = prepare(asked, standing(turn))
-    skills = turn.runtime.skills
-    if tool.name != "Skill" or skills is None:
+    if not (more := turn.runtime.features.rules(tool, asked.subject)):
         return case
-    return msgspec.structs.replace(case, rules=(*case.rules, *skills.rules_for(asked.subject)))
+    return msgspec.structs.replace(case, rules=(*case.rules, *more))
 
 
 def standing(turn: Turn) -> Standing:

@@ -24,7 +24,6 @@ from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
     from bridle.engine.agents import Agents
-    from bridle.engine.skills import SessionSkills
     from bridle.engine.structured import AnswerShape
     from bridle.types.checkpoint import Checkpoints
     from bridle.types.command import Commands
@@ -178,8 +177,6 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Notices when the cached prefix is lost."""
     agents: "Agents | None" = None
     """Whom work can be handed to, where it can."""
-    skills: "SessionSkills | None" = None
-    """The skills of the session, where there are any."""
     features: Features = Features()
     """The capabilities of the session that the engine knows nothing about."""
     styles: Callable[[], Sequence[str]] = lambda: ("default",)

@@ -33,13 +33,7 @@ def _delegate(call: Call, turn: Turn) -> Any:
     return None if agents is None else partial(agents.run, turn, call_id=call.id)
 
 
-def _skills(call: Call, turn: Turn) -> Any:
-    skills = turn.runtime.skills
-    return None if skills is None else partial(skills.use, turn, delegate=_delegate(call, turn))
-
-
 _OFFERS: Mapping[str, Callable[[Call, Turn], Any]] = {
     "messages": _messages,
     "delegate": _delegate,
-    "skills": _skills,
 }

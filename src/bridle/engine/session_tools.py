@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from bridle.engine.agents import Agents
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.model_facts import SMALL_WINDOW
-from bridle.engine.skills import SessionSkills
 from bridle.tools.toolbox import BuiltinToolbox, Deferral
 from bridle.transcripts.session import Session
 from bridle.types.model import ToolDefinition
@@ -121,15 +120,12 @@ class _Fitted:
 def news(
     deferring: "DeferringToolbox | None",
     servers: LazyServers | None,
-    skills: SessionSkills | None,
     *more: Callable[[Session], str | None],
 ) -> Callable[[Session, Toolbox], str | None] | None:
-    """What the model should learn before a step: tools that are there, what servers say, skills that came."""
+    """What the model should learn before a step: tools that are there, and what servers say."""
     sources: list[Callable[[Session], str | None]] = []
     if servers is not None:
         sources.append(servers.news)
-    if skills is not None:
-        sources.append(skills.news)
     sources += more
     if deferring is None and not sources:
         return None

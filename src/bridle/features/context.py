@@ -15,8 +15,10 @@ from bridle.types.variables import is_off
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
+    from bridle.engine.hook_door import HookDoor
     from bridle.engine.runtime import ModelFacts, Runtime
     from bridle.extensions.index import ExtensionFiles
+    from bridle.types.mcp import McpServers
     from bridle.types.monitor import PluginMonitor
     from bridle.types.plugin import SessionPlugins
     from bridle.types.schedule import Clock
@@ -80,6 +82,15 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     """Someone answers questions while it runs."""
     wants_editor: bool = False
     """The user asked for their editor."""
+    hooks: "HookDoor | None" = None
+    servers: "McpServers | None" = None
+    """The MCP servers of the session."""
+    window: Callable[[], int] = lambda: 200_000
+    """How many tokens the model that answers now can hold."""
+    offers: Callable[[str], bool] = lambda tool: True
+    """Whether the session offers a tool; known when all of it is put together."""
+    may_choose_model: Callable[[str], bool] = lambda name: True
+    """Whether a project may choose a model."""
     leader: tuple[str, str] | None = None
     """The run that a teammate works for, and its name in it."""
     closed: bool = False

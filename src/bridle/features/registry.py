@@ -17,6 +17,7 @@ from bridle.features.plan_mode.feature import open_plan_mode
 from bridle.features.plugins.feature import PluginsFeature
 from bridle.features.schedules.feature import SchedulesFeature
 from bridle.features.side_work.feature import open_side_work
+from bridle.features.skills.feature import open_skills
 from bridle.features.workflows.feature import open_workflows
 from bridle.features.worktrees.feature import open_worktrees
 
@@ -27,6 +28,7 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     open_editors,
     open_leases,
     open_memory,
+    open_skills,
     open_workflows,
     open_plan_mode,
     open_worktrees,

@@ -1,5 +1,6 @@
 """What the frames of a session say that no event carries."""
 
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.engine.runtime import Runtime
 from bridle.protocol.init_frame import InitFacts, Inventory
 from bridle.session.setup import Setup
@@ -46,12 +47,12 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
     if runtime is None:
         return Inventory()
     servers = () if runtime.servers is None else runtime.servers.status()
-    plugins = runtime.features.find(PLUGINS)
+    plugins, skills = runtime.features.find(PLUGINS), runtime.features.find(SESSION_SKILLS)
     everywhere, terminal = command_names(runtime.commands)
     return Inventory(
         commands=everywhere,
         terminal_commands=terminal,
-        skills=() if runtime.skills is None else runtime.skills.names(),
+        skills=() if skills is None else skills.names(),
         servers=[{"name": each.name, "status": each.status, "source": each.source} for each in servers],
         agents=() if runtime.agents is None else [each.name for each in runtime.agents.definitions()],
         plugins=() if plugins is None else plugins.listing(),

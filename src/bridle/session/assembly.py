@@ -18,6 +18,7 @@ from bridle.engine.permission_news import PermissionNews
 from bridle.engine.runtime import Asking, Runtime
 from bridle.engine.serve import Inbox
 from bridle.engine.session_tools import again, agent_listing, fitted, news
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.permissions.decision import decider
 from bridle.session import choices, model_choices, permission_choices
 from bridle.session.base import SessionBase
@@ -27,7 +28,7 @@ from bridle.session.parts import tools
 from bridle.session.parts.agents import open_agents
 from bridle.session.parts.briefing import brief, permission_news
 from bridle.session.parts.extensions import Extensions, chosen_style, extension_files, open_extensions
-from bridle.session.parts.features import session_features, with_features
+from bridle.session.parts.features import OfferedTools, session_features, with_features
 from bridle.session.parts.mcp import open_servers, relayed
 from bridle.session.parts.permissions import persist_in
 from bridle.session.parts.provider import packages_of, session_provider, warm_up
@@ -74,11 +75,12 @@ async def open_parts(base: SessionBase) -> Parts:
     provider = provider if host.around is None else host.around(provider)
     warming = asyncio.create_task(warm_up(provider, setup.model))
     files = extension_files(base)
-    features = session_features(base, files)
-    servers = open_servers(base)
+    servers, offers = open_servers(base), OfferedTools()
+    features = session_features(base, files, servers, offers)
     brought = with_features(host.tools, features)
     deferring, offered = tools.offered(base, brought, packages, servers, features)
-    extensions = open_extensions(base, files, offered=offered.names(), servers=servers)
+    offers.names = offered.names()
+    extensions = open_extensions(base, files, features.find(SESSION_SKILLS))
     agents, offered = open_agents(base, extensions, offered)
     return Parts(
         provider=features.provider(provider),
@@ -132,12 +134,10 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
         news=news(
             parts.deferring,
             servers,
-            extensions.skills,
             parts.permissions.news,
         ),
         restore=again(parts.deferring, parts.toolbox),
         agents=parts.agents,
-        skills=extensions.skills,
         styles=extensions.style_names,
         features=parts.features,
         arrivals=inbox,
@@ -159,7 +159,6 @@ async def brief_at(base: SessionBase, parts: Parts, place: Setup) -> SessionBrie
         hooks=base.hooks,
         listings=(
             agent_listing(parts.agents, base.session, parts.toolbox),
-            parts.extensions.skill_listing,
             *parts.features.listings(parts.toolbox),
             parts.permissions.opening,
         ),
@@ -170,10 +169,8 @@ async def brief_at(base: SessionBase, parts: Parts, place: Setup) -> SessionBrie
 
 def command_sources(parts: Parts) -> Sequence[Source]:
     """What brings slash commands besides bridle itself and MCP servers."""
-    skills, packages = parts.extensions.skills, parts.packages
+    packages = parts.packages
     return (
-        parts.features.commands,
-        *(() if skills is None else (skills.commands,)),
         parts.features.commands,
         *(() if packages is None else (packages.commands,)),
     )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from bridle.engine.serve import Inbox, Server
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.session.base import SessionBase
 from bridle.session.conversation import checkpoints_of, place_of
 from bridle.session.settings import SessionSettings
@@ -95,7 +96,7 @@ class SessionCommands:
 
     async def _reload(self) -> str:
         runtime = self._base.runtime()
-        skills, plugins = runtime.skills, runtime.features.find(PLUGINS)
+        skills, plugins = runtime.features.find(SESSION_SKILLS), runtime.features.find(PLUGINS)
         of_plugins = "" if plugins is None else f"{await plugins.reload()} "
         for feature in runtime.features.at("reload"):
             await feature.reload()

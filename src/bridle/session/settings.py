@@ -119,8 +119,6 @@ class SessionSettings:
         self._session.swap(rules=rules)
         if not choices.is_closed(options, setup.env):
             self._hooks.reload(config.layers)
-        if (skills := self._server.runtime.skills) is not None:
-            skills.reconfigure(config.settings)
         self._take_variables(config)
         counted, self._counting = self._counting, config
         before = counted.settings

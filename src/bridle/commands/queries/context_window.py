@@ -11,7 +11,7 @@ from bridle.context.memory import INDEX, load_memory
 from bridle.context.report import dropped
 from bridle.context.tokens import USUAL_RATIO, estimate, ratio_of, tokens_now, units_of
 from bridle.engine.runtime import Runtime
-from bridle.engine.skills import SessionSkills
+from bridle.features.skills.session import SessionSkills
 from bridle.transcripts.session import Session
 from bridle.types.command import Commands
 from bridle.types.session_services import MEMORY

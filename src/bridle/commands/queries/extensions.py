@@ -10,6 +10,7 @@ from bridle.commands.context import CommandContext
 from bridle.context.tokens import estimate
 from bridle.extensions.listing import cost_of
 from bridle.extensions.skills import Skill
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.hooks.table import Table, from_layers
 from bridle.permissions.matching import denied_agents
 from bridle.types.agent import AgentDefinition
@@ -50,7 +51,7 @@ class AgentFacts(Struct, frozen=True, kw_only=True):
 
 def skill_facts(context: CommandContext) -> list[SkillFacts]:
     """Every skill and command file, those included that are turned off."""
-    skills = context.runtime.skills
+    skills = context.runtime.features.find(SESSION_SKILLS)
     if skills is None:
         return []
     overrides = skills.settings.skill_overrides or {}

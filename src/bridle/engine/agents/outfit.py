@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from bridle.engine.agents.staff import Agents
 
 
-_SKILL = "Skill"
-
-
 class Own(Struct, frozen=True, kw_only=True):
     """What is an agent's own and comes from outside."""
 
@@ -72,7 +69,6 @@ def outfit(lead: Runtime, work: Assignment, own: Own) -> Runtime:
     if definition.auto_compact_window is not None:
         habits = msgspec.structs.replace(habits, window=definition.auto_compact_window)
     toolbox = base if work.fork else _tools(AgentToolbox(base, selection.takes), work)
-    uses_skills = _SKILL in toolbox.names()
     return msgspec.structs.replace(
         lead,
         provider=charged_to(lead.provider, definition.name),
@@ -81,7 +77,7 @@ def outfit(lead: Runtime, work: Assignment, own: Own) -> Runtime:
         toolbox=toolbox,
         briefing=lead.briefing
         if work.fork
-        else _briefing(lead, work, own, cwd=workspace.cwd, uses_skills=uses_skills),
+        else _briefing(lead, work, own, cwd=workspace.cwd, toolbox=toolbox),
         asking=msgspec.structs.replace(lead.asking, effort=work.effort, task_budget=None),
         hooks=AgentView(hooks, own.stopped, reminder=definition.reminder),
         limits=Limits(
@@ -114,17 +110,16 @@ def _effort(lead: Runtime, work: Assignment) -> str | None:
     return work.effort if work.effort in lead.facts(work.model).efforts else None
 
 
-def _briefing(lead: Runtime, work: Assignment, own: Own, *, cwd: str, uses_skills: bool) -> Briefing:
+def _briefing(lead: Runtime, work: Assignment, own: Own, *, cwd: str, toolbox: Toolbox) -> Briefing:
     definition = work.definition
     remembered = memory_prompt(definition, cwd=lead.workspace.start, env=lead.env, trusted=lead.trusted)
     appended = f"\n\n{own.appended}" if own.appended else ""
-    skills = lead.skills
     return lead.briefing.for_agent(
         f"{definition.prompt.strip()}{remembered}{appended}",
         cwd=cwd,
         model=work.model,
         instructions=not definition.omit_instructions,
-        listings=(skills.agent_listing,) if skills is not None and uses_skills else (),
+        listings=lead.features.agent_listings(toolbox),
     )
 
 

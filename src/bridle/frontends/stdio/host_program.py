@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.config.schema import SECONDS
 from bridle.context.briefing import Keep, SessionBriefing
 from bridle.engine.agent_summaries import AgentSummaries
@@ -124,7 +125,7 @@ class HostProgram:
 
     async def _follow_commands(self, server: Server) -> None:
         """Notify the host when files of skills and commands are added, changed or removed."""
-        skills = server.runtime.skills
+        skills = server.runtime.features.find(SESSION_SKILLS)
         if skills is None:
             return
         known = [each.listing() for each in skills.commands()]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.commands.queries.context_window import Breakdown, Item, MemoryFile, context_breakdown, skill_items
 from bridle.context.tokens import estimate
 from bridle.protocol.control import Frame
@@ -18,7 +19,7 @@ async def get_context_usage(dispatcher: ControlDispatcher, request: Mapping[str,
     memory = [
         MemoryFile(path=path, kind=kind, text=text) for path, kind, text in dispatcher.services.memory()
     ]
-    skills = skill_items(dispatcher.runtime.commands, dispatcher.runtime.skills)
+    skills = skill_items(dispatcher.runtime.commands, dispatcher.runtime.features.find(SESSION_SKILLS))
     found = context_breakdown(dispatcher.session, dispatcher.runtime, memory=memory, skills=skills)
     categories = _categories(found)
     items = {category.id: category.items for category in found.categories}

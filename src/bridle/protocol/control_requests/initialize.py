@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.engine.runtime import Runtime
 from bridle.engine.structured import AnswerShape
 from bridle.protocol.control import Frame
@@ -57,8 +58,8 @@ def _take_over(dispatcher: ControlDispatcher, offer: HostOffer) -> None:
     if runtime.agents is not None:
         for problem in runtime.agents.take_from_host(offer.agents):
             runtime.channel.emit(Noticed(problem, "warning"))
-    if runtime.skills is not None:
-        runtime.skills.restrict(offer.skills)
+    if (skills := runtime.features.find(SESSION_SKILLS)) is not None:
+        skills.restrict(offer.skills)
     if runtime.servers is not None:
         runtime.servers.add_sdk(brought.names, configs=brought.configs, manifests=brought.manifests)
         take_policies(dispatcher, {name: brought.configs.get(name) for name in brought.names}, anew=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 from bridle.protocol.control_requests.initialize import agents_of, listed_commands
@@ -158,7 +159,7 @@ async def file_suggestions(dispatcher: ControlDispatcher, request: Mapping[str, 
 async def reload_skills(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     """Read skills and commands again; returns the commands that there are now."""
     del request
-    skills = dispatcher.runtime.skills
+    skills = dispatcher.runtime.features.find(SESSION_SKILLS)
     if skills is None:
         return {"skills": []}
     await asyncio.to_thread(skills.catalog.reload)

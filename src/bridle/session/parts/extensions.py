@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bridle.config.load import Config
-from bridle.engine.mcp_servers import LazyServers
-from bridle.engine.skills import Basis, SessionSkills
 from bridle.extensions.agents import AgentFiles
 from bridle.extensions.index import ExtensionFiles, Index
-from bridle.extensions.places import BUNDLED, Kind, Root, roots_of, whereabouts
-from bridle.extensions.skills import Skill, SkillCatalog
-from bridle.extensions.usage import SkillUsage
+from bridle.extensions.places import Kind, Root, roots_of, whereabouts
+from bridle.features.skills.session import SessionSkills
 from bridle.host.paths import bridle_dir
-from bridle.providers import catalog
 from bridle.session import choices
 from bridle.session.base import SessionBase
-from bridle.session.parts.agents import may_choose
-from bridle.types.variables import is_on, whole_number
 
 if TYPE_CHECKING:
     from bridle.extensions.styles import OutputStyle
@@ -39,10 +33,6 @@ class Extensions(Struct, frozen=True, kw_only=True):
     agents: AgentFiles
     skills: SessionSkills | None
     """None where slash commands are turned off."""
-
-    def skill_listing(self) -> str | None:
-        """What the model is told of skills when a conversation begins."""
-        return None if self.skills is None else self.skills.listing()
 
     async def skill_text(self, name: str) -> str | None:
         """The text of a skill that an agent begins with."""
@@ -133,44 +123,10 @@ def extension_files(base: SessionBase) -> ExtensionFiles:
     return ExtensionFiles(open_index(env), roots)
 
 
-def open_extensions(
-    base: SessionBase, files: ExtensionFiles, *, offered: Sequence[str], servers: LazyServers | None
-) -> Extensions:
-    """What the extension files bring to a session that offers these tools."""
-    setup = base.setup
-    options, env, config = setup.options, setup.env, setup.config
-    closed = choices.is_closed(options, env)
+def open_extensions(base: SessionBase, files: ExtensionFiles, skills: SessionSkills | None) -> Extensions:
+    """What the extension files bring to a session besides skills; what is wrong with them is told."""
+    env = base.setup.env
     index, roots = files.index, files.roots
-
-    def skill_roots() -> tuple[Root, ...]:
-        unwanted = config.settings.disable_bundled_skills or is_on(env, "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS")
-        found = (*roots("skills"), *roots("commands"), *(() if unwanted else (BUNDLED,)))
-        if not is_on(env, "CLAUDE_CODE_DISABLE_POLICY_SKILLS"):
-            return found
-        return tuple(root for root in found if root.source != "managed")
-
-    skills = None
-    if not closed and not options.disable_slash_commands:
-        skills = SessionSkills(
-            SkillCatalog(index, skill_roots, others=lambda: _served(servers)),
-            Basis(
-                settings=config.settings,
-                usage=SkillUsage(env),
-                hooks=base.hooks,
-                cwd=setup.cwd,
-                storage=base.storage,
-                window=base.window,
-                trusted=setup.trusted,
-                covers=_covers(config),
-                resolve_model=lambda name: catalog.resolve(name, env, own=config.raw.get("bridleModels")),
-                may_choose=lambda name: may_choose(name, setup),
-                tells="Skill" in offered,
-                budget=whole_number(env, "SLASH_COMMAND_TOOL_CHAR_BUDGET"),
-                offers=offered.__contains__,
-            ),
-        )
-        if setup.trusted:
-            _look_at_wide(skills.catalog, skills.basis.covers)
     agents = AgentFiles(index, lambda: roots("agents"))
     extensions = Extensions(index=index, roots=roots, agents=agents, skills=skills)
     # Host programs show nobody what is written to standard error.
@@ -178,24 +134,3 @@ def open_extensions(
         for problem in extensions.problems():
             base.warn(problem)
     return extensions
-
-
-def _look_at_wide(skills: SkillCatalog, covers: Callable[[str], bool]) -> None:
-    """Note how the skills that widen rights are now: a folder trusted for one run is bound to that."""
-    for skill in skills.all().values():
-        if skill.shared and skill.allowed_tools:
-            covers(skill.file)
-
-
-def _covers(config: Config) -> Callable[[str], bool]:
-    vouched = config.vouched
-    return (lambda path: True) if vouched is None else vouched.covers_file
-
-
-def _served(servers: LazyServers | None) -> Sequence[Skill]:
-    """Skills of MCP servers; what makes skills of them is imported with the first."""
-    if servers is None or not servers.skills():
-        return ()
-    from bridle.engine.served_skills import served_skills
-
-    return served_skills(servers)

@@ -9,14 +9,28 @@ from bridle.features.context import FeatureContext
 from bridle.features.registry import open_features
 from bridle.session import choices
 from bridle.session.base import SessionBase
+from bridle.session.parts.agents import may_choose
 from bridle.types.event import Noticed
 
 if TYPE_CHECKING:
+    from bridle.engine.mcp_servers import LazyServers
     from bridle.engine.teams.membership import Membership
     from bridle.types.tool import Tool
 
 
-def session_features(base: SessionBase, files: ExtensionFiles) -> Features:
+class OfferedTools:
+    """The tools of a session, for features that are opened before these are known."""
+
+    def __init__(self) -> None:
+        self.names: Sequence[str] = ()
+
+    def __call__(self, tool: str) -> bool:
+        return tool in self.names
+
+
+def session_features(
+    base: SessionBase, files: ExtensionFiles, servers: "LazyServers | None", offers: OfferedTools
+) -> Features:
     """The features of a session; nothing of them runs yet."""
     setup = base.setup
     options, env = setup.options, setup.env
@@ -48,6 +62,11 @@ def session_features(base: SessionBase, files: ExtensionFiles) -> Features:
             facts=base.facts,
             leader=None if setup.member is None else _leader(setup.member),
             plugins=base.plugins,
+            hooks=base.hooks,
+            servers=servers,
+            window=base.window,
+            offers=offers,
+            may_choose_model=lambda name: may_choose(name, setup),
             plugin_language_servers=base.plugins.language_servers,
             plugin_monitors=base.plugins.monitors,
         )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from bridle.engine.hook_door import HookDoor
 from bridle.engine.runtime import Runtime
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.session import choices
 from bridle.session.parts.plugins import OpenPlugins
 from bridle.session.setup import Setup
@@ -72,12 +73,17 @@ def _make_hooks(
             export=setup.env.__setitem__,
             wake=wake,
             sandbox=_boundary(setup, runtime.sandbox),
-            reload_skills=lambda: None if runtime.skills is None else runtime.skills.catalog.reload(),
+            reload_skills=lambda: _reload_skills(runtime),
             resolve_model=lambda name: catalog.resolve(
                 name, setup.env, own=setup.config.raw.get("bridleModels")
             ),
         ),
     )
+
+
+def _reload_skills(runtime: Runtime) -> None:
+    if (skills := runtime.features.find(SESSION_SKILLS)) is not None:
+        skills.catalog.reload()
 
 
 def _boundary(setup: Setup, sandbox: Sandbox | None) -> Sandbox | None:

@@ -49,7 +49,7 @@ class Basis(Struct, frozen=True, kw_only=True):
     resolve_model: Callable[[str], str] = lambda name: name
     may_choose: Callable[[str], bool] = lambda name: True
     """Whether a skill of the project may choose this model."""
-    tells: bool = True
+    tells: Callable[[], bool] = lambda: True
     """Whether the model is told of skills at all."""
     budget: int | None = None
     """The characters that the list of skills may take, where the user has said so."""
@@ -135,7 +135,7 @@ class SessionSkills:
 
     def listing(self) -> str | None:
         """What the model is told when a conversation begins; None for nothing."""
-        if not self.basis.tells:
+        if not self.basis.tells():
             return None
         skills = self.for_model()
         self._told = {skill.name for skill in skills}
@@ -143,11 +143,11 @@ class SessionSkills:
 
     def agent_listing(self) -> str | None:
         """What an agent that may call skills is told of them; None for nothing."""
-        return self._list(self.for_model()) if self.basis.tells else None
+        return self._list(self.for_model()) if self.basis.tells() else None
 
     def news(self, session: "Session") -> str | None:
         """Skills that have come since the model was told of any; None for nothing new, and for agents."""
-        if self._told is None or not self.basis.tells or session.agent_id is not None:
+        if self._told is None or not self.basis.tells() or session.agent_id is not None:
             return None
         fresh = [skill for skill in self.for_model() if skill.name not in self._told]
         self._told |= {skill.name for skill in fresh}
@@ -198,7 +198,7 @@ class SessionSkills:
         Raises:
             ToolError: there is no such skill, the model may not call it, or one of its commands failed.
         """
-        from bridle.engine.skill_use import use_skill
+        from bridle.features.skills.use import use_skill
 
         skill = self.catalog.find(name)
         callable_ones = {each.name for each in self.for_model()}
@@ -244,7 +244,7 @@ class SessionSkills:
 
     def mentions(self) -> Mapping[str, int]:
         """About how many tokens each skill takes in the list that the model is given."""
-        if not self.basis.tells:
+        if not self.basis.tells():
             return {}
         lines = lines_within(self.for_model(), **self._bounds())
         return {name: tokens_of(line) for name, line in lines.items()}
@@ -271,7 +271,7 @@ class SessionSkills:
 
     def _command(self, skill: Skill) -> Command:
         async def run(arguments: str, caller: Any) -> CommandResult:
-            from bridle.engine.skill_use import ask_with
+            from bridle.features.skills.use import ask_with
 
             return await ask_with(self, skill, arguments, caller)
 

@@ -27,7 +27,7 @@ from bridle.types.skill import SkillDone, SkillLoaded, SkillUse
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
-    from bridle.engine.skills import Caller, SessionSkills
+    from bridle.features.skills.session import Caller, SessionSkills
     from bridle.types.tool import Delegate
 
 _OWN_SOURCES = ("bundled", "managed")
