@@ -12,7 +12,7 @@ from bridle.context.tokens import units_of
 from bridle.engine.runtime import ModelFacts
 from bridle.features.budgets.ledger import ledger_path
 from bridle.features.context import FeatureContext
-from bridle.host.git import find_root
+from bridle.host.git.repository import find_root
 from bridle.types.budget import Budgets, Charge, Limit, Payer, Scope
 from bridle.types.errors import OverBudget
 from bridle.types.history import History

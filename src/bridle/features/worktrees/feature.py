@@ -76,8 +76,8 @@ def _protected(context: FeatureContext) -> str | None:
     """The main checkout around a session in the background; None in a work tree and outside a repository."""
     if context.options.job is None:
         return None
-    from bridle.host import git
+    from bridle.host.git.repository import find_root
 
-    root = git.find_root(context.project)
+    root = find_root(context.project)
     is_main = root is not None and os.path.isdir(os.path.join(root, ".git"))
     return root if is_main else None
