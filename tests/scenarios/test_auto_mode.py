@@ -12,6 +12,7 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits, Runtime
 from bridle.engine.turn import Turn
 from bridle.engine.wording import CLASSIFIER_CONTEXT
+from bridle.features.auto_mode.feature import AutoModeFeature
 from bridle.features.auto_mode.judge import make_judge
 from bridle.permissions.auto import screen
 from bridle.permissions.auto_rules import merged
@@ -27,6 +28,7 @@ from bridle.types.permission import Access, Allow, Ask, Case, Decision, Deny, Ef
 from bridle.types.question import Answer, PermissionQuestion, Permitted
 from bridle.types.turn import Prompt
 from tests.fakes.engine import FakeChannel, facts, make_runtime, make_session, requests
+from tests.fakes.features import with_feature
 from tests.fakes.tools import Workshop
 
 _DOUBT = Ask("no rule covers this call")
@@ -300,9 +302,8 @@ def _engine(
     channel = FakeChannel(answer) if answer is not None else FakeChannel()
     tools = (shop.tool("Deploy", parallel=False, waits=False), shop.tool("Bash", parallel=False, waits=False))
     runtime = make_runtime(folder, script, *tools, channel=channel)
-    runtime = msgspec.structs.replace(
-        runtime, decide=screen(runtime.decide, merged(None)), judge=make_judge(None)
-    )
+    runtime = msgspec.structs.replace(runtime, decide=screen(runtime.decide, merged(None)))
+    runtime = with_feature(runtime, AutoModeFeature(make_judge(None)))
     session = make_session(mode="auto")
     session.swap(rules=tuple(rules))
     return session, runtime, channel, shop
