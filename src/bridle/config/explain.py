@@ -1,6 +1,6 @@
 """Tells who sets a key, and why one of them wins."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
@@ -44,15 +44,18 @@ class Explanation(Struct, frozen=True, kw_only=True):
     """Why the key has no effect, whatever it is set to."""
 
 
-def explain(config: Config, key: str) -> Explanation:
-    """Every source that sets the dotted key, which of them counts, and why."""
+def explain(config: Config, key: str, defaults: Mapping[str, Any] | None = None) -> Explanation:
+    """Every source that sets the dotted key, which of them counts, and why.
+
+    `defaults` are those of settings that packages bring, by dotted key.
+    """
     path = _path(key, config.layers)
     found = [(layer, value) for layer in config.layers if _says(layer, value := _find(layer.values, path))]
     left_out = tuple(str(problem) for problem in config.problems if _concerns(problem.key, dotted(path)))
     value = _find(config.raw, path)
     no_effect = _no_effect(dotted(path))
     if not found:
-        unset = _unset(path, known=_is_known(path))
+        unset = _unset(path, known=_is_known(path), defaults=defaults or {})
         return Explanation(key=key, left_out=left_out, no_effect=no_effect, **unset)
     rule = _rule(dotted(path), value, found)
     winners = _winners(rule, value, found)
@@ -176,8 +179,10 @@ def _concerns(problem_key: str, key: str) -> bool:
     return problem_key == key or problem_key.startswith((f"{key}.", f"{key}["))
 
 
-def _unset(path: KeyPath, *, known: bool) -> dict[str, Any]:
+def _unset(path: KeyPath, *, known: bool, defaults: Mapping[str, Any]) -> dict[str, Any]:
     key = dotted(path)
+    if key in defaults:
+        return {"rule": "default", "value": defaults[key]}
     if known:
         return {"rule": "default", "value": DEFAULTS.get(key)}
     found = nearest(key, known_keys())

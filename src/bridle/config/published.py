@@ -1,23 +1,31 @@
 """The JSON Schema of settings files, for editors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from bridle.config.feature_settings import KEY, schema
 from bridle.config.schema import Settings
 from bridle.config.settings_table import SETTINGS, Setting
+from bridle.types.package import FeatureSetting
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def settings_schema() -> dict[str, Any]:
-    """What a settings file may say; keys that nobody knows are allowed, because newer releases have more."""
+def settings_schema(more: Sequence[FeatureSetting] = ()) -> dict[str, Any]:
+    """What a settings file may say; unknown keys are allowed, because newer releases have more.
+
+    `more` are the settings that packages bring.
+    """
     (_, parts) = msgspec.json.schema_components([Settings], ref_template="#/$defs/{name}")
     definitions = {name: _tidy(part) for name, part in sorted(parts.items())}
     settings = definitions.pop("Settings")
     for row in SETTINGS:
         if (place := _place(row.key, settings, definitions)) is not None:
             place |= _notes(row)
+    if more:
+        settings["properties"][KEY]["properties"] = schema(more)
     return {
         "$schema": _DIALECT,
         "title": "bridle settings",

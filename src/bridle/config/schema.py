@@ -182,6 +182,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
     always_thinking_enabled: bool | None = None
     available_models: tuple[str, ...] | None = None
     bridle_background_work: bool | None = None
+    bridle_features: dict[str, dict[str, Any]] | None = None
     bridle_budgets: BridleBudgets | None = None
     bridle_idle_compaction: bool | None = None
     bridle_models: dict[str, ModelFacts | str] | None = None

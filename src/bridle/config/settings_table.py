@@ -68,6 +68,7 @@ SETTINGS: tuple[Setting, ...] = (
             ("calls", "The most requests to a model"), ("seconds", "The longest time"),
         )
     ),
+    Setting("bridleFeatures", NO_FOLDER, "config/feature_settings", "Settings of features from Python packages, by feature"),
     Setting("bridleIdleCompaction", ANYONE, "side_work/feature", "Compact a long conversation while no one types"),
     Setting("bridleModels", NO_FOLDER, "session/model_choices", "More models, with prices, limits and addresses"),
     Setting("bridleRecordUsage", ANYONE, "budgets/feature", "Keep what each request cost in a file"),

@@ -16,7 +16,7 @@ from bridle.config.edit import update
 from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.host.paths import bridle_dir
 from bridle.types.command import Command
-from bridle.types.package import Contribution, PackageHook
+from bridle.types.package import Contribution, FeatureSetting, PackageHook
 from bridle.types.text import encodable, printable
 from bridle.types.tool import Tool
 
@@ -193,7 +193,12 @@ def _sentence(target: str, error: BaseException, seconds: float) -> str:
     return printable(" ".join(f"{target} {said}".split()))
 
 
-_PARTS: dict[str, type] = {"tools": Tool, "hooks": PackageHook, "commands": Command}
+_PARTS: dict[str, type] = {
+    "tools": Tool,
+    "hooks": PackageHook,
+    "commands": Command,
+    "settings": FeatureSetting,
+}
 
 
 def _mismatch(made: Any) -> str | None:
@@ -204,6 +209,9 @@ def _mismatch(made: Any) -> str | None:
         parts: Any = getattr(made, name)
         if not isinstance(parts, (tuple, list)) or not all(isinstance(each, kind) for each in parts):
             return f"{name} that are no sequence of {kind.__module__}.{kind.__name__}"
+    openers: Any = made.features
+    if not isinstance(openers, (tuple, list)) or not all(map(callable, openers)):
+        return "features that are no sequence of functions"
     if len({tool.name for tool in made.tools}) < len(made.tools):
         return "two tools of one name"
     for tool in made.tools:

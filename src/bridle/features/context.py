@@ -61,6 +61,8 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     """Whether a rarely used tool costs its name alone until it is needed."""
     config: Config
     """The settings when the session began; `Feature.reconfigure` tells of changes."""
+    own_settings: Mapping[str, Mapping[str, Any]] = {}
+    """The settings of features from packages, by feature: what `bridleFeatures` says, else the defaults."""
     facts: "Callable[[str], ModelFacts]"
     """What is known of a model."""
     plugins: "SessionPlugins | None" = None

@@ -1,6 +1,6 @@
 """Every feature that a session may have: one line each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from bridle.engine.feature import Feature, Features
 from bridle.engine.tool_services import ToolServices
@@ -41,7 +41,7 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
 )
 
 
-def open_features(context: FeatureContext) -> Features:
-    """The features of a session; one that has no place in it is left out."""
+def open_features(context: FeatureContext, more: Sequence[Feature] = ()) -> Features:
+    """The features of a session and `more` from outside; one that has no place in it is left out."""
     opened = (opener(context) for opener in FEATURES)
-    return Features([feature for feature in opened if feature is not None])
+    return Features([*(feature for feature in opened if feature is not None), *more])

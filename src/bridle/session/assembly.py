@@ -76,7 +76,7 @@ async def open_parts(base: SessionBase) -> Parts:
     warming = asyncio.create_task(warm_up(provider, setup.model))
     files = extension_files(base)
     servers, offers = open_servers(base), OfferedTools()
-    features = session_features(base, files, servers, offers)
+    features = session_features(base, files, servers, offers, packages)
     brought = with_features(host.tools, features)
     deferring, offered = tools.offered(base, brought, packages, servers, features)
     offers.names = offered.names()

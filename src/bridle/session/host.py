@@ -15,6 +15,8 @@ from bridle.types.model import Provider
 
 if TYPE_CHECKING:
     from bridle.commands.context import Sharing
+    from bridle.engine.feature import Feature
+    from bridle.features.context import FeatureContext
 
 Exchange = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 """Puts a message to an MCP server inside the host program and returns its answer."""
@@ -42,6 +44,8 @@ class Host(Struct, frozen=True, kw_only=True):
     around: Callable[[Provider], Provider] | None = None
     """Wraps the provider, to record or to watch."""
     tools: Offer | None = None
+    features: "tuple[Callable[[FeatureContext], Feature | None], ...]" = ()
+    """Opens more features, behind those of bridle."""
     warn: Callable[[str], None] = _warn
     """Shows what does not work as it was asked for."""
     tell: Callable[[str], None] = complain

@@ -19,11 +19,26 @@ class PackageHook(Struct, frozen=True, kw_only=True):
     matcher: str | None = None
 
 
+class FeatureSetting(Struct, frozen=True, kw_only=True):
+    """A setting of a feature: users write it as `bridleFeatures.<feature>.<name>`."""
+
+    feature: str
+    name: str
+    type: Any
+    """What its value must be, as msgspec checks it: `str`, `int`, a Literal, a Struct."""
+    meaning: str
+    default: Any = None
+
+
 class Contribution(Struct, frozen=True, kw_only=True):
     """The entry point names one of these, or a function without arguments that makes one."""
 
     tools: tuple[Tool, ...] = ()
     hooks: tuple[PackageHook, ...] = ()
     commands: tuple[Command, ...] = ()
+    features: tuple[Callable[[Any], Any], ...] = ()
+    """Each is called with a `bridle.features.context.FeatureContext` and returns a `Feature`, or None."""
+    settings: tuple[FeatureSetting, ...] = ()
+    """The settings of these features."""
     providers: Mapping[str, Callable[[Mapping[str, str]], Provider]] = {}
     """Who answers for models called `name/…`: made from the environment when such a model is chosen."""

@@ -2,28 +2,33 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import Given
 from bridle.config import edit, explain
+from bridle.config.feature_settings import checked, key_of
 from bridle.config.load import Config, load
 from bridle.config.validate import check
 from bridle.host.paths import config_home
+from bridle.host.stdio import complain
 from bridle.types.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from bridle.types.package import FeatureSetting
 
 
 def explain_key(given: Given, env: Mapping[str, str]) -> int:
     """Say which sources set a key."""
-    told = explain.explain(_load(env), given.one("key"))
+    told = explain.explain(_load(env), given.one("key"), _defaults(env))
     return say(_pretty(explain.to_json(told))) if given.on("json") else tell(*explain.render(told))
 
 
 def get_value(given: Given, env: Mapping[str, str]) -> int:
     """Print the value of a key."""
-    return say(_pretty(explain.explain(_load(env), given.one("key")).value))
+    return say(_pretty(explain.explain(_load(env), given.one("key"), _defaults(env)).value))
 
 
 def list_values(given: Given, env: Mapping[str, str]) -> int:
@@ -34,21 +39,22 @@ def list_values(given: Given, env: Mapping[str, str]) -> int:
 
 def print_schema(given: Given, env: Mapping[str, str]) -> int:
     """Print the schema of settings files."""
-    del given, env
+    del given
     from bridle.config.published import settings_schema
 
-    return say(_pretty(settings_schema()))
+    return say(_pretty(settings_schema(_rows(env))))
 
 
 def check_files(given: Given, env: Mapping[str, str]) -> int:
     """Print what is wrong; the exit code is 1 if anything is."""
     del given
     config = _load(env)
-    for problem in config.problems:
-        tell(str(problem))
-    if not config.problems:
+    problems = (*map(str, config.problems), *checked(config.raw, _rows(env))[1])
+    for problem in problems:
+        tell(problem)
+    if not problems:
         say(f"{len(config.layers)} settings file(s), nothing wrong\n")
-    return 1 if config.problems else 0
+    return 1 if problems else 0
 
 
 def set_value(given: Given, env: Mapping[str, str]) -> int:
@@ -60,9 +66,10 @@ def set_value(given: Given, env: Mapping[str, str]) -> int:
     """
     path, key, value = _file(given, env), given.one("key"), _value(given.one("value"))
     key_path = _path(key)
-    _, faults = check(_nested(key_path, value))
-    if faults:
-        raise ConfigError(f"{key} cannot be set to that: {faults[0][1]}")
+    values, faults = check(_nested(key_path, value))
+    wrong = [fault[1] for fault in faults] or checked(values, _rows(env))[1]
+    if wrong:
+        raise ConfigError(f"{key} cannot be set to that: {wrong[0]}")
     try:
         edit.set_value(path, key_path, value)
     except OSError as error:
@@ -111,3 +118,15 @@ def _file(given: Given, env: Mapping[str, str]) -> str:
 
 def _pretty(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def _rows(env: Mapping[str, str]) -> "tuple[FeatureSetting, ...]":
+    """The settings of features that approved packages bring."""
+    from bridle.session.parts.packages import approved_packages
+
+    packages = approved_packages(env, warn=complain)
+    return () if packages is None else packages.settings()
+
+
+def _defaults(env: Mapping[str, str]) -> dict[str, Any]:
+    return {key_of(row): row.default for row in _rows(env)}

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from bridle.cli.say import tell
 from bridle.cli.subcommands.parser import Given
+from bridle.config.feature_settings import key_of
 from bridle.extensions.packages import (
     Package,
     PackageFault,
@@ -63,6 +64,8 @@ def _check(package: Package, env: Mapping[str, str]) -> int:
             f"commands: {', '.join(command.name for command in each.commands) or 'none'}",
             f"hooks: {', '.join(hook.event for hook in each.hooks) or 'none'}",
             f"providers: {', '.join(each.providers) or 'none'}",
+            *((f"features: {len(each.features)}",) if each.features else ()),
+            *((f"settings: {', '.join(map(key_of, each.settings))}",) if each.settings else ()),
         )
     return 0
 

@@ -1,9 +1,9 @@
 """Opens the features of a session."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from bridle.engine.feature import Features
+from bridle.engine.feature import Feature, Features
 from bridle.extensions.index import ExtensionFiles
 from bridle.features.context import FeatureContext
 from bridle.features.registry import open_features
@@ -15,6 +15,7 @@ from bridle.types.event import Noticed
 if TYPE_CHECKING:
     from bridle.engine.mcp_servers import LazyServers
     from bridle.engine.teams.membership import Membership
+    from bridle.session.parts.packages import Packages
     from bridle.types.tool import Tool
 
 
@@ -29,48 +30,74 @@ class OfferedTools:
 
 
 def session_features(
-    base: SessionBase, files: ExtensionFiles, servers: "LazyServers | None", offers: OfferedTools
+    base: SessionBase,
+    files: ExtensionFiles,
+    servers: "LazyServers | None",
+    offers: OfferedTools,
+    packages: "Packages | None",
 ) -> Features:
     """The features of a session; nothing of them runs yet."""
     setup = base.setup
     options, env = setup.options, setup.env
-    return open_features(
-        FeatureContext(
-            session=base.session,
-            workspace=base.workspace,
-            project=setup.cwd,
-            storage=base.storage,
-            env=env,
-            options=options,
-            runtime=base.runtime,
-            extension_files=files,
-            earlier=base.earlier,
-            defers_tools=lambda: (
-                choices.choose_deferral(options, env, base.session.state.rules).when == "always"
-            ),
-            wake=base.wake,
-            tell=lambda text: base.channel.emit(Noticed(text)),
-            warn=base.warn,
-            trusted=setup.trusted,
-            interactive=options.interactive,
-            attended=options.is_attended,
-            wants_editor=options.ide,
-            lasting=options.lasts,
-            closed=choices.is_closed(options, env),
-            sandbox=base.sandbox,
-            config=setup.config,
-            facts=base.facts,
-            leader=None if setup.member is None else _leader(setup.member),
-            plugins=base.plugins,
-            hooks=base.hooks,
-            servers=servers,
-            window=base.window,
-            offers=offers,
-            may_choose_model=lambda name: may_choose(name, setup),
-            plugin_language_servers=base.plugins.language_servers,
-            plugin_monitors=base.plugins.monitors,
-        )
+    context = FeatureContext(
+        session=base.session,
+        workspace=base.workspace,
+        project=setup.cwd,
+        storage=base.storage,
+        env=env,
+        options=options,
+        runtime=base.runtime,
+        extension_files=files,
+        earlier=base.earlier,
+        defers_tools=lambda: choices.choose_deferral(options, env, base.session.state.rules).when == "always",
+        wake=base.wake,
+        tell=lambda text: base.channel.emit(Noticed(text)),
+        warn=base.warn,
+        trusted=setup.trusted,
+        interactive=options.interactive,
+        attended=options.is_attended,
+        wants_editor=options.ide,
+        lasting=options.lasts,
+        closed=choices.is_closed(options, env),
+        sandbox=base.sandbox,
+        config=setup.config,
+        facts=base.facts,
+        leader=None if setup.member is None else _leader(setup.member),
+        plugins=base.plugins,
+        hooks=base.hooks,
+        servers=servers,
+        window=base.window,
+        offers=offers,
+        may_choose_model=lambda name: may_choose(name, setup),
+        plugin_language_servers=base.plugins.language_servers,
+        plugin_monitors=base.plugins.monitors,
+        own_settings=_own_settings(base, packages),
     )
+    return open_features(context, _from_outside(base, packages, context))
+
+
+def _own_settings(base: SessionBase, packages: "Packages | None") -> Mapping[str, Mapping[str, Any]]:
+    rows = () if packages is None else packages.settings()
+    if not rows:
+        return {}
+    from bridle.config.feature_settings import checked
+
+    counting, problems = checked(base.setup.config.raw, rows)
+    for problem in problems:
+        base.warn(problem)
+    return counting
+
+
+def _from_outside(
+    base: SessionBase, packages: "Packages | None", context: FeatureContext
+) -> Sequence[Feature]:
+    """The features of approved packages and of the program around the session."""
+    openers = (*(() if packages is None else packages.features()), *base.host.features)
+    if not openers:
+        return ()
+    from bridle.session.parts.package_features import open_guarded
+
+    return open_guarded(openers, context)
 
 
 def _leader(member: "Membership") -> tuple[str, str]:

@@ -1,18 +1,24 @@
 """What approved Python packages bring to a session."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.engine.hook_door import HookDoor
 from bridle.extensions.packages import Package, PackageFault, find_packages, is_approved, load_package
+from bridle.host.paths import bridle_dir
 from bridle.types.command import Command, CommandResult, Says
 from bridle.types.errors import BridleError, ConfigError
 from bridle.types.model import Provider
-from bridle.types.package import Contribution
+from bridle.types.package import Contribution, FeatureSetting
 from bridle.types.tool import Tool
+
+if TYPE_CHECKING:
+    from bridle.engine.feature import Feature
+    from bridle.features.context import FeatureContext
 
 
 class Packages(Struct, frozen=True, kw_only=True):
@@ -25,7 +31,14 @@ class Packages(Struct, frozen=True, kw_only=True):
         return tuple(tool for each in self.brought for tool in each.tools if tool.name not in taken)
 
     def commands(self) -> tuple[Command, ...]:
-        return tuple(_guarded(command) for each in self.brought for command in each.commands)
+        return tuple(guarded_command(command) for each in self.brought for command in each.commands)
+
+    def features(self) -> "tuple[Callable[[FeatureContext], Feature | None], ...]":
+        """What opens their features."""
+        return tuple(opener for each in self.brought for opener in each.features)
+
+    def settings(self) -> tuple[FeatureSetting, ...]:
+        return tuple(row for each in self.brought for row in each.settings)
 
     def provider(self, model: str, env: Mapping[str, str]) -> Provider | None:
         """Who answers for a model of one of the packages; None for models of others."""
@@ -51,6 +64,13 @@ class Packages(Struct, frozen=True, kw_only=True):
             hooks.add_function(
                 hook.event, FunctionHook(function=hook.function, label=label), matcher=hook.matcher
             )
+
+
+def approved_packages(env: Mapping[str, str], *, warn: Callable[[str], None]) -> Packages | None:
+    """What packages bring; they are looked for once the user has approved one."""
+    if not os.path.exists(os.path.join(bridle_dir(env), "packages.json")):
+        return None
+    return load_packages(env, warn=warn)
 
 
 def load_packages(
@@ -84,13 +104,13 @@ def load_packages(
 def _described(package: Package, brought: Sequence[Contribution]) -> list[Contribution] | PackageFault:
     """The contributions with what the model is told of their tools."""
     try:
-        return [replace(each, tools=tuple(map(_defined, each.tools))) for each in brought]
+        return [replace(each, tools=tuple(map(defined, each.tools))) for each in brought]
     except Exception as error:
         # The input of a tool is a type of the package, and may be one that has no schema.
         return PackageFault(package, f"the input of a tool has no schema: {error}")
 
 
-def _defined(tool: Tool) -> Tool:
+def defined(tool: Tool) -> Tool:
     """The tool with what the model is told of it."""
     if tool.own_definition() is not None:
         return tool
@@ -100,7 +120,8 @@ def _defined(tool: Tool) -> Tool:
     return replace(tool, definition={"name": tool.name, "description": tool.summary, "input_schema": schema})
 
 
-def _guarded(command: Command) -> Command:
+def guarded_command(command: Command) -> Command:
+    """A command whose defects become sentences."""
     run: Callable[[str, Any], Any] = command.run
 
     async def guarded(arguments: str, context: Any) -> CommandResult:

@@ -55,9 +55,9 @@ def packages_of(setup: Setup, warn: Callable[[str], None]) -> "Packages | None":
     closed = choices.is_closed(setup.options, setup.env)
     if closed or not os.path.exists(os.path.join(bridle_dir(setup.env), "packages.json")):
         return None
-    from bridle.session.parts.packages import load_packages
+    from bridle.session.parts.packages import approved_packages
 
-    return load_packages(setup.env, warn=warn)
+    return approved_packages(setup.env, warn=warn)
 
 
 async def warm_up(provider: Provider, model: str) -> None:

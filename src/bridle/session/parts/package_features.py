@@ -1,0 +1,107 @@
+"""Features from outside bridle: what goes wrong in one becomes a warning, and the session continues."""
+
+from collections.abc import Callable, Iterable, Sequence
+from inspect import iscoroutinefunction
+from typing import Any
+
+from bridle.engine.feature import Feature
+from bridle.features.context import FeatureContext
+from bridle.session.parts.packages import defined, guarded_command
+from bridle.types.errors import BridleError
+
+Opener = Callable[[FeatureContext], Any]
+
+
+def open_guarded(openers: Iterable[Opener], context: FeatureContext) -> list[Feature]:
+    """The features that can be opened, each behind a guard."""
+    opened: list[Feature] = []
+    for opener in openers:
+        try:
+            made = opener(context)
+        except Exception as error:
+            # The boundary of what a package may do to a session: a defect in one becomes a sentence.
+            context.warn(f"A feature of a package is left out: {type(error).__name__}: {error}")
+            continue
+        if made is None:
+            continue
+        if not isinstance(made, Feature) or not made.name:
+            context.warn("A feature of a package is left out: it is no Feature with a name.")
+            continue
+        opened.append(guarded(made, context.warn))
+    return opened
+
+
+def guarded(feature: Feature, warn: Callable[[str], None]) -> Feature:
+    """The same moments; where one fails, the default counts and the user is warned once."""
+    told: set[str] = set()
+
+    def report(moment: str, error: Exception) -> None:
+        if moment not in told:
+            told.add(moment)
+            warn(f"The feature {feature.name} failed ({moment}): {type(error).__name__}: {error}")
+
+    moments: dict[str, Any] = {"name": feature.name}
+    for moment, default in vars(Feature).items():
+        if not moment.startswith("_") and callable(default) and getattr(type(feature), moment) is not default:
+            moments[moment] = _moment(feature, moment, default, report)
+    moments["for_agent"] = _for_agent(feature, warn, report)
+    for name, convert in (("tools", defined), ("commands", guarded_command)):
+        if name in moments:
+            moments[name] = _converted(moments[name], convert)
+    return type("PackageFeature", (Feature,), moments)()
+
+
+def _moment(
+    feature: Feature, moment: str, default: Callable[..., Any], report: Callable[[str, Exception], None]
+) -> Callable[..., Any]:
+    act: Callable[..., Any] = getattr(feature, moment)
+    if iscoroutinefunction(default):
+
+        async def awaited(self: Feature, *given: Any) -> Any:
+            try:
+                return await act(*given)
+            except BridleError:
+                raise
+            except Exception as error:
+                report(moment, error)
+                return await default(self, *given)
+
+        return awaited
+
+    def called(self: Feature, *given: Any) -> Any:
+        try:
+            return act(*given)
+        except BridleError:
+            raise
+        except Exception as error:
+            report(moment, error)
+            return default(self, *given)
+
+    return called
+
+
+def _for_agent(
+    feature: Feature, warn: Callable[[str], None], report: Callable[[str, Exception], None]
+) -> Callable[..., Feature | None]:
+    def for_agent(self: Feature, work: Any) -> Feature | None:
+        try:
+            made = feature.for_agent(work)
+        except Exception as error:
+            report("for_agent", error)
+            return None
+        return self if made is feature else None if made is None else guarded(made, warn)
+
+    return for_agent
+
+
+def _converted(act: Callable[..., Sequence[Any]], convert: Callable[[Any], Any]) -> Callable[..., Any]:
+    """The same object until the feature gives another one."""
+    known: list[tuple[Sequence[Any], Sequence[Any]]] = []
+
+    def converted(self: Feature) -> Sequence[Any]:
+        given = act(self)
+        if not known or known[0][0] is not given:
+            known[:] = [(given, tuple(map(convert, given)))]
+        return known[0][1]
+
+    return converted
