@@ -9,6 +9,7 @@ import msgspec
 
 from bridle.cli.start import Start
 from bridle.cli.subcommands.parser import Given
+from bridle.config.options import SessionOptions
 from bridle.engine.teams.membership import Membership
 from bridle.engine.teams.wire import Hello, Summons, ToMember, Welcome
 from bridle.host.jsonlines import to_line

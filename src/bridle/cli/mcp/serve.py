@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.subcommands.parser import Given
+from bridle.config.options import SessionOptions
 from bridle.host.stdio import complain
 from bridle.mcp.server import Ask, CallResult, ServedClient, ServerOptions, StandardStreams
 from bridle.session.host import Host

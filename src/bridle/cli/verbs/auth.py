@@ -131,6 +131,7 @@ async def _check_organisation(place: Place, key: str, pinned: frozenset[str]) ->
 
 
 def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
+    from bridle.config.options import SessionOptions
     from bridle.providers import catalog
     from bridle.providers.offers import Choice, offer
     from bridle.session.model_choices import choose_model

@@ -41,6 +41,7 @@ def critique(given: Given, env: Mapping[str, str]) -> int:
         UsageError: the rules or the model cannot be used for that.
         ProviderError: the model cannot be reached.
     """
+    from bridle.config.options import SessionOptions
     from bridle.providers import catalog
     from bridle.session.prepare import set_up
 
