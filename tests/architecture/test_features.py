@@ -1,0 +1,43 @@
+"""What runs a turn names no feature, and what a tool is given stays small."""
+
+import ast
+
+from bridle.types.tool import ToolContext
+from tests.architecture.modules import SOURCE
+
+_TURN = ("engine/loop.py", "engine/step.py", "engine/calls.py", "engine/dispatch.py")
+_FEATURES = sorted(each.name for each in (SOURCE / "features").iterdir() if (each / "feature.py").is_file())
+
+
+def test_every_feature_has_one_line_in_the_registry():
+    registry = (SOURCE / "features" / "registry.py").read_text(encoding="utf-8")
+    assert [name for name in _FEATURES if f"bridle.features.{name}.feature import" not in registry] == []
+
+
+def test_the_loop_the_step_the_calls_and_dispatch_name_no_feature():
+    named = [(file, name) for file in _TURN for name in _names(file) if _is_feature(name)]
+    assert named == []
+
+
+def test_a_tool_is_given_at_most_fourteen_things():
+    assert len(ToolContext.__struct_fields__) <= 14
+
+
+def _names(file: str) -> set[str]:
+    """Every name, attribute and imported module of a file."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse((SOURCE / file).read_text(encoding="utf-8"))):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                found.add(name)
+            case ast.ImportFrom(module=str() as module, names=names):
+                found.update((*module.split("."), *(each.name for each in names)))
+            case ast.Import(names=names):
+                found.update(part for each in names for part in each.name.split("."))
+            case _:
+                pass
+    return found
+
+
+def _is_feature(name: str) -> bool:
+    return name.lower().strip("_") in _FEATURES
