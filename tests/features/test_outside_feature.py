@@ -181,3 +181,19 @@ async def test_a_moment_that_fails_is_warned_of_once_and_the_session_continues(t
     assert (done.code, done.out) == (0, "done\n")
     assert "Hello, Ada!" in _results(second)[0]
     assert done.err.count("The feature greeter failed (reminder): RuntimeError: lost") == 1
+
+
+async def test_tools_that_services_would_refuse_are_left_out(tmp_path: Path):
+    """One has the name of a tool of bridle, the other one that no service takes."""
+    own = _SOURCE.read_text()
+    more = own.replace(
+        "self._tools = (self._tool(),)",
+        "self._tools = (self._tool(), replace(self._tool(), name='Read'), replace(self._tool(), name='a b'))",
+    ).replace("from msgspec import Struct", "from msgspec import Struct\nfrom msgspec.structs import replace")
+    async with MessagesServer([step(_CALL), step("done")]) as server:
+        done = await _program(tmp_path, server.url, more).run("-p", *_ALLOWED, "--", "greet Ada")
+        first, _ = server.requests
+    names = [each["name"] for each in first.body["tools"]]
+    assert (done.code, done.out) == (0, "done\n")
+    assert names.count("Read") == 1 and "Greet" in names and "a b" not in names
+    assert "A tool of the feature greeter is left out" in done.err

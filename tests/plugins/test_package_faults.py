@@ -61,6 +61,19 @@ WRONG = {
         f"{_BEGIN}contribution = Contribution(hooks=(PackageHook(event='Stop', function=3),))",
         "gave a hook without",
     ),
+    "fault_features": (f"{_BEGIN}contribution = Contribution(features=(3,))", "gave features that are no"),
+    "fault_row": (
+        f"{_BEGIN}from bridle.types.package import FeatureSetting\n"
+        "row = FeatureSetting(feature='a', name='b', type=object(), meaning='m')\n"
+        "contribution = Contribution(settings=(row,))\n",
+        "gave the setting a.b with a type that cannot be checked",
+    ),
+    "fault_row_name": (
+        f"{_BEGIN}from bridle.types.package import FeatureSetting\n"
+        "row = FeatureSetting(feature='a.b', name='c', type=str, meaning='m')\n"
+        "contribution = Contribution(settings=(row,))\n",
+        "gave a setting called",
+    ),
     "fault_providers": (f"{_BEGIN}contribution = Contribution(providers={{'x': 3}})", "gave providers that"),
 }
 

@@ -25,7 +25,7 @@ _FORMAT = 1
 _LARGEST = 1024 * 1024
 _MOST_FOLDERS = 50
 _MOST_PACKAGES = 1_000
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What model services take: one wrong name, and they refuse every request."""
 
 
@@ -215,14 +215,33 @@ def _mismatch(made: Any) -> str | None:
     if len({tool.name for tool in made.tools}) < len(made.tools):
         return "two tools of one name"
     for tool in made.tools:
-        if not _TOOL_NAME.fullmatch(str(tool.name)):
+        if not TOOL_NAME.fullmatch(str(tool.name)):
             return f"a tool called {str(tool.name)[:80]!r}: use letters, digits, dashes and underscores"
+    for row in made.settings:
+        if (wrong := _wrong_row(row)) is not None:
+            return wrong
     hooks: Any = made.hooks
     if not all(isinstance(each.event, str) and callable(each.function) for each in hooks):
         return "a hook without the name of an event or without a function"
     makers: Any = made.providers
     if not isinstance(makers, Mapping) or not all(map(callable, makers.values())):
         return "providers that are no functions by name"
+    return None
+
+
+def _wrong_row(row: FeatureSetting) -> str | None:
+    """What is wrong with the setting of a feature."""
+    names: tuple[Any, Any] = row.feature, row.name
+    if not all(isinstance(each, str) and TOOL_NAME.fullmatch(each) for each in names):
+        return f"a setting called {str(names)[:80]}: use letters, digits, dashes and underscores"
+    try:
+        msgspec.json.schema(row.type)
+        msgspec.convert(None, row.type)
+    except msgspec.ValidationError:
+        return None
+    except Exception as error:
+        # The type is one of the package, and may be one that nothing can be checked by.
+        return f"the setting {row.feature}.{row.name} with a type that cannot be checked: {error}"
     return None
 
 

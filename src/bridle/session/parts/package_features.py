@@ -1,13 +1,15 @@
 """Features from outside bridle: what goes wrong in one becomes a warning, and the session continues."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import iscoroutinefunction
 from typing import Any
 
 from bridle.engine.feature import Feature
+from bridle.extensions.packages import TOOL_NAME
 from bridle.features.context import FeatureContext
 from bridle.session.parts.packages import defined, guarded_command
 from bridle.types.errors import BridleError
+from bridle.types.tool import Tool
 
 Opener = Callable[[FeatureContext], Any]
 
@@ -45,9 +47,10 @@ def guarded(feature: Feature, warn: Callable[[str], None]) -> Feature:
         if not moment.startswith("_") and callable(default) and getattr(type(feature), moment) is not default:
             moments[moment] = _moment(feature, moment, default, report)
     moments["for_agent"] = _for_agent(feature, warn, report)
-    for name, convert in (("tools", defined), ("commands", guarded_command)):
-        if name in moments:
-            moments[name] = _converted(moments[name], convert)
+    if "tools" in moments:
+        moments["tools"] = _converted(moments["tools"], lambda tools: _usable(tools, feature.name, warn))
+    if "commands" in moments:
+        moments["commands"] = _converted(moments["commands"], lambda found: map(guarded_command, found))
     return type("PackageFeature", (Feature,), moments)()
 
 
@@ -94,14 +97,28 @@ def _for_agent(
     return for_agent
 
 
-def _converted(act: Callable[..., Sequence[Any]], convert: Callable[[Any], Any]) -> Callable[..., Any]:
+def _usable(tools: Sequence[Any], feature: str, warn: Callable[[str], None]) -> Iterator[Tool]:
+    """The tools with what the model is told of them, without those that services would refuse."""
+    for tool in tools:
+        try:
+            if not isinstance(tool, Tool) or not TOOL_NAME.fullmatch(tool.name):
+                raise ValueError(f"{getattr(tool, 'name', tool)!r} is no name of a tool")
+            yield defined(tool)
+        except Exception as error:
+            # The input of a tool is a type of the package, and may be one that has no schema.
+            warn(f"A tool of the feature {feature} is left out: {error}")
+
+
+def _converted(
+    act: Callable[..., Sequence[Any]], convert: Callable[[Sequence[Any]], Iterable[Any]]
+) -> Callable[..., Any]:
     """The same object until the feature gives another one."""
     known: list[tuple[Sequence[Any], Sequence[Any]]] = []
 
     def converted(self: Feature) -> Sequence[Any]:
         given = act(self)
         if not known or known[0][0] is not given:
-            known[:] = [(given, tuple(map(convert, given)))]
+            known[:] = [(given, tuple(convert(given)))]
         return known[0][1]
 
     return converted

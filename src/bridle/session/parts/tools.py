@@ -1,5 +1,6 @@
 """Chooses the tools of a session."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bridle.engine.feature import Features
@@ -7,7 +8,7 @@ from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.session_tools import Offer, deferring, foreign, joined
 from bridle.session import choices
 from bridle.session.base import SessionBase
-from bridle.types.tool import Toolbox
+from bridle.types.tool import Tool, Toolbox
 
 if TYPE_CHECKING:
     from bridle.session.parts.packages import Packages
@@ -31,6 +32,7 @@ def offered(
         advised=lambda: session.state.advisor is not None,
         enabled=features.enabled_tools,
     )
+    brought = None if brought is None else _without_taken(brought, own)
     added = () if packages is None else packages.tools(own.names())
     later = deferring(
         own,
@@ -41,3 +43,18 @@ def offered(
         servers=servers,
     )
     return later, later or own
+
+
+def _without_taken(brought: Offer, own: Toolbox) -> Offer:
+    """What was brought, without tools whose name bridle uses; the same object until something changes."""
+    known: list[tuple[Sequence[Tool], tuple[str, ...], Sequence[Tool]]] = []
+
+    def offered() -> Sequence[Tool]:
+        given, names = brought(), own.names()
+        if not known or known[0][0] is not given or known[0][1] is not names:
+            taken = any(tool.name in names for tool in given)
+            kept = [tool for tool in given if tool.name not in names] if taken else given
+            known[:] = [(given, names, kept)]
+        return known[0][2]
+
+    return offered
