@@ -3,11 +3,11 @@
 import os.path
 from collections.abc import Sequence
 
-from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.context_window import Breakdown, context_breakdown, memory_files, skill_items
 from bridle.commands.queries.doctor import Check, Scene, run_checks
 from bridle.commands.queries.status import status_facts
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.host.git.diff import TreeDiff, tree_diff
 from bridle.types.command import Command, CommandResult, Says, Shows
 from bridle.types.errors import UsageError

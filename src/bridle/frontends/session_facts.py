@@ -1,7 +1,7 @@
 """What the frames of a session say that no event carries."""
 
-from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.engine.runtime import Runtime
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.protocol.init_frame import InitFacts, Inventory
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from bridle.config.options import SessionOptions
 from bridle.protocol.control import ControlRequest
 from bridle.protocol.input_lines import read_line
-from bridle.config.options import SessionOptions
 from bridle.types.errors import UsageError
 
 _STDIN = 0

@@ -36,7 +36,7 @@ class PluginsFeature(Feature):
     async def _hint(self, session: "Session", runtime: "Runtime", outcome: "Outcome") -> None:
         if self._hints is None:
             from bridle.features.plugins.hints import PluginHints
-            from bridle.features.plugins.marketplaces import around_plugins, suggesting_marketplaces
+            from bridle.features.plugins.suggestion_sources import around_plugins, suggesting_marketplaces
 
             context = self._context
             config = context.config

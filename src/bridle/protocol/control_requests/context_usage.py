@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.commands.queries.context_window import Breakdown, Item, MemoryFile, context_breakdown, skill_items
 from bridle.context.tokens import estimate
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 

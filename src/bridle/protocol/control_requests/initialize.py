@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.engine.runtime import Runtime
 from bridle.engine.structured import AnswerShape
+from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 from bridle.protocol.control_requests.servers import take_policies

@@ -276,7 +276,7 @@ async def _look_around(setup: Setup, tell: Callable[[str], None]) -> None:
     """What marketplaces suggest for this folder, and what they have that is newer."""
     if choices.is_closed(setup.options, setup.env):
         return
-    from bridle.features.plugins.marketplaces import around_plugins, suggesting_marketplaces
+    from bridle.features.plugins.suggestion_sources import around_plugins, suggesting_marketplaces
 
     around = around_plugins(setup.config, setup.env, cwd=setup.cwd)
     if named := suggesting_marketplaces(setup.config.settings, closed=False):

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from bridle.features.workflows.feature import SESSION_WORKFLOWS
 from bridle.engine.runtime import Runtime
+from bridle.features.workflows.feature import SESSION_WORKFLOWS
 from bridle.frontends.tui.render.call import short_path
 from bridle.frontends.tui.render.code import highlight
 from bridle.frontends.tui.render.layout import MUTED, count, one_line, paragraph, style, wrap_all

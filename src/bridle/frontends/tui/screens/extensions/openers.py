@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-from bridle.types.session_services import MEMORY
 from bridle.commands.context import CommandContext
 from bridle.commands.editors import rows_of
 from bridle.commands.plugins import plugin_rows
@@ -22,6 +21,7 @@ from bridle.frontends.tui.screens.extensions.memory import Memory, MemoryRow, me
 from bridle.frontends.tui.screens.extensions.plugins import MarketplaceRow, PluginRow, Plugins, plugins_view
 from bridle.frontends.tui.screens.extensions.sandbox import SandboxFacts, sandbox_view
 from bridle.frontends.tui.screens.extensions.skills import SkillRow, skills_view
+from bridle.types.session_services import MEMORY
 
 
 async def open_servers(context: CommandContext, screen: ScreenContext) -> OpenScreen:
