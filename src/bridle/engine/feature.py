@@ -224,9 +224,6 @@ class Feature:
     async def close(self) -> None:
         """The session ends."""
 
-    async def after_close(self) -> None:
-        """Everything else of the session is closed."""
-
 
 class Features:
     """The features of a session or of an agent."""
