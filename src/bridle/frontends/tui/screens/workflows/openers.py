@@ -24,11 +24,11 @@ async def open_workflows(context: CommandContext, screen: ScreenContext) -> Open
     async def read() -> Board:
         story = await _story(browser.agent_id, context)
         if runs is not None:
-            _renew(known, runs, context)
-        return Board(runs=_newest_first(known), saved=_saved(context), story=story, waiting=screen.waiting())
+            _renew(views, runs, context)
+        return Board(runs=_newest_first(views), saved=_saved(context), story=story, waiting=screen.waiting())
 
     browser = WorkflowBrowser(
-        Board(runs=_newest_first(known), saved=_saved(context)),
+        Board(runs=_newest_first(views), saved=_saved(context)),
         clock=screen.clock,
         taken=lambda name, scope: _taken(context, name, scope),
         do=screen.do,
