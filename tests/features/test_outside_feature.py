@@ -11,7 +11,7 @@ from typing import Any
 from bridle.extensions.packages import approve, find_packages
 from tests.fakes.messages_server import MessagesServer, Received, step
 from tests.fakes.program import Program
-from tests.tui.app.session import bridle
+from tests.frontends.tui.app.session import bridle
 
 _SOURCE = Path(__file__).parent / "greeter" / "greeter.py"
 _CALL = {"type": "tool_use", "id": "toolu_1", "name": "Greet", "input": {"name": "Ada"}}
