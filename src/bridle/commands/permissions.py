@@ -144,7 +144,7 @@ def _rules(context: CommandContext) -> str:
         fault = f"  (no effect: {row.fault})" if row.fault else ""
         lines.append(f"{row.effect.value:<5} {row.text}  [{row.source}]{fault}")
     lines += [
-        f"folder {row.path}{'  (start)' if row.start else ''}" for row in folder_rows(context.workspace)
+        f"folder {row.path}{'' if row.source else '  (start)'}" for row in folder_rows(context.workspace)
     ]
     lines += [f"refused {denial.tool_name}" for denial in recent_denials(context.server.last)]
     return "\n".join(lines)

@@ -37,16 +37,27 @@ class SkillFacts(Struct, frozen=True, kw_only=True):
     locked: bool = False
     """The administrator has decided who may use it."""
 
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words."""
+        return f"{self.source} {self.owner}".strip()
+
+    @property
+    def own_file(self) -> str:
+        """The file, where it can be edited."""
+        return "" if self.source in ("mcp", "bundled") else self.file
+
 
 class AgentFacts(Struct, frozen=True, kw_only=True):
     definition: AgentDefinition
-    tokens: int
+    tokens: int = 0
     """What its mention costs in every request."""
-    prompt: str
+    prompt: str = ""
     """Its system prompt; a sentence where its file is gone."""
-    body_tokens: int
+    body_tokens: int = 0
     """What its prompt costs once it works."""
     denied: bool = False
+    """A rule keeps it from being started."""
 
 
 def skill_facts(context: CommandContext) -> list[SkillFacts]:

@@ -8,6 +8,7 @@ from bridle.commands.context import CommandContext
 from bridle.commands.queries.context_window import memory_files
 from bridle.context.memory import INDEX, quick_places, topics
 from bridle.context.memory_place import is_enabled
+from bridle.context.tokens import estimate
 from bridle.engine.agents.memory import memory_folder
 from bridle.host.files import read_bytes
 from bridle.host.paths import config_home
@@ -22,9 +23,15 @@ class MemoryPlace(Struct, frozen=True, kw_only=True):
 
     path: str
     name: str
-    group: str
+    """How people call it: `this project`, `yours`, `set by your organisation`."""
+    group: str = "Instructions"
     text: str = ""
     exists: bool = True
+
+    @property
+    def tokens(self) -> int:
+        """About what it costs in the window."""
+        return estimate(self.text)
 
 
 def memory_places(context: CommandContext) -> tuple[MemoryPlace, ...]:

@@ -11,8 +11,6 @@ from bridle.types.permission import Effect, Rule
 from bridle.types.turn import Denial, Outcome
 from bridle.types.workspace import Workspace
 
-_LASTING = ("userSettings", "projectSettings", "localSettings")
-
 
 class RuleRow(Struct, frozen=True, kw_only=True):
     effect: Effect
@@ -20,16 +18,14 @@ class RuleRow(Struct, frozen=True, kw_only=True):
     source: str
     file: str | None = None
     line: int | None = None
-    editable: bool = False
-    """It can be taken away: from its file, or from the session."""
     fault: str = ""
     """Why it has no effect, when it has none."""
 
 
 class FolderRow(Struct, frozen=True, kw_only=True):
     path: str
-    start: bool = False
-    """Where the session began."""
+    source: str = "session"
+    """Empty for the folder that the session began in."""
 
 
 def rule_rows(rules: Sequence[Rule], *, tools: Sequence[str] = ()) -> tuple[RuleRow, ...]:
@@ -44,7 +40,6 @@ def rule_rows(rules: Sequence[Rule], *, tools: Sequence[str] = ()) -> tuple[Rule
             source=rule.source,
             file=rule.file,
             line=rule.line,
-            editable=rule.source in (*_LASTING, "session", "cliArg"),
             fault=faults.get(id(rule), ""),
         )
         for rule in sorted(rules, key=lambda rule: order[rule.effect])
@@ -57,7 +52,9 @@ _OTHERS = ("Agent", "Task", "Skill", "Cd", "ExitPlanMode", "EnterPlanMode", "Sla
 
 def folder_rows(workspace: Workspace) -> tuple[FolderRow, ...]:
     """The working folders."""
-    return tuple(FolderRow(path=root, start=root == workspace.start) for root in workspace.roots)
+    return tuple(
+        FolderRow(path=root, source="" if root == workspace.start else "session") for root in workspace.roots
+    )
 
 
 def recent_denials(last: Outcome | None) -> tuple[Denial, ...]:

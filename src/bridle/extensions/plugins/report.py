@@ -39,13 +39,26 @@ class PluginReport(Struct, frozen=True, kw_only=True):
     last_updated: str = ""
     favourite: bool = False
     brings: tuple[str, ...] = ()
+    """`3 skills`, `1 server`: what it adds."""
     problems: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.id.partition("@")[0]
+
+    @property
+    def marketplace(self) -> str:
+        return self.id.partition("@")[2]
+
+    @property
+    def shown_version(self) -> str:
+        return f"{self.version} ({self.offered} is out)" if self.offered else self.version
 
 
 class MarketplaceReport(Struct, frozen=True, kw_only=True):
     name: str
     source: str
-    raw: dict[str, Any]
+    raw: dict[str, Any] = {}
     plugins: int = 0
     updated: str = ""
     location: str = ""

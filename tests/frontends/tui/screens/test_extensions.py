@@ -2,9 +2,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from bridle.commands.queries.extensions import AgentFacts, SkillFacts
+from bridle.commands.queries.memory_files import MemoryPlace
 from bridle.config.sources import Layer
+from bridle.extensions.plugins.report import MarketplaceReport, PluginReport
 from bridle.frontends.tui.screens.actions import EditFile, RunCommand
-from bridle.frontends.tui.screens.extensions.agents import AgentRow, ToggleAgent, agents_view
+from bridle.frontends.tui.screens.extensions.agents import ToggleAgent, agents_view
 from bridle.frontends.tui.screens.extensions.hooks import HookRow, hook_rows, hooks_view
 from bridle.frontends.tui.screens.extensions.mcp import (
     LogIn,
@@ -14,13 +17,11 @@ from bridle.frontends.tui.screens.extensions.mcp import (
     ToggleServer,
     mcp_view,
 )
-from bridle.frontends.tui.screens.extensions.memory import Memory, MemoryRow, SetAutoMemory, memory_view
+from bridle.frontends.tui.screens.extensions.memory import Memory, SetAutoMemory, memory_view
 from bridle.frontends.tui.screens.extensions.plugins import (
     AddMarketplace,
     FavorPlugin,
     InstallPlugin,
-    MarketplaceRow,
-    PluginRow,
     Plugins,
     RemoveMarketplace,
     RemovePlugin,
@@ -29,7 +30,7 @@ from bridle.frontends.tui.screens.extensions.plugins import (
     UpdatePlugin,
     plugins_view,
 )
-from bridle.frontends.tui.screens.extensions.skills import SetVisibility, SkillRow, skills_view
+from bridle.frontends.tui.screens.extensions.skills import SetVisibility, skills_view
 from bridle.frontends.tui.screens.session.config import SetSetting
 from bridle.hooks.table import from_layers
 from bridle.types.agent import AgentDefinition
@@ -89,7 +90,7 @@ _AGENTS = (
     AgentDefinition(name="general", description="Does anything.", text="You work."),
 )
 _AGENT_ROWS = tuple(
-    AgentRow(agent=agent, prompt=agent.prompt, tokens=40, prompt_tokens=900) for agent in _AGENTS
+    AgentFacts(definition=agent, prompt=agent.prompt, tokens=40, body_tokens=900) for agent in _AGENTS
 )
 _HOOKS = (
     HookRow(
@@ -114,23 +115,25 @@ _HOOKS = (
 )
 _MEMORY = Memory(
     files=(
-        MemoryRow(path="/proj/CLAUDE.md", name="this project", tokens=1_200, text="# Rules\nBe kind."),
-        MemoryRow(path="/proj/notes.md", name="notes", tokens=80, imported_by="CLAUDE.md"),
-        MemoryRow(path="/home/u/.claude/CLAUDE.md", name="yours", exists=False),
+        MemoryPlace(path="/proj/CLAUDE.md", name="this project", text="# Rules\nBe kind."),
+        MemoryPlace(path="/proj/notes.md", name="notes", text="Ports are 8080 and up."),
+        MemoryPlace(path="/home/u/.claude/CLAUDE.md", name="yours", exists=False),
     ),
     automatic=True,
     folder="/home/u/.claude/projects/-work/memory",
 )
 _SKILLS = (
-    SkillRow(
+    SkillFacts(
         name="pdf", description="Works with PDF files.", source="yours", file="/s/pdf/SKILL.md", tokens=40
     ),
-    SkillRow(name="charts", description="Draws charts.", source="this project", tokens=90, body_tokens=2_000),
-    SkillRow(name="old", description="Not used.", source="this project", visibility="off", locked=True),
+    SkillFacts(
+        name="charts", description="Draws charts.", source="this project", tokens=90, body_tokens=2_000
+    ),
+    SkillFacts(name="old", description="Not used.", source="this project", visibility="off", locked=True),
 )
 _PLUGINS = Plugins(
     plugins=(
-        PluginRow(
+        PluginReport(
             id="lint@team",
             description="Checks code.",
             version="1.0",
@@ -138,10 +141,10 @@ _PLUGINS = Plugins(
             enabled=True,
             scope="user",
         ),
-        PluginRow(id="docs@team", description="Writes docs.", brings=("2 skills",)),
-        PluginRow(id="bad@team", installed=True, problems=("plugin.json cannot be read",), managed=True),
+        PluginReport(id="docs@team", description="Writes docs.", brings=("2 skills",)),
+        PluginReport(id="bad@team", installed=True, problems=("plugin.json cannot be read",), managed=True),
     ),
-    marketplaces=(MarketplaceRow(name="team", source="acme/plugins", plugins=3, updated="yesterday"),),
+    marketplaces=(MarketplaceReport(name="team", source="acme/plugins", plugins=3, updated="yesterday"),),
 )
 
 
@@ -200,7 +203,7 @@ def test_an_agent_in_a_file_can_be_edited_and_a_built_in_one_not():
 
 def test_an_agent_is_turned_off_and_on_again_by_key():
     asked: list[Any] = []
-    off = AgentRow(agent=_AGENTS[0], off=True)
+    off = AgentFacts(definition=_AGENTS[0], denied=True)
     Showing(agents_view([off, _AGENT_ROWS[1]], do=asked.append)).press("space", "down", "space")
     assert asked == [ToggleAgent(_AGENTS[0].name, True), ToggleAgent(_AGENTS[1].name, False)]
 

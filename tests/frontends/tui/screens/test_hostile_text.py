@@ -7,6 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bridle.commands.queries.extensions import AgentFacts, SkillFacts
+from bridle.commands.queries.memory_files import MemoryPlace
+from bridle.commands.queries.rules import FolderRow, RuleRow
+from bridle.extensions.plugins.report import MarketplaceReport, PluginReport
 from bridle.features.editors.upkeep import Row
 from bridle.frontends.tui.keymap.keymap import default_keymap
 from bridle.frontends.tui.render.charts import Category
@@ -19,14 +23,14 @@ from bridle.frontends.tui.screens.conversation.passages import passages_of
 from bridle.frontends.tui.screens.conversation.resume import ResumeContext, ResumeView
 from bridle.frontends.tui.screens.conversation.rewind import RewindPoint, RewindView
 from bridle.frontends.tui.screens.conversation.transcript import TranscriptView
-from bridle.frontends.tui.screens.extensions.agents import AgentRow, agents_view
+from bridle.frontends.tui.screens.extensions.agents import agents_view
 from bridle.frontends.tui.screens.extensions.editors import editors_view
 from bridle.frontends.tui.screens.extensions.hooks import HookRow, hooks_view
 from bridle.frontends.tui.screens.extensions.mcp import ServerRow, mcp_view
-from bridle.frontends.tui.screens.extensions.memory import Memory, MemoryRow, memory_view
-from bridle.frontends.tui.screens.extensions.plugins import MarketplaceRow, PluginRow, Plugins, plugins_view
+from bridle.frontends.tui.screens.extensions.memory import Memory, memory_view
+from bridle.frontends.tui.screens.extensions.plugins import Plugins, plugins_view
 from bridle.frontends.tui.screens.extensions.sandbox import SandboxFacts, sandbox_view
-from bridle.frontends.tui.screens.extensions.skills import SkillRow, skills_view
+from bridle.frontends.tui.screens.extensions.skills import skills_view
 from bridle.frontends.tui.screens.session.config import Config, SettingRow, SourceValue, config_view
 from bridle.frontends.tui.screens.session.context import ContextItem, ContextUse, context_view
 from bridle.frontends.tui.screens.session.diff import DiffSource, diff_view
@@ -34,9 +38,7 @@ from bridle.frontends.tui.screens.session.doctor import CheckRow, doctor_view
 from bridle.frontends.tui.screens.session.goal import Goal, goal_view
 from bridle.frontends.tui.screens.session.permissions import (
     DenialRow,
-    FolderRow,
     Permissions,
-    RuleRow,
     permissions_view,
 )
 from bridle.frontends.tui.screens.session.pins import pins_view
@@ -52,6 +54,7 @@ from bridle.types.checkpoint import Rewound
 from bridle.types.command import Command, Says
 from bridle.types.ledger import Ledger, Pin
 from bridle.types.mcp import HttpServer, ServerInfo, ServerState, StdioServer, ToolFacts
+from bridle.types.permission import Effect
 from bridle.types.task import Task
 from bridle.types.workflow import AgentState, AgentView, PhaseView, RunView
 from tests.frontends.tui.render.strategies import assert_sound, nasty_text
@@ -79,7 +82,7 @@ def _permissions(t: str) -> Any:
     return permissions_view(
         Permissions(
             mode=t,
-            rules=(RuleRow(effect="allow", text=t, source=t, file=t, note=t),),
+            rules=(RuleRow(effect=Effect.ALLOW, text=t, source=t, file=t, fault=t),),
             folders=(FolderRow(path=t, source=t),),
             denials=(DenialRow(tool=t, subject=t, reason=t, when=t),),
         )
@@ -102,9 +105,11 @@ def _mcp(t: str) -> Any:
 
 
 def _plugins(t: str) -> Any:
-    plugin = PluginRow(id=t, description=t, version=t, author=t, installed=True, brings=(t,), problems=(t,))
+    plugin = PluginReport(
+        id=t, description=t, version=t, author=t, installed=True, brings=(t,), problems=(t,)
+    )
     return plugins_view(
-        Plugins(plugins=(plugin,), marketplaces=(MarketplaceRow(name=t, source=t, problem=t),))
+        Plugins(plugins=(plugin,), marketplaces=(MarketplaceReport(name=t, source=t, problem=t),))
     )
 
 
@@ -182,7 +187,7 @@ def _workflows(t: str) -> Any:
 
 _VIEWS: dict[str, Callable[[str], Any]] = {
     "agents": lambda t: agents_view(
-        [AgentRow(agent=AgentDefinition(name=t, description=t, file=t, tools=(t,), model=t), prompt=t)]
+        [AgentFacts(definition=AgentDefinition(name=t, description=t, file=t, tools=(t,), model=t), prompt=t)]
     ),
     "config": _config,
     "context": lambda t: context_view(
@@ -208,7 +213,7 @@ _VIEWS: dict[str, Callable[[str], Any]] = {
     ),
     "mcp": _mcp,
     "memory": lambda t: memory_view(
-        Memory(files=(MemoryRow(path=t, name=t, group=t, imported_by=t, text=t),), automatic=True, folder=t)
+        Memory(files=(MemoryPlace(path=t, name=t, group=t, text=t),), automatic=True, folder=t)
     ),
     "model": lambda t: ModelView(
         [ModelRow(id=t, name=t, description=t, efforts=(t, "high"), provider=t)], current=t, effort=t
@@ -221,7 +226,7 @@ _VIEWS: dict[str, Callable[[str], Any]] = {
     "sandbox": lambda t: sandbox_view(
         SandboxFacts(mode="auto", problems=(t,), locked=t, limits=((t, (t,)),))
     ),
-    "skills": lambda t: skills_view([SkillRow(name=t, description=t, source=t, file=t)]),
+    "skills": lambda t: skills_view([SkillFacts(name=t, description=t, source=t, file=t)]),
     "styles": lambda t: styles_view([StyleRow(name=t, description=t, source=t, text=t)], current=t),
     "tasks": _tasks,
     "transcript": _transcript,

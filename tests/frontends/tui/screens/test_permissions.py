@@ -1,29 +1,30 @@
 from typing import Any
 
+from bridle.commands.queries.rules import FolderRow, RuleRow
 from bridle.frontends.tui.screens.session.permissions import (
     AddFolder,
     AddRule,
     DenialRow,
-    FolderRow,
     Permissions,
     RemoveFolder,
     RemoveRule,
-    RuleRow,
     permissions_view,
 )
+from bridle.types.permission import Effect
 from tests.frontends.tui.screens.showing import Showing, assert_screens
 
 _DATA = Permissions(
     mode="acceptEdits",
     rules=(
         RuleRow(
-            effect="allow", text="Bash(git status)", source="userSettings", file="~/.claude/settings.json"
+            effect=Effect.ALLOW,
+            text="Bash(git status)",
+            source="userSettings",
+            file="~/.claude/settings.json",
         ),
-        RuleRow(effect="allow", text="WebFetch(domain:example.org)", source="localSettings"),
-        RuleRow(
-            effect="allow", text="Edit", source="policySettings", note="never applies: a deny rule covers it"
-        ),
-        RuleRow(effect="deny", text="Read(.env)", source="projectSettings"),
+        RuleRow(effect=Effect.ALLOW, text="WebFetch(domain:example.org)", source="localSettings"),
+        RuleRow(effect=Effect.ALLOW, text="Edit", source="policySettings", fault="a deny rule covers it"),
+        RuleRow(effect=Effect.DENY, text="Read(.env)", source="projectSettings"),
     ),
     folders=(FolderRow(path="/proj/app", source=""), FolderRow(path="/proj/lib", source="localSettings")),
     denials=(
@@ -103,7 +104,7 @@ def test_a_denied_call_can_be_allowed_from_now_on():
 def test_new_data_appears_in_the_open_view():
     view = permissions_view(_DATA)
     shown = Showing(view)
-    view.show(Permissions(rules=(RuleRow(effect="allow", text="Grep", source="session"),)))
+    view.show(Permissions(rules=(RuleRow(effect=Effect.ALLOW, text="Grep", source="session"),)))
     assert shown.selected == "Grep this session"
 
 

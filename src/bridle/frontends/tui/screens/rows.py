@@ -7,8 +7,7 @@ import msgspec
 from bridle.commands.models import ModelChoice
 from bridle.commands.queries.context_window import Breakdown
 from bridle.commands.queries.doctor import Check, Health
-from bridle.commands.queries.rules import FolderRow as Folder
-from bridle.commands.queries.rules import RuleRow as Rule
+from bridle.commands.queries.rules import FolderRow, RuleRow
 from bridle.commands.queries.settings import SettingRow as Setting
 from bridle.commands.queries.spending import DayCost, ModelCost
 from bridle.commands.queries.status import Fact
@@ -20,7 +19,7 @@ from bridle.frontends.tui.screens.choices.model import ModelRow
 from bridle.frontends.tui.screens.session.config import SettingRow, SourceValue
 from bridle.frontends.tui.screens.session.context import ContextItem, ContextUse
 from bridle.frontends.tui.screens.session.doctor import CheckRow, State
-from bridle.frontends.tui.screens.session.permissions import DenialRow, FolderRow, Permissions, RuleRow
+from bridle.frontends.tui.screens.session.permissions import DenialRow, Permissions
 from bridle.frontends.tui.screens.session.status import StatusFacts
 from bridle.frontends.tui.screens.session.usage import DayUse, Limit, ModelUse, Share
 from bridle.types.text import encodable_value
@@ -123,22 +122,13 @@ def setting_list(rows: Sequence[Setting], config: Loaded) -> tuple[SettingRow, .
 
 
 def permission_list(
-    rules: Sequence[Rule], folders: Sequence[Folder], denials: Sequence[Denial], *, mode: str
+    rules: Sequence[RuleRow], folders: Sequence[FolderRow], denials: Sequence[Denial], *, mode: str
 ) -> Permissions:
     """Rules, folders and refusals of the session."""
     return Permissions(
         mode=mode,
-        rules=tuple(
-            RuleRow(
-                effect=rule.effect.value,
-                text=rule.text,
-                source=rule.source,
-                file=rule.file or "",
-                note=f"no effect: {rule.fault}" if rule.fault else "",
-            )
-            for rule in rules
-        ),
-        folders=tuple(FolderRow(path=each.path, source="" if each.start else "session") for each in folders),
+        rules=tuple(rules),
+        folders=tuple(folders),
         denials=tuple(
             DenialRow(tool=each.tool_name, subject=_subject(each), reason="", when="last turn")
             for each in denials

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from bridle.commands.queries.extensions import AgentFacts
 from bridle.frontends.tui.render.call import tokens
 from bridle.frontends.tui.render.layout import paragraph, style
 from bridle.frontends.tui.screens.actions import EditFile
@@ -13,7 +14,7 @@ from bridle.frontends.tui.widgets.page import heading, pair
 from bridle.frontends.tui.widgets.pane import Do, nothing
 from bridle.frontends.tui.widgets.picker import Item
 from bridle.frontends.tui.widgets.tabs import TabbedView
-from bridle.types.agent import AgentDefinition, AgentSource
+from bridle.types.agent import AgentSource
 
 _SOURCES: dict[AgentSource, str] = {
     "project": "Of this project",
@@ -26,22 +27,12 @@ _SOURCES: dict[AgentSource, str] = {
 }
 
 
-class AgentRow(Struct, frozen=True, kw_only=True):
-    agent: AgentDefinition
-    prompt: str = ""
-    tokens: int = 0
-    """What its mention costs in every request."""
-    prompt_tokens: int = 0
-    off: bool = False
-    """A rule keeps it from being started."""
-
-
 class ToggleAgent(Struct, frozen=True):
     name: str
     enabled: bool
 
 
-def agents_view(agents: Sequence[AgentRow], *, do: Do = nothing) -> TabbedView[Sequence[AgentRow]]:
+def agents_view(agents: Sequence[AgentFacts], *, do: Do = nothing) -> TabbedView[Sequence[AgentFacts]]:
     """Every agent by source, with its cost; space turns one off, those in files can be edited."""
     pane = ListPane(
         _items(agents),
@@ -52,42 +43,45 @@ def agents_view(agents: Sequence[AgentRow], *, do: Do = nothing) -> TabbedView[S
             Command(
                 key="e",
                 words="edit",
-                when=lambda row: row.agent.file is not None,
-                act=lambda row, _: EditFile(row.agent.file) if row and row.agent.file else None,
+                when=lambda row: row.definition.file is not None,
+                act=lambda row, _: EditFile(row.definition.file) if row and row.definition.file else None,
             ),
             Command(
                 key="space",
                 words="on or off",
-                act=lambda row, _: ToggleAgent(row.agent.name, row.off) if row else None,
+                act=lambda row, _: ToggleAgent(row.definition.name, row.denied) if row else None,
             ),
         ),
     )
     return TabbedView("Agents", [("", pane)], update=lambda now: pane.replace(_items(now)))
 
 
-def _items(agents: Sequence[AgentRow]) -> list[Item[AgentRow]]:
+def _items(agents: Sequence[AgentFacts]) -> list[Item[AgentFacts]]:
     order = list(_SOURCES)
     return [
         Item(
             value=row,
-            label=row.agent.name,
+            label=row.definition.name,
             facts=(
-                "off" if row.off else row.agent.model or "",
-                f"{row.agent.memory} memory" if row.agent.memory else "",
+                "off" if row.denied else row.definition.model or "",
+                f"{row.definition.memory} memory" if row.definition.memory else "",
                 tokens(row.tokens) if row.tokens else "",
             ),
-            detail=row.agent.description,
-            group=_SOURCES[row.agent.source],
+            detail=row.definition.description,
+            group=_SOURCES[row.definition.source],
             sign=Span(
-                "–" if row.off else "●", style(f"agent.{row.agent.color}" if row.agent.color else "muted")
+                "–" if row.denied else "●",
+                style(f"agent.{row.definition.color}" if row.definition.color else "muted"),
             ),
         )
-        for row in sorted(agents, key=lambda each: (order.index(each.agent.source), each.agent.name))
+        for row in sorted(
+            agents, key=lambda each: (order.index(each.definition.source), each.definition.name)
+        )
     ]
 
 
-def _details(row: AgentRow, width: int) -> list[Line]:
-    agent = row.agent
+def _details(row: AgentFacts, width: int) -> list[Line]:
+    agent = row.definition
     rows = [heading(agent.name), *paragraph(agent.description, width), ()]
     for name, value in (
         ("tools", "all" if agent.tools is None else ", ".join(agent.tools) or "none"),
@@ -101,7 +95,7 @@ def _details(row: AgentRow, width: int) -> list[Line]:
         ("isolation", agent.isolation or ""),
         ("file", agent.file or ""),
         ("mention", tokens(row.tokens) if row.tokens else ""),
-        ("used", tokens(row.prompt_tokens) if row.prompt_tokens else ""),
+        ("used", tokens(row.body_tokens) if row.body_tokens else ""),
     ):
         rows += pair(name, value, width, column=11) if value else []
     return [*rows, (), heading("prompt"), *paragraph(row.prompt, width)]

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from bridle.commands.queries.memory_files import MemoryPlace
 from bridle.frontends.tui.render.call import tokens
 from bridle.frontends.tui.render.layout import paragraph, style
 from bridle.frontends.tui.screens.actions import EditFile
@@ -18,22 +19,8 @@ from bridle.frontends.tui.widgets.tabs import TabbedView
 _MOST_SHOWN = 8_000
 
 
-class MemoryRow(Struct, frozen=True, kw_only=True):
-    """A file of instructions or notes."""
-
-    path: str
-    name: str
-    """How people call it: `this project`, `yours`, `set by your organisation`."""
-    group: str = "Instructions"
-    tokens: int = 0
-    exists: bool = True
-    imported_by: str = ""
-    text: str = ""
-    """Its beginning, for looking at."""
-
-
 class Memory(Struct, frozen=True, kw_only=True):
-    files: tuple[MemoryRow, ...] = ()
+    files: tuple[MemoryPlace, ...] = ()
     automatic: bool | None = None
     """Whether notes are taken automatically; None where that is not available."""
     folder: str = ""
@@ -48,7 +35,7 @@ class _Switch(Struct, frozen=True):
     on: bool
 
 
-_Row = MemoryRow | _Switch
+_Row = MemoryPlace | _Switch
 
 
 def memory_view(data: Memory, *, do: Do = nothing) -> TabbedView[Memory]:
@@ -67,7 +54,7 @@ def _wanted(row: _Row | None) -> Any:
     match row:
         case _Switch(on):
             return SetAutoMemory(not on)
-        case MemoryRow():
+        case MemoryPlace():
             return EditFile(row.path)
         case None:
             return None
@@ -79,8 +66,8 @@ def _items(data: Memory) -> Sequence[Item[_Row]]:
             value=row,
             label=row.name,
             facts=(tokens(row.tokens) if row.exists else "not there yet",),
-            detail=f"{row.path} (imported by {row.imported_by})" if row.imported_by else row.path,
-            is_path=not row.imported_by,
+            detail=row.path,
+            is_path=True,
             group=row.group,
         )
         for row in data.files

@@ -7,20 +7,19 @@ from typing import Literal
 from bridle.commands.context import CommandContext
 from bridle.commands.editors import rows_of
 from bridle.commands.plugins import plugin_rows
-from bridle.commands.queries.extensions import agent_facts, hook_table, skill_facts
+from bridle.commands.queries.extensions import AgentFacts, SkillFacts, agent_facts, hook_table, skill_facts
 from bridle.commands.queries.memory_files import memory_places, takes_notes
 from bridle.commands.reports import breakdown_of
-from bridle.context.tokens import estimate
 from bridle.features.editors.upkeep import Row
 from bridle.frontends.tui.screens.base import OpenScreen, ScreenContext, fixed, renewed
-from bridle.frontends.tui.screens.extensions.agents import AgentRow, agents_view
+from bridle.frontends.tui.screens.extensions.agents import agents_view
 from bridle.frontends.tui.screens.extensions.editors import editors_view
 from bridle.frontends.tui.screens.extensions.hooks import hook_rows, hooks_view
 from bridle.frontends.tui.screens.extensions.mcp import ServerRow, mcp_view
-from bridle.frontends.tui.screens.extensions.memory import Memory, MemoryRow, memory_view
-from bridle.frontends.tui.screens.extensions.plugins import MarketplaceRow, PluginRow, Plugins, plugins_view
+from bridle.frontends.tui.screens.extensions.memory import Memory, memory_view
+from bridle.frontends.tui.screens.extensions.plugins import Plugins, plugins_view
 from bridle.frontends.tui.screens.extensions.sandbox import SandboxFacts, sandbox_view
-from bridle.frontends.tui.screens.extensions.skills import SkillRow, skills_view
+from bridle.frontends.tui.screens.extensions.skills import skills_view
 from bridle.types.session_services import MEMORY
 
 
@@ -50,17 +49,8 @@ async def open_editors(context: CommandContext, screen: ScreenContext) -> OpenSc
 async def open_agents(context: CommandContext, screen: ScreenContext) -> OpenScreen:
     """Whom work can be handed to."""
 
-    async def read() -> Sequence[AgentRow]:
-        return [
-            AgentRow(
-                agent=each.definition,
-                prompt=each.prompt,
-                tokens=each.tokens,
-                prompt_tokens=each.body_tokens,
-                off=each.denied,
-            )
-            for each in agent_facts(context)
-        ]
+    async def read() -> Sequence[AgentFacts]:
+        return agent_facts(context)
 
     return renewed(agents_view(await read(), do=screen.do), read)
 
@@ -74,20 +64,8 @@ async def open_hooks(context: CommandContext, screen: ScreenContext) -> OpenScre
 async def open_skills(context: CommandContext, screen: ScreenContext) -> OpenScreen:
     """Skills and who may use them."""
 
-    async def read() -> Sequence[SkillRow]:
-        return [
-            SkillRow(
-                name=each.name,
-                description=each.description,
-                source=f"{each.source} {each.owner}".strip(),
-                file="" if each.source in ("mcp", "bundled") else each.file,
-                tokens=each.tokens,
-                body_tokens=each.body_tokens,
-                visibility=each.visibility,
-                locked=each.locked,
-            )
-            for each in skill_facts(context)
-        ]
+    async def read() -> Sequence[SkillFacts]:
+        return skill_facts(context)
 
     return renewed(skills_view(await read(), do=screen.do), read)
 
@@ -97,34 +75,7 @@ async def open_plugins(context: CommandContext, screen: ScreenContext) -> OpenSc
 
     async def read() -> Plugins:
         rows, markets = await asyncio.to_thread(plugin_rows, context)
-        return Plugins(
-            plugins=tuple(
-                PluginRow(
-                    id=row.id,
-                    description=row.description,
-                    version=f"{row.version} ({row.offered} is out)" if row.offered else row.version,
-                    author=row.author,
-                    installed=row.installed,
-                    enabled=row.enabled,
-                    favorite=row.favourite,
-                    scope=row.scope,
-                    brings=row.brings,
-                    problems=row.problems,
-                    managed=row.managed,
-                )
-                for row in rows
-            ),
-            marketplaces=tuple(
-                MarketplaceRow(
-                    name=market.name,
-                    source=market.source,
-                    plugins=market.plugins,
-                    updated=market.updated[:10],
-                    problem=market.problem,
-                )
-                for market in markets
-            ),
-        )
+        return Plugins(plugins=tuple(rows), marketplaces=tuple(markets))
 
     return renewed(plugins_view(await read(), do=screen.do), read)
 
@@ -135,17 +86,7 @@ async def open_memory(context: CommandContext, screen: ScreenContext) -> OpenScr
     async def read() -> Memory:
         places = await asyncio.to_thread(memory_places, context)
         return Memory(
-            files=tuple(
-                MemoryRow(
-                    path=each.path,
-                    name=each.name,
-                    group=each.group,
-                    tokens=estimate(each.text),
-                    exists=each.exists,
-                    text=each.text,
-                )
-                for each in places
-            ),
+            files=places,
             automatic=takes_notes(context),
             folder=context.runtime.features.find(MEMORY) or "",
         )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from bridle.extensions.plugins.report import MarketplaceReport, PluginReport
 from bridle.frontends.tui.render.layout import count, paragraph, style
 from bridle.frontends.tui.style.text import Line, Span
 from bridle.frontends.tui.widgets.list_pane import Command, ListPane
@@ -19,41 +20,9 @@ _SCOPES = (
 )
 
 
-class PluginRow(Struct, frozen=True, kw_only=True):
-    id: str
-    """`name@marketplace`"""
-    description: str = ""
-    version: str = ""
-    author: str = ""
-    installed: bool = False
-    enabled: bool = False
-    favorite: bool = False
-    scope: str = ""
-    brings: tuple[str, ...] = ()
-    """`3 skills`, `1 server`: what it adds."""
-    problems: tuple[str, ...] = ()
-    managed: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.id.partition("@")[0]
-
-    @property
-    def marketplace(self) -> str:
-        return self.id.partition("@")[2]
-
-
-class MarketplaceRow(Struct, frozen=True, kw_only=True):
-    name: str
-    source: str
-    plugins: int = 0
-    updated: str = ""
-    problem: str = ""
-
-
 class Plugins(Struct, frozen=True, kw_only=True):
-    plugins: tuple[PluginRow, ...] = ()
-    marketplaces: tuple[MarketplaceRow, ...] = ()
+    plugins: tuple[PluginReport, ...] = ()
+    marketplaces: tuple[MarketplaceReport, ...] = ()
 
 
 class InstallPlugin(Struct, frozen=True):
@@ -127,13 +96,13 @@ def plugins_view(data: Plugins, *, do: Do = nothing, tab: int = 0) -> TabbedView
     return TabbedView("Plugins", panes, update=update, selected=tab)
 
 
-def _installed(data: Plugins) -> Sequence[Item[PluginRow]]:
-    rows = sorted((row for row in data.plugins if row.installed), key=lambda row: (not row.favorite, row.id))
+def _installed(data: Plugins) -> Sequence[Item[PluginReport]]:
+    rows = sorted((row for row in data.plugins if row.installed), key=lambda row: (not row.favourite, row.id))
     return [
         Item(
             value=row,
-            label=("★ " if row.favorite else "") + row.name,
-            facts=(row.version, row.marketplace, row.scope),
+            label=("★ " if row.favourite else "") + row.name,
+            facts=(row.shown_version, row.marketplace, row.scope),
             detail=row.description,
             sign=Span("✓", style("success")) if row.enabled else Span("–", style("muted")),
         )
@@ -141,7 +110,7 @@ def _installed(data: Plugins) -> Sequence[Item[PluginRow]]:
     ]
 
 
-def _offered(data: Plugins) -> Sequence[Item[PluginRow]]:
+def _offered(data: Plugins) -> Sequence[Item[PluginReport]]:
     return [
         Item(
             value=row,
@@ -155,12 +124,12 @@ def _offered(data: Plugins) -> Sequence[Item[PluginRow]]:
     ]
 
 
-def _markets(data: Plugins) -> Sequence[Item[MarketplaceRow]]:
+def _markets(data: Plugins) -> Sequence[Item[MarketplaceReport]]:
     return [
         Item(
             value=row,
             label=row.name,
-            facts=(count(row.plugins, "plugin"), row.updated),
+            facts=(count(row.plugins, "plugin"), row.updated[:10]),
             detail=row.problem or row.source,
             sign=Span("✗", style("error")) if row.problem else None,
         )
@@ -168,7 +137,7 @@ def _markets(data: Plugins) -> Sequence[Item[MarketplaceRow]]:
     ]
 
 
-def _problems(data: Plugins) -> Sequence[Item[PluginRow]]:
+def _problems(data: Plugins) -> Sequence[Item[PluginReport]]:
     return [
         Item(value=row, label=row.name, detail=row.problems[0], sign=Span("!", style("warning")))
         for row in data.plugins
@@ -176,10 +145,10 @@ def _problems(data: Plugins) -> Sequence[Item[PluginRow]]:
     ]
 
 
-def _details(row: PluginRow, width: int) -> list[Line]:
+def _details(row: PluginReport, width: int) -> list[Line]:
     rows = [heading(row.name), *paragraph(row.description, width), ()]
     for name, value in (
-        ("version", row.version),
+        ("version", row.shown_version),
         ("author", row.author),
         ("from", row.marketplace),
         ("brings", ", ".join(row.brings)),
@@ -191,7 +160,7 @@ def _details(row: PluginRow, width: int) -> list[Line]:
     return rows
 
 
-_INSTALLED: tuple[Command[PluginRow], ...] = (
+_INSTALLED: tuple[Command[PluginReport], ...] = (
     Command(
         key="plugin:toggle",
         words="on or off",
@@ -201,7 +170,7 @@ _INSTALLED: tuple[Command[PluginRow], ...] = (
     Command(
         key="plugin:favorite",
         words="favourite",
-        act=lambda row, _: FavorPlugin(row.id, not row.favorite) if row else None,
+        act=lambda row, _: FavorPlugin(row.id, not row.favourite) if row else None,
     ),
     Command(key="u", words="update", act=lambda row, _: UpdatePlugin(row.id) if row else None),
     Command(
@@ -212,7 +181,7 @@ _INSTALLED: tuple[Command[PluginRow], ...] = (
         act=lambda row, _: RemovePlugin(row.id) if row else None,
     ),
 )
-_OFFERED: tuple[Command[PluginRow], ...] = (
+_OFFERED: tuple[Command[PluginReport], ...] = (
     Command(
         key="plugin:install",
         words="install",
@@ -221,7 +190,7 @@ _OFFERED: tuple[Command[PluginRow], ...] = (
         act=lambda row, given: InstallPlugin(row.id, given.choice) if row else None,
     ),
 )
-_MARKETS: tuple[Command[MarketplaceRow], ...] = (
+_MARKETS: tuple[Command[MarketplaceReport], ...] = (
     Command(
         key="a",
         words="add",

@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from bridle.commands.queries.extensions import SkillFacts
 from bridle.frontends.tui.render.call import tokens
 from bridle.frontends.tui.render.layout import count, paragraph, style
 from bridle.frontends.tui.screens.actions import EditFile, RunCommand
@@ -30,36 +31,22 @@ _SIGNS: dict[Visibility, tuple[str, str]] = {
 }
 
 
-class SkillRow(Struct, frozen=True, kw_only=True):
-    name: str
-    description: str
-    source: str
-    """How people call where it comes from."""
-    file: str = ""
-    tokens: int = 0
-    """What its mention costs in every request."""
-    body_tokens: int = 0
-    """What it costs once it is used."""
-    visibility: Visibility = "on"
-    locked: bool = False
-
-
 class SetVisibility(Struct, frozen=True):
     name: str
     visibility: Visibility
 
 
-def skills_view(skills: Sequence[SkillRow], *, do: Do = nothing) -> TabbedView[Sequence[SkillRow]]:
+def skills_view(skills: Sequence[SkillFacts], *, do: Do = nothing) -> TabbedView[Sequence[SkillFacts]]:
     """Every skill by source; `t` sorts by cost, space changes who may use it, enter puts it in the prompt."""
-    shown: list[SkillRow] = list(skills)
+    shown: list[SkillFacts] = list(skills)
     is_by_cost = False
 
-    def sort(_: SkillRow | None, __: CommandInput) -> None:
+    def sort(_: SkillFacts | None, __: CommandInput) -> None:
         nonlocal is_by_cost
         is_by_cost = not is_by_cost
         pane.replace(_items(shown, by_cost=is_by_cost))
 
-    pane: ListPane[SkillRow] = ListPane(
+    pane: ListPane[SkillFacts] = ListPane(
         _items(skills, by_cost=False),
         details=_details,
         do=do,
@@ -85,14 +72,14 @@ def skills_view(skills: Sequence[SkillRow], *, do: Do = nothing) -> TabbedView[S
             Command(
                 key="e",
                 words="edit",
-                when=lambda row: bool(row.file),
-                act=lambda row, _: EditFile(row.file) if row else None,
+                when=lambda row: bool(row.own_file),
+                act=lambda row, _: EditFile(row.own_file) if row else None,
             ),
         ),
     )
-    sheet: TabbedView[Sequence[SkillRow]] = TabbedView("Skills", [("", pane)], aside=_aside(skills))
+    sheet: TabbedView[Sequence[SkillFacts]] = TabbedView("Skills", [("", pane)], aside=_aside(skills))
 
-    def update(now: Sequence[SkillRow]) -> None:
+    def update(now: Sequence[SkillFacts]) -> None:
         shown[:] = now
         sheet.aside = _aside(now)
         pane.replace(_items(now, by_cost=is_by_cost))
@@ -101,36 +88,36 @@ def skills_view(skills: Sequence[SkillRow], *, do: Do = nothing) -> TabbedView[S
     return sheet
 
 
-def _visible(row: SkillRow | None, choice: str) -> SetVisibility | None:
+def _visible(row: SkillFacts | None, choice: str) -> SetVisibility | None:
     for value, _ in VISIBILITIES:
         if row is not None and value == choice:
             return SetVisibility(row.name, value)
     return None
 
 
-def _aside(skills: Sequence[SkillRow]) -> str:
+def _aside(skills: Sequence[SkillFacts]) -> str:
     return f"{count(len(skills), 'skill')}, {tokens(sum(each.tokens for each in skills))} in every request"
 
 
-def _items(skills: Sequence[SkillRow], *, by_cost: bool) -> list[Item[SkillRow]]:
-    ordered = sorted(skills, key=lambda row: (-row.tokens,) if by_cost else (row.source, row.name))
+def _items(skills: Sequence[SkillFacts], *, by_cost: bool) -> list[Item[SkillFacts]]:
+    ordered = sorted(skills, key=lambda row: (-row.tokens,) if by_cost else (row.origin, row.name))
     return [
         Item(
             value=row,
             label=row.name,
             facts=(tokens(row.tokens) if row.tokens else "",),
             detail=row.description,
-            group="" if by_cost else row.source,
+            group="" if by_cost else row.origin,
             sign=Span(_SIGNS[row.visibility][0], style(_SIGNS[row.visibility][1])),
         )
         for row in ordered
     ]
 
 
-def _details(row: SkillRow, width: int) -> list[Line]:
+def _details(row: SkillFacts, width: int) -> list[Line]:
     rows = [heading(row.name), *paragraph(row.description, width), ()]
-    rows += pair("from", row.source, width, column=10)
-    rows += pair("file", row.file, width, column=10) if row.file else []
+    rows += pair("from", row.origin, width, column=10)
+    rows += pair("file", row.own_file, width, column=10) if row.own_file else []
     rows += pair("seen", dict(VISIBILITIES)[row.visibility], width, column=10)
     rows += pair("mention", tokens(row.tokens), width, column=10)
     return [*rows, *(pair("used", tokens(row.body_tokens), width, column=10) if row.body_tokens else [])]

@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from bridle.commands.queries.rules import FolderRow, RuleRow
 from bridle.frontends.tui.render.layout import paragraph
 from bridle.frontends.tui.style.text import Line
 from bridle.frontends.tui.widgets.list_pane import Command, ListPane
@@ -29,23 +30,6 @@ _SOURCES = {
     **dict(DESTINATIONS),
 }
 _WRITABLE = frozenset(value for value, _ in DESTINATIONS)
-
-
-class RuleRow(Struct, frozen=True, kw_only=True):
-    """A rule and where it stands."""
-
-    effect: Effect
-    text: str
-    source: str
-    file: str = ""
-    note: str = ""
-    """What is odd about it, such as a rule that never applies."""
-
-
-class FolderRow(Struct, frozen=True, kw_only=True):
-    path: str
-    source: str
-    """Empty for the folder that the session began in."""
 
 
 class DenialRow(Struct, frozen=True, kw_only=True):
@@ -136,7 +120,7 @@ def _rules_pane(effect: Effect, data: Permissions, do: Do) -> ListPane[RuleRow]:
                 words="remove",
                 confirm="Remove this rule?",
                 when=lambda row: row.source in _WRITABLE,
-                act=lambda row, _: RemoveRule(row.effect, row.text, row.source) if row else None,
+                act=lambda row, _: RemoveRule(row.effect.value, row.text, row.source) if row else None,
             ),
         ),
     )
@@ -190,10 +174,14 @@ def _denials_pane(data: Permissions, do: Do) -> ListPane[DenialRow]:
 
 def _rule_items(data: Permissions, effect: Effect) -> Sequence[Item[RuleRow]]:
     return [
-        Item(value=row, label=row.text, facts=(_SOURCES.get(row.source, row.source),), detail=row.note)
+        Item(value=row, label=row.text, facts=(_SOURCES.get(row.source, row.source),), detail=_note(row))
         for row in data.rules
-        if row.effect == effect
+        if row.effect.value == effect
     ]
+
+
+def _note(row: RuleRow) -> str:
+    return f"no effect: {row.fault}" if row.fault else ""
 
 
 def _folder_items(data: Permissions) -> Sequence[Item[FolderRow]]:
@@ -211,10 +199,10 @@ def _denial_items(data: Permissions) -> Sequence[Item[DenialRow]]:
 
 
 def _rule_details(row: RuleRow, width: int) -> list[Line]:
-    rows = [heading(row.text), (), *pair("effect", row.effect, width, column=10)]
+    rows = [heading(row.text), (), *pair("effect", row.effect.value, width, column=10)]
     rows += pair("source", _SOURCES.get(row.source, row.source), width, column=10)
     rows += pair("file", row.file, width, column=10) if row.file else []
-    return [*rows, *([(), *paragraph(row.note, width)] if row.note else [])]
+    return [*rows, *([(), *paragraph(note, width)] if (note := _note(row)) else [])]
 
 
 def _denial_details(row: DenialRow, width: int) -> list[Line]:
