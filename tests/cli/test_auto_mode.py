@@ -107,7 +107,7 @@ async def test_critique_that_fails_is_one_line(tmp_path: Path):
 
 async def test_unknown_words_are_told_where_to_look(tmp_path: Path):
     done = await Program(tmp_path).run("auto-mode", "frobnicate")
-    assert done.code == 2 and "bridle auto-mode --help" in done.err
+    assert done.code == 1 and "bridle auto-mode --help" in done.err
     assert "hard_deny" in (await Program(tmp_path).run("auto-mode")).out
 
 

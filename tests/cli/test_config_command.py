@@ -62,13 +62,13 @@ async def test_check_tells_what_is_wrong(tmp_path: Path):
 @pytest.mark.parametrize(
     ("argv", "code", "complaint"),
     [
-        (("frob",), 2, "unknown command 'frob'; see bridle config --help"),
-        (("explain",), 2, "missing argument <key>; see bridle config explain --help"),
-        (("set", "model"), 2, "missing argument <value>; see bridle config set --help"),
+        (("frob",), 1, "unknown command 'frob'; see bridle config --help"),
+        (("explain",), 1, "missing argument <key>; see bridle config explain --help"),
+        (("set", "model"), 1, "missing argument <value>; see bridle config set --help"),
         (("set", "verbose", "maybe"), 1, "verbose cannot be set"),
         (("set", "a..b", "1"), 1, "is not a key"),
-        (("set", "model", "x", "--scope", "moon"), 2, "--scope takes one of"),
-        (("list", "--frob"), 2, "unknown option --frob; see bridle config list --help"),
+        (("set", "model", "x", "--scope", "moon"), 1, "--scope takes one of"),
+        (("list", "--frob"), 1, "unknown option --frob; see bridle config list --help"),
     ],
 )
 async def test_what_cannot_be_done_is_one_line(

@@ -34,4 +34,4 @@ async def test_without_any_server_the_way_to_one_is_told(tmp_path: Path):
     done = await Program(tmp_path, **_NOWHERE).run("local")
     assert (done.code, done.out.splitlines()[0][:17]) == (0, "No server answers")
     wrong = await Program(tmp_path).run("local", "frobnicate")
-    assert (wrong.code, wrong.out) == (2, "")
+    assert (wrong.code, wrong.out) == (1, "")

@@ -61,11 +61,11 @@ async def test_remote_server_is_added_with_headers_and_client(program: Program):
 @pytest.mark.parametrize(
     ("argv", "code", "said"),
     [
-        (("add", "x"), 2, "missing argument <target>; see bridle mcp add --help"),
+        (("add", "x"), 1, "missing argument <target>; see bridle mcp add --help"),
         (("add", "x", "https://a.example"), 1, "--transport http"),
         (("add", "-t", "http", "x", "nothing"), 1, "begins with http"),
-        (("add", "-t", "smoke", "x", "y"), 2, "--transport takes one of"),
-        (("add", "-s", "moon", "x", "y"), 2, "--scope takes one of"),
+        (("add", "-t", "smoke", "x", "y"), 1, "--transport takes one of"),
+        (("add", "-s", "moon", "x", "y"), 1, "--scope takes one of"),
         (("add", "a b", "y"), 1, "cannot be a server's name"),
         (("add", "-e", "A", "x", "y"), 1, "KEY=value"),
         (("add-json", "x", "{"), 1, "not a JSON object"),
@@ -73,8 +73,8 @@ async def test_remote_server_is_added_with_headers_and_client(program: Program):
         (("remove", "x"), 1, "unknown MCP server 'x'"),
         (("get", "x"), 1, "unknown MCP server 'x'"),
         (("login", "x"), 1, "unknown MCP server 'x'"),
-        (("lst",), 2, "unknown command 'lst': did you mean list?"),
-        (("list", "--what"), 2, "unknown option --what; see bridle mcp list --help"),
+        (("lst",), 1, "unknown command 'lst': did you mean list?"),
+        (("list", "--what"), 1, "unknown option --what; see bridle mcp list --help"),
     ],
 )
 async def test_mistake_is_one_line_with_a_way_out(

@@ -48,11 +48,11 @@ async def test_a_run_that_asks_less_than_was_recorded_fails(tmp_path: Path):
 async def test_words_that_are_off_are_refused(tmp_path: Path):
     program = Program(tmp_path)
     for words, code, told in (
-        (("record", "-p", "hi"), 2, "put -- before"),
-        (("record", "--"), 2, "missing argument -- <arguments>"),
+        (("record", "-p", "hi"), 1, "put -- before"),
+        (("record", "--"), 1, "missing argument -- <arguments>"),
         (("record", "--ignore", "(", "--", "-p", "hi"), 1, "no regular expression"),
         (("replay", "nothing.jsonl", "--", "-p", "hi"), 1, "cannot be read"),
-        (("replay", "--", "-p", "hi"), 2, "missing argument <file>"),
+        (("replay", "--", "-p", "hi"), 1, "missing argument <file>"),
     ):
         done = await program.run(*words)
         assert (done.code, done.out) == (code, "")

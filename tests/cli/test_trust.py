@@ -68,8 +68,8 @@ async def test_a_folder_may_be_named(program: Program, tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("--force",), 2, "unknown option --force; see bridle trust --help"),
-        (("a", "b"), 2, "unexpected argument 'b'; see bridle trust --help"),
+        (("--force",), 1, "unknown option --force; see bridle trust --help"),
+        (("a", "b"), 1, "unexpected argument 'b'; see bridle trust --help"),
         (("nowhere",), 1, "there is no folder"),
     ],
 )

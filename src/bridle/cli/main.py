@@ -8,7 +8,7 @@ from bridle.cli.args import Args, parse
 from bridle.cli.flags import ALIASES, SUBCOMMANDS
 from bridle.cli.say import say
 from bridle.host.stdio import complain, guard_terminals
-from bridle.types.errors import BridleError, CommandLineError, UsageError
+from bridle.types.errors import BridleError, UsageError
 
 if TYPE_CHECKING:
     from bridle.frontends.tui.first_frame import FirstFrame
@@ -33,7 +33,7 @@ def run(argv: Sequence[str], frame: "FirstFrame | None" = None) -> int:
         return _dispatch(argv, env, frame)
     except BridleError as error:
         complain(f"error: {error}")
-        return 2 if isinstance(error, CommandLineError) else 1
+        return 1
     except KeyboardInterrupt:
         return 130
     except Exception as error:

