@@ -17,7 +17,8 @@ the parser, `--help` and shell completion read too.
 
 Every subcommand and nested one has `--help`; `bridle help mcp add` and `bridle mcp help add` show the same.
 Options are written `--option value` or `--option=value`, before or behind the arguments; `--` ends them. They
-are never abbreviated. Wrong words and what cannot be done end with exit code 1 and one line on standard error.
+are never abbreviated. Wrong words and what cannot be done end with exit
+code 1 and one line on standard error.
 
 ## Completion
 
