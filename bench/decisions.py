@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.permissions.policy import decide
-from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.types.permission import Rule
 from tests.permissions.cases import rules
 from tests.permissions.shapes import LONGEST, SHAPES
@@ -85,12 +85,12 @@ def _corpora() -> dict[str, list[str]]:
     return found
 
 
-def _standing(project: Path, weighed: Sequence[Rule]) -> Standing:
+def _standing(project: Path, weighed: Sequence[Rule]) -> SessionPosition:
     """As the engine has it: a trusted repository, and folders of the session that may be read."""
     if not (project / ".git").exists():
         subprocess.run(("git", "init", "-q"), cwd=project, check=True)
     here, home = str(project), str(project.parent)
-    return Standing(
+    return SessionPosition(
         rules=tuple(weighed),
         cwd=here,
         start=here,
@@ -103,15 +103,15 @@ def _standing(project: Path, weighed: Sequence[Rule]) -> Standing:
     )
 
 
-def _best(commands: Sequence[str], standing: Standing) -> list[float]:
+def _best(commands: Sequence[str], standing: SessionPosition) -> list[float]:
     """The least that each takes; all of them come between two of the same, as in a session."""
     rounds = [[_once(command, standing) for command in commands] for _ in range(_ROUNDS)]
     return [min(took) for took in zip(*rounds, strict=True)]
 
 
-def _once(command: str, standing: Standing) -> float:
+def _once(command: str, standing: SessionPosition) -> float:
     began = time.process_time()
-    decide(prepare(Asked(tool="Bash", input={"command": command}, subject=command), standing))
+    decide(prepare(CallRequest(tool="Bash", input={"command": command}, subject=command), standing))
     return (time.process_time() - began) * 1000
 
 

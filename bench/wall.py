@@ -17,7 +17,7 @@ from pathlib import Path
 from bridle.host.background import BackgroundShells
 from bridle.host.shell import command_line, shell_environment
 from bridle.host.wall.probe import describe
-from bridle.permissions.protected import FILES, FOLDERS
+from bridle.permissions.files.protected_names import FILES, FOLDERS
 from bridle.types.wall import View
 
 _BUDGET_MS = 3.0

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from bridle.permissions.prepare import Standing
+from bridle.permissions.preparation import SessionPosition
 from bridle.permissions.rules import parse
-from bridle.permissions.shell.quick import runs_unasked
+from bridle.permissions.shell.bulk_decisions import runs_unasked
 from bridle.types.permission import Effect, Mode
 from fuzz.commands import Maker, TokenMaker
 from fuzz.denials import DenialMaker
@@ -79,7 +79,7 @@ class Decider:
 
     def __init__(self, playground: Playground, campaign: str) -> None:
         denied = "Bash(evil:*)" if campaign == "deny" else "Read(.env)"
-        self._standing = Standing(
+        self._standing = SessionPosition(
             rules=(parse(denied, Effect.DENY, "userSettings"),),
             mode=_MODES[campaign],
             cwd=playground.project,

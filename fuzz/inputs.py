@@ -24,7 +24,7 @@ from bridle.mcp.peer import make_peer
 from bridle.mcp.transports.base import Receiver
 from bridle.permissions import protected
 from bridle.permissions.policy import decide
-from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.transcripts.reader import load as load_transcript
 from bridle.types.errors import BridleError, McpError
 from bridle.types.permission import Access, Allow, Mode
@@ -115,8 +115,8 @@ def files(data: bytes, playground: Playground) -> None:
     path = "/".join((start, *(dice.pick(_STEPS) for _ in range(1 + dice.below(6)))))
     reads = tool in ("Read", "Glob", "Grep")
     access = Access(reads=(path,)) if reads else Access(writes=(path,))
-    asked = Asked(tool=tool, input={"file_path": path}, subject=path, read_only=reads, access=access)
-    standing = Standing(
+    asked = CallRequest(tool=tool, input={"file_path": path}, subject=path, read_only=reads, access=access)
+    standing = SessionPosition(
         mode=mode, cwd=playground.project, start=playground.project, roots=(playground.project,),
         home=playground.home, config_home=f"{playground.home}/.claude",
     )  # fmt: skip
@@ -127,7 +127,9 @@ def files(data: bytes, playground: Playground) -> None:
     if not reads:
         *folders, name = real.removeprefix(playground.project).casefold().split("/")
         assert mode == "acceptEdits", path
-        assert protected.FOLDERS.isdisjoint((*folders, name)) and name not in protected.FILES, path
+        assert protected_names.FOLDERS.isdisjoint((*folders, name)) and name not in protected_names.FILES, (
+            path
+        )
 
 
 def settings(data: bytes, folder: Path) -> None:

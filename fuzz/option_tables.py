@@ -6,9 +6,9 @@ import shutil
 import subprocess
 from functools import cache
 
-from bridle.permissions.shell.git_commands import SUBCOMMANDS
-from bridle.permissions.shell.plain_commands import PLAIN
-from bridle.permissions.shell.programs import PROGRAMS
+from bridle.permissions.shell.programs.git_commands import SUBCOMMANDS
+from bridle.permissions.shell.programs.read_commands import PLAIN
+from bridle.permissions.shell.programs.small_languages import PROGRAMS
 
 _OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]+|-[A-Za-z0-9])(?![\w])")
 _VALUES = (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.permissions.auto_rules import DEFAULTS, to_json
+from bridle.permissions.auto.rules import DEFAULTS, to_json
 from tests.fakes.messages_server import MessagesServer, fault, step
 from tests.fakes.program import Program
 

@@ -10,7 +10,7 @@ import pytest
 from bridle.commands.queries import advisories
 from bridle.host.kernel_features import find_features
 from bridle.host.wall.probe import describe
-from bridle.permissions.breadth import broad
+from bridle.permissions.broad_rules import broad
 from bridle.permissions.rules import parse
 from bridle.types.permission import Effect
 from tests.fakes.program import Program

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bridle.permissions.policy import decide
-from bridle.permissions.prepare import Asked, ReadCommand, Standing, prepare, read_command
+from bridle.permissions.preparation import CallRequest, ReadCommand, SessionPosition, prepare, read_command
 from bridle.permissions.rules import parse
 from bridle.types.permission import Access, Case, Decision, Effect, Mode, Place, Rule, RuleSource
 
@@ -40,8 +40,8 @@ def standing(
     weighed: tuple[Rule, ...] = (),
     mode: Mode = "default",
     reader: ReadCommand = read_command,
-) -> Standing:
-    return Standing(
+) -> SessionPosition:
+    return SessionPosition(
         rules=weighed,
         mode=mode,
         cwd=cwd,
@@ -62,7 +62,7 @@ def bash_case(
     input: Mapping[str, Any] | None = None,
     **where: Any,
 ) -> Case:
-    asked = Asked(tool="Bash", input={"command": command, **(input or {})}, subject=command)
+    asked = CallRequest(tool="Bash", input={"command": command, **(input or {})}, subject=command)
     return prepare(asked, standing(weighed=weighed, mode=mode, **where))
 
 
@@ -82,7 +82,7 @@ def file_call(
     """A call for a file; further spellings are what it is a link to."""
     path = spellings[0]
     access = Access(reads=(path,)) if tool in _READERS else Access(writes=(path,))
-    asked = Asked(
+    asked = CallRequest(
         tool=tool,
         input={"file_path": path},
         subject=path,
@@ -106,5 +106,5 @@ def other(
     read_only: bool = False,
     input: Mapping[str, Any] | None = None,
 ) -> Decision:
-    asked = Asked(tool=tool, input=input or {}, subject=subject, read_only=read_only)
+    asked = CallRequest(tool=tool, input=input or {}, subject=subject, read_only=read_only)
     return decide(prepare(asked, standing(weighed=weighed, mode=mode)))

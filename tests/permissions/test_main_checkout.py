@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bridle.permissions.policy import decide
-from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.types.permission import MODES, Access, Allow, Decision, Deny, Effect, Mode, Rule
 
 _ALL = (Rule(Effect.ALLOW, "Bash"), Rule(Effect.ALLOW, "Write"), Rule(Effect.ALLOW, "Edit"))
@@ -19,7 +19,7 @@ def _decide(
     access = Access(writes=(target,)) if path else Access()
     subject = command or target
     input: dict[str, Any] = {"command": command} if command else {"file_path": target}
-    standing = Standing(
+    standing = SessionPosition(
         rules=_ALL,
         mode=mode,
         cwd=str(root),
@@ -29,7 +29,7 @@ def _decide(
         config_home="/home/nobody/.claude",
         checkout=str(root),
     )
-    return decide(prepare(Asked(tool=tool, input=input, subject=subject, access=access), standing))
+    return decide(prepare(CallRequest(tool=tool, input=input, subject=subject, access=access), standing))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bridle.types.permission import Allow, Ask, Decision, Deny
 from tests.permissions.cases import bash, bash_case, rules
-from tests.permissions.shell.test_bash_agrees import BASH, NOTES, is_found
+from tests.permissions.shell.syntax.test_bash_agrees import BASH, NOTES, is_found
 from tests.permissions.shell.test_corpus import ordinary
 from tests.permissions.test_attacks import ATTACKS
 from tests.tables import table

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.permissions.policy import explain
-from bridle.permissions.prepare import Asked, prepare
+from bridle.permissions.preparation import CallRequest, prepare
 from bridle.types.permission import Access, Case
 from tests.permissions.cases import bash_case, rules, standing
 from tests.permissions.test_mutations import REAL, mutate
@@ -42,7 +42,7 @@ def test_no_check_fails_on_a_mutated_command(seed: int):
 def test_no_check_fails_on_an_odd_path(tool: str, path: str):
     reads = tool in ("Read", "Grep")
     access = Access(reads=(path,)) if reads else Access(writes=(path,))
-    asked = Asked(tool=tool, input={"file_path": path}, subject=path, read_only=reads, access=access)
+    asked = CallRequest(tool=tool, input={"file_path": path}, subject=path, read_only=reads, access=access)
     for weighed in ((), RULES):
         assert _faults(prepare(asked, standing(weighed=weighed))) == []
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from bridle.permissions.policy import CHECKS, decide, explain
-from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.types.permission import MODES, Access, Allow, Ask, Case, Decision, Deny, Mode, RuleSource
 from bridle.types.shell import Reading
 from tests.permissions.cases import CWD, bash, bash_case, file_call, other, rules, standing
@@ -93,7 +93,7 @@ def test_a_read_only_call_that_names_no_file_is_asked_about(mode: Mode):
 
 def test_hooks_may_deny_and_ask_but_not_overrule():
     def hooked(command: str, hook: Decision, *weighed: Any, mode: Mode = "default") -> Decision:
-        asked = Asked(tool="Bash", input={}, subject=command, hook=hook)
+        asked = CallRequest(tool="Bash", input={}, subject=command, hook=hook)
         return decide(prepare(asked, standing(weighed=weighed, mode=mode)))
 
     assert hooked("make", Allow("hook")).reason == "hook"
@@ -163,7 +163,7 @@ def _confined(command: str, *weighed: Any, mode: Mode = "default", leave: bool =
 
     where = msgspec.structs.replace(standing(weighed=weighed, mode=mode), confines=always)
     input = {"command": command, "dangerouslyDisableSandbox": leave}
-    return decide(prepare(Asked(tool="Bash", input=input, subject=command), where))
+    return decide(prepare(CallRequest(tool="Bash", input=input, subject=command), where))
 
 
 def test_a_confined_command_needs_no_rule_but_rules_still_count():
@@ -200,10 +200,10 @@ def test_a_derivation_holds_the_opinion_of_every_check_and_the_first_one_wins():
 
 
 def test_saved_outputs_may_be_read_but_not_written():
-    where = Standing(
+    where = SessionPosition(
         cwd=CWD, start=CWD, home="/home/x", config_home="/home/x/.claude", readable=("/var/outputs",)
     )
-    reads = Asked(tool="Read", input={}, read_only=True, access=Access(reads=("/var/outputs/a",)))
-    writes = Asked(tool="Write", input={}, access=Access(writes=("/var/outputs/a",)))
+    reads = CallRequest(tool="Read", input={}, read_only=True, access=Access(reads=("/var/outputs/a",)))
+    writes = CallRequest(tool="Write", input={}, access=Access(writes=("/var/outputs/a",)))
     assert isinstance(decide(prepare(reads, where)), Allow)
     assert isinstance(decide(prepare(writes, where)), Ask)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from bridle.permissions.policy import decide
-from bridle.permissions.prepare import Asked, prepare
+from bridle.permissions.preparation import CallRequest, prepare
 from bridle.types.permission import MODES, Access, Allow, Ask, Case, Decision, Deny, Effect, Mode, Rule
 from tests.permissions.cases import CWD, bash, bash_case, rules, standing
 from tests.permissions.counted import calls
@@ -23,7 +23,9 @@ file_lists = st.lists(texts.map(lambda text: f"{CWD}/{text}"), max_size=2)
 
 def make_case(tool: str, subject: str, files: list[str], read_only: bool, mode: Mode) -> Case:
     access = Access(reads=tuple(files)) if read_only else Access(writes=tuple(files))
-    asked = Asked(tool=tool, input={"command": subject}, subject=subject, read_only=read_only, access=access)
+    asked = CallRequest(
+        tool=tool, input={"command": subject}, subject=subject, read_only=read_only, access=access
+    )
     return prepare(asked, standing(mode=mode))
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bridle.permissions.shell.lexer import Fault
-from bridle.permissions.shell.parser import read_script
+from bridle.permissions.shell.syntax.lexer import Fault
+from bridle.permissions.shell.syntax.parser import read_script
 from bridle.types.permission import Ask, Deny
 from tests.permissions.cases import bash, rules
 from tests.permissions.counted import calls

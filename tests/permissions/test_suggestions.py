@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bridle.permissions.policy import decide
-from bridle.permissions.prepare import Asked, prepare
+from bridle.permissions.preparation import CallRequest, prepare
 from bridle.permissions.updates import applied_to_case
 from bridle.types.permission import Access, Allow, Ask, Case, Mode
 from tests.permissions.cases import CWD, bash, bash_case, rules, standing
@@ -29,12 +29,14 @@ def command(content: str) -> dict[str, str]:
 
 def file_case(tool: str, path: str, mode: Mode = "default") -> Case:
     access = Access(reads=(path,)) if tool == "Read" else Access(writes=(path,))
-    asked = Asked(tool=tool, input={"file_path": path}, subject=path, read_only=tool == "Read", access=access)
+    asked = CallRequest(
+        tool=tool, input={"file_path": path}, subject=path, read_only=tool == "Read", access=access
+    )
     return prepare(asked, standing(mode=mode))
 
 
 def tool_case(tool: str, subject: str = "") -> Case:
-    return prepare(Asked(tool=tool, input={}, subject=subject), standing())
+    return prepare(CallRequest(tool=tool, input={}, subject=subject), standing())
 
 
 @table(

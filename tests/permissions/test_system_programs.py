@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from bridle.permissions.policy import decide
-from bridle.permissions.prepare import Asked, prepare
+from bridle.permissions.preparation import CallRequest, prepare
 from bridle.types.permission import Allow, Ask, Decision, Mode
 from tests.permissions.cases import standing
 
@@ -29,7 +29,7 @@ def _decide(
     given = env if path is None else {**env, "PATH": path}
     where = standing(cwd=str(project), roots=roots, mode=mode)
     where = msgspec.structs.replace(where, env=given)
-    return decide(prepare(Asked(tool="Bash", input={"command": command}, subject=command), where))
+    return decide(prepare(CallRequest(tool="Bash", input={"command": command}, subject=command), where))
 
 
 def _program(path: Path, text: str = "#!/bin/sh\ntouch pwned\n", mode: int = 0o755) -> Path:

@@ -32,10 +32,10 @@ def _turn(folder: Path, *verdicts: str) -> Turn:
 
 def _case(turn: Turn) -> Case:
     here = turn.runtime.workspace.cwd
-    standing = Standing(
+    standing = SessionPosition(
         mode="plan", cwd=here, start=here, home=here, config_home=f"{here}/.claude", attended=True
     )
-    return prepare(Asked(tool="Bash", input={"command": "npm ls"}, subject="npm ls"), standing)
+    return prepare(CallRequest(tool="Bash", input={"command": "npm ls"}, subject="npm ls"), standing)
 
 
 async def _judged(turn: Turn, *, during_plan: bool = True) -> Decision:

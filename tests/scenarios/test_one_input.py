@@ -13,7 +13,7 @@ from bridle.engine.call import Call
 from bridle.engine.parsing import canonical, parse_input
 from bridle.host.background import BackgroundShells
 from bridle.permissions.policy import decide
-from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls
 from bridle.tools.catalog import CATALOG
@@ -238,8 +238,8 @@ async def test_a_command_that_was_to_be_confined_never_runs_outside(tmp_path: Pa
     ],
 )
 def test_rules_for_a_field_match_what_the_tool_gets(rule: str, name: str, input: dict[str, Any]):
-    asked: Asked = imagine(name, input, cwd="/w", home="/h")
-    standing = Standing(
+    asked: CallRequest = imagine(name, input, cwd="/w", home="/h")
+    standing = SessionPosition(
         rules=(parse(rule, Effect.DENY, "cliArg"),), cwd="/w", start="/w", home="/h", config_home="/h/.claude"
     )
     assert isinstance(decide(prepare(asked, standing)), Deny)

@@ -15,7 +15,7 @@ from bridle.features.leases.feature import LeasesFeature
 from bridle.features.leases.leases import Command, Leases
 from bridle.host.leases import LeaseStore
 from bridle.host.owners import Owner, this_process
-from bridle.permissions.prepare import read_command
+from bridle.permissions.preparation import read_command
 from bridle.providers.scripted import calls, says
 from bridle.tools.bash import TOOL as BASH
 from bridle.types.errors import ToolError

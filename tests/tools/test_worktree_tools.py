@@ -14,7 +14,7 @@ from bridle.engine.runtime import Runtime
 from bridle.features.worktrees.session import SessionWorktree
 from bridle.host.git import worktrees
 from bridle.permissions.policy import decide
-from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.providers.scripted import calls, says
 from bridle.tools.enter_worktree import TOOL as ENTER
 from bridle.tools.exit_worktree import TOOL as EXIT
@@ -215,7 +215,7 @@ async def test_denials_hold_in_the_tree_and_in_the_checkout_it_came_from(tmp_pat
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits"])
 async def test_moving_is_asked_about(tmp_path: Path, mode: Mode):
-    standing = Standing(
+    standing = SessionPosition(
         mode=mode, cwd=str(tmp_path), start=str(tmp_path), roots=(str(tmp_path),), attended=True,
         home="/nonexistent", config_home="/nonexistent/.claude",
     )  # fmt: skip
@@ -225,7 +225,7 @@ async def test_moving_is_asked_about(tmp_path: Path, mode: Mode):
     )  # fmt: skip
     for tool, raw in inputs:
         input = msgspec.convert(raw, tool.input)
-        asked = Asked(
+        asked = CallRequest(
             tool=tool.name, input=raw, subject=tool.subject(input), access=tool.access(input, workspace)
         )
         assert isinstance(decide(prepare(asked, standing)), Ask), (tool.name, raw)

@@ -22,8 +22,8 @@ from bridle.engine.parsing import prepare_call
 from bridle.engine.services import services_of
 from bridle.engine.turn import Turn
 from bridle.engine.views import keeper, view_of
-from bridle.permissions.hidden import hides
-from bridle.permissions.prepare import approvals, only_reads
+from bridle.permissions.files.hidden_files import hides
+from bridle.permissions.preparation import approvals, only_reads
 from bridle.types.checkpoint import Changes
 from bridle.types.errors import Overstepped, ToolError
 from bridle.types.event import Noticed, ToolProgressed
@@ -148,7 +148,7 @@ def _boundary(passage: Passage, tool: Tool, turn: Turn) -> Sandbox | None:
     sandbox = turn.runtime.sandbox
     if sandbox is None or not tool.shell:
         return sandbox
-    from bridle.permissions.enforced import denials
+    from bridle.permissions.kernel_rules import denials
 
     case = msgspec.structs.replace(passage.case, rules=turn.rules)
     return sandbox.under(denials(case, approved=passage.approved))

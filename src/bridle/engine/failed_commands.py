@@ -2,10 +2,10 @@
 
 import re
 
-from bridle.permissions.lists import listed
-from bridle.permissions.prepare import read_command
-from bridle.permissions.shell.parser import read_script
-from bridle.permissions.shell.syntax import Command, Node, Pipeline
+from bridle.permissions.preparation import read_command
+from bridle.permissions.shell.syntax.nodes import Command, Node, Pipeline
+from bridle.permissions.shell.syntax.parser import read_script
+from bridle.permissions.word_lists import listed
 from bridle.types.shell import Part, Reading
 
 _HIGHEST_ANSWER = 125

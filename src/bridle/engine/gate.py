@@ -148,7 +148,7 @@ async def _approved(asked: Passage, answer: Permitted, tool: Tool, turn: Turn) -
 
 
 async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, nobody: str = "") -> NoReturn:
-    from bridle.permissions.explaining import refusal, remedy
+    from bridle.permissions.explanations import refusal, remedy
 
     text = refusal(tool.name, denied, nobody=nobody)
     turn.denials.append(Denial(tool.name, call.id, call.input))
@@ -171,7 +171,7 @@ async def _turn_away(call: Call, tool: Tool, turn: Turn, denied: Deny, *, nobody
 
 
 def _case(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Case:
-    asked = Asked(
+    asked = CallRequest(
         tool=tool.name,
         input=call.input,
         subject=tool.subject(input),
@@ -185,7 +185,7 @@ def _case(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | No
     return msgspec.structs.replace(case, rules=(*case.rules, *more))
 
 
-def standing(turn: Turn) -> Standing:
+def standing(turn: Turn) -> SessionPosition:
     runtime, state, workspace = turn.runtime, turn.session.state, turn.runtime.workspace
     sandbox = runtime.sandbox
     configuration = config_home(runtime.env)

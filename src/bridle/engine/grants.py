@@ -5,7 +5,7 @@ from typing import Any
 
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
-from bridle.permissions.auto_grants import mode_notice
+from bridle.permissions.auto.grants import mode_notice
 from bridle.permissions.updates import PERSISTENT, changed_folders, changed_rules, mode_of, read_update
 from bridle.transcripts.session import Session
 from bridle.types.errors import ConfigError

@@ -7,7 +7,7 @@ from typing import Any
 from bridle.engine.runtime import Runtime
 from bridle.host.paths import config_home
 from bridle.permissions.matching import find_rule
-from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.permissions.rules import parse
 from bridle.types.permission import Access, Effect
 from bridle.types.workspace import Workspace
@@ -27,13 +27,13 @@ def covers_in(
     except ValueError:
         return True
     path = input.get("file_path") or input.get("notebook_path") or input.get("path")
-    asked = Asked(
+    asked = CallRequest(
         tool=tool,
         input=input,
         subject=str(input.get("command") or input.get("url") or path or ""),
         access=Access(reads=(workspace.resolve(path),)) if isinstance(path, str) else Access(),
     )
-    standing = Standing(
+    standing = SessionPosition(
         rules=(wanted,),
         cwd=workspace.cwd,
         start=workspace.start,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bridle.engine.consult import consult
 from bridle.engine.gate import standing
 from bridle.engine.turn import Turn
-from bridle.permissions.prepare import Asked, prepare
+from bridle.permissions.preparation import CallRequest, prepare
 from bridle.tools.read import TOOL as READ
 from bridle.tools.read import ReadInput
 from bridle.types.block import ResultContent, UserBlock, text_block, text_of
@@ -163,7 +163,7 @@ def _resource_texts(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _decision(path: str, turn: Turn, *, typed: bool) -> Decision:
     """What the rules say to reading this; nobody is asked, and what the user typed needs no mode."""
-    asked = Asked(
+    asked = CallRequest(
         tool="Read",
         input={"file_path": path},
         subject=path,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from bridle.engine.turn import Turn
-from bridle.permissions.explaining import refusal
-from bridle.permissions.parts import denied
+from bridle.permissions.command_parts import denied
+from bridle.permissions.explanations import refusal
 from bridle.permissions.sorted_rules import names as is_named
 from bridle.types.nearest import did_you_mean
 from bridle.types.permission import Effect

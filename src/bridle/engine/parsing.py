@@ -8,7 +8,7 @@ import msgspec
 
 from bridle.engine.call import Call
 from bridle.engine.parameter_names import with_own_names
-from bridle.permissions.prepare import only_reads
+from bridle.permissions.preparation import only_reads
 from bridle.types.errors import ToolError
 from bridle.types.tool import Tool
 

@@ -6,7 +6,7 @@ from bridle.engine.call import Call
 from bridle.engine.gate import TurnedAway, pass_gate, standing
 from bridle.engine.parsing import parse_input
 from bridle.engine.turn import Turn
-from bridle.permissions.prepare import Asked, prepare
+from bridle.permissions.preparation import CallRequest, prepare
 from bridle.types.errors import ToolError
 from bridle.types.permission import Allow, Ask, Deny
 from bridle.types.tool import Tool
@@ -14,7 +14,7 @@ from bridle.types.tool import Tool
 
 def objection(turn: Turn, tool: str, field: str, name: str) -> Ask | Deny | None:
     """The doubt that a rule raises about a call of `tool` for something of a name; None where none does."""
-    asked = Asked(tool=tool, input={field: name}, subject=name, read_only=True)
+    asked = CallRequest(tool=tool, input={field: name}, subject=name, read_only=True)
     decision = turn.runtime.decide(prepare(asked, standing(turn)))
     return None if isinstance(decision, Allow) or decision.rule is None else decision
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from bridle.host.paths import bridle_dir
-from bridle.permissions.protected import FILES, FOLDERS
+from bridle.permissions.files.protected_names import FILES, FOLDERS
 from bridle.types.permission import Ask, Case, Judged
 from bridle.types.wall import Refusal, View, beyond_words
 from bridle.types.workspace import Workspace

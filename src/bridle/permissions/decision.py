@@ -17,8 +17,8 @@ def decider(auto_mode: "AutoMode | None") -> Callable[[Case], Decision]:
 
         if case.mode != "auto":
             return policy.decide(case)
-        from bridle.permissions.auto import screen
-        from bridle.permissions.auto_rules import merged
+        from bridle.permissions.auto.review import screen
+        from bridle.permissions.auto.rules import merged
 
         return screen(policy.decide, merged(auto_mode))(case)
 

@@ -4,7 +4,7 @@ import ipaddress
 import socket
 from fnmatch import fnmatchcase
 
-from bridle.permissions import texts
+from bridle.permissions import patterns
 
 _LOCAL_NAMES = (".localhost", ".local", ".internal", ".home.arpa")
 
@@ -21,7 +21,7 @@ def covers(content: str, subject: str) -> bool:
         globs = globs[1:]
         labels = labels[len(labels) - len(globs) :]
     return len(labels) == len(globs) and all(
-        fnmatchcase(label, texts.only_stars(glob)) for label, glob in zip(labels, globs, strict=True)
+        fnmatchcase(label, patterns.only_stars(glob)) for label, glob in zip(labels, globs, strict=True)
     )
 
 

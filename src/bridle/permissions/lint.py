@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from bridle.permissions import texts
+from bridle.permissions import patterns
 from bridle.permissions.matching import names
 from bridle.permissions.rules import write
 from bridle.types.permission import Effect, Rule
@@ -69,7 +69,9 @@ def _includes(wide: Rule, narrow: Rule) -> bool:
     if wide.tool in _PATHS:
         return _includes_paths(wide, narrow)
     # A star in the narrow pattern can only be met by one in the wide pattern, so it stands for itself here.
-    return not texts.is_exact(wide.content) and texts.covers(wide.content, narrow.content.replace(":*", " *"))
+    return not patterns.is_exact(wide.content) and patterns.covers(
+        wide.content, narrow.content.replace(":*", " *")
+    )
 
 
 def _includes_paths(wide: Rule, narrow: Rule) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from bridle.permissions import hosts, paths, texts
+from bridle.permissions import hosts, patterns
+from bridle.permissions.files import paths
 from bridle.permissions.sorted_rules import OPERATOR, SHELL, names, sorted_rules
 from bridle.types.permission import Case, Effect, Rule
 from bridle.types.shell import Part, Reading
@@ -66,9 +67,9 @@ def covers_part(rule: Rule, case: Case, part: Part) -> bool:
     if rule.content is None:
         return True
     if rule.effect is Effect.ALLOW:
-        usable = not part.blocks_prefix or texts.is_exact(rule.content)
-        return usable and texts.covers_any(rule.content, part.allow_forms)
-    return texts.covers_any(rule.content, _forms(part))
+        usable = not part.blocks_prefix or patterns.is_exact(rule.content)
+        return usable and patterns.covers_any(rule.content, part.allow_forms)
+    return patterns.covers_any(rule.content, _forms(part))
 
 
 def shell_rules(case: Case) -> tuple[Rule, ...]:
@@ -78,7 +79,7 @@ def shell_rules(case: Case) -> tuple[Rule, ...]:
 
 def may_cover(rule: Rule, part: Part) -> bool:
     """Whether a rule for a subcommand may be about a part whose subcommand cannot be told."""
-    return any(texts.may_cover(rule.content or "", form) for form in part.open_forms)
+    return any(patterns.may_cover(rule.content or "", form) for form in part.open_forms)
 
 
 def settles_command(case: Case, part: Part) -> bool:
@@ -86,9 +87,11 @@ def settles_command(case: Case, part: Part) -> bool:
     exact = (
         rule
         for rule in case.rules
-        if rule.effect is Effect.ALLOW and rule.tool == SHELL and texts.is_exact(rule.content or "*")
+        if rule.effect is Effect.ALLOW and rule.tool == SHELL and patterns.is_exact(rule.content or "*")
     )
-    return any(texts.covers(rule.content or "", text) for rule in exact for text in (part.text, case.subject))
+    return any(
+        patterns.covers(rule.content or "", text) for rule in exact for text in (part.text, case.subject)
+    )
 
 
 def is_whole_command(rule: Rule, case: Case) -> bool:
@@ -96,8 +99,8 @@ def is_whole_command(rule: Rule, case: Case) -> bool:
     return (
         rule.tool == SHELL
         and rule.content is not None
-        and texts.is_exact(rule.content)
-        and texts.covers(rule.content, case.subject)
+        and patterns.is_exact(rule.content)
+        and patterns.covers(rule.content, case.subject)
     )
 
 
@@ -131,7 +134,7 @@ def _with_effect(case: Case, effect: Effect) -> tuple[Rule, ...]:
 def _narrowness(rule: Rule) -> int:
     if rule.content is None:
         return 0
-    return 1 if texts.is_exact(rule.content) else 2
+    return 1 if patterns.is_exact(rule.content) else 2
 
 
 def _refused_forms(reading: Reading) -> tuple[str, ...]:
@@ -158,7 +161,7 @@ def _covers(rule: Rule, case: Case, forms: tuple[str, ...]) -> bool:
         return False
     if case.tool == "WebFetch":
         return hosts.covers(rule.content, case.subject)
-    return texts.covers(rule.content, case.subject)
+    return patterns.covers(rule.content, case.subject)
 
 
 def _governed(rule: Rule) -> frozenset[str]:
@@ -178,7 +181,7 @@ def _covers_command(rule: Rule, case: Case, forms: tuple[str, ...]) -> bool:
     """Whether a deny or ask rule covers anything that the command would do; `forms` are of all its parts."""
     reading = case.reading
     if reading is None:
-        return names(rule, SHELL) and texts.covers(rule.content or "", case.subject)
+        return names(rule, SHELL) and patterns.covers(rule.content or "", case.subject)
     if rule.tool in ("Cd", "Read", "Edit"):
         if rule.tool != "Edit" and paths.covers_any(rule, case, reading.leaves):
             return True
@@ -188,10 +191,10 @@ def _covers_command(rule: Rule, case: Case, forms: tuple[str, ...]) -> bool:
     content = rule.content or ""
     if OPERATOR.search(content):
         # Only the whole text can hold an operator; to refuse too much is the safe side.
-        stem = texts.one_blank(content).removesuffix(":*")
-        if fnmatchcase(texts.one_blank(case.subject), f"*{texts.only_stars(stem)}*"):
+        stem = patterns.one_blank(content).removesuffix(":*")
+        if fnmatchcase(patterns.one_blank(case.subject), f"*{patterns.only_stars(stem)}*"):
             return True
-    return texts.covers_any(content, forms)
+    return patterns.covers_any(content, forms)
 
 
 def _covers_field(content: str, input: Mapping[str, Any]) -> bool:
@@ -199,7 +202,7 @@ def _covers_field(content: str, input: Mapping[str, Any]) -> bool:
     name, colon, wanted = content.partition(":")
     if not colon or name in _PRIMARY or name not in input:
         return False
-    return any(fnmatchcase(value, texts.only_stars(wanted)) for value in _scalar(input[name]))
+    return any(fnmatchcase(value, patterns.only_stars(wanted)) for value in _scalar(input[name]))
 
 
 def _scalar(value: Any) -> Iterator[str]:

@@ -8,7 +8,9 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
-from bridle.permissions import parts, paths
+from bridle.permissions import command_parts
+from bridle.permissions.denied_names import naming_rule
+from bridle.permissions.files import paths
 from bridle.permissions.matching import (
     EDITORS,
     SHELL,
@@ -17,7 +19,6 @@ from bridle.permissions.matching import (
     settles_command,
     shell_rules,
 )
-from bridle.permissions.named import naming_rule
 from bridle.permissions.suggestions import suggest
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Effect
 
@@ -59,8 +60,10 @@ def decide(case: Case) -> Decision:
         later = partial(_later_opinion, case) if decision.parts else _first_opinion
         if case.tool == SHELL and not decision.parts:
             # The rules that deny come first, so that whatever else was decided, none of them covers a part.
-            weighed = parts.weigh(case, parts.REFUSING if isinstance(decision, Deny) else (Effect.ASK,))
-            decision = msgspec.structs.replace(decision, parts=parts.tell(weighed, decision))
+            weighed = command_parts.weigh(
+                case, command_parts.REFUSING if isinstance(decision, Deny) else (Effect.ASK,)
+            )
+            decision = msgspec.structs.replace(decision, parts=command_parts.tell(weighed, decision))
         if not isinstance(decision, Ask):
             return decision
         if case.mode == "dontAsk":
@@ -105,7 +108,7 @@ def hook_denial(case: Case) -> Decision | None:
 
 def deny_rule(case: Case) -> Decision | None:
     rule = find_rule(case, Effect.DENY)
-    return None if rule is None else parts.denied(rule)
+    return None if rule is None else command_parts.denied(rule)
 
 
 def main_checkout(case: Case) -> Decision | None:
@@ -118,7 +121,7 @@ def main_checkout(case: Case) -> Decision | None:
         if paths.is_within(case, path, (root,)) and not paths.is_within(case, path, (trees,)):
             return _spared(f"{path} is in the main checkout")
     if case.tool == SHELL and paths.is_inside(case.cwd, (root,)) and not paths.is_inside(case.cwd, (trees,)):
-        forms = [form for part in parts.parts_of(case) for form in part.deny_forms]
+        forms = [form for part in command_parts.parts_of(case) for form in part.deny_forms]
         moves = any(form.startswith("cd ") for form in forms)
         if not moves and (command := next(filter(_CHANGES_CHECKOUT.match, forms), None)) is not None:
             return _spared(f"{_shortened(command)} would change the main checkout")
@@ -153,7 +156,7 @@ def plan(case: Case) -> Decision | None:
 def critical_removal(case: Case) -> Decision | None:
     if case.tool != SHELL:
         return None
-    reasons = (part.critical for part in parts.parts_of(case) if part.critical is not None)
+    reasons = (part.critical for part in command_parts.parts_of(case) if part.critical is not None)
     reason = next(reasons, None)
     return None if reason is None else Ask(reason, "safetyCheck", needs_person=True)
 
@@ -171,14 +174,14 @@ def unreadable(case: Case) -> Decision | None:
 
 def ask_rule(case: Case) -> Decision | None:
     rule = find_rule(case, Effect.ASK)
-    return None if rule is None else parts.asked(rule)
+    return None if rule is None else command_parts.asked(rule)
 
 
 def unseen_command(case: Case) -> Decision | None:
     """Rules that deny or ask by command hold only for what can be seen: the rest is asked about."""
     if case.tool != SHELL:
         return None
-    doubtful = [part for part in parts.parts_of(case) if part.unseen or part.open_forms]
+    doubtful = [part for part in command_parts.parts_of(case) if part.unseen or part.open_forms]
     if not doubtful or not (rules := shell_rules(case)):
         return None
     for part in doubtful:
@@ -258,29 +261,29 @@ def allow_rule(case: Case) -> Decision | None:
     if case.tool == SHELL:
         return None  # A command is allowed part by part.
     rule = find_rule(case, Effect.ALLOW)
-    return None if rule is None else parts.allowed(rule)
+    return None if rule is None else command_parts.allowed(rule)
 
 
-def command(case: Case, effects: Sequence[Effect] = parts.REFUSING) -> Decision | None:
+def command(case: Case, effects: Sequence[Effect] = command_parts.REFUSING) -> Decision | None:
     """A command may run when each of its parts may."""
     if case.tool != SHELL:
         return None
-    if (folder := parts.leaving(case)) is not None:
+    if (folder := command_parts.leaving(case)) is not None:
         return Ask(
             f"the command goes to {folder}, outside the working directories",
             "workingDir",
             blocked_path=folder,
         )
-    weighed = parts.weigh(case, effects)
+    weighed = command_parts.weigh(case, effects)
     doubtful = next((each for each in weighed if not isinstance(each.opinion, Allow)), None)
     if doubtful is not None:
         decision = _doubt(case, doubtful)
     elif len(weighed) == 1:
         decision = weighed[0].opinion
     else:
-        judged = parts.judged_whole(weighed)
+        judged = command_parts.judged_whole(weighed)
         decision = Allow("every part of the command may run", "subcommandResults", judged=judged)
-    return msgspec.structs.replace(decision, parts=parts.tell(weighed, decision))
+    return msgspec.structs.replace(decision, parts=command_parts.tell(weighed, decision))
 
 
 def read_inside(case: Case) -> Decision | None:
@@ -362,10 +365,10 @@ def _spared(what: str) -> Deny:
     return Deny(f"{reason}: call EnterWorktree first and make the change there", "workingDir")
 
 
-def _doubt(case: Case, weighed: parts.Weighed) -> Decision:
+def _doubt(case: Case, weighed: command_parts.PartOpinion) -> Decision:
     """The doubt about one part, told so that it can be found in the whole."""
     opinion = weighed.opinion
-    if len(parts.parts_of(case)) == 1 or isinstance(opinion, Allow):
+    if len(command_parts.parts_of(case)) == 1 or isinstance(opinion, Allow):
         return opinion
     reason_type = "subcommandResults" if opinion.reason_type == "other" else opinion.reason_type
     return msgspec.structs.replace(
@@ -380,7 +383,7 @@ def _shortened(text: str) -> str:
 def _written(case: Case) -> tuple[str, ...]:
     if case.tool != SHELL:
         return ()
-    return tuple(path for part in parts.parts_of(case) for path in part.writes)
+    return tuple(path for part in command_parts.parts_of(case) for path in part.writes)
 
 
 def _all_inside(case: Case) -> bool:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from bridle.permissions import texts
+from bridle.permissions import patterns
 from bridle.types.permission import Effect, Rule
 
 SHELL = "Bash"
@@ -86,7 +86,7 @@ def names_tool(named: str, tool: str) -> bool:
     if named == tool:
         return True
     if "*" in named:
-        return fnmatchcase(tool, texts.only_stars(named))
+        return fnmatchcase(tool, patterns.only_stars(named))
     server = named.removesuffix("__")
     return server.startswith("mcp__") and "__" not in server[5:] and tool.startswith(f"{server}__")
 
@@ -108,7 +108,7 @@ def _begins(tool: str, content: str | None) -> str | None:
     """How a command begins that a rule is about; None where something else may tell that it is."""
     if content is None or not _is_by_command(tool, content) or OPERATOR.search(content):
         return None
-    return texts.beginning(content)
+    return patterns.beginning(content)
 
 
 @lru_cache(maxsize=1024)

@@ -3,7 +3,8 @@
 import os.path
 from collections.abc import Callable, Iterator
 
-from bridle.permissions import parts, paths
+from bridle.permissions import command_parts
+from bridle.permissions.files import paths
 from bridle.permissions.matching import EDITORS, READERS, SHELL
 from bridle.permissions.updates import applied_to_case
 from bridle.types.permission import Allow, Ask, Case, Decision, PermissionUpdate, RuleValue
@@ -57,7 +58,7 @@ def _for_command(case: Case) -> Iterator[PermissionUpdate]:
     touched: list[str] = list(case.reading.leaves if case.reading is not None else ())
     edits = False
     # Of what a rule denies or asks about, only a person decides: here no rule does.
-    for weighed in parts.weigh(case, ()):
+    for weighed in command_parts.weigh(case, ()):
         if isinstance(weighed.opinion, Allow):
             continue
         part = weighed.part
@@ -66,7 +67,7 @@ def _for_command(case: Case) -> Iterator[PermissionUpdate]:
         if (
             not part.harmless
             and not (part.file_command and part.writes)
-            and parts.allowing(case, part) is None
+            and command_parts.allowing(case, part) is None
         ):
             rules.append({"toolName": SHELL, "ruleContent": _rule_content(part)})
     distinct = [rule for index, rule in enumerate(rules) if rule not in rules[:index]]

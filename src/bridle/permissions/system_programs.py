@@ -11,10 +11,10 @@ from typing import TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bridle.permissions.links import follow
-from bridle.permissions.lists import listed
-from bridle.permissions.paths import is_inside
+from bridle.permissions.files.links import follow
+from bridle.permissions.files.paths import is_inside
 from bridle.permissions.session_path import command_path
+from bridle.permissions.word_lists import listed
 from bridle.types.shell import Part, Reading
 
 _BUILTINS = listed("""

@@ -35,7 +35,7 @@ def open_conversation(setup: Setup, *, warn: Callable[[str], None], follow: Foll
     mode = permission_choices.choose_mode(options, setup.config, env)
     session.swap(model=setup.model, mode=mode, rules=setup.rules, advisor=setup.advisor)
     if mode == "auto":
-        from bridle.permissions.auto_grants import entry_notice
+        from bridle.permissions.auto.grants import entry_notice
 
         if (notice := entry_notice(setup.rules)) is not None:
             warn(notice)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.permissions.shell.plain_commands import VERSIONS
-from bridle.permissions.shell.variables import is_harmless
+from bridle.permissions.shell.programs.read_commands import VERSIONS
+from bridle.permissions.shell.values.variables import is_harmless
 from tests.fakes.judged import FakeJudged
 
 _CORPUS = Path(__file__).parents[2] / "permissions" / "corpus" / "ordinary.txt"

@@ -235,7 +235,7 @@ async def test_no_server_survives_a_killed_session(tmp_path: Path):
     pids = tmp_path / "pids"
     code = f"""
 import asyncio, sys
-sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from tests.fakes.mcp_session import connected, plain
 async def main():
     async with connected(plain("stubborn", "parent", "pid", PID_FILE={str(pids)!r})):

@@ -4,8 +4,7 @@ import re
 import subprocess
 from typing import Any
 
-from bridle.permissions.shell.parser import read_script
-from bridle.permissions.shell.syntax import (
+from bridle.permissions.shell.syntax.nodes import (
     Arithmetic,
     Case,
     Command,
@@ -26,7 +25,8 @@ from bridle.permissions.shell.syntax import (
     Subshell,
     While,
 )
-from bridle.permissions.shell.words import Disagreement, Source, read_word
+from bridle.permissions.shell.syntax.parser import read_script
+from bridle.permissions.shell.syntax.words import Disagreement, Source, read_word
 
 BASH = "/bin/bash"
 Shape = Any

@@ -12,8 +12,8 @@ from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import Given
 from bridle.config.load import Config, load
 from bridle.host.paths import config_home
-from bridle.permissions.auto_prompt import LARGEST_RULES, prompt
-from bridle.permissions.auto_rules import DEFAULTS, SECTIONS, AutoRules, merged, own_rules, to_json
+from bridle.permissions.auto.prompt import LARGEST_RULES, prompt
+from bridle.permissions.auto.rules import DEFAULTS, SECTIONS, AutoRules, merged, own_rules, to_json
 from bridle.session.setup import Setup
 from bridle.types.errors import ConfigError, UsageError
 

@@ -15,7 +15,7 @@ from bridle.cli.verbs.imagined import imagine
 from bridle.config.reach import SHARED
 from bridle.host.stdio import complain
 from bridle.permissions.policy import decide
-from bridle.permissions.prepare import Standing, prepare, read_command
+from bridle.permissions.preparation import SessionPosition, prepare, read_command
 from bridle.permissions.rules import Origin, rules_from
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import Allow, Ask, Decision, Deny, Effect, Rule
@@ -90,7 +90,7 @@ def _decide(line: Line, env: Mapping[str, str]) -> Decision:
     if not (os.path.isabs(cwd) and os.path.isabs(home)):
         raise UsageError("cwd and home must be absolute")
     asked = imagine(line.tool, line.input, cwd=cwd, home=home)
-    standing = Standing(
+    standing = SessionPosition(
         rules=_rules(line),
         mode=line.mode,
         cwd=cwd,

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from bridle.engine.parsing import canonical
-from bridle.permissions.prepare import Asked
+from bridle.permissions.preparation import CallRequest
 from bridle.tools.catalog import CATALOG
 from bridle.tools.definitions import find_tool
 from bridle.types.errors import ToolError, UsageError
@@ -61,7 +61,7 @@ class _NoTasks:
         _refuse()
 
 
-def imagine(name: str, input: Mapping[str, Any], *, cwd: str, home: str) -> Asked:
+def imagine(name: str, input: Mapping[str, Any], *, cwd: str, home: str) -> CallRequest:
     """What a call of this tool would ask for; fields that do not matter here may be left out.
 
     Raises:
@@ -71,7 +71,7 @@ def imagine(name: str, input: Mapping[str, Any], *, cwd: str, home: str) -> Aske
     tool = _find(name)
     if tool is None:
         subject = next((value for value in input.values() if isinstance(value, str)), "")
-        return Asked(tool=name, input=input, subject="" if name.startswith("mcp__") else subject)
+        return CallRequest(tool=name, input=input, subject="" if name.startswith("mcp__") else subject)
     read = _read(tool, {key: _at_home(value, key, home) for key, value in input.items()})
     if tool.name == "WebFetch":
         from bridle.tools.web_addresses import read_url
@@ -81,7 +81,7 @@ def imagine(name: str, input: Mapping[str, Any], *, cwd: str, home: str) -> Aske
         access = tool.access(read, Workspace(cwd, tasks=_NoTasks()))
     except ValueError as error:
         raise UsageError(f"the input of {tool.name} cannot be used: {error}") from error
-    return Asked(
+    return CallRequest(
         tool=tool.name,
         input=canonical(input, read),
         subject=tool.subject(read),

@@ -13,10 +13,10 @@ from bridle.config.load import Config, load
 from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
 from bridle.host.paths import config_home
-from bridle.permissions.layers import rules_of
+from bridle.permissions.layer_rules import rules_of
 from bridle.permissions.lint import lint
 from bridle.permissions.policy import Derivation, explain
-from bridle.permissions.prepare import Standing, prepare
+from bridle.permissions.preparation import SessionPosition, prepare
 from bridle.session import choices, permission_choices
 from bridle.tools.catalog import CATALOG
 from bridle.types.errors import ToolError, UsageError
@@ -124,7 +124,7 @@ def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: st
     options = SessionOptions()
     trusted = is_trusted(env, cwd)
     rules, _ = permission_choices.choose_rules(options, config, trusted=trusted)
-    return Standing(
+    return SessionPosition(
         rules=rules,
         mode=mode or permission_choices.choose_mode(options, config, env),
         cwd=cwd,

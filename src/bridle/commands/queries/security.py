@@ -23,7 +23,7 @@ from bridle.host.sandbox.linux import find_support
 from bridle.host.sandbox.private_dir import close_private_dir, open_private_dir
 from bridle.host.wall.defect_log import NAME as DEFECTS
 from bridle.host.wall.probe import describe
-from bridle.permissions.breadth import broad
+from bridle.permissions.broad_rules import broad
 from bridle.permissions.lint import lint
 from bridle.tools.catalog import CATALOG
 from bridle.types.permission import Mode, Rule

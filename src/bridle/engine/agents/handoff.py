@@ -4,8 +4,8 @@ import asyncio
 
 from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
-from bridle.permissions.auto import read_verdict
-from bridle.permissions.auto_prompt import condense
+from bridle.permissions.auto.prompt import condense
+from bridle.permissions.auto.review import read_verdict
 from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.errors import ToolError

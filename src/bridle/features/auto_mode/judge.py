@@ -9,8 +9,7 @@ from bridle.config.schema import AutoMode
 from bridle.engine.consult import consult
 from bridle.engine.turn import Turn
 from bridle.engine.wording import CLASSIFIER_CONTEXT
-from bridle.permissions.auto import Verdict, needs_person, planning_doubt, read_verdict, without_review
-from bridle.permissions.auto_prompt import (
+from bridle.permissions.auto.prompt import (
     LARGEST_ACTION,
     LARGEST_RULES,
     action_text,
@@ -19,7 +18,8 @@ from bridle.permissions.auto_prompt import (
     question_text,
     system_text,
 )
-from bridle.permissions.auto_rules import AutoRules, merged
+from bridle.permissions.auto.review import Verdict, needs_person, planning_doubt, read_verdict, without_review
+from bridle.permissions.auto.rules import AutoRules, merged
 from bridle.types.block import text_of
 from bridle.types.errors import ToolError
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny

@@ -127,7 +127,7 @@ class SessionEditors:
         if self._told.get(turn.session) == heard:
             return prompt
         from bridle.engine.gate import standing
-        from bridle.permissions.hidden import hides
+        from bridle.permissions.files.hidden_files import hides
 
         if hides(turn.rules, lambda: standing(turn))(selection.path):
             return prompt

@@ -9,7 +9,7 @@ from bridle.engine.runtime import Runtime
 from bridle.extensions.plugins.around import Around
 from bridle.extensions.plugins.dependencies import dependencies
 from bridle.extensions.plugins.relevance import Work, suggestions
-from bridle.permissions.prepare import read_command
+from bridle.permissions.preparation import read_command
 from bridle.transcripts.session import Session
 from bridle.types.entry import ConversationEntry
 from bridle.types.event import Noticed

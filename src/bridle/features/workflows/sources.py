@@ -14,7 +14,7 @@ from bridle.engine.turn import Turn
 from bridle.extensions.workflows import WorkflowFile, WorkflowMeta, read_meta
 from bridle.features.workflows.journal import RunFolder
 from bridle.host.safe_open import locate
-from bridle.permissions.prepare import Asked, approvals, prepare
+from bridle.permissions.preparation import CallRequest, approvals, prepare
 from bridle.tools.read import TOOL as READ
 from bridle.tools.text_files import read_text, refuse_special
 from bridle.tools.workflow import TOOL as WORKFLOW
@@ -87,7 +87,7 @@ async def read_script(path: str, turn: Turn) -> Source:
 def peek(path: str, turn: Turn) -> Source | None:
     """A script in a file, as far as reading it needs nobody's approval."""
     resolved = turn.runtime.workspace.resolve(path)
-    asked = Asked(
+    asked = CallRequest(
         tool="Read",
         input={"file_path": resolved},
         subject=resolved,

@@ -7,17 +7,29 @@ from functools import lru_cache
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bridle.permissions.shell.behind import Args, Behind, look_behind, runs_others, with_input
-from bridle.permissions.shell.code import assigned_texts
-from bridle.permissions.shell.evaluable import as_lines, evaluable, evaluates, is_filled_in
-from bridle.permissions.shell.expansions import FULL, HOLE, evaluate, evaluate_parts
-from bridle.permissions.shell.fillings import Arg, Budget, alternatives
-from bridle.permissions.shell.held import SETTERS, Held, held_values, parts_of, unwrapped
-from bridle.permissions.shell.removals import REMOVERS, Ground, critical, removed
-from bridle.permissions.shell.simple import Loop, Redirection, Simple
-from bridle.permissions.shell.subcommands import VALUED, operand_starts
-from bridle.permissions.shell.words import Word
-from bridle.permissions.texts import FOLDS_CASE
+from bridle.permissions.patterns import FOLDS_CASE
+from bridle.permissions.shell.hidden_commands import (
+    Args,
+    HiddenCommands,
+    look_behind,
+    runs_others,
+    with_input,
+)
+from bridle.permissions.shell.programs.embedded_code import assigned_texts
+from bridle.permissions.shell.programs.subcommands import VALUED, operand_starts
+from bridle.permissions.shell.removals import REMOVERS, ProtectedFolders, critical, removed
+from bridle.permissions.shell.syntax.expansions import FULL, HOLE, evaluate, evaluate_parts
+from bridle.permissions.shell.syntax.simple_command import Loop, Redirection, Simple
+from bridle.permissions.shell.syntax.words import Word
+from bridle.permissions.shell.values.evaluated_values import as_lines, evaluable, evaluates, is_filled_in
+from bridle.permissions.shell.values.possible_values import (
+    SETTERS,
+    PossibleValues,
+    held_values,
+    parts_of,
+    unwrapped,
+)
+from bridle.permissions.shell.values.possible_words import Arg, Budget, alternatives
 
 UNKNOWN = "\0"
 """Stands in an open form for words that cannot be told."""
@@ -41,14 +53,14 @@ _LEAST_STARTS = 12
 _MOST_LETTERS = 100_000
 """What all spellings of one command may come to; of a long one fewer are made."""
 
-ReadText = Callable[[str, Simple, Held], "Sequence[Denial]"]
+ReadText = Callable[[str, Simple, PossibleValues], "Sequence[Denial]"]
 """Reads a command line that is run from another one."""
 
 
 class Line(Struct, frozen=True):
     """What bears on every command of one command line."""
 
-    held: Held = Held()
+    held: PossibleValues = PossibleValues()
     aliases: Mapping[str, str] = {}
     depth: int = 0
     budget: Budget = field(default_factory=Budget)
@@ -72,7 +84,7 @@ class Denial(Struct):
     critical: str | None = None
     runs_text: bool = False
 
-    def note(self, behind: Behind, ground: Ground | None, *, sure: bool = True) -> None:
+    def note(self, behind: HiddenCommands, ground: ProtectedFolders | None, *, sure: bool = True) -> None:
         """Take up what was found behind a command; no ground means that removals do not count."""
         for args in behind.commands:
             if ground is not None:
@@ -85,7 +97,7 @@ class Denial(Struct):
         if sure and behind.unseen:
             self.hide(behind.unseen)
 
-    def note_plain(self, text: str, ground: Ground, *, sure: bool) -> bool:
+    def note_plain(self, text: str, ground: ProtectedFolders, *, sure: bool) -> bool:
         """Take up a command line without anything special in it; whether it was one."""
         if HOLE in text or FULL in text or _SHELL_SYNTAX.search(text):
             return False
@@ -124,7 +136,7 @@ def read_line(
     computes = any(map(evaluates, simples))
     values = dict(around.evaluable) if around else {}
     if not computes and not loops and all(map(_sets_nothing, simples)):
-        return replace(line, evaluable=values | evaluable(simples, loops, Held()))
+        return replace(line, evaluable=values | evaluable(simples, loops, PossibleValues()))
     outer = around.held if around else None
     held = held_values(simples, loops, functions, home=home, here=here, outer=outer)
     return replace(line, held=held, evaluable=values | evaluable(simples, loops, held))
@@ -138,7 +150,7 @@ def below(around: Line | None, simples: Sequence[Simple]) -> Line:
             settings = (word.value.partition("=") for word in simple.words[1:])
             aliases |= {name: body for name, _, body in settings if body}
     depth, budget = (0, Budget()) if around is None else (around.depth + 1, around.budget)
-    return Line(Held(), aliases, depth, budget)
+    return Line(PossibleValues(), aliases, depth, budget)
 
 
 def _sets_nothing(simple: Simple) -> bool:
@@ -148,7 +160,7 @@ def _sets_nothing(simple: Simple) -> bool:
     return all(word.literal for word in simple.words)
 
 
-def look_through(simple: Simple, line: Line, ground: Ground, read_text: ReadText) -> Denial:
+def look_through(simple: Simple, line: Line, ground: ProtectedFolders, read_text: ReadText) -> Denial:
     """Everything that rules that deny or ask may match in a simple command."""
     denial = Denial({_squeezed(simple.text): None})
     plain = _is_plain(simple, line)
@@ -203,7 +215,7 @@ def _with_variables(text: str) -> str:
     return "".join(written)
 
 
-def _fed(redirections: Sequence[Redirection], held: Held) -> Iterator[Redirection]:
+def _fed(redirections: Sequence[Redirection], held: PossibleValues) -> Iterator[Redirection]:
     """The redirections, and with them what the variables in here-documents and here-strings may come to."""
     for each in redirections:
         yield each

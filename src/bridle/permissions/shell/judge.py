@@ -9,21 +9,21 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.permissions.shell.computing import compares_numbers, counts, may_run
-from bridle.permissions.shell.directories import destination, resolve
-from bridle.permissions.shell.file_commands import Touched, touched
-from bridle.permissions.shell.forms import allow_forms
-from bridle.permissions.shell.mentions import mentioned
-from bridle.permissions.shell.options import Verdict
-from bridle.permissions.shell.programs import FIND_ACTS, TEXT_ONLY
+from bridle.permissions.shell.line_context import LineContext
+from bridle.permissions.shell.mentioned_paths import mentioned
+from bridle.permissions.shell.programs.file_commands import TouchedPaths, touched
+from bridle.permissions.shell.programs.options import Verdict
+from bridle.permissions.shell.programs.small_languages import FIND_ACTS, TEXT_ONLY
+from bridle.permissions.shell.programs.wrappers import OPAQUE, hides_name, unwrapped
+from bridle.permissions.shell.programs.writers import written
 from bridle.permissions.shell.read_only import judge_command, program
-from bridle.permissions.shell.scene import Scene
-from bridle.permissions.shell.simple import Places, Redirection, Simple
-from bridle.permissions.shell.taint import is_own
-from bridle.permissions.shell.variables import is_harmless, is_harmless_as, may_be_set
-from bridle.permissions.shell.words import Word
-from bridle.permissions.shell.wrappers import OPAQUE, hides_name, unwrapped
-from bridle.permissions.shell.writers import written
+from bridle.permissions.shell.rule_texts import allow_forms
+from bridle.permissions.shell.syntax.simple_command import Places, Redirection, Simple
+from bridle.permissions.shell.syntax.words import Word
+from bridle.permissions.shell.values.arithmetic_commands import compares_numbers, counts, may_run
+from bridle.permissions.shell.values.directories import destination, resolve
+from bridle.permissions.shell.values.taint import is_own
+from bridle.permissions.shell.values.variables import is_harmless, is_harmless_as, may_be_set
 from bridle.types.shell import Part
 
 _Item = TypeVar("_Item")
@@ -49,7 +49,7 @@ class _Paths(Struct):
     redirects_unclear: bool = False
 
 
-def judge(simple: Simple, scene: Scene) -> Part:
+def judge(simple: Simple, scene: LineContext) -> Part:
     """Judge one simple command; what rules that deny or ask see of it is not looked at here."""
     paths = _Paths([], [], [])
     words, wrappers = unwrapped(simple.words)
@@ -90,7 +90,7 @@ def _unique(found: Sequence[_Item]) -> tuple[_Item, ...]:
     return tuple(dict.fromkeys(found)) if found else ()
 
 
-def only_reads(simple: Simple, scene: Scene) -> bool:
+def only_reads(simple: Simple, scene: LineContext) -> bool:
     """Whether a simple command is harmless and writes nothing, by the same judgement as any."""
     paths = _Paths([], [], [])
     words, wrappers = unwrapped(simple.words)
@@ -100,7 +100,7 @@ def only_reads(simple: Simple, scene: Scene) -> bool:
 
 
 def _weighed(
-    simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: Scene, paths: _Paths
+    simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: LineContext, paths: _Paths
 ) -> Verdict:
     """The verdict on a command, with the files that its redirections and its operands name."""
     for each in simple.redirections:
@@ -118,7 +118,7 @@ def _programs(
     return (*sorted(wrappers), words[0].value, *verdict.programs)
 
 
-def _documents(simple: Simple, scene: Scene) -> Verdict | None:
+def _documents(simple: Simple, scene: LineContext) -> Verdict | None:
     """What is wrong with the here-documents and here-strings of a command."""
     for each in simple.redirections:
         word = each.document if each.document is not None else each.target if each.operator == "<<<" else None
@@ -131,7 +131,9 @@ def _documents(simple: Simple, scene: Scene) -> Verdict | None:
     return None
 
 
-def _verdict(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: Scene) -> Verdict:
+def _verdict(
+    simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: LineContext
+) -> Verdict:
     match simple.kind:
         case "redirection":
             return Verdict("it only opens files", True)
@@ -149,7 +151,9 @@ def _verdict(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], 
             return _commanded(simple, words, wrappers, scene)
 
 
-def _commanded(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: Scene) -> Verdict:
+def _commanded(
+    simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: LineContext
+) -> Verdict:
     name = words[0].value
     behind = wrappers & _NEVER_HARMLESS_BEHIND
     if wrappers == frozenset({"xargs"}) and simple.fed_by and simple.words[0].value == "xargs":
@@ -180,7 +184,7 @@ def _commanded(simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str]
     return _filled_in(simple, words, scene, here=start if simple.places == frozenset({start}) else None)
 
 
-def _filled_in(simple: Simple, words: tuple[Word, ...], scene: Scene, *, here: str | None) -> Verdict:
+def _filled_in(simple: Simple, words: tuple[Word, ...], scene: LineContext, *, here: str | None) -> Verdict:
     """The verdict on a command for every value of its variables, each as if it had been written there."""
     if not any(word.pieces for word in words):
         verdict = judge_command(words, here=here, fed=simple.fed_by)
@@ -207,12 +211,12 @@ def _filled_in(simple: Simple, words: tuple[Word, ...], scene: Scene, *, here: s
     )
 
 
-def _known(name: str, simple: Simple, scene: Scene) -> bool:
+def _known(name: str, simple: Simple, scene: LineContext) -> bool:
     """Whether a variable holds nothing from outside that should not be shown."""
     return name not in scene.tainted and is_own(name, simple.certain, scene.variables)
 
 
-def _assigned(simple: Simple, scene: Scene) -> Verdict:
+def _assigned(simple: Simple, scene: LineContext) -> Verdict:
     for each in simple.assignments:
         if not each.plain or not may_be_set(each.name):
             return Verdict(f"setting {each.name} may change what follows")
@@ -233,7 +237,7 @@ def _declared(simple: Simple) -> Verdict:
     return Verdict(f"{simple.words[0].value if simple.words else 'it'} may change what follows")
 
 
-def _follow_reads(verdict: Verdict, places: Places, scene: Scene, paths: _Paths) -> Verdict:
+def _follow_reads(verdict: Verdict, places: Places, scene: LineContext, paths: _Paths) -> Verdict:
     """Note what is read, or take the verdict back when that cannot be told."""
     if verdict.here:
         if places is None:
@@ -256,7 +260,7 @@ def _patterns(word: Word, places: Places) -> list[str]:
     return (absolute(pattern, places) or []) if pattern else []
 
 
-def _read(word: Word, places: Places, scene: Scene) -> list[str] | None:
+def _read(word: Word, places: Places, scene: LineContext) -> list[str] | None:
     if word.doubt is not None:
         return None
     known = word.glob if word.pattern is None else word.pattern.partition("*")[0]
@@ -270,7 +274,7 @@ def _read(word: Word, places: Places, scene: Scene) -> list[str] | None:
     return _certain(os.path.dirname(known) or ("/" if known.startswith("/") else "."), places, scene)
 
 
-def _certain(path: str, places: Places, scene: Scene) -> list[str] | None:
+def _certain(path: str, places: Places, scene: LineContext) -> list[str] | None:
     """A path made absolute, unless a `..` in it may step back over a link."""
     if ".." not in path:
         return absolute(path, places)
@@ -292,7 +296,7 @@ def absolute(path: str, places: Places) -> list[str] | None:
     return None if places is None else [resolve(place, path) for place in sorted(places)]
 
 
-def _redirect(each: Redirection, simple: Simple, scene: Scene, paths: _Paths) -> None:
+def _redirect(each: Redirection, simple: Simple, scene: LineContext, paths: _Paths) -> None:
     target, places = each.target, simple.places
     if target is None or each.operator == "<<<":
         return
@@ -321,7 +325,7 @@ def _redirect(each: Redirection, simple: Simple, scene: Scene, paths: _Paths) ->
         paths.writes += found
 
 
-def _input(each: Redirection, target: Word, simple: Simple, scene: Scene, paths: _Paths) -> None:
+def _input(each: Redirection, target: Word, simple: Simple, scene: LineContext, paths: _Paths) -> None:
     """Note what an input from a file that variables name may read."""
     for filled in scene.values.fillings((target,), simple):
         word = filled[0] if filled else target
@@ -334,7 +338,7 @@ def _input(each: Redirection, target: Word, simple: Simple, scene: Scene, paths:
 
 
 def _file_command(
-    simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: Scene, paths: _Paths
+    simple: Simple, words: tuple[Word, ...], wrappers: frozenset[str], scene: LineContext, paths: _Paths
 ) -> bool:
     """Note what a command writes; whether it is one of the simple ones, used in a known way."""
     name = program(words[0])
@@ -357,7 +361,7 @@ def _file_command(
     return is_simple
 
 
-def _made(name: str, words: tuple[Word, ...], simple: Simple, scene: Scene) -> list[tuple[Word, ...]]:
+def _made(name: str, words: tuple[Word, ...], simple: Simple, scene: LineContext) -> list[tuple[Word, ...]]:
     """The words of a command that makes files and nothing else, for every value of their variables."""
     if name not in _MAKERS:
         return [words]
@@ -366,7 +370,9 @@ def _made(name: str, words: tuple[Word, ...], simple: Simple, scene: Scene) -> l
     return fillings if known else [words]
 
 
-def _resolved(effects: Touched, places: Places, scene: Scene) -> tuple[list[str], list[str]] | None:
+def _resolved(
+    effects: TouchedPaths, places: Places, scene: LineContext
+) -> tuple[list[str], list[str]] | None:
     both: list[list[str]] = []
     for group in (effects.reads, effects.writes):
         found: list[str] = []
@@ -379,7 +385,7 @@ def _resolved(effects: Touched, places: Places, scene: Scene) -> tuple[list[str]
     return both[0], both[1]
 
 
-def _copied(effects: Touched, places: Places) -> list[tuple[str, str]]:
+def _copied(effects: TouchedPaths, places: Places) -> list[tuple[str, str]]:
     return [
         (source, target)
         for named, aim in effects.copies

@@ -2,7 +2,7 @@
 
 import re
 
-from bridle.permissions.lists import listed
+from bridle.permissions.word_lists import listed
 from bridle.types.shell import Part
 
 _VERSION = re.compile(r"\d[\d.]*$")

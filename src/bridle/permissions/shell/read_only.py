@@ -2,15 +2,15 @@
 
 import os.path
 
-from bridle.permissions.lists import listed
-from bridle.permissions.shell.feeding import fed_by
-from bridle.permissions.shell.git_commands import git
-from bridle.permissions.shell.options import Use, Verdict, look
-from bridle.permissions.shell.plain_commands import PLAIN, VERSIONS
-from bridle.permissions.shell.programs import PROGRAMS, xargs_command
-from bridle.permissions.shell.simple import Simple
-from bridle.permissions.shell.words import Word
-from bridle.permissions.shell.wrappers import TRANSPARENT
+from bridle.permissions.shell.programs.git_commands import git
+from bridle.permissions.shell.programs.options import HarmlessUse, Verdict, look
+from bridle.permissions.shell.programs.read_commands import PLAIN, VERSIONS
+from bridle.permissions.shell.programs.small_languages import PROGRAMS, xargs_command
+from bridle.permissions.shell.programs.wrappers import TRANSPARENT
+from bridle.permissions.shell.syntax.simple_command import Simple
+from bridle.permissions.shell.syntax.words import Word
+from bridle.permissions.shell.values.xargs_input import fed_by
+from bridle.permissions.word_lists import listed
 
 _TRUSTED = frozenset({"/bin", "/usr/bin"})
 # Commands that talk to a daemon or the network (docker, kubectl, gh; npm and `pip list` look for updates) and
@@ -21,11 +21,11 @@ _XARGS_READERS = listed("""
 """)
 """Programs that take what they are given for files and only look at them."""
 _LISTERS = {
-    ("pip", "show"): Use("fv", "files verbose disable-pip-version-check", "text", safe=False),
-    ("pip", "freeze"): Use(
+    ("pip", "show"): HarmlessUse("fv", "files verbose disable-pip-version-check", "text", safe=False),
+    ("pip", "freeze"): HarmlessUse(
         "l", "local user all exclude-editable exclude= disable-pip-version-check", "none", safe=False
     ),
-    ("pip", "check"): Use("", "disable-pip-version-check", "none", safe=False),
+    ("pip", "check"): HarmlessUse("", "disable-pip-version-check", "none", safe=False),
 }
 
 KNOWN = frozenset((*PLAIN, *PROGRAMS, *VERSIONS, *TRANSPARENT, "git", "pip", "pip3", "cd", "pushd", "export"))

@@ -8,27 +8,27 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.permissions.lists import listed
-from bridle.permissions.shell.agreement import disagreement
-from bridle.permissions.shell.commands import TOO_MANY
 from bridle.permissions.shell.denial import Denial, Line, below, look_through, read_line
-from bridle.permissions.shell.flat import flat
-from bridle.permissions.shell.held import Held
 from bridle.permissions.shell.judge import judge
 from bridle.permissions.shell.judge import only_reads as only_judged
-from bridle.permissions.shell.lexer import TOO_DEEP, Fault
-from bridle.permissions.shell.parser import read_script
-from bridle.permissions.shell.plain import read_plain
+from bridle.permissions.shell.line_context import LineContext
 from bridle.permissions.shell.read_only import KNOWN
-from bridle.permissions.shell.removals import Ground
-from bridle.permissions.shell.salvage import pieces
-from bridle.permissions.shell.scene import Scene
-from bridle.permissions.shell.simple import At, Places, Simple
-from bridle.permissions.shell.syntax import Script
-from bridle.permissions.shell.taint import tainted
-from bridle.permissions.shell.tree import parse
-from bridle.permissions.shell.values import known_values
-from bridle.permissions.shell.walk import Walk
+from bridle.permissions.shell.removals import ProtectedFolders
+from bridle.permissions.shell.syntax.command_parser import TOO_MANY
+from bridle.permissions.shell.syntax.fallback import flat
+from bridle.permissions.shell.syntax.grammar_check import disagreement
+from bridle.permissions.shell.syntax.grammar_tree import parse
+from bridle.permissions.shell.syntax.lexer import TOO_DEEP, Fault
+from bridle.permissions.shell.syntax.nodes import Script
+from bridle.permissions.shell.syntax.parser import read_script
+from bridle.permissions.shell.syntax.plain_lines import read_plain
+from bridle.permissions.shell.syntax.simple_command import LineState, Places, Simple
+from bridle.permissions.shell.syntax.unparsed import pieces
+from bridle.permissions.shell.syntax.walk import Walk
+from bridle.permissions.shell.values.possible_values import PossibleValues
+from bridle.permissions.shell.values.taint import tainted
+from bridle.permissions.shell.values.variable_values import known_values
+from bridle.permissions.word_lists import listed
 from bridle.types.shell import Part, Reading
 
 _LONGEST = 10_000
@@ -54,7 +54,7 @@ class _Found(Struct, frozen=True):
 
     simples: list[Simple]
     fault: str | None
-    scene: Scene
+    scene: LineContext
     line: Line
     visited: frozenset[str] = frozenset()
 
@@ -158,7 +158,7 @@ def denial_forms(command: str, *, cwd: str, home: str) -> Iterator[Part]:
     if walk.fault is not None:
         raise Fault(walk.fault)
     line = read_line(walk.simples, walk.loops, walk.functions, home=home, here=start, around=None)
-    scene = Scene(start, home)
+    scene = LineContext(start, home)
     for simple in walk.simples:
         yield _seen(simple, Part(text=simple.text), scene, line)
 
@@ -182,7 +182,7 @@ def _script(text: str) -> Script:
 def _walked(text: str, at: Places, home: str) -> Walk:
     """A pass over a text; nobody changes what it found."""
     walk = Walk(_script(text), home)
-    walk.run(At(at))
+    walk.run(LineState(at))
     return walk
 
 
@@ -204,20 +204,20 @@ def _walk(command: str, at: Places, start: str, home: str, *, around: Line | Non
         script = _script(text)
     except Fault as problem:
         simples = _searched(text, home, at)
-        return _Found(simples, str(problem), Scene(start, home), below(around, simples))
+        return _Found(simples, str(problem), LineContext(start, home), below(around, simples))
     walk = _walked(script.text, at, home)
     if walk.backquoted:
         # What stands between backquotes is added to it below.
         walk = Walk(script, home)
-        walk.run(At(at))
+        walk.run(LineState(at))
     fault = walk.fault or _disagreement(script.text) or _backquoted(walk)
     simples = [*walk.simples, *_searched(script.text, home, at)] if fault else walk.simples
     visited = frozenset(walk.visited)
     if fault is None and (around is None or around.holds_nothing) and _holds_nothing(walk):
-        return _Found(simples, fault, Scene(start, home), below(around, simples), visited)
+        return _Found(simples, fault, LineContext(start, home), below(around, simples), visited)
     line = read_line(simples, walk.loops, walk.functions, home=home, here=start, around=around)
     # Of text that another command runs only what may be denied in it counts, whatever its variables hold.
-    scene = _scene(walk, start, home) if around is None else Scene(start, home)
+    scene = _scene(walk, start, home) if around is None else LineContext(start, home)
     return _Found(simples, fault, scene, line, visited)
 
 
@@ -228,12 +228,12 @@ def _holds_nothing(walk: Walk) -> bool:
     return all(each.kind == "command" for each in walk.simples)
 
 
-def _scene(walk: Walk, start: str, home: str) -> Scene:
+def _scene(walk: Walk, start: str, home: str) -> LineContext:
     if _holds_nothing(walk):
-        return Scene(start, home)
+        return LineContext(start, home)
     values = known_values(walk.simples, walk.loops, walk.functions)
     foreign = tainted(walk.simples, walk.loops, walk.variables)
-    return Scene(start, home, frozenset(walk.functions), frozenset(walk.variables), foreign, values)
+    return LineContext(start, home, frozenset(walk.functions), frozenset(walk.variables), foreign, values)
 
 
 def _as_bytes(command: str) -> str:
@@ -273,12 +273,12 @@ def _judged(simples: list[Simple], found: _Found) -> list[Part]:
     return parts
 
 
-def _judge(simple: Simple, scene: Scene, line: Line) -> Part:
+def _judge(simple: Simple, scene: LineContext, line: Line) -> Part:
     """Judge a simple command, and look for all that it would run, for rules that deny or ask."""
     return _seen(simple, judge(simple, scene), scene, line)
 
 
-def _seen(simple: Simple, part: Part, scene: Scene, line: Line) -> Part:
+def _seen(simple: Simple, part: Part, scene: LineContext, line: Line) -> Part:
     found = _looked_through(simple, scene, line)
     if line.budget.is_spent:
         found.hide("it may come to more commands than are looked at")
@@ -293,14 +293,14 @@ def _seen(simple: Simple, part: Part, scene: Scene, line: Line) -> Part:
     )
 
 
-def _looked_through(simple: Simple, scene: Scene, line: Line) -> Denial:
-    def read_text(text: str, simple: Simple, held: Held) -> list[Denial]:
+def _looked_through(simple: Simple, scene: LineContext, line: Line) -> Denial:
+    def read_text(text: str, simple: Simple, held: PossibleValues) -> list[Denial]:
         return _inner(text, simple, scene, replace(line, held=held))
 
-    return look_through(simple, line, Ground(scene.start, scene.home, simple.places), read_text)
+    return look_through(simple, line, ProtectedFolders(scene.start, scene.home, simple.places), read_text)
 
 
-def _inner(text: str, simple: Simple, scene: Scene, line: Line) -> list[Denial]:
+def _inner(text: str, simple: Simple, scene: LineContext, line: Line) -> list[Denial]:
     """What may be denied in a command line that another command runs."""
     if line.depth >= _DEEPEST_SCRIPT or not line.budget.take_text():
         return [Denial(unseen="it runs text that runs text, and so on"), *_salvaged(text)]

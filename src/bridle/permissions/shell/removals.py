@@ -7,12 +7,12 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
-from bridle.permissions.lists import listed
-from bridle.permissions.shell.behind import Args
-from bridle.permissions.shell.braces import expand_braces
-from bridle.permissions.shell.expansions import BEYOND, FULL, HOLE
-from bridle.permissions.shell.fillings import Arg
-from bridle.permissions.shell.simple import Places
+from bridle.permissions.shell.hidden_commands import Args
+from bridle.permissions.shell.syntax.braces import expand_braces
+from bridle.permissions.shell.syntax.expansions import BEYOND, FULL, HOLE
+from bridle.permissions.shell.syntax.simple_command import Places
+from bridle.permissions.shell.values.possible_words import Arg
+from bridle.permissions.word_lists import listed
 
 REMOVERS = listed("rm rmdir unlink shred srm grm rimraf trash trash-put del-cli")
 _REMOVES = re.compile(rf"(?<![\w.-])(?:{'|'.join(sorted(REMOVERS))})(?![\w.-])")
@@ -30,7 +30,7 @@ _NARROWS = listed("""
 _FIND_ACTS = listed("-exec -execdir -ok -okdir -delete")
 
 
-class Ground(Struct, frozen=True):
+class ProtectedFolders(Struct, frozen=True):
     """The directories that must not go."""
 
     start: str
@@ -42,7 +42,7 @@ class Ground(Struct, frozen=True):
         return tuple(os.path.normpath(each) for each in (self.home, self.start, *(self.places or ())) if each)
 
 
-def critical(args: Args, ground: Ground) -> str | None:
+def critical(args: Args, ground: ProtectedFolders) -> str | None:
     """Why this command must not run unasked in any mode, if it removes what must not go."""
     name = args[0].name
     if name in REMOVERS:
@@ -58,7 +58,7 @@ def critical(args: Args, ground: Ground) -> str | None:
     return None
 
 
-def removed(args: Args, ground: Ground) -> Iterator[str]:
+def removed(args: Args, ground: ProtectedFolders) -> Iterator[str]:
     """The paths that a command removes, absolute and as written; with a slash at the end, what is in them."""
     if args[0].name not in REMOVERS:
         return
@@ -85,12 +85,12 @@ def _operands(args: Args) -> Args:
     return tuple(arg for arg in args[1:] if not arg.value.startswith("-"))
 
 
-def _first(args: Iterable[Arg], ground: Ground) -> str | None:
+def _first(args: Iterable[Arg], ground: ProtectedFolders) -> str | None:
     reasons = (_operand(arg, ground) for arg in args)
     return next((reason for reason in reasons if reason), None)
 
 
-def _operand(arg: Arg, ground: Ground) -> str | None:
+def _operand(arg: Arg, ground: ProtectedFolders) -> str | None:
     text = _plain_text(arg.value, ground)
     if BEYOND in text:
         return f"it cannot be told what {arg.raw} is, and it removes that"
@@ -118,13 +118,13 @@ def _steps_below(arg: Arg) -> Iterator[str]:
         yield from (each.strip("/") for each in expand_braces(arg.below) if "/" not in each.strip("/"))
 
 
-def _plain_text(value: str, ground: Ground) -> str:
+def _plain_text(value: str, ground: ProtectedFolders) -> str:
     text = re.sub(r"/+", "/", value)
     here = min(ground.places) if ground.places else ground.start
     return _PROCESS.sub(lambda found: here if found[1] == "cwd" else "/", text).replace("//", "/")
 
 
-def _path(path: str, ground: Ground) -> str | None:
+def _path(path: str, ground: ProtectedFolders) -> str | None:
     if _DRIVE.fullmatch(path):
         return f"it removes {path}, a drive or a directory at its top"
     steps = (path.rstrip("/") or "/").split("/")
@@ -147,7 +147,7 @@ def _path(path: str, ground: Ground) -> str | None:
     return None
 
 
-def _matches_kept(pattern: str, ground: Ground) -> bool:
+def _matches_kept(pattern: str, ground: ProtectedFolders) -> bool:
     """Whether a pattern of file names stands for what must not go."""
     steps = pattern.split("/")
     return any(
@@ -165,7 +165,7 @@ def _is_anything(step: str) -> bool:
     return _ANYTHING.fullmatch(wide) is not None
 
 
-def _absolute(path: str, ground: Ground) -> Iterator[str]:
+def _absolute(path: str, ground: ProtectedFolders) -> Iterator[str]:
     for place in ground.places or (ground.start,):
         joined = os.path.normpath(os.path.join(place, path))
         yield joined[1:] if joined.startswith("//") else joined
@@ -178,7 +178,7 @@ def _find_removes(args: Args) -> bool:
     return "-delete" in values or any(_REMOVES.search(value) for value in values)
 
 
-def _find(args: Args, ground: Ground) -> str | None:
+def _find(args: Args, ground: ProtectedFolders) -> str | None:
     roots: list[Arg] = []
     for arg in args[1:]:
         if arg.value in ("-L", "-H", "-P"):
@@ -214,7 +214,7 @@ def _is_narrow(values: list[str]) -> bool:
     return False
 
 
-def _emptied(args: Iterable[Arg], ground: Ground) -> str | None:
+def _emptied(args: Iterable[Arg], ground: ProtectedFolders) -> str | None:
     """Why a folder must not be made like another one: only the root, its folders and the home count here."""
     for arg in args:
         text = _plain_text(arg.value.replace(HOLE, ""), ground)

@@ -1,0 +1,1 @@
+"""Auto mode: a model reviews calls that no rule covers."""

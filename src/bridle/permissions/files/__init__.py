@@ -1,0 +1,1 @@
+"""Files and folders in permission decisions: paths, links, patterns, repositories."""

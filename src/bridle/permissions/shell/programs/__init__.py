@@ -1,0 +1,1 @@
+"""Programs that commands name: their options, scripts and subcommands."""

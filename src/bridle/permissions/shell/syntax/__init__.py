@@ -1,0 +1,1 @@
+"""The syntax of command lines, as bash reads them."""
