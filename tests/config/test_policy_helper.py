@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bridle.config.live import LiveConfig
+from bridle.config.live_config import LiveConfig
 from bridle.config.load import Config, load, reload
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.types.errors import ConfigError
 from bridle.version import COMPATIBLE_WITH
 from tests.config.folders import Folders

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from bridle.config import reach
+from bridle.config import source_limits
 from bridle.config.explain import known_keys
 from bridle.config.load import environment, reload
-from bridle.config.reach import counting_untrusted
 from bridle.config.settings_table import ROWS
-from bridle.config.trust import Brought, brought_by, revoke, trust
+from bridle.config.source_limits import counting_untrusted
+from bridle.config.trust import TrustItem, brought_by, revoke, trust
 from bridle.types.errors import ConfigError
 from tests.config.folders import Folders
 
@@ -155,7 +155,7 @@ def test_a_key_that_only_looks_like_a_path_waits_for_trust(tmp_path: Path, key: 
 
 
 def test_every_key_that_counts_from_anywhere_is_a_known_key():
-    assert {*reach._OPENED, *reach._MODELS} <= set(known_keys())
+    assert {*source_limits._OPENED, *source_limits._MODELS} <= set(known_keys())
     waits = ("hooks", "permissions.allow", "apiKeyHelper", "statusLine", "env", "sandbox.excludedCommands")
     assert not [key for key in waits if ROWS[key].harmless or ROWS[key].harmless_as is not None]
 
@@ -228,15 +228,15 @@ def test_what_a_folder_would_bring_is_told_with_file_line_and_value(tmp_path: Pa
     (folders.project / ".claude" / "agents").mkdir()
     (folders.project / ".claude" / "agents" / "evil.md").write_text("x")
     assert brought_by(folders.env, str(folders.project)) == (
-        Brought(file=str(folders.files["project"]), line=7, key="permissions.allow", value=["B"]),
-        Brought(file=str(folders.files["local"]), line=3, key="env.PATH", value="."),
-        Brought(
+        TrustItem(file=str(folders.files["project"]), line=7, key="permissions.allow", value=["B"]),
+        TrustItem(file=str(folders.files["local"]), line=3, key="env.PATH", value="."),
+        TrustItem(
             file=str(folders.project / ".mcp.json"),
             line=2,
             key="mcpServers.db",
             value={"command": "./db"},
         ),
-        Brought(file=str(folders.project / ".claude" / "agents"), key="agents", value=["evil.md"]),
+        TrustItem(file=str(folders.project / ".claude" / "agents"), key="agents", value=["evil.md"]),
     )
 
 

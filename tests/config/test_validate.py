@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.config.problem import line_numbers
+from bridle.config.problems import line_numbers
 from bridle.config.schema import Settings
 from bridle.config.validate import check, parse, validate
 

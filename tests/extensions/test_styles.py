@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root
 from bridle.extensions.styles import choose_style, load_styles, style_problems

@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.config.schema import Settings
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root, Source, Whereabouts, roots_of

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from bridle.config.sandbox_masking import set_up_masking
-from bridle.config.sandbox_schema import TlsTerminate
+from bridle.config.sandbox.masking import set_up_masking
+from bridle.config.sandbox.schema import TlsTerminate
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
 from bridle.host.sandbox.confinement import Confinement
 from bridle.host.sandbox.linux import LinuxWalls, Way

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bridle.config.mcp_entry import read_entry
+from bridle.config.mcp.entry import read_entry
 from bridle.mcp.authorizer import Authorizer
 from bridle.mcp.client_requests import ChannelMessage, RequestContext, Sampler
 from bridle.mcp.results import FitImage

@@ -247,14 +247,14 @@ async def test_message_of_a_channel_is_taken_from_servers_that_are_one(able: str
 
 def _project(tmp_path: Path) -> tuple[dict[str, str], Path, tuple[Server, ...]]:
     from bridle.config.load import load
-    from bridle.config.mcp import Wish, find_servers
+    from bridle.config.mcp.servers import ServerSources, find_servers
 
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "home"), "HOME": str(tmp_path / "home")}
     project = tmp_path / "project"
     project.mkdir(exist_ok=True)
     (project / ".mcp.json").write_text('{"mcpServers": {"x": {"command": "y", "args": ["${A}"]}}}')
     config = load(cwd=str(project), env=env, flag=None, setting_sources=None)
-    wish = Wish(config=config, env={**env, "A": "1"}, trusted=True, attended=True)
+    wish = ServerSources(config=config, env={**env, "A": "1"}, trusted=True, attended=True)
     return env, project, find_servers(wish).servers
 
 

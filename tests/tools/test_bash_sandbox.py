@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from bridle.config.load import load
-from bridle.config.sandboxing import make_sandbox
+from bridle.config.sandbox.settings import make_sandbox
 from bridle.host.background import BackgroundShells
 from bridle.tools.bash import TOOL, BashInput
 from bridle.types.errors import ToolError

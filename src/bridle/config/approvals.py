@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from bridle.config.rewriting import rewrite
+from bridle.config.json_files import rewrite
 from bridle.config.state import trust_root
 from bridle.host import paths
 from bridle.host.files import read_bytes
@@ -52,7 +52,7 @@ def approve(env: Mapping[str, str], project: str, *, kind: Kind, name: str, defi
     """Remember an approval, in place of an earlier one for the same name.
 
     Raises:
-        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        ConfigError: the file of approvals does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
     _change(env, project, kind, name, digest(definition))
@@ -62,7 +62,7 @@ def forget(env: Mapping[str, str], project: str, *, kind: Kind, name: str) -> No
     """Take an approval back; harmless when there is none.
 
     Raises:
-        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        ConfigError: the file of approvals does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
     if os.path.exists(_file(env)):
@@ -78,7 +78,7 @@ def add(env: Mapping[str, str], project: str, *, kind: Kind, named: Mapping[str,
     """Remember several approvals at once, each by its name with a word about it.
 
     Raises:
-        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        ConfigError: the file of approvals does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
     root = trust_root(env, project)
@@ -96,7 +96,7 @@ def forget_all(env: Mapping[str, str], project: str, *, kind: Kind) -> None:
     """Take every approval of this kind back.
 
     Raises:
-        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        ConfigError: the file of approvals does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
     root = trust_root(env, project)

@@ -5,7 +5,7 @@ import os.path
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bridle.config.rewriting import rewrite
+from bridle.config.json_files import rewrite
 from bridle.types.errors import ConfigError
 
 _OF_FOLDERS = ("settings.json", "settings.local.json")
@@ -58,13 +58,13 @@ def update(
     Waiting for others blocks, so an event loop calls this in a thread.
 
     Raises:
-        ConfigError: the file does not parse, or another process does not let go of it.
+        ConfigError: the file does not parse, or another process keeps it locked.
         OSError: the file cannot be read or written; it is as it was before.
     """
     values, changed = rewrite(path, change, mode=mode)
     if os.path.basename(os.path.dirname(path)) == ".claude" and os.path.basename(path) in _OF_FOLDERS:
         # Most changes are to other files.
-        from bridle.config.vouching import note_own_change
+        from bridle.config.content_approvals import note_own_change
 
         note_own_change(os.environ if env is None else env, path, values, changed)
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bridle.config.load import Config
 from bridle.config.merge import STRICTER
-from bridle.config.problem import KeyPath, dotted, line_numbers
+from bridle.config.problems import KeyPath, dotted, line_numbers
 from bridle.config.schema import Settings
 from bridle.config.settings_table import DEFAULTS, NO_EFFECT
 from bridle.config.sources import Layer, Source
@@ -157,12 +157,12 @@ def _rule(key: str, value: Any, found: list[tuple[Layer, Any]]) -> Rule:
 
 
 def _winners(rule: Rule, value: Any, found: list[tuple[Layer, Any]]) -> set[int]:
-    everybody = range(len(found))
+    indexes = range(len(found))
     if rule in ("union", "merged"):
-        return {index for index in everybody if type(found[index][1]) is type(value)}
+        return {index for index in indexes if type(found[index][1]) is type(value)}
     if rule == "strictest":
-        return {max(index for index in everybody if found[index][1] == value)}
-    return {max(index for index in everybody if rule == "cleared" or found[index][1] is not None)}
+        return {max(index for index in indexes if found[index][1] == value)}
+    return {max(index for index in indexes if rule == "cleared" or found[index][1] is not None)}
 
 
 def _statement(layer: Layer, path: KeyPath, value: Any, *, wins: bool) -> Statement:

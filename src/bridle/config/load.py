@@ -9,36 +9,36 @@ from msgspec import Struct
 
 from bridle.config.merge import merge
 from bridle.config.model_names import NAMING, OwnModels, own_models
-from bridle.config.problem import Problem, located
-from bridle.config.reach import CHANGED, SHARED, counting_untrusted, permitted, without
+from bridle.config.problems import Problem, located
 from bridle.config.schema import Settings, settings_of
-from bridle.config.sources import Inputs, Layer, Place, places, read
-from bridle.config.unsupported import without_effect
+from bridle.config.source_limits import CHANGED, SHARED, counting_untrusted, permitted, without
+from bridle.config.sources import Inputs, Layer, SettingsFile, places, read
+from bridle.config.unsupported_settings import without_effect
 from bridle.config.validate import check
 from bridle.config.variables import only_when_trusted
 from bridle.host import paths
 from bridle.types.errors import ConfigError
 
 if TYPE_CHECKING:
+    from bridle.config.content_approvals import ContentApprovals
     from bridle.config.policy_helper import HelperPolicy
-    from bridle.config.vouching import Vouched
 
 
-class Vouching:
+class LazyContentApprovals:
     """What of a trusted folder the user has approved; looked up by the first that needs it."""
 
     def __init__(self, env: Mapping[str, str], cwd: str) -> None:
         self._env = env
         self._cwd = cwd
         self._settled = False
-        self._made: Vouched | None = None
+        self._made: ContentApprovals | None = None
 
-    def open(self) -> "Vouched":
+    def open(self) -> "ContentApprovals":
         if self._made is None:
             # Few folders bring anything that needs it, and what it stands on is slow to import.
-            from bridle.config.vouching import Vouched
+            from bridle.config.content_approvals import ContentApprovals
 
-            self._made = Vouched(self._env, self._cwd)
+            self._made = ContentApprovals(self._env, self._cwd)
         if self._settled:
             self._made.settle()
         return self._made
@@ -57,14 +57,14 @@ class Config(Struct, frozen=True, kw_only=True):
 
     settings: Settings
     raw: dict[str, Any]
-    """The same as plain values, with keys that only newer releases know."""
+    """All settings as plain values, with keys that only newer releases know."""
     layers: tuple[Layer, ...]
     """Lowest first."""
     problems: tuple[Problem, ...]
     inputs: Inputs
     trusted: Callable[[], bool]
     """Whether the user trusts the folder; asked only when it brings something that depends on it."""
-    vouched: "Vouching | None" = None
+    approved_content: "LazyContentApprovals | None" = None
     """What of a trusted folder the user has approved as it is; None where all of it counts."""
     policy: "HelperPolicy | None" = None
     """What the administrator's helper printed, where there is one."""
@@ -80,7 +80,7 @@ def load(
     trusted: bool | None = None,
     parent: str | None = None,
 ) -> Config:
-    """Read, check and merge all settings; what is wrong is left out and told in `problems`.
+    """Read, check and merge all settings; what is wrong is left out and reported in `problems`.
 
     From a folder that is not trusted nothing counts that executes or widens rights. None: what the user has
     said about the folder is looked up.
@@ -100,16 +100,20 @@ def load(
         env=env,
     )
     if trusted is None:
-        return _load(inputs, trusted=_trust(env, cwd), vouched=Vouching(env, cwd), before=None)
-    return _load(inputs, trusted=lambda: trusted, vouched=None, before=None)
+        return _load(
+            inputs, trusted=_trust(env, cwd), approved_content=LazyContentApprovals(env, cwd), before=None
+        )
+    return _load(inputs, trusted=lambda: trusted, approved_content=None, before=None)
 
 
 def reload(config: Config) -> Config:
-    """Read everything again; a file that is broken now goes on saying what it said before.
+    """Read everything again; a file that is broken now continues saying what it said before.
 
     What the policy helper printed still counts, unless another one is named now.
     """
-    return _load(config.inputs, trusted=config.trusted, vouched=config.vouched, before=config)
+    return _load(
+        config.inputs, trusted=config.trusted, approved_content=config.approved_content, before=config
+    )
 
 
 def users_models(config: Config, *more: str | None) -> OwnModels:
@@ -152,7 +156,7 @@ def _load(
     inputs: Inputs,
     *,
     trusted: Callable[[], bool],
-    vouched: "Vouching | None",
+    approved_content: "LazyContentApprovals | None",
     before: Config | None,
 ) -> Config:
     layers: list[Layer] = []
@@ -162,12 +166,12 @@ def _load(
         layer, found = _read_layer(place, previous)
         problems += found
         if layer is not None and layer.source in SHARED:
-            layer, found = _wary(layer, layers, inputs, trusted=trusted, vouched=vouched)
+            layer, found = _wary(layer, layers, inputs, trusted=trusted, approved_content=approved_content)
             problems += found
         if layer is not None:
             layers.append(layer)
-    if vouched is not None:
-        vouched.settle()
+    if approved_content is not None:
+        approved_content.settle()
     policy = None
     if any("policyHelper" in layer.values for layer in layers if layer.source == "policySettings"):
         policy, layers, found = _computed(inputs, layers, before)
@@ -180,7 +184,7 @@ def _load(
         problems=tuple(problems),
         inputs=inputs,
         trusted=trusted,
-        vouched=vouched,
+        approved_content=approved_content,
         policy=policy,
     )
 
@@ -198,7 +202,7 @@ def _computed(
         ConfigError: it fails, and there is nothing that it printed before.
     """
     # Few machines have one.
-    from bridle.config.parent import PARENT
+    from bridle.config.parent_policy import PARENT
     from bridle.config.policy_helper import helper_of, run_helper
 
     known = None if before is None else before.policy
@@ -217,7 +221,7 @@ def _computed(
     known = msgspec.structs.replace(known, files=tuple(managed))
     if known.values is None:
         return known, layers, problems
-    place = Place("policySettings", known.helper.path, msgspec.json.encode(known.values).decode())
+    place = SettingsFile("policySettings", known.helper.path, msgspec.json.encode(known.values).decode())
     computed, found = _read_layer(place, None)
     others = [layer for layer in layers if layer.source != "policySettings"]
     return known, [*others, *([] if computed is None else [computed])], (*problems, *found)
@@ -229,7 +233,7 @@ def _wary(
     inputs: Inputs,
     *,
     trusted: Callable[[], bool],
-    vouched: "Vouching | None",
+    approved_content: "LazyContentApprovals | None",
 ) -> tuple[Layer, tuple[Problem, ...]]:
     """What a folder says without what waits for trust, or what has changed since it was given."""
     user = next((each.values for each in below if each.source == "userSettings"), {})
@@ -238,11 +242,11 @@ def _wary(
     if not faults:
         return layer, ()
     if trusted():
-        if vouched is None:
+        if approved_content is None:
             return layer, ()
-        from bridle.config.vouching import items_at
+        from bridle.config.content_approvals import items_at
 
-        paths = vouched.open().missing(items_at(layer.values, [path for path, _ in faults]))
+        paths = approved_content.open().missing(items_at(layer.values, [path for path, _ in faults]))
         values, faults = without(layer.values, paths), tuple((path, CHANGED) for path in paths)
     problems = located(faults, file=layer.path, text=layer.text)
     return Layer(layer.source, layer.path, values, layer.text), problems
@@ -255,7 +259,7 @@ def _mode(layers: list[Layer]) -> str:
 
 
 def _read_layer(
-    place: Place, previous: Mapping[str, Layer] | None
+    place: SettingsFile, previous: Mapping[str, Layer] | None
 ) -> tuple[Layer | None, tuple[Problem, ...]]:
     layer, problem = read(place)
     if place.source == "flagSettings" and previous is None:
@@ -275,7 +279,7 @@ def _read_layer(
     return Layer(layer.source, layer.path, values, layer.text), problems
 
 
-def _require(place: Place, layer: Layer | None, problem: Problem | None) -> None:
+def _require(place: SettingsFile, layer: Layer | None, problem: Problem | None) -> None:
     if problem is not None:
         raise ConfigError(f"The settings given with --settings cannot be used: {problem}.")
     if layer is None:

@@ -93,7 +93,7 @@ def _refusal(helper: PolicyHelper, why: str) -> ConfigError:
 
 def _run(path: str, env: Mapping[str, str], seconds: float) -> tuple[bytes, str, int | None]:
     """Output, the beginning of the errors, and the exit code; None if it took too long."""
-    told = {**PROGRAMS.plain_environment(env), "CLAUDE_CODE_VERSION": COMPATIBLE_WITH}
+    helper_env = {**PROGRAMS.plain_environment(env), "CLAUDE_CODE_VERSION": COMPATIBLE_WITH}
     try:
         process = subprocess.Popen(
             [path],
@@ -101,7 +101,7 @@ def _run(path: str, env: Mapping[str, str], seconds: float) -> tuple[bytes, str,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd="/",
-            env=told,
+            env=helper_env,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:

@@ -55,7 +55,7 @@ def approve(env: Mapping[str, str], folder: str, entry: Entry) -> None:
     """Let a schedule come from now on, as it is; a change of it ends that.
 
     Raises:
-        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        ConfigError: the file of approvals does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
     name = _name(folder, entry)
@@ -66,7 +66,7 @@ def forget(env: Mapping[str, str], folder: str, entry: Entry) -> None:
     """Take an approval back.
 
     Raises:
-        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        ConfigError: the file of approvals does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
     approvals.forget(env, folder, kind="schedule", name=_name(folder, entry))

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, convert, field
 
 from bridle.config.hook_schema import HookTable
-from bridle.config.sandbox_schema import Sandbox
+from bridle.config.sandbox.schema import Sandbox
 from bridle.types.permission import Mode
 
 Count = Annotated[int, Meta(ge=1)]
@@ -138,7 +138,7 @@ class PolicyHelper(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ModelFacts(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What bridle cannot know about a model by itself; prices are USD per million tokens."""
+    """What bridle cannot find out about a model; prices are USD per million tokens."""
 
     input_price: Price | None = None
     output_price: Price | None = None
@@ -176,7 +176,7 @@ class BridleBudgets(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
-    """All layers in one; None means that nobody says anything."""
+    """All layers in one; None means that no layer sets it."""
 
     advisor_model: str | None = None
     always_thinking_enabled: bool | None = None

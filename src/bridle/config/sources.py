@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.config.validate import parse
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
@@ -29,7 +29,7 @@ class Layer(Struct, frozen=True):
     text: str
 
 
-class Place(Struct, frozen=True):
+class SettingsFile(Struct, frozen=True):
     """A file that may hold settings, or the settings themselves."""
 
     source: Source
@@ -53,12 +53,12 @@ class Inputs(Struct, frozen=True, kw_only=True):
     """The environment, for a helper of the administrator."""
 
 
-def places(inputs: Inputs) -> tuple[Place, ...]:
+def places(inputs: Inputs) -> tuple[SettingsFile, ...]:
     """Every file that may hold settings, lowest first, whether it exists or not."""
     managed = _managed_places(inputs.managed_dir)
     found = [*_own_places(inputs), *_flag_place(inputs), *_parent_place(inputs, managed), *managed]
     # In the home directory the user's file and the project's are one, and it is the user's.
-    first: dict[str, Place] = {}
+    first: dict[str, SettingsFile] = {}
     for place in found:
         first.setdefault(os.path.realpath(place.path), place)
     return tuple(first.values())
@@ -70,8 +70,8 @@ def watched(inputs: Inputs) -> tuple[str, ...]:
     return (*files, os.path.join(inputs.managed_dir, "managed-settings.d"))
 
 
-def read(place: Place) -> tuple[Layer | None, Problem | None]:
-    """What a file says, before anybody checked it; None when there is no such file."""
+def read(place: SettingsFile) -> tuple[Layer | None, Problem | None]:
+    """What a file says, before anyone checked it; None when there is no such file."""
     if place.inline is not None:
         data = place.inline.encode("utf-8", "surrogatepass")
     else:
@@ -88,7 +88,7 @@ def read(place: Place) -> tuple[Layer | None, Problem | None]:
 _FILES: dict[str, Source] = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
 
 
-def _own_places(inputs: Inputs) -> list[Place]:
+def _own_places(inputs: Inputs) -> list[SettingsFile]:
     chosen = tuple(_FILES) if inputs.setting_sources is None else inputs.setting_sources
     if unknown := [name for name in chosen if name not in _FILES]:
         known = ", ".join(_FILES)
@@ -98,29 +98,29 @@ def _own_places(inputs: Inputs) -> list[Place]:
         "project": os.path.join(inputs.cwd, ".claude", "settings.json"),
         "local": os.path.join(inputs.cwd, ".claude", "settings.local.json"),
     }
-    return [Place(source, paths[name]) for name, source in _FILES.items() if name in chosen]
+    return [SettingsFile(source, paths[name]) for name, source in _FILES.items() if name in chosen]
 
 
-def _flag_place(inputs: Inputs) -> list[Place]:
+def _flag_place(inputs: Inputs) -> list[SettingsFile]:
     if inputs.flag is None or not inputs.flag.strip():
         return []
     if inputs.flag.lstrip().startswith("{"):
-        return [Place("flagSettings", INLINE, inputs.flag)]
-    return [Place("flagSettings", os.path.join(inputs.cwd, os.path.expanduser(inputs.flag)))]
+        return [SettingsFile("flagSettings", INLINE, inputs.flag)]
+    return [SettingsFile("flagSettings", os.path.join(inputs.cwd, os.path.expanduser(inputs.flag)))]
 
 
-def _parent_place(inputs: Inputs, managed: list[Place]) -> list[Place]:
+def _parent_place(inputs: Inputs, managed: list[SettingsFile]) -> list[SettingsFile]:
     """Below the machine's own policy, and cut to what it may say beside that."""
     if inputs.parent is None:
         return []
-    from bridle.config.parent import PARENT, from_parent
+    from bridle.config.parent_policy import PARENT, from_parent
 
     machine = [layer.values for place in managed if (layer := read(place)[0]) is not None]
     holds = from_parent(inputs.parent, machine)
-    return [] if holds is None else [Place("policySettings", PARENT, holds)]
+    return [] if holds is None else [SettingsFile("policySettings", PARENT, holds)]
 
 
-def _managed_places(folder: str) -> list[Place]:
+def _managed_places(folder: str) -> list[SettingsFile]:
     parts = os.path.join(folder, "managed-settings.d")
     try:
         names = sorted(
@@ -129,7 +129,7 @@ def _managed_places(folder: str) -> list[Place]:
     except OSError:
         names = []  # Most machines have no managed settings.
     paths = [os.path.join(folder, "managed-settings.json"), *(os.path.join(parts, name) for name in names)]
-    return [Place("policySettings", path) for path in paths]
+    return [SettingsFile("policySettings", path) for path in paths]
 
 
 def _unreadable(error: OSError) -> str:

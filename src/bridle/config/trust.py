@@ -8,26 +8,26 @@ import msgspec
 from msgspec import Struct
 
 from bridle.config import approvals
-from bridle.config.edit import update
-from bridle.config.load import load
-from bridle.config.mcp_variables import approve_variables, credentials, given_variables, withheld
-from bridle.config.model_names import NAMING, own_models
-from bridle.config.problem import dotted, line_numbers
-from bridle.config.reach import SHARED, waiting
-from bridle.config.schedules import content, read_schedules, schedule_file
-from bridle.config.sources import Layer
-from bridle.config.state import is_too_wide, trust_root
-from bridle.config.vouching import (
-    Vouched,
+from bridle.config.content_approvals import (
+    ContentApprovals,
     all_items,
+    approve_content,
     is_binding,
     is_bound,
     items_at,
     scripts_of,
     server_item,
     trusted_for_one_run,
-    vouch,
 )
+from bridle.config.edit import update
+from bridle.config.load import load
+from bridle.config.mcp.variables import approve_variables, credentials, given_variables, withheld
+from bridle.config.model_names import NAMING, own_models
+from bridle.config.problems import dotted, line_numbers
+from bridle.config.schedules import content, read_schedules, schedule_file
+from bridle.config.source_limits import SHARED, waiting
+from bridle.config.sources import Layer
+from bridle.config.state import is_too_wide, trust_root
 from bridle.host import paths
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
@@ -38,14 +38,14 @@ _MOST_LISTED = 20
 _MOST_FILES = 2_000
 
 
-class Brought(Struct, frozen=True, kw_only=True):
+class TrustItem(Struct, frozen=True, kw_only=True):
     """One thing that counts only where the folder is trusted."""
 
     file: str
     line: int | None = None
     key: str
     value: Any
-    """As plain JSON values; what a stranger wrote, so nothing to print as it is."""
+    """As plain JSON values; untrusted text, so nothing to print as it is."""
 
 
 def trust(env: Mapping[str, str], cwd: str, *, given: Collection[str] | None = ()) -> str:
@@ -64,7 +64,7 @@ def trust(env: Mapping[str, str], cwd: str, *, given: Collection[str] | None = (
             f"{root} holds your home directory and is trusted for one run at a time only: "
             f'use BRIDLE_TRUST_FOLDER="{root}" bridle …, or work in a folder below it.'
         )
-    vouch_for_all(env, cwd)
+    approve_all_content(env, cwd)
     for server in (each for folder in _folders(env, cwd) for each in _servers(folder)):
         if given is None or set(credentials(server.value, env)) <= set(given):
             approve_variables(env, cwd, name=server.key.partition(".")[2], raw=server.value)
@@ -72,7 +72,7 @@ def trust(env: Mapping[str, str], cwd: str, *, given: Collection[str] | None = (
     return root
 
 
-def vouch_for_all(env: Mapping[str, str], cwd: str, *, servers: bool = True) -> None:
+def approve_all_content(env: Mapping[str, str], cwd: str, *, servers: bool = True) -> None:
     """Remember that all that the folder brings today may count, as it is; servers may be asked one by one.
 
     Raises:
@@ -86,7 +86,7 @@ def vouch_for_all(env: Mapping[str, str], cwd: str, *, servers: bool = True) -> 
             whats += (_as_item(each) for each in _servers(folder))
         files = _bound_files(folder)
         scripts = (script for path in files for script in scripts_of(_text(path), root, folder))
-        vouch(env, folder, whats, [*files, *scripts])
+        approve_content(env, folder, whats, [*files, *scripts])
 
 
 def adopt(env: Mapping[str, str], cwd: str) -> None:
@@ -97,36 +97,36 @@ def adopt(env: Mapping[str, str], cwd: str) -> None:
     if is_bound(env, cwd) or trusted_for_one_run(env, trust_root(env, cwd)):
         return
     try:
-        vouch_for_all(env, cwd)
+        approve_all_content(env, cwd)
     except (ConfigError, OSError):
         return
 
 
-def unapproved(env: Mapping[str, str], cwd: str, *, servers: bool = True) -> tuple[Brought, ...]:
+def unapproved(env: Mapping[str, str], cwd: str, *, servers: bool = True) -> tuple[TrustItem, ...]:
     """What a trusted folder brings that is new or has changed since the user approved it."""
     if not is_bound(env, cwd):
         return ()
-    vouched = Vouched(env, cwd)
-    found: list[Brought] = []
+    approved_content = ContentApprovals(env, cwd)
+    found: list[TrustItem] = []
     for folder in _folders(env, cwd):
         own = own_models(_own(env, folder), tuple(env[name] for name in NAMING if env.get(name)))
         for layer in _layers(env, folder):
             items = items_at(layer.values, waiting(layer.values, mode="default", own=own))
             lines = line_numbers(layer.text)
-            missing = set(vouched.missing(items))
+            missing = set(approved_content.missing(items))
             found += (
-                Brought(file=layer.path, line=lines.get(path), key=dotted(path), value=what["value"])
+                TrustItem(file=layer.path, line=lines.get(path), key=dotted(path), value=what["value"])
                 for path, what in items
                 if path in missing
             )
         found += (
-            Brought(file=path, key="hooks, servers, mode or allowed tools", value="see the file")
+            TrustItem(file=path, key="hooks, servers, mode or allowed tools", value="see the file")
             for path in _bound_files(folder)
-            if not vouched.covers_file(path)
+            if not approved_content.covers_file(path)
         )
         for each in _servers(folder) if servers else ():
             kept_back = withheld(env, cwd, name=each.key.partition(".")[2], raw=each.value)
-            found += (each,) if _is_new(each, vouched, env, cwd) else ()
+            found += (each,) if _is_new(each, approved_content, env, cwd) else ()
             found += _variables(each, env) if kept_back else ()
     return tuple(found)
 
@@ -145,7 +145,7 @@ def revoke(env: Mapping[str, str], cwd: str) -> str:
     return root
 
 
-def brought_by(env: Mapping[str, str], cwd: str) -> tuple[Brought, ...]:
+def brought_by(env: Mapping[str, str], cwd: str) -> tuple[TrustItem, ...]:
     """All that trusting the folder would let count, in `cwd` and at the top of its repository."""
     return tuple(
         each
@@ -215,7 +215,7 @@ def _text(path: str) -> str:
         return ""
 
 
-def _from_settings(env: Mapping[str, str], folder: str) -> Iterator[Brought]:
+def _from_settings(env: Mapping[str, str], folder: str) -> Iterator[TrustItem]:
     own = own_models(_own(env, folder), tuple(env[name] for name in NAMING if env.get(name)))
     for layer in _layers(env, folder):
         places = waiting(layer.values, mode="default", own=own)
@@ -224,14 +224,14 @@ def _from_settings(env: Mapping[str, str], folder: str) -> Iterator[Brought]:
             value: Any = layer.values
             for part in path:
                 value = value[part]
-            yield Brought(file=layer.path, line=lines.get(path), key=dotted(path), value=value)
+            yield TrustItem(file=layer.path, line=lines.get(path), key=dotted(path), value=value)
 
 
 class _Servers(Struct):
     servers: dict[str, Any] = msgspec.field(default_factory=dict[str, Any], name="mcpServers")
 
 
-def _servers(folder: str) -> Iterator[Brought]:
+def _servers(folder: str) -> Iterator[TrustItem]:
     """The servers of `.mcp.json`; one that cannot be read starts none."""
     file = os.path.join(folder, ".mcp.json")
     try:
@@ -240,46 +240,46 @@ def _servers(folder: str) -> Iterator[Brought]:
     except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, msgspec.DecodeError, RecursionError):
-        yield Brought(file=file, key="mcpServers", value="cannot be read")
+        yield TrustItem(file=file, key="mcpServers", value="cannot be read")
         return
     lines = line_numbers(data.decode("utf-8", "replace"))
     for name, definition in found.items():
-        yield Brought(
+        yield TrustItem(
             file=file, line=lines.get(("mcpServers", name)), key=f"mcpServers.{name}", value=definition
         )
 
 
-def _variables(server: Brought, env: Mapping[str, str]) -> Iterator[Brought]:
+def _variables(server: TrustItem, env: Mapping[str, str]) -> Iterator[TrustItem]:
     """The variables of the user's that a server would be given, each with where it would go."""
     for name, goal in given_variables(server.value, env).items():
-        yield Brought(
+        yield TrustItem(
             file=server.file, line=server.line, key=f"{server.key} is given your {name}", value=goal
         )
 
 
-def _as_item(server: Brought) -> dict[str, Any]:
+def _as_item(server: TrustItem) -> dict[str, Any]:
     return server_item(server.key.partition(".")[2], server.value)
 
 
-def _is_new(server: Brought, vouched: Vouched, env: Mapping[str, str], cwd: str) -> bool:
+def _is_new(server: TrustItem, approved_content: ContentApprovals, env: Mapping[str, str], cwd: str) -> bool:
     name = server.key.partition(".")[2]
     agreed = approvals.is_approved(env, cwd, kind="mcp", name=name, definition=server.value)
-    return not agreed and not vouched.covers_server(name, server.value)
+    return not agreed and not approved_content.covers_server(name, server.value)
 
 
-def _schedules(folder: str) -> Iterator[Brought]:
+def _schedules(folder: str) -> Iterator[TrustItem]:
     """The prompts that would come by the clock; each needs an approval of its own besides."""
     file = schedule_file(folder)
     try:
         found = read_schedules(folder)
     except (OSError, ValueError):
-        yield Brought(file=file, key="tasks", value="cannot be read")
+        yield TrustItem(file=file, key="tasks", value="cannot be read")
         return
     for entry in found:
-        yield Brought(file=file, key=f"tasks.{entry['id']}", value=content(entry))
+        yield TrustItem(file=file, key=f"tasks.{entry['id']}", value=content(entry))
 
 
-def _extensions(folder: str) -> Iterator[Brought]:
+def _extensions(folder: str) -> Iterator[TrustItem]:
     """Folders with agents, commands and the like: only their names, because each file may hold much."""
     for kind in _EXTENSIONS:
         place = os.path.join(folder, ".claude", kind)
@@ -289,4 +289,4 @@ def _extensions(folder: str) -> Iterator[Brought]:
             continue  # Most folders have none.
         if names:
             more = [f"… and {len(names) - _MOST_LISTED} more"] if len(names) > _MOST_LISTED else []
-            yield Brought(file=place, key=kind, value=[*names[:_MOST_LISTED], *more])
+            yield TrustItem(file=place, key=kind, value=[*names[:_MOST_LISTED], *more])

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
-from bridle.config.problem import Fault, KeyPath, Problem, located
+from bridle.config.problems import Fault, KeyPath, Problem, located
 from bridle.config.schema import TYPES
 from bridle.types.text import unmarked
 

@@ -17,7 +17,7 @@ _HARMLESS: dict[str, re.Pattern[str]] = {
     **dict.fromkeys(("LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME"), _LOCALE),
     "TZ": _ZONE,
 }  # fmt: skip
-"""What counts from a folder that nobody trusts, with the values that it may have."""
+"""What counts from a folder that is not trusted, with the values that it may have."""
 
 _LIMITS_NAMES = """
     API_FORCE_IDLE_TIMEOUT API_TIMEOUT_MS BASH_DEFAULT_TIMEOUT_MS BASH_MAX_OUTPUT_LENGTH BASH_MAX_TIMEOUT_MS
@@ -85,7 +85,7 @@ _NO_CREDENTIALS = (
 
 
 def never_from_project(name: str) -> bool:
-    """Whether the variable decides where requests go, as whom, or what is told to whom.
+    """Whether the variable decides where requests go, as whom, or what is sent to whom.
 
     Of those that are bridle's own a project sets listed ones alone; any other name is the project's business.
     """

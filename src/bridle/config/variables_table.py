@@ -187,7 +187,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("CLAUDE_CODE_PROJECT_DIR_NAME", "text", "host/paths", "With CLAUDE_CONFIG_DIR, name of the projects/ subfolder"),
     Variable("CLAUDE_CODE_TMPDIR", "text", "session/conversation", "Temp root; claude-{uid} is appended"),
     Variable("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "switch", "session/conversation", "Write no history and no transcripts"),
-    Variable("CLAUDE_CODE_FORCE_SESSION_PERSISTENCE", "switch", "", "Persist even inside another session", no_effect="bridle keeps every session unless it is told not to", asks_for_less=True),
+    Variable("CLAUDE_CODE_FORCE_SESSION_PERSISTENCE", "switch", "", "Persist even inside another session", no_effect="bridle keeps every session unless that is turned off", asks_for_less=True),
     Variable("CLAUDE_CODE_RESUME_INTERRUPTED_TURN", "text", "", "Resume a turn that ended midway", no_effect="bridle continues an interrupted turn when the user says so"),
     Variable("CLAUDE_CODE_RESUME_INTERRUPTED_TURN_MAX_AGE_MS", "number", "", "Oldest last message for that", no_effect="bridle continues an interrupted turn when the user says so"),
     Variable("CLAUDE_CODE_RESUME_PROMPT", "text", "", "Text injected on such a resume", no_effect="bridle continues an interrupted turn when the user says so"),

@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.config.hook_schema import CommandHook
-from bridle.config.load import Vouching
-from bridle.config.reach import SHARED
+from bridle.config.load import LazyContentApprovals
+from bridle.config.source_limits import SHARED
 from bridle.config.sources import Layer
 from bridle.engine.agent_hooks import AgentHooks
 from bridle.engine.hook_effects import HookEffects
@@ -63,7 +63,7 @@ class Basis(Struct, frozen=True, kw_only=True):
     layers: Sequence[Layer] = ()
     plugins: Sequence[Table] = ()
     trusted: bool = True
-    vouched: Vouching | None = None
+    approved_content: LazyContentApprovals | None = None
     """What of a trusted folder the user has approved as it is; None where all of it counts."""
     transcript_path: str = ""
     agent_type: str | None = None
@@ -279,15 +279,15 @@ class SessionHooks:
 
     def _may_run(self, entry: Entry) -> bool:
         """Whether a hook of the folder, and each script there that it names, is as it was approved."""
-        vouching, origin = self._basis.vouched, entry.origin
-        if vouching is None or not (origin.shared or origin.source in SHARED):
+        content_approvals, origin = self._basis.approved_content, entry.origin
+        if content_approvals is None or not (origin.shared or origin.source in SHARED):
             return True
-        vouched = vouching.open()
+        approved_content = content_approvals.open()
         hook = entry.hook
         words = [hook.command, *(hook.args or ())] if isinstance(hook, CommandHook) else []
         # A hook of a settings file was compared when the file was read.
-        approved = not origin.shared or vouched.covers_file(origin.file)
-        if approved and vouched.covers_scripts(words):
+        approved = not origin.shared or approved_content.covers_file(origin.file)
+        if approved and approved_content.covers_scripts(words):
             return True
         told = f"{entry.event} {origin.file} {words}"
         if told not in self._told:

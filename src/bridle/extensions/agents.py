@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.extensions.fresh import Fresh
 from bridle.extensions.frontmatter import text_of, truth, words
 from bridle.extensions.index import Found, Index, read_body

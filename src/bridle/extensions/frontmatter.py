@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 
 LARGEST_HEADER = 64 * 1024
 _MOST_WORDS = 1_000

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.extensions.folders import Mark, list_files, mark_of
 from bridle.extensions.frontmatter import first_line, read_front
 from bridle.extensions.memory import Grounds, Memory, Recalled, decoded, encoded, write_private

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.extensions.fresh import Fresh
 from bridle.extensions.frontmatter import summary_of, text_of, truth, words
 from bridle.extensions.index import Found, Index, read_body

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.extensions.frontmatter import text_of, truth
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root

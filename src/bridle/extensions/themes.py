@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.config.validate import parse
 from bridle.extensions.index import Index
 from bridle.extensions.places import Root

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.config.schema import Settings
 from bridle.extensions.fresh import Fresh
 from bridle.extensions.index import LARGEST_FILE, Found, Index

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bridle.config.hook_schema import HttpHook
 from bridle.config.merge import merge
-from bridle.config.reach import SHARED
+from bridle.config.source_limits import SHARED
 from bridle.config.sources import Layer
 from bridle.hooks.endpoint import is_allowed, read_endpoint
 from bridle.hooks.handler import Answered, Failed, Handler, HookCall, Reply

@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from bridle.config.hook_schema import HookGroup, HookTable, Seconds
-from bridle.config.problem import KeyPath, Problem, dotted, line_numbers
-from bridle.config.reach import SHARED
+from bridle.config.problems import KeyPath, Problem, dotted, line_numbers
+from bridle.config.source_limits import SHARED
 from bridle.config.sources import Layer
 from bridle.config.validate import validate
 from bridle.hooks.handler import AnyHook, CallbackHook, FunctionHook, Kind, Origin, kind_of

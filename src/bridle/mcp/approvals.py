@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bridle.config import approvals
 from bridle.config.edit import update
-from bridle.config.mcp_places import LARGEST_STATE, PROJECT_FILE, project_files
+from bridle.config.mcp.locations import LARGEST_STATE, PROJECT_FILE, project_files
 from bridle.config.state import trust_root
 from bridle.config.validate import parse
 from bridle.host.files import read_bytes

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.config.problem import line_numbers
+from bridle.config.problems import line_numbers
 from bridle.config.sources import Layer
 from bridle.permissions.rules import Origin, rules_from
 from bridle.types.permission import Effect, Rule

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.config.live import LiveConfig
+from bridle.config.live_config import LiveConfig
 from bridle.config.load import Config, environment, reload
 from bridle.engine.hook_door import HookDoor
 from bridle.engine.serve import Server

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from bridle.config.sandbox_schema import TlsTerminate
+from bridle.config.sandbox.schema import TlsTerminate
 from bridle.host.aws_signature import AwsCredentials, Scope, authorization
 from bridle.host.sandbox.masking.settings import (
     AwsPair,

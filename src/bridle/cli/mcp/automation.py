@@ -107,7 +107,7 @@ async def _call(
 
 async def _read(env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str]) -> Any:
     from bridle.cli.mcp.scene import look, running
-    from bridle.config.mcp_entry import read_entry
+    from bridle.config.mcp.entry import read_entry
     from bridle.types.mcp import Server
 
     name = snapshot.server(words[0])

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.config.load import Config, environment, load
-from bridle.config.mcp import Wish, find_servers
+from bridle.config.mcp.servers import ServerSources, find_servers
 from bridle.config.state import is_trusted
 from bridle.host.stdio import complain
 from bridle.mcp.auth.authorizers import Authorizers
@@ -58,7 +58,7 @@ def look(env: Mapping[str, str], flags: Sequence[str] = ()) -> Scene:
     config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
     trusted = is_trusted(env, cwd)
     merged = environment(config, env, trusted=trusted)
-    wish = Wish(config=config, env=merged, trusted=trusted, attended=True, flags=tuple(flags))
+    wish = ServerSources(config=config, env=merged, trusted=trusted, attended=True, flags=tuple(flags))
     found = find_servers(wish)
     for problem in found.problems:
         complain(f"warning: {problem}")

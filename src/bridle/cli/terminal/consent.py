@@ -51,7 +51,7 @@ async def ask_for_changes(app: App, setup: Setup) -> bool:
     Raises:
         ConfigError: the answer cannot be written down.
     """
-    from bridle.config.trust import unapproved, vouch_for_all
+    from bridle.config.trust import approve_all_content, unapproved
 
     changed = await asyncio.to_thread(unapproved, setup.env, setup.cwd, servers=False)
     if not changed:
@@ -61,7 +61,7 @@ async def ask_for_changes(app: App, setup: Setup) -> bool:
     if await _ask(app, approve_changes(trust_root(setup.env, setup.cwd), changed)) != "approve":
         return False
     try:
-        await asyncio.to_thread(vouch_for_all, setup.env, setup.cwd, servers=False)
+        await asyncio.to_thread(approve_all_content, setup.env, setup.cwd, servers=False)
     except OSError as error:
         raise ConfigError(f"trust cannot be written down: {error.strerror} ({error.filename})") from error
     return True
@@ -79,7 +79,7 @@ async def ask_for_bypass(app: App, setup: Setup) -> bool:
 
 async def ask_for_servers(app: App, setup: Setup) -> None:
     """Let the user approve servers of the project that are new or have changed."""
-    from bridle.config.mcp_places import is_any_configured
+    from bridle.config.mcp.locations import is_any_configured
 
     options, env = setup.options, setup.env
     if choices.is_closed(options, env) or options.strict_mcp_config:
@@ -87,11 +87,11 @@ async def ask_for_servers(app: App, setup: Setup) -> None:
     if not is_any_configured(setup.config.inputs, env):
         return
     from bridle.config import approvals
-    from bridle.config.mcp import Wish, find_servers
-    from bridle.config.mcp_variables import approve_variables, given_variables, withheld
+    from bridle.config.mcp.servers import ServerSources, find_servers
+    from bridle.config.mcp.variables import approve_variables, given_variables, withheld
     from bridle.frontends.tui.dialogs.consent import approve_server
 
-    wish = Wish(config=setup.config, env=env, trusted=setup.trusted, attended=True)
+    wish = ServerSources(config=setup.config, env=env, trusted=setup.trusted, attended=True)
     found = await asyncio.to_thread(find_servers, wish)
     all_at_once = False
     for server in found.servers:

@@ -47,7 +47,7 @@ def _from_file(setup: Setup, wanted: str, warn: Callable[[str], None]) -> Mappin
     if not wanted.startswith("custom:") or choices.is_closed(setup.options, setup.env):
         return None
     # Most have no such file.
-    from bridle.config.problem import Problem
+    from bridle.config.problems import Problem
     from bridle.extensions.places import roots_of, whereabouts
     from bridle.extensions.themes import find_theme
     from bridle.session.parts.extensions import open_index

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bridle.cli.say import say
 from bridle.cli.subcommands.parser import Given
 from bridle.config.state import is_trusted, trust_root
-from bridle.config.trust import Brought, brought_by, revoke, trust, unapproved
+from bridle.config.trust import TrustItem, brought_by, revoke, trust, unapproved
 from bridle.types.errors import ConfigError, UsageError
 from bridle.types.text import printable
 
@@ -67,13 +67,13 @@ def _summary(folder: str, env: Mapping[str, str]) -> str:
     return "\n".join((*lines, *map(_line, brought), ""))
 
 
-def _changes(folder: str, env: Mapping[str, str], changed: Sequence[Brought]) -> str:
+def _changes(folder: str, env: Mapping[str, str], changed: Sequence[TrustItem]) -> str:
     root = _shown(trust_root(env, folder))
     lines = [f"{root} is trusted. This is new or has changed since, and does not count yet:"]
     return "\n".join((*lines, *map(_line, changed), ""))
 
 
-def _line(brought: Brought) -> str:
+def _line(brought: TrustItem) -> str:
     place = brought.file if brought.line is None else f"{brought.file}:{brought.line}"
     return f"  {_shown(place)}  {_shown(brought.key)} = {_json(brought.value)}"
 

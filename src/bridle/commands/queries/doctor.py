@@ -7,9 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bridle.config import mcp
 from bridle.config.load import Config
-from bridle.config.sandboxing import make_sandbox
+from bridle.config.mcp import servers as mcp
+from bridle.config.sandbox.settings import make_sandbox
 from bridle.config.variables_table import without_effect
 from bridle.context.instructions import load
 from bridle.context.scope import open_scope
@@ -193,7 +193,7 @@ def _extension_files(scene: Scene) -> Iterator[Check]:
 
 
 def _servers(scene: Scene) -> Iterator[Check]:
-    wish = mcp.Wish(config=scene.config, env=scene.env, trusted=scene.trusted)
+    wish = mcp.ServerSources(config=scene.config, env=scene.env, trusted=scene.trusted)
     for problem in mcp.find_servers(wish).problems:
         yield _fault("MCP servers", str(problem), "mend the entry")
     for state in scene.servers:

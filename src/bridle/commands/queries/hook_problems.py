@@ -9,7 +9,7 @@ from typing import get_args, get_type_hints
 
 from bridle.config.hook_schema import CommandHook, HttpHook
 from bridle.config.load import Config
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.hooks.http import VARIABLE, HttpLimits, find_objection
 from bridle.hooks.table import Entry, Table, from_layers
 from bridle.tools.catalog import CATALOG

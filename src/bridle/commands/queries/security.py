@@ -11,9 +11,9 @@ from bridle.commands.queries import advisories, private_files
 from bridle.commands.queries.doctor import Check
 from bridle.config import approvals
 from bridle.config.load import Config
-from bridle.config.sandboxing import read_policy
+from bridle.config.sandbox.settings import read_policy
 from bridle.config.state import trust_root
-from bridle.config.trust import Brought, brought_by, unapproved
+from bridle.config.trust import TrustItem, brought_by, unapproved
 from bridle.host.kernel_features import Features, find_features
 from bridle.host.paths import bridle_dir
 from bridle.host.programs import PROGRAMS
@@ -159,7 +159,7 @@ def _trust(scene: Scene) -> Iterator[Check]:
         yield _ok("Trust", f"approved and bound to its content: {len(names)} of the kind {kind}")
 
 
-def _place(brought: Brought) -> str:
+def _place(brought: TrustItem) -> str:
     line = "" if brought.line is None else f":{brought.line}"
     return f"{brought.key} ({brought.file}{line})"
 

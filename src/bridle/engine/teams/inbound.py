@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.config.remotes import Remotes
+from bridle.config.remote_sessions import Remotes
 from bridle.engine.teams.mailbox import MOST_CHARS, MailboxFull, as_prompt, recorded
 from bridle.engine.teams.post import main_mailbox
 from bridle.host.lock import Locked

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.config.remotes import Remote, Remotes
+from bridle.config.remote_sessions import Remote, Remotes
 from bridle.engine.agents.assignment import named_before
 from bridle.engine.turn import Turn
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request

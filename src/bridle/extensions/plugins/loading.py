@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.config.approvals import digest
+from bridle.config.content_approvals import is_binding
 from bridle.config.load import Config
-from bridle.config.reach import CHANGED
-from bridle.config.vouching import is_binding
+from bridle.config.source_limits import CHANGED
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
 from bridle.extensions.plugins.loaded import Loaded, Manifest, Options, Plugins, Wish
 from bridle.extensions.plugins.manifest import read_manifest
@@ -81,11 +81,11 @@ class _Loading:
 
     def _is_approved(self, known: KnownPlugin) -> bool:
         """Whether all that says what a plugin of the project runs is as the user approved it."""
-        vouched = self._wish.config.vouched
-        if vouched is None or not self._wish.trusted:
+        approved_content = self._wish.config.approved_content
+        if approved_content is None or not self._wish.trusted:
             return True
         files = (path for path in known.stamps.changed if not path.endswith(".md") and is_binding(path))
-        return all(map(vouched.covers_file, files))
+        return all(map(approved_content.covers_file, files))
 
     def add_installed(self) -> None:
         wish = self._wish

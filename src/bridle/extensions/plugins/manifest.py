@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.config.problem import Fault, located
+from bridle.config.problems import Fault, located
 from bridle.config.validate import parse
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
 from bridle.extensions.plugins.loaded import Dependency, Manifest, OptionField

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.config.problem import Fault, located
+from bridle.config.problems import Fault, located
 from bridle.config.validate import parse
 from bridle.extensions.plugins.faults import PluginFault
 from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, is_name

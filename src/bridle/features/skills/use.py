@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.config.reach import CHANGED
+from bridle.config.source_limits import CHANGED
 from bridle.engine.call import Call, PutOff
 from bridle.engine.turn import Turn
 from bridle.extensions.expansion import Circumstances, Expanded, RunShell, expand

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.config.mcp_variables import NEVER_GIVEN, credentials
-from bridle.config.reach import CHANGED
+from bridle.config.mcp.variables import NEVER_GIVEN, credentials
+from bridle.config.source_limits import CHANGED
 from bridle.engine.agents.means import AgentServers
 from bridle.mcp.client_requests import RequestContext
 from bridle.mcp.servers import Servers
@@ -29,11 +29,11 @@ async def open_agent_servers(base: SessionBase, definition: AgentDefinition) -> 
     if definition.source == "project" and not setup.trusted:
         base.warn(f"the servers of the agent {definition.name} are not started: this folder is not trusted")
         return None
-    vouched = setup.config.vouched
+    approved_content = setup.config.approved_content
     if (
         definition.source == "project"
-        and vouched is not None
-        and not vouched.covers_file(definition.file or "")
+        and approved_content is not None
+        and not approved_content.covers_file(definition.file or "")
     ):
         base.warn(f"the servers of the agent {definition.name} are not started: its file {CHANGED}")
         return None

@@ -239,10 +239,14 @@ class _Approved:
         self._told: set[str] = set()
 
     def __call__(self, definition: AgentDefinition) -> AgentDefinition:
-        vouched, file = self._setup.config.vouched, definition.file or ""
-        if definition.source != "project" or vouched is None or definition.permission_mode in _STRICT_MODES:
+        approved_content, file = self._setup.config.approved_content, definition.file or ""
+        if (
+            definition.source != "project"
+            or approved_content is None
+            or definition.permission_mode in _STRICT_MODES
+        ):
             return definition
-        if not self._setup.trusted or vouched.covers_file(file):
+        if not self._setup.trusted or approved_content.covers_file(file):
             return definition
         if file not in self._told:
             self._told.add(file)

@@ -67,7 +67,7 @@ def _make_hooks(
             layers=() if closed else setup.config.layers,
             plugins=plugins.hook_tables(),
             trusted=setup.trusted,
-            vouched=setup.config.vouched,
+            approved_content=setup.config.approved_content,
             transcript_path=transcript_path(session.id, setup.cwd, setup.env),
             agent_type=None if setup.agent is None else setup.agent.name,
             export=setup.env.__setitem__,
@@ -89,6 +89,6 @@ def _reload_skills(runtime: Runtime) -> None:
 def _boundary(setup: Setup, sandbox: Sandbox | None) -> Sandbox | None:
     if sandbox is None:
         return None
-    from bridle.config.sandboxing import sandbox_for_programs
+    from bridle.config.sandbox.settings import sandbox_for_programs
 
     return sandbox_for_programs(setup.config, sandbox)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridle.config.mcp_places import is_any_configured
+from bridle.config.mcp.locations import is_any_configured
 from bridle.engine.mcp_servers import LazyServers
 from bridle.session import choices
 from bridle.session.base import SessionBase
@@ -13,7 +13,7 @@ from bridle.types.origin import Origin
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
-    from bridle.config.mcp import Found
+    from bridle.config.mcp.servers import FoundServers
     from bridle.engine.relaying import RelayedChannel
     from bridle.mcp.client_requests import ChannelMessage, Sampler
     from bridle.mcp.servers import Servers
@@ -73,16 +73,16 @@ def _find(
     plugins: Sequence[tuple[str, Mapping[str, Any]]],
     *,
     shared: frozenset[str],
-) -> "Found | None":
+) -> "FoundServers | None":
     options, env = setup.options, setup.env
     flags = options.mcp_config
     discovers = not choices.is_closed(options, env)
     if not flags and not (discovers and (plugins or is_any_configured(setup.config.inputs, env))):
         return None
-    from bridle.config.mcp import Wish, find_servers
+    from bridle.config.mcp.servers import ServerSources, find_servers
 
     found = find_servers(
-        Wish(
+        ServerSources(
             config=setup.config,
             env=env,
             trusted=setup.trusted,

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bridle.config.mcp import host_server
-from bridle.config.sandboxing import sandbox_for_programs
+from bridle.config.mcp.servers import host_server
+from bridle.config.sandbox.settings import sandbox_for_programs
 from bridle.mcp.client_requests import RequestContext
 from bridle.mcp.servers import ServersContext
 from bridle.mcp.transports.in_process import Exchange

@@ -26,7 +26,7 @@ async def open_sandbox(
     wanted = setup.config.settings.sandbox
     if wanted is None or not wanted.enabled:
         return None
-    from bridle.config.sandboxing import make_sandbox
+    from bridle.config.sandbox.settings import make_sandbox
 
     return await make_sandbox(
         setup.config,

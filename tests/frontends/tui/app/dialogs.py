@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bridle.config.trust import Brought
+from bridle.config.trust import TrustItem
 from bridle.frontends.tui.dialogs import consent
 from bridle.frontends.tui.dialogs.call_preview import CallPreview
 from bridle.frontends.tui.dialogs.elicitation import FormDialog, open_page
@@ -42,7 +42,7 @@ def every_dialog() -> list[tuple[str, View[Any]]]:
     )
     form = ElicitationQuestion(server="s", message="Who are you?", schema={"properties": {"name": {}}})
     task = Task(id="b1", kind="local_bash", description="make", call_id="c", output_file="/o", started=0)
-    brought = [Brought(file="/proj/.claude/settings.json", line=3, key="hooks", value={"Stop": []})]
+    brought = [TrustItem(file="/proj/.claude/settings.json", line=3, key="hooks", value={"Stop": []})]
     edit = PermissionQuestion(
         call_id="e",
         tool="Edit",

@@ -330,6 +330,6 @@ def test_dangerous_questions_begin_at_the_harmless_answer():
 
 
 def test_trust_lists_what_would_run():
-    brought = [Brought(file="/proj/.mcp.json", line=4, key="mcpServers.db", value={"command": "npx"})]
+    brought = [TrustItem(file="/proj/.mcp.json", line=4, key="mcpServers.db", value={"command": "npx"})]
     shown = _shown(consent.trust_folder("/proj", brought))
     assert 'mcpServers.db = {"command": "npx"}' in shown and ".mcp.json:4" in shown

@@ -5,7 +5,7 @@ import os.path
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bridle.config.trust import Brought
+from bridle.config.trust import TrustItem
 from bridle.frontends.tui.dialogs.confirm import Confirm
 from bridle.frontends.tui.dialogs.menu import Choice
 from bridle.frontends.tui.render.call import short_path
@@ -20,7 +20,7 @@ _LONGEST_SHOWN = 300
 _BOLD = Style(bold=True)
 
 
-def trust_folder(root: str, brought: Sequence[Brought]) -> Confirm:
+def trust_folder(root: str, brought: Sequence[TrustItem]) -> Confirm:
     """Whether what a folder brings along may count; all of it is listed."""
 
     def body(width: int) -> list[Line]:
@@ -38,7 +38,7 @@ def trust_folder(root: str, brought: Sequence[Brought]) -> Confirm:
     return Confirm("Do you trust this folder?", body, choices, cancel="leave", start=1, hint="to leave")
 
 
-def approve_changes(root: str, changed: Sequence[Brought]) -> Confirm:
+def approve_changes(root: str, changed: Sequence[TrustItem]) -> Confirm:
     """Whether what is new or has changed in a trusted folder may count as well; all of it is listed."""
 
     def body(width: int) -> list[Line]:
@@ -54,7 +54,7 @@ def approve_changes(root: str, changed: Sequence[Brought]) -> Confirm:
     return Confirm(title, body, choices, cancel="leave", start=1, hint="to go on without it")
 
 
-def _listed(brought: Sequence[Brought], root: str, width: int) -> list[Line]:
+def _listed(brought: Sequence[TrustItem], root: str, width: int) -> list[Line]:
     rows: list[Line] = []
     for each in brought:
         place = short_path(each.file, root) + ("" if each.line is None else f":{each.line}")

@@ -11,11 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.config.load import Config
-from bridle.config.sandbox_credentials import read_credentials
-from bridle.config.sandbox_layers import collect, scope_of
-from bridle.config.sandbox_masking import Masking, set_up_masking
-from bridle.config.sandbox_schema import Sandbox as Settings
-from bridle.config.sandbox_schema import SandboxNetwork
+from bridle.config.sandbox.credentials import read_credentials
+from bridle.config.sandbox.layers import collect, scope_of
+from bridle.config.sandbox.masking import Masking, set_up_masking
+from bridle.config.sandbox.schema import Sandbox as Settings
+from bridle.config.sandbox.schema import SandboxNetwork
 from bridle.host.paths import bridle_dir, config_home, global_state_file
 from bridle.host.sandbox.bubblewrap import find_bubblewrap
 from bridle.host.sandbox.confinement import Confinement, Walls
@@ -33,8 +33,8 @@ from bridle.types.sandbox import Sandbox
 _FETCHES = re.compile(r"WebFetch\(domain:([^\s()]+)\)")
 
 
-class Wish(Struct, frozen=True, kw_only=True):
-    """What the settings ask for, before anybody looked whether this machine can do it."""
+class SandboxSettings(Struct, frozen=True, kw_only=True):
+    """What the settings ask for, before it is known whether this machine can do it."""
 
     policy: Policy
     masks: MaskingSettings = MaskingSettings()
@@ -81,7 +81,7 @@ async def make_sandbox(
             close_private_dir(private)
             raise ConfigError(
                 f"The sandbox cannot be set up ({walls}): "
-                "mend that, install bubblewrap, or set sandbox.failIfUnavailable to false."
+                "fix that, install bubblewrap, or set sandbox.failIfUnavailable to false."
             )
         warn(f"sandbox: none can be set up here, so commands will be refused: {walls}")
     elif walls.ports is None and proxy is not None:
@@ -106,7 +106,7 @@ def sandbox_for_programs(config: Config, sandbox: Sandbox | None) -> Sandbox | N
     return sandbox if any(scope_of(layer) == "all" for layer in config.layers) else None
 
 
-def read_policy(config: Config, *, cwd: str, env: Mapping[str, str]) -> Wish:
+def read_policy(config: Config, *, cwd: str, env: Mapping[str, str]) -> SandboxSettings:
     """Everything that the layers of settings say about what commands may touch."""
     settings = config.settings.sandbox or Settings()
     filesystem = settings.filesystem
@@ -133,7 +133,7 @@ def read_policy(config: Config, *, cwd: str, env: Mapping[str, str]) -> Wish:
     problems = [*credentials.problems, *_without_effect(settings, credentials.wishes)]
     if problem := upstream_problem(env):
         problems.append(f"sandbox: {problem}")
-    return Wish(policy=policy, masks=credentials.wishes, problems=tuple(problems))
+    return SandboxSettings(policy=policy, masks=credentials.wishes, problems=tuple(problems))
 
 
 def _without_effect(settings: Settings, masks: MaskingSettings) -> Iterator[str]:
@@ -217,7 +217,7 @@ class _Paths:
 
 
 async def _build(
-    wish: Wish,
+    wish: SandboxSettings,
     settings: Settings,
     private: PrivateDir,
     platform: str,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bridle.config.load import load
-from bridle.config.parent import from_parent
+from bridle.config.parent_policy import from_parent
 from bridle.types.errors import ConfigError
 
 _GIVEN: dict[str, Any] = {

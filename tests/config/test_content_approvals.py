@@ -8,7 +8,7 @@ import pytest
 
 from bridle.config import approvals, edit
 from bridle.config.load import environment, load, reload
-from bridle.config.trust import adopt, revoke, trust, unapproved, vouch_for_all
+from bridle.config.trust import adopt, approve_all_content, revoke, trust, unapproved
 
 HOOK = {"type": "command", "command": "echo hi"}
 
@@ -95,7 +95,7 @@ def test_what_changes_after_trust_does_not_count_until_it_is_approved(
     assert all(word not in kept for word in ("echo b", "Bash(*)", "./bin", "LD_PRELOAD", "sglang", "mini"))
     assert len(unapproved(project.env, project.cwd)) == 1
 
-    vouch_for_all(project.env, project.cwd)
+    approve_all_content(project.env, project.cwd)
     assert project.load().raw == after
     assert project.load().problems == ()
     assert unapproved(project.env, project.cwd) == ()
@@ -156,7 +156,7 @@ def test_a_running_session_goes_by_what_is_approved(project: Project):
     again = reload(config)
     assert len(again.problems) == 2
     assert environment(again, {}, trusted=True) == {}
-    vouch_for_all(project.env, project.cwd)
+    approve_all_content(project.env, project.cwd)
     assert reload(again).problems == ()
 
 

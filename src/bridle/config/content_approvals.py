@@ -8,19 +8,19 @@ from typing import Any
 
 from bridle.config import approvals
 from bridle.config.model_names import OwnModels
-from bridle.config.problem import KeyPath, dotted
-from bridle.config.reach import waiting
+from bridle.config.problems import KeyPath, dotted
+from bridle.config.source_limits import waiting
 from bridle.config.state import is_trusted, trust_root
 from bridle.host.files import read_bytes
 
 _STRICTEST = "plan"
-_NOBODYS = "nobody/nothing"
+_UNNAMED_MODEL = "unnamed/unnamed"
 """A model of a service that no folder names: beside it every name is one of another service."""
 _TABLES = ("enabledPlugins", "extraKnownMarketplaces", "modelOverrides", "skillOverrides")
 """Objects whose entries stand for themselves."""
 _KIND: approvals.Kind = "content"
 _SEEN = "@"
-"""Stands in the list once anything was approved, so that an empty list is told from none."""
+"""Stands in the list once anything was approved, so that an empty list differs from none."""
 _LARGEST_SCRIPT = 4 * 1024 * 1024
 _BINDING = re.compile(
     rb"hooks|mcpServers|lspServers|permissionMode|allowed-tools|[\"'](?:command|url)[\"']|\\[ux]"
@@ -37,7 +37,7 @@ Item = tuple[KeyPath, Any]
 """A place in a settings file, and what stands there with the key that it stands under."""
 
 
-class Vouched:
+class ContentApprovals:
     """What counts in one folder; asked again whenever its settings are read."""
 
     def __init__(self, env: Mapping[str, str], cwd: str) -> None:
@@ -48,7 +48,7 @@ class Vouched:
         """What was there when it was first looked at, where nothing is written down."""
         self._settled = False
         self._looked: dict[str, tuple[tuple[int, ...], str]] = {}
-        self._others: dict[str, Vouched] = {}
+        self._others: dict[str, ContentApprovals] = {}
 
     def missing(self, items: list[Item]) -> list[KeyPath]:
         """Those that the user has not approved as they are now."""
@@ -82,9 +82,9 @@ class Vouched:
         known = self._known()
         return all(self._counts_file(path, known) for path in scripts_of(command, self.root, self._cwd))
 
-    def _other(self, place: str) -> "Vouched":
+    def _other(self, place: str) -> "ContentApprovals":
         if place not in self._others:
-            self._others[place] = Vouched(self._env, place)
+            self._others[place] = ContentApprovals(self._env, place)
         return self._others[place]
 
     def _counts(self, what: Any, known: frozenset[str] | None) -> bool:
@@ -126,11 +126,11 @@ class Vouched:
         return known[1]
 
 
-def vouch(env: Mapping[str, str], cwd: str, whats: list[Any], files: list[str]) -> None:
+def approve_content(env: Mapping[str, str], cwd: str, whats: list[Any], files: list[str]) -> None:
     """Remember that the user approved these values and files of a folder, besides what they did before.
 
     Raises:
-        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        ConfigError: the file of approvals does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
     approvals.add(env, cwd, kind=_KIND, named={_SEEN: "", **_named(env, cwd, whats, files)})
@@ -140,7 +140,7 @@ def note_own_change(env: Mapping[str, str], path: str, before: dict[str, Any], a
     """Approve what was just written into a folder's settings in the user's name, and nothing else in them.
 
     Raises:
-        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        ConfigError: the file of approvals does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
     cwd = os.path.dirname(os.path.dirname(os.path.abspath(path)))
@@ -152,7 +152,7 @@ def note_own_change(env: Mapping[str, str], path: str, before: dict[str, Any], a
 
 def all_items(values: dict[str, Any]) -> list[Item]:
     """Everything that could ever need trust, whatever the user's own settings say."""
-    paths = waiting(values, mode=_STRICTEST, own=OwnModels((_NOBODYS,)))
+    paths = waiting(values, mode=_STRICTEST, own=OwnModels((_UNNAMED_MODEL,)))
     return items_at(values, paths)
 
 

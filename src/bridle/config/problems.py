@@ -9,7 +9,7 @@ from bridle.types.visible import visible_line
 
 KeyPath = tuple[str | int, ...]
 Fault = tuple[KeyPath, str]
-"""A value that cannot be used, and why, before anybody looked for its line."""
+"""A value that cannot be used, and why, before anyone looked for its line."""
 
 
 class Problem(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 
-from bridle.config.sandbox_schema import TlsTerminate
+from bridle.config.sandbox.schema import TlsTerminate
 from bridle.host.sandbox.authority import Authority, load_authority, make_authority, write_roots
 from bridle.host.sandbox.interception import Interceptor
 from bridle.host.sandbox.masking.copies import Copies

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bridle.config.model_names import OwnModels
-from bridle.config.problem import Fault, KeyPath
+from bridle.config.problems import Fault, KeyPath
 from bridle.config.variables import never_from_project, only_when_trusted
 
 SHARED = ("projectSettings", "localSettings")
@@ -62,7 +62,7 @@ _LOOSEST_FIRST = ("bypassPermissions", "auto", "acceptEdits", "default", "dontAs
 def counting_untrusted(
     values: dict[str, Any], *, mode: str, own: OwnModels | None = None
 ) -> tuple[dict[str, Any], tuple[Fault, ...]]:
-    """The values that count from a folder nobody trusts yet, and what waits for trust.
+    """The values that count from a folder that is not trusted yet, and what waits for trust.
 
     `mode` is the permission mode of the user's own settings: a folder may only ask for a stricter one. `own`
     are the models that the user named: a folder may choose among those of the same services.
@@ -89,7 +89,7 @@ def _waiting(values: dict[str, Any], above: KeyPath, mode: str, own: OwnModels) 
         path: KeyPath = (*above, key)
         name = ".".join(map(str, path))
         if "." in key:
-            # Not the path that it looks like, but a name that nobody knows.
+            # Not the path that it looks like, but a name that is unknown.
             yield path
         elif name in _MODELS:
             yield from _foreign_models(path, value, own)

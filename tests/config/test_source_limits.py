@@ -6,7 +6,7 @@ import pytest
 
 import bridle
 from bridle.config.load import environment
-from bridle.config.reach import permitted
+from bridle.config.source_limits import permitted
 from bridle.config.variables import never_from_project
 from bridle.providers.vendors import VENDORS
 from tests.config.folders import Folders

@@ -6,9 +6,16 @@ import pytest
 
 from bridle.config import approvals
 from bridle.config.load import load
-from bridle.config.mcp import Found, Wish, desktop_config_path, find_servers, host_server, read_desktop_config
-from bridle.config.mcp_entry import expand, read_entry
-from bridle.config.mcp_places import is_any_configured
+from bridle.config.mcp.entry import expand, read_entry
+from bridle.config.mcp.locations import is_any_configured
+from bridle.config.mcp.servers import (
+    FoundServers,
+    ServerSources,
+    desktop_config_path,
+    find_servers,
+    host_server,
+    read_desktop_config,
+)
 from bridle.types.errors import ConfigError
 from bridle.types.mcp import (
     HttpServer,
@@ -45,7 +52,7 @@ class Place:
 
     def find(
         self, *, cwd: Path | None = None, trusted: bool = True, sources: Any = None, **wish: Any
-    ) -> Found:
+    ) -> FoundServers:
         config = load(
             cwd=str(cwd or self.project),
             env=self.env,
@@ -54,7 +61,7 @@ class Place:
             managed_dir=str(self.managed),
             trusted=trusted,
         )
-        return find_servers(Wish(config=config, env=self.env, trusted=trusted, **wish))
+        return find_servers(ServerSources(config=config, env=self.env, trusted=trusted, **wish))
 
     def names(self, **wish: Any) -> dict[str, tuple[str, str]]:
         return {each.name: (each.scope, each.off) for each in self.find(**wish).servers}
@@ -69,7 +76,7 @@ def _run(word: str) -> dict[str, Any]:
     return {"command": "run", "args": [word]}
 
 
-def _words(found: Found) -> dict[str, str]:
+def _words(found: FoundServers) -> dict[str, str]:
     return {each.name: each.config.args[0] for each in found.servers if isinstance(each.config, StdioServer)}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from bridle.config.published import settings_schema
+from bridle.config.json_schema import settings_schema
 from tests.fakes.program import Program
 
 _FULL: dict[str, Any] = {

@@ -46,7 +46,7 @@ def _tightening(given: Mapping[str, Any], taken: set[str]) -> dict[str, Any]:
     kept |= {name: given[name] for name in _LISTS_OF_THE_ALLOWED if name in given and name not in taken}
     kept |= {name: [] for name in _LISTS_OF_REACH if given.get(name) == [] and name not in taken}
     if given.get("disableAllHooks") not in (None, False, "false"):
-        # The hooks of the machine's own management go on.
+        # The hooks of the machine's own management continue.
         kept["allowManagedHooksOnly"] = True
     if given.get("channelsEnabled") is False:
         kept["channelsEnabled"] = False

@@ -16,7 +16,7 @@ from bridle.types.errors import ConfigError
 _LARGEST = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _TAKEN = ("main", "lead", "leader", "team-lead", "coordinator")
-"""Names that mean somebody of the session itself."""
+"""Names of agents of the session itself."""
 
 
 class Remote(Struct, frozen=True):
@@ -64,7 +64,7 @@ class Remotes:
         if _NAME.fullmatch(name) is None or name in _TAKEN:
             raise ConfigError(
                 f"{name!r} cannot be the name of a session: use letters, digits, dots and dashes, "
-                "and none of those that mean somebody here, such as main."
+                "and none of the names of this session's agents, such as main."
             )
         self._change(lambda values: {**values, name: msgspec.to_builtins(remote)})
         # An older file may be open to others.

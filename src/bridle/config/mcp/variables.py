@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bridle.config import approvals
-from bridle.config.mcp_entry import VARIABLE
+from bridle.config.mcp.entry import VARIABLE
 from bridle.config.variables import may_hold_credential
 
 _KIND: approvals.Kind = "variables"
@@ -41,7 +41,7 @@ def approve_variables(env: Mapping[str, str], cwd: str, *, name: str, raw: Any) 
     """Remember that the user has seen which variables exactly this server is given, and agreed.
 
     Raises:
-        ConfigError: the file of approvals does not parse, or another process does not let go of it.
+        ConfigError: the file of approvals does not parse, or another process keeps it locked.
         OSError: it cannot be written.
     """
     if credentials(raw, env):

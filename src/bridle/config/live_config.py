@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from bridle.config.load import Config, reload
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.config.sources import watched
 from bridle.host.file_watch import INTERVAL, next_change, stamps
 from bridle.types.errors import ConfigError
@@ -70,7 +70,7 @@ class LiveConfig:
         self.current = msgspec.structs.replace(current, policy=policy)
 
     def refresh(self) -> Config:
-        """Read the files now and tell nobody: for a caller that has written them itself."""
+        """Read the files now and notify no listener: for a caller that has written them itself."""
         # Before reading, so that a change in between is seen by the next look.
         self._known = stamps(watched(self.current.inputs))
         self.current = reload(self.current)

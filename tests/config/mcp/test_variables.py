@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridle.config.mcp_variables import credentials, given_variables
+from bridle.config.mcp.variables import credentials, given_variables
 from bridle.config.variables import may_hold_credential
 from bridle.providers.vendors import VENDORS
 from tests.tables import table

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bridle.config.problem import Fault
+from bridle.config.problems import Fault
 
 
 def without_effect(values: Mapping[str, Any]) -> Iterator[Fault]:

@@ -26,7 +26,7 @@ def rewrite(
     `change` returns a new object and leaves its argument alone. A file that stays the same is not written.
 
     Raises:
-        ConfigError: the file does not parse, or another process does not let go of it.
+        ConfigError: the file does not parse, or another process keeps it locked.
         OSError: the file cannot be read or written; it is as it was before.
     """
     target = os.path.realpath(path)

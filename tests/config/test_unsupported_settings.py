@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from bridle.config.explain import explain, render
+from bridle.config.json_schema import settings_schema
 from bridle.config.load import Config, load
-from bridle.config.published import settings_schema
 from bridle.config.schema import Settings
 from bridle.config.settings_table import NO_EFFECT
 from bridle.config.version_limits import check_version

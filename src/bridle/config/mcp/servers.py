@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from bridle.config import approvals
 from bridle.config.load import Config
-from bridle.config.mcp_entry import identity, read_entry
-from bridle.config.mcp_places import LARGEST_STATE, MANAGED_FILE, counts, project_files
-from bridle.config.mcp_policy import Policy
-from bridle.config.mcp_variables import NEVER_GIVEN, credentials, refusal, unfilled, withheld
-from bridle.config.problem import Fault, Problem, located
-from bridle.config.reach import CHANGED, SHARED
+from bridle.config.mcp.entry import identity, read_entry
+from bridle.config.mcp.locations import LARGEST_STATE, MANAGED_FILE, counts, project_files
+from bridle.config.mcp.policy import Policy
+from bridle.config.mcp.variables import NEVER_GIVEN, credentials, refusal, unfilled, withheld
+from bridle.config.problems import Fault, Problem, located
+from bridle.config.source_limits import CHANGED, SHARED
 from bridle.config.state import trust_root
 from bridle.config.validate import parse
 from bridle.host import paths
@@ -28,7 +28,7 @@ _SHARED: tuple[Scope, ...] = ("project", "local")
 WAITING = "waits for your approval"
 
 
-class Wish(Struct, frozen=True, kw_only=True):
+class ServerSources(Struct, frozen=True, kw_only=True):
     """All that decides which servers a session has."""
 
     config: Config
@@ -41,14 +41,14 @@ class Wish(Struct, frozen=True, kw_only=True):
     discovers: bool = True
     """False where nothing that lies around counts."""
     attended: bool = False
-    """Somebody can be asked about servers of the project."""
+    """The user can be asked about servers of the project."""
     plugins: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """Entries of plugins by their full names, in the order in which the plugins were loaded."""
     shared: frozenset[str] = frozenset()
     """Those of plugins that came with the project."""
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class FoundServers(Struct, frozen=True, kw_only=True):
     servers: tuple[Server, ...]
     """Also those that are not started; each says why."""
     problems: tuple[Problem, ...] = ()
@@ -61,8 +61,8 @@ class _Entry(Struct, frozen=True, kw_only=True):
     file: str
 
 
-def find_servers(wish: Wish) -> Found:
-    """Every configured server, the nearest definition of each name; what is wrong is told and left out.
+def find_servers(wish: ServerSources) -> FoundServers:
+    """Every configured server, the nearest definition of each name; what is wrong is reported and left out.
 
     Raises:
         ConfigError: a value of --mcp-config cannot be used at all.
@@ -71,7 +71,7 @@ def find_servers(wish: Wish) -> Found:
     for entry in reading.entries():
         reading.add(entry)
     reading.add_plugins()
-    return Found(servers=tuple(reading.servers.values()), problems=tuple(reading.problems))
+    return FoundServers(servers=tuple(reading.servers.values()), problems=tuple(reading.problems))
 
 
 def read_flag(value: str, *, cwd: str) -> tuple[dict[str, Any], str, str]:
@@ -126,7 +126,7 @@ def desktop_config_path(platform: str, env: Mapping[str, str]) -> str:
 class _Reading:
     """Goes through the places once, the one that counts most first."""
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, wish: ServerSources) -> None:
         self._wish = wish
         self._inputs = wish.config.inputs
         self._policy = Policy(wish.config)
@@ -263,8 +263,8 @@ class _Reading:
         named = self._is_named(entry.name, own=False)
         if not named and (self._wish.attended or approvals.is_known(env, cwd, kind="mcp", name=entry.name)):
             return WAITING
-        vouched = self._wish.config.vouched
-        if vouched is None or vouched.open().covers_server(entry.name, entry.raw):
+        approved_content = self._wish.config.approved_content
+        if approved_content is None or approved_content.open().covers_server(entry.name, entry.raw):
             return None
         return WAITING if self._wish.attended else CHANGED
 
@@ -293,7 +293,7 @@ class _Reading:
         )
 
     def _twin(self, name: str) -> str | None:
-        """A server whose tools could not be told from those of a server of this name."""
+        """A server whose tools could not be distinguished from those of a server of this name."""
         alike = normalised(name)
         return next((known for known in self.servers if normalised(known) == alike), None)
 

@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Struct
 
 from bridle.config.load import Config
-from bridle.config.reach import SHARED
-from bridle.config.sandbox_layers import collect
-from bridle.config.sandbox_schema import MaskedFile as FileEntry
-from bridle.config.sandbox_schema import MaskedVariable as VariableEntry
-from bridle.config.sandbox_schema import SandboxCredentials, SandboxNetwork, SignedRequests
+from bridle.config.sandbox.layers import collect
+from bridle.config.sandbox.schema import MaskedFile as FileEntry
+from bridle.config.sandbox.schema import MaskedVariable as VariableEntry
+from bridle.config.sandbox.schema import SandboxCredentials, SandboxNetwork, SignedRequests
+from bridle.config.source_limits import SHARED
 from bridle.host.sandbox.masking.settings import (
     AwsPair,
     Mask,
@@ -84,7 +84,7 @@ def _entries(config: Config, key: str, kind: type[Entry]) -> Iterator[tuple[str,
         try:
             yield source, msgspec.convert(entry, kind)
         except msgspec.ValidationError:
-            pass  # Told with its line when the settings were read.
+            pass  # Reported with its line when the settings were read.
 
 
 def _mask(

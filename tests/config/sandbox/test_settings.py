@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bridle.config.load import Config, load
-from bridle.config.sandboxing import make_sandbox, read_policy, sandbox_for_programs
+from bridle.config.sandbox.settings import make_sandbox, read_policy, sandbox_for_programs
 from bridle.host.sandbox.policy import Policy
 from bridle.types.errors import ConfigError, ToolError
 from bridle.types.question import Answer, NetworkQuestion, Refused

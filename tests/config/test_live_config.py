@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bridle.config.edit import set_value
-from bridle.config.live import LiveConfig
-from bridle.config.problem import Problem
+from bridle.config.live_config import LiveConfig
+from bridle.config.problems import Problem
 from tests.config.folders import Folders
 
 

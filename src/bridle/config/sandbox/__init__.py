@@ -1,0 +1,1 @@
+"""The sandbox in settings: schema, credentials, masking, and the policy that results."""
