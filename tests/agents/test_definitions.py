@@ -14,7 +14,7 @@ from bridle.engine.agents.memory import memory_folder, memory_prompt
 from bridle.engine.agents.reading import read_agents
 from bridle.engine.agents.tools import AgentToolbox, Standing, select
 from bridle.providers.scripted import calls, says
-from bridle.tools.deferring import DeferringToolbox
+from bridle.tools.deferred_toolbox import DeferredToolbox
 from bridle.tools.toolbox import OPT_IN, Deferral, choose
 from bridle.types.agent import AgentDefinition, AgentSource
 from bridle.types.permission import Mode
@@ -309,13 +309,13 @@ def test_no_agent_has_tools_whose_effect_only_the_main_thread_or_a_person_sees(b
 def _offered(definition: AgentDefinition, *, background: bool) -> AgentToolbox:
     """What an agent has of all the tools that a terminal has, where rare ones are loaded on demand."""
     own = choose(with_person=True, absent=lambda: OPT_IN | {"LSP", "TodoWrite"})
-    box = DeferringToolbox(own, tuple, deferral=Deferral(when="always"), window=lambda: 200_000)
+    box = DeferredToolbox(own, tuple, deferral=Deferral(when="always"), window=lambda: 200_000)
     return AgentToolbox(box, select(definition, Standing(background=background)).takes)
 
 
 def test_an_agent_that_cannot_search_is_told_all_its_tools():
     own = choose(base=("Read", "WebFetch", "NotebookEdit"))
-    box = DeferringToolbox(own, tuple, deferral=Deferral(when="always"), window=lambda: 200_000)
+    box = DeferredToolbox(own, tuple, deferral=Deferral(when="always"), window=lambda: 200_000)
     some = AgentToolbox(box, select(_agent(tools=("Read", "WebFetch")), Standing()).takes)
     assert [each["name"] for each in some.definitions()] == ["Read", "WebFetch"]
     assert some.definitions()[1].get("input_schema") and some.find("CallTool") is None

@@ -12,8 +12,8 @@ from bridle.hooks.handler import FunctionHook, Origin
 from bridle.hooks.table import Entry, from_host
 from bridle.providers.scripted import calls, says
 from bridle.tools.agent import TOOL as AGENT
-from bridle.tools.task_create import TOOL as CREATE
-from bridle.tools.task_update import TOOL as UPDATE
+from bridle.tools.tasks.task_create import TOOL as CREATE
+from bridle.tools.tasks.task_update import TOOL as UPDATE
 from bridle.types.agent import AgentDefinition
 from tests.fakes.agents import FakeMinds, echo
 from tests.fakes.hooked import hooked, output

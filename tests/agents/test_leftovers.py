@@ -10,8 +10,8 @@ import pytest
 
 from bridle.engine.runtime import ModelFacts, Runtime
 from bridle.providers.scripted import calls, says
-from bridle.tools.bash import TOOL as BASH
 from bridle.tools.enter_worktree import TOOL as ENTER
+from bridle.tools.shell.bash import TOOL as BASH
 from bridle.types.agent import AgentDefinition
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 from tests.fakes.agents import EchoInput, team

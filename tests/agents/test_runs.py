@@ -11,8 +11,8 @@ from bridle.engine.runtime import Limits, Runtime
 from bridle.engine.turn import Turn
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls, says
-from bridle.tools.task_output import TOOL as TASK_OUTPUT
-from bridle.tools.task_output import TaskOutputInput
+from bridle.tools.tasks.task_output import TOOL as TASK_OUTPUT
+from bridle.tools.tasks.task_output import TaskOutputInput
 from bridle.types.agent import AgentDefinition
 from bridle.types.delegation import Delegation
 from bridle.types.errors import ProviderError

@@ -56,8 +56,8 @@ async def test_way_to_the_first_request_imports_little(tmp_path: Path):
 
 
 _INDEX = (
-    "bridle.tools.catalog", "bridle.tools.deferred", "bridle.tools.deferring", "bridle.tools.definitions",
-    "bridle.tools.toolbox",
+    "bridle.tools.catalog", "bridle.tools.deferred", "bridle.tools.deferred_toolbox",
+    "bridle.tools.definitions", "bridle.tools.toolbox",
 )  # fmt: skip
 """What lists tools and holds none."""
 

@@ -8,8 +8,8 @@ import pytest
 from bridle.commands.history import rewind_points
 from bridle.providers.scripted import calls, says
 from bridle.tools.enter_worktree import TOOL as ENTER
-from bridle.tools.grep import TOOL as GREP
-from bridle.tools.read import TOOL as READ
+from bridle.tools.files.grep import TOOL as GREP
+from bridle.tools.files.read import TOOL as READ
 from bridle.transcripts.store import Place, begin, transcript_path
 from bridle.types.command import Resets, Says, Shows
 from bridle.types.errors import SessionError, UsageError

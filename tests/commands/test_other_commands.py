@@ -7,7 +7,7 @@ import pytest
 from bridle.commands.catalog import CATALOG
 from bridle.commands.exports import answers, conversation_text
 from bridle.providers.scripted import calls, says
-from bridle.tools.read import TOOL as READ
+from bridle.tools.files.read import TOOL as READ
 from bridle.types.command import Asks, Says, Shows
 from bridle.types.errors import UsageError
 from bridle.types.event import Noticed

@@ -15,7 +15,7 @@ from bridle.commands.queries.status import status_facts
 from bridle.commands.reports import breakdown_of, scene_of, window_text
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls, says
-from bridle.tools.read import TOOL as READ
+from bridle.tools.files.read import TOOL as READ
 from bridle.types.command import Command, Says, Shows
 from bridle.types.errors import UsageError
 from bridle.types.permission import Effect

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bridle.tools.catalog import CATALOG
-from bridle.tools.deferring import DeferringToolbox
+from bridle.tools.deferred_toolbox import DeferredToolbox
 from bridle.tools.toolbox import BuiltinToolbox, Deferral
 from bridle.types.history import History
 from bridle.types.model import ToolDefinition
@@ -22,8 +22,8 @@ from tests.fakes.replays import Replay, replay
 _MARKS = re.compile(rb',\{"cachePoint":\{"type":"default"\}\}|,"cache_control":\{"type":"ephemeral"\}')
 
 
-def _toolbox() -> DeferringToolbox:
-    return DeferringToolbox(
+def _toolbox() -> DeferredToolbox:
+    return DeferredToolbox(
         BuiltinToolbox(CATALOG), tuple, deferral=Deferral(when="always"), window=lambda: 200_000
     )
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.features.editors.proposals import Proposal, is_withdrawn, propose, revised, told_revision
-from bridle.tools.replacements import find_replacement, replace
-from bridle.tools.text_files import TextFile, TextForm
+from bridle.tools.files.replacements import find_replacement, replace
+from bridle.tools.files.text_files import TextFile, TextForm
 from bridle.types.workspace import Workspace
 from tests.fakes.tool_context import FakeTasks
 

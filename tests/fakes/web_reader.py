@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from bridle.tools.web_fetch import TOOL, WebFetchInput
+from bridle.tools.web.web_fetch import TOOL, WebFetchInput
 from bridle.types.block import AssistantMessage
 from bridle.types.tool import Consultation, ToolOutput
 from tests.fakes.tool_context import make_context

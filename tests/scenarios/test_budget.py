@@ -14,7 +14,7 @@ from bridle.engine.loop import run_turn
 from bridle.features.budgets.ledger import Ledger, Refusal
 from bridle.features.budgets.metered_provider import MeteredProvider, source_of
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.tools.read import TOOL as READ
+from bridle.tools.files.read import TOOL as READ
 from bridle.types.block import AssistantMessage
 from bridle.types.budget import Budgets, Charge, Limit, Payer
 from bridle.types.errors import CommandLineError, OverBudget

@@ -10,7 +10,7 @@ from bridle.engine.loop import run_turn
 from bridle.engine.runtime import ModelFacts
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import Asked, ScriptedProvider, calls, says
-from bridle.tools.read import TOOL as READ
+from bridle.tools.files.read import TOOL as READ
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Transcript
 from bridle.transcripts.undo import undo_compaction

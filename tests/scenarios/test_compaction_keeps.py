@@ -12,8 +12,8 @@ from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import Asked, ScriptedProvider, calls, says
-from bridle.tools.edit import TOOL as EDIT
-from bridle.tools.read import TOOL as READ
+from bridle.tools.files.edit import TOOL as EDIT
+from bridle.tools.files.read import TOOL as READ
 from bridle.transcripts.resume import Place, resume
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Transcript

@@ -17,7 +17,7 @@ from bridle.engine.items import drop_item, hold_item, item_text, list_items, rel
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.tools.read import TOOL as READ
+from bridle.tools.files.read import TOOL as READ
 from bridle.transcripts.resume import resume
 from bridle.transcripts.session import Session
 from bridle.transcripts.store import Place

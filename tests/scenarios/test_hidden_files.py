@@ -6,8 +6,8 @@ import pytest
 from bridle.engine.loop import run_turn
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls, says
-from bridle.tools.glob import TOOL as glob
-from bridle.tools.grep import TOOL as grep
+from bridle.tools.files.glob import TOOL as glob
+from bridle.tools.files.grep import TOOL as grep
 from bridle.types.event import ToolFinished
 from bridle.types.origin import TYPED
 from bridle.types.permission import Effect

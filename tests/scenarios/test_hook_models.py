@@ -9,8 +9,8 @@ import pytest
 from bridle.engine.runtime import Limits, Runtime
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls, says
-from bridle.tools.bash import TOOL as BASH
-from bridle.tools.read import TOOL as READ
+from bridle.tools.files.read import TOOL as READ
+from bridle.tools.shell.bash import TOOL as BASH
 from bridle.types.errors import ProviderError
 from bridle.types.permission import Effect
 from tests.fakes.engine import make_session, requests

@@ -20,7 +20,7 @@ from bridle.engine.turn import Turn
 from bridle.hooks.handler import FunctionHook
 from bridle.host.background import BackgroundShells
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.tools.bash import TOOL as BASH
+from bridle.tools.shell.bash import TOOL as BASH
 from bridle.types.errors import UsageError
 from bridle.types.event import HookProgressed, HookRun, HookStarted, SessionNamed, ToolFinished
 from bridle.types.hook import Setup

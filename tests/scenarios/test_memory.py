@@ -27,8 +27,8 @@ from bridle.features.side_work.suggestions import (
     suggest_when_asked,
 )
 from bridle.providers.scripted import ScriptedProvider, calls, says
-from bridle.tools.read import TOOL as READ
-from bridle.tools.todo_write import TOOL as TODO
+from bridle.tools.files.read import TOOL as READ
+from bridle.tools.tasks.todo_write import TOOL as TODO
 from bridle.transcripts.session import Session
 from bridle.transcripts.store import transcript_path
 from bridle.transcripts.transcript import Transcript

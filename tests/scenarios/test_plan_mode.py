@@ -17,7 +17,7 @@ from bridle.features.plan_mode.plans import LEFT, MARK, plan_path
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.enter_plan_mode import TOOL as ENTER
 from bridle.tools.exit_plan_mode import TOOL as EXIT
-from bridle.tools.write import TOOL as WRITE
+from bridle.tools.files.write import TOOL as WRITE
 from bridle.transcripts.session import Session
 from bridle.types.event import ModeChanged, PermissionDenied, ToolFinished
 from bridle.types.origin import TYPED

@@ -15,8 +15,8 @@ from bridle.host.background import BackgroundShells
 from bridle.host.wall.probe import means
 from bridle.permissions.policy import decide
 from bridle.providers.scripted import calls, says
-from bridle.tools.bash import TOOL as BASH
-from bridle.tools.task_output import TOOL as TASK_OUTPUT
+from bridle.tools.shell.bash import TOOL as BASH
+from bridle.tools.tasks.task_output import TOOL as TASK_OUTPUT
 from bridle.types.event import Noticed, PermissionDenied, ToolFinished
 from bridle.types.origin import TYPED
 from bridle.types.permission import Allow, Case, Decision, Judged, Mode

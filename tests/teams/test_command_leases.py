@@ -17,7 +17,7 @@ from bridle.host.leases import LeaseStore
 from bridle.host.owners import Owner, this_process
 from bridle.permissions.preparation import read_command
 from bridle.providers.scripted import calls, says
-from bridle.tools.bash import TOOL as BASH
+from bridle.tools.shell.bash import TOOL as BASH
 from bridle.types.errors import ToolError
 from bridle.types.event import Noticed
 from tests.fakes.agents import Team, team

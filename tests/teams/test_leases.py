@@ -15,8 +15,8 @@ from bridle.features.leases.leases import Leases
 from bridle.host.leases import LeaseStore
 from bridle.host.owners import this_process
 from bridle.providers.scripted import calls, says
-from bridle.tools.bash import TOOL as BASH
-from bridle.tools.write import TOOL as WRITE
+from bridle.tools.files.write import TOOL as WRITE
+from bridle.tools.shell.bash import TOOL as BASH
 from bridle.types.agent import AgentDefinition
 from tests.fakes.agents import Team, team
 from tests.fakes.repositories import repository

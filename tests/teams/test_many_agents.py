@@ -15,7 +15,7 @@ from bridle.host.git.merge import Repository
 from bridle.host.git.merge_queue import MergeQueue, Plan
 from bridle.host.leases import PORT_COUNT
 from bridle.providers.scripted import calls, says
-from bridle.tools.bash import TOOL as BASH
+from bridle.tools.shell.bash import TOOL as BASH
 from bridle.types.agent import AgentDefinition
 from bridle.types.question import Answer, PermissionQuestion, Permitted, Question
 from bridle.types.tool import Tool, ToolContext, ToolOutput, tool

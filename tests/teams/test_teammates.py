@@ -11,8 +11,8 @@ from bridle.engine.agents.means import Means
 from bridle.engine.runtime import Runtime
 from bridle.providers.scripted import calls, says
 from bridle.tools.agent import TOOL as AGENT
-from bridle.tools.task_create import TOOL as CREATE
-from bridle.tools.task_update import TOOL as UPDATE
+from bridle.tools.tasks.task_create import TOOL as CREATE
+from bridle.tools.tasks.task_update import TOOL as UPDATE
 from bridle.types.agent import AgentDefinition
 from tests.fakes.agents import FakeMinds, team
 from tests.fakes.hooked import hooked

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.tools.read import TOOL, ReadInput
+from bridle.tools.files.read import TOOL, ReadInput
 from bridle.types.errors import ToolError
 from tests.fakes.tool_context import make_context
 

@@ -7,7 +7,7 @@ import pytest
 from bridle.engine.agents.tools import AgentToolbox
 from bridle.providers.trimming import SlimToolbox
 from bridle.tools.deferred import Findable, found_before, listing, told_before
-from bridle.tools.deferring import DeferringToolbox
+from bridle.tools.deferred_toolbox import DeferredToolbox
 from bridle.tools.tool_search import find
 from bridle.tools.toolbox import Deferral, choose
 from bridle.types.errors import ToolError
@@ -94,7 +94,7 @@ def _tool(name: str, *, deferred: bool = True, size: int = 100) -> Tool:
     )
 
 
-def _context(folder: Path, box: DeferringToolbox) -> ToolContext:
+def _context(folder: Path, box: DeferredToolbox) -> ToolContext:
     return msgspec.structs.replace(make_context(folder), offered=box.names)
 
 
@@ -104,20 +104,20 @@ class _Conversation:
 
 def _changing(
     offered: list[tuple[Tool, ...]], when: Literal["always", "never", "crowded"] = "always"
-) -> DeferringToolbox:
+) -> DeferredToolbox:
     own = choose(base=("Read", "WebFetch"))
-    return DeferringToolbox(own, lambda: offered[0], deferral=Deferral(when=when), window=lambda: 200_000)
+    return DeferredToolbox(own, lambda: offered[0], deferral=Deferral(when=when), window=lambda: 200_000)
 
 
-def _box(*tools: Tool, when: Literal["always", "never", "crowded"] = "always") -> DeferringToolbox:
+def _box(*tools: Tool, when: Literal["always", "never", "crowded"] = "always") -> DeferredToolbox:
     return _changing([tools], when)
 
 
-def _told(box: DeferringToolbox) -> list[str]:
+def _told(box: DeferredToolbox) -> list[str]:
     return [each["name"] for each in box.definitions() if not is_deferred(each)]
 
 
-def _loaded(box: DeferringToolbox) -> list[str]:
+def _loaded(box: DeferredToolbox) -> list[str]:
     return [each["name"] for each in box.definitions() if is_deferred(each)]
 
 

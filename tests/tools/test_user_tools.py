@@ -11,9 +11,9 @@ from bridle.engine.serve import Inbox, Server
 from bridle.providers.scripted import calls, says
 from bridle.session.choices import choose_tools
 from bridle.tools.end_conversation import TOOL as END
+from bridle.tools.files.send_user_file import TOOL as SEND
 from bridle.tools.push_notification import TOOL as PUSH
 from bridle.tools.report_findings import TOOL as REPORT
-from bridle.tools.send_user_file import TOOL as SEND
 from bridle.types.event import Noticed, Signalled, ToolFinished, TurnFinished
 from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt

@@ -18,7 +18,7 @@ from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.providers.scripted import calls, says
 from bridle.tools.enter_worktree import TOOL as ENTER
 from bridle.tools.exit_worktree import TOOL as EXIT
-from bridle.tools.read import TOOL as READ
+from bridle.tools.files.read import TOOL as READ
 from bridle.types.errors import ToolError
 from bridle.types.permission import Ask, Effect, Mode, Rule
 from bridle.types.tool import Tool

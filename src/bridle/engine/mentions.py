@@ -12,8 +12,8 @@ from bridle.engine.consult import consult
 from bridle.engine.gate import standing
 from bridle.engine.turn import Turn
 from bridle.permissions.preparation import CallRequest, prepare
-from bridle.tools.read import TOOL as READ
-from bridle.tools.read import ReadInput
+from bridle.tools.files.read import TOOL as READ
+from bridle.tools.files.read import ReadInput
 from bridle.types.block import ResultContent, UserBlock, text_block, text_of
 from bridle.types.errors import McpError, ToolError
 from bridle.types.permission import Access, Ask, Decision, Deny

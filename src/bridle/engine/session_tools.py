@@ -13,7 +13,7 @@ from bridle.types.permission import Effect, Rule
 from bridle.types.tool import Tool, Toolbox
 
 if TYPE_CHECKING:
-    from bridle.tools.deferring import DeferringToolbox
+    from bridle.tools.deferred_toolbox import DeferredToolbox
 
 Listing = Callable[[], str | None]
 """What the model is told when a conversation begins, if anything."""
@@ -29,15 +29,15 @@ def deferring(
     window: Callable[[], int],
     session: Session,
     servers: LazyServers | None,
-) -> "DeferringToolbox | None":
+) -> "DeferredToolbox | None":
     """The tools of the session where some come later; None where all are told at once from the start."""
     if others is None and (deferral.when != "always" or not own.deferred()):
         return None
     from bridle.tools.deferred import found_before, told_before
-    from bridle.tools.deferring import DeferringToolbox
+    from bridle.tools.deferred_toolbox import DeferredToolbox
 
     results = [entry.get("toolUseResult") for entry in session.entries if entry["type"] == "user"]
-    return DeferringToolbox(
+    return DeferredToolbox(
         own,
         others or _none,
         deferral=deferral,
@@ -118,7 +118,7 @@ class _Fitted:
 
 
 def news(
-    deferring: "DeferringToolbox | None",
+    deferring: "DeferredToolbox | None",
     servers: LazyServers | None,
     *more: Callable[[Session], str | None],
 ) -> Callable[[Session, Toolbox], str | None] | None:
@@ -137,7 +137,7 @@ def news(
     return told
 
 
-def again(deferring: "DeferringToolbox | None", offered: Toolbox) -> tuple[Callable[[], str | None], ...]:
+def again(deferring: "DeferredToolbox | None", offered: Toolbox) -> tuple[Callable[[], str | None], ...]:
     """What the model must be told again after a compaction."""
     return () if deferring is None else (lambda: deferring.again(offered),)
 

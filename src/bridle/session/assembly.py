@@ -38,7 +38,7 @@ from bridle.types.tool import Toolbox
 
 if TYPE_CHECKING:
     from bridle.session.parts.packages import Packages
-    from bridle.tools.deferring import DeferringToolbox
+    from bridle.tools.deferred_toolbox import DeferredToolbox
     from bridle.transcripts.checkpoints import FileCheckpoints
 
 
@@ -55,7 +55,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     agents: Agents
     tools: Toolbox
     """All of them, whatever the window of the model."""
-    deferring: "DeferringToolbox | None"
+    deferring: "DeferredToolbox | None"
     """Tells some of them later."""
     toolbox: Toolbox
     """As the model that answers can take them."""

@@ -77,7 +77,7 @@ def recall_files(session: Session, workspace: Workspace) -> None:
     """A resumed conversation may go on editing what it has read."""
     results = [entry.get("toolUseResult") for entry in session.entries if entry["type"] == "user"]
     if any(results):
-        from bridle.tools.remembered import remember
+        from bridle.tools.files.shown_files import remember
 
         remember(workspace.files, results)
 

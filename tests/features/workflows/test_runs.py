@@ -10,9 +10,9 @@ import pytest
 from bridle.engine.runtime import Limits, Runtime
 from bridle.features.workflows.slots import Slots
 from bridle.providers.scripted import calls, says
-from bridle.tools.task_output import TOOL as TASK_OUTPUT
-from bridle.tools.task_output import TaskOutputInput
-from bridle.tools.write import TOOL as WRITE
+from bridle.tools.files.write import TOOL as WRITE
+from bridle.tools.tasks.task_output import TOOL as TASK_OUTPUT
+from bridle.tools.tasks.task_output import TaskOutputInput
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ProviderError, ToolError
 from bridle.types.event import FromAgent, TaskEnded, TaskProgressed, TaskStarted

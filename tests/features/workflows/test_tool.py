@@ -9,7 +9,7 @@ import pytest
 
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import calls, says
-from bridle.tools.write import TOOL as WRITE
+from bridle.tools.files.write import TOOL as WRITE
 from bridle.types.block import text_of
 from bridle.types.event import FromAgent, PermissionDenied
 from bridle.types.permission import Effect, Mode

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.tools.bash import TOOL, BashInput
+from bridle.tools.shell.bash import TOOL, BashInput
 from bridle.types.permit import Permit
 from bridle.types.workspace import Workspace
 from tests.fakes.judged import FakeJudged

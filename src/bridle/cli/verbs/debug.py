@@ -145,7 +145,7 @@ def _addresses(line: Line, host: str) -> list[str]:
 def _redirect(line: Line) -> str:
     """What becomes of the redirections: the first that is not simply followed counts."""
     from bridle.host.web_address import is_public
-    from bridle.tools.web_addresses import read_url, same_site
+    from bridle.tools.web.addresses import read_url, same_site
 
     try:
         target = read_url(str(line.input.get("url")))

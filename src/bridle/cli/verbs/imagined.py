@@ -74,7 +74,7 @@ def imagine(name: str, input: Mapping[str, Any], *, cwd: str, home: str) -> Call
         return CallRequest(tool=name, input=input, subject="" if name.startswith("mcp__") else subject)
     read = _read(tool, {key: _at_home(value, key, home) for key, value in input.items()})
     if tool.name == "WebFetch":
-        from bridle.tools.web_addresses import read_url
+        from bridle.tools.web.addresses import read_url
 
         read_url(str(input["url"]))
     try:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from bridle.engine.turn import Turn
-from bridle.tools.task_lists import folder_of, read_items
+from bridle.tools.tasks.stored_lists import folder_of, read_items
 from bridle.types.hook import TaskCompleted, TeammateIdle
 from bridle.types.variables import is_on
 

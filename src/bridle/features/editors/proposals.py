@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.host import safe_open
-from bridle.tools import text_files
-from bridle.tools.replacements import find_replacement, replace
-from bridle.tools.text_files import TextFile
+from bridle.tools.files import text_files
+from bridle.tools.files.replacements import find_replacement, replace
+from bridle.tools.files.text_files import TextFile
 from bridle.types.errors import ToolError
 from bridle.types.workspace import Workspace
 

@@ -15,8 +15,8 @@ from bridle.extensions.workflows import WorkflowFile, WorkflowMeta, read_meta
 from bridle.features.workflows.journal import RunFolder
 from bridle.host.safe_open import locate
 from bridle.permissions.preparation import CallRequest, approvals, prepare
-from bridle.tools.read import TOOL as READ
-from bridle.tools.text_files import read_text, refuse_special
+from bridle.tools.files.read import TOOL as READ
+from bridle.tools.files.text_files import read_text, refuse_special
 from bridle.tools.workflow import TOOL as WORKFLOW
 from bridle.types.errors import ConfigError, ToolError
 from bridle.types.nearest import did_you_mean

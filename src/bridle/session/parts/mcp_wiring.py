@@ -92,7 +92,7 @@ def fit_image(data: bytes, media_type: str) -> "ImageBlock":
     Raises:
         ToolError: it cannot be shown.
     """
-    from bridle.tools.images import fit
+    from bridle.tools.files.images import fit
 
     match media_type.partition(";")[0].strip().lower():
         case "image/png":

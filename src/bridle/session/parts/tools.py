@@ -12,7 +12,7 @@ from bridle.types.tool import Tool, Toolbox
 
 if TYPE_CHECKING:
     from bridle.session.parts.packages import Packages
-    from bridle.tools.deferring import DeferringToolbox
+    from bridle.tools.deferred_toolbox import DeferredToolbox
 
 
 def offered(

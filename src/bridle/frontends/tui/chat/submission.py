@@ -17,7 +17,7 @@ from bridle.frontends.tui.editing.editor import Draft
 from bridle.frontends.tui.render import messages
 from bridle.host.paths import config_home
 from bridle.host.programs import find_program
-from bridle.tools.text_files import ImageKind
+from bridle.tools.files.text_files import ImageKind
 from bridle.transcripts.session import Session
 from bridle.types.block import UserBlock, text_block, text_of
 from bridle.types.command import Command, CommandResult, Commands
@@ -178,7 +178,7 @@ def _blocks(text: str, images: Mapping[int, Attachment]) -> list[UserBlock]:
 
 def _image(image: PastedImage) -> UserBlock:
     """The image at a size that models look at; a damaged one is sent as it is, and the service says so."""
-    from bridle.tools.images import fit
+    from bridle.tools.files.images import fit
 
     kind = _KINDS.get(image.media_type)
     try:

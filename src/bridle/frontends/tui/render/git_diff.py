@@ -3,7 +3,7 @@
 import re
 
 from bridle.frontends.tui.render.diff import FileChange, Kind
-from bridle.tools.patches import Hunk
+from bridle.tools.files.patches import Hunk
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _NAMES = re.compile(r'diff --git "?a/(.*?)"? "?b/(.*?)"?$')

@@ -1,0 +1,1 @@
+"""The shell tool and what it makes of commands and their output."""

@@ -1,0 +1,1 @@
+"""Task lists and background tasks."""
