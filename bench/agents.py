@@ -30,7 +30,7 @@ from bridle.providers.dialects.messages_request import encode
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.toolbox import choose
 from bridle.transcripts.session import Session
-from bridle.transcripts.store import Place, make_session, make_writer
+from bridle.transcripts.store import TranscriptPath, make_session, make_writer
 from bridle.types.event import Event, ToolStarted
 from bridle.types.history import History
 from bridle.types.model import ModelEvent, ModelRequest
@@ -118,7 +118,7 @@ async def _measure(agents: int, *, fork: bool, history: int = 0) -> dict[str, An
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         env = {"HOME": name, "PATH": os.environ["PATH"], "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "1000"}
-        place = Place(cwd=name, env=env, warn=print)
+        place = TranscriptPath(cwd=name, env=env, warn=print)
         session = make_session("s1", place, make_writer(str(folder / "s1.jsonl"), place))
         session.swap(model="model-a", mode="bypassPermissions")
         _talk(session, history)

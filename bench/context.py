@@ -11,13 +11,13 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bridle.context.thinning import CLEARED, old_results
+from bridle.context.old_results import CLEARED, old_results
 from bridle.engine.compact import compact
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import says
 from bridle.transcripts.session import Session
-from bridle.transcripts.shortening import shorten
+from bridle.transcripts.shortened_results import shorten
 from bridle.types.block import result_block
 from bridle.types.origin import TYPED
 from bridle.types.turn import Prompt

@@ -12,7 +12,7 @@ from bridle.config.sources import Layer
 from bridle.hooks.command import CommandHooks
 from bridle.hooks.output import LONGEST_TEXT
 from bridle.hooks.payload import HookContext
-from bridle.hooks.runner import HookRunner, Surroundings
+from bridle.hooks.runner import HookRunner, RunnerContext
 from bridle.hooks.table import Listeners, from_layers
 from bridle.host.reaper import Reaper
 from bridle.types.hook import Stop
@@ -85,7 +85,7 @@ def _runner(commands: CommandHooks, folder: str, *scripts: str) -> HookRunner:
         trusted=True,
     )
     context = HookContext(session_id="s", transcript_path="/t", cwd=folder, permission_mode="default")
-    around = Surroundings(
+    around = RunnerContext(
         handlers={"command": commands.run}, context=lambda: context, cut=lambda text: text[:LONGEST_TEXT]
     )
     return HookRunner(Listeners(table), around)

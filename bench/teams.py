@@ -33,7 +33,7 @@ from bridle.host.git.merge_queue import MergeQueue, Plan
 from bridle.permissions.policy import decide
 from bridle.providers.scripted import Line, ScriptedProvider, calls, says
 from bridle.tools.toolbox import choose
-from bridle.transcripts.store import Place, make_session, make_writer
+from bridle.transcripts.store import TranscriptPath, make_session, make_writer
 from bridle.types.event import Event, ToolStarted
 from bridle.types.model import ModelEvent, ModelRequest
 from bridle.types.origin import TYPED
@@ -94,7 +94,7 @@ async def _measure(agents: int, job: list[Line], *, park: bool = False, **more: 
     with tempfile.TemporaryDirectory() as name:
         folder = _repository(Path(name, "project"))
         env = {**_environment(name), "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "1000"}
-        place = Place(cwd=str(folder), env=env, warn=print)
+        place = TranscriptPath(cwd=str(folder), env=env, warn=print)
         session = make_session("s1", place, make_writer(str(Path(name, "s1.jsonl")), place))
         session.swap(model="model-a", mode="bypassPermissions")
         world = _World(agents, job, park=park, **more)

@@ -10,7 +10,7 @@ from bridle.providers.scripted import calls, says
 from bridle.tools.enter_worktree import TOOL as ENTER
 from bridle.tools.files.grep import TOOL as GREP
 from bridle.tools.files.read import TOOL as READ
-from bridle.transcripts.store import Place, begin, transcript_path
+from bridle.transcripts.store import TranscriptPath, begin, transcript_path
 from bridle.types.command import Resets, Says, Shows
 from bridle.types.errors import SessionError, UsageError
 from bridle.types.event import CompactionFinished, SessionNamed
@@ -134,7 +134,7 @@ async def test_nothing_of_a_new_conversation_is_put_where_the_old_one_was(tmp_pa
 
 async def test_a_conversation_of_another_folder_goes_on_in_its_own_place(tmp_path: Path):
     commanded = Commanded(tmp_path, [says("one")])
-    away = Place(cwd=str(tmp_path / "elsewhere"), env=commanded.env, warn=print)
+    away = TranscriptPath(cwd=str(tmp_path / "elsewhere"), env=commanded.env, warn=print)
     other = begin(away)
     other.say_user("pears")
     other.close()

@@ -6,7 +6,7 @@ import pytest
 
 from bridle.commands.catalog import CATALOG
 from bridle.extensions.index import Index
-from bridle.extensions.places import BUNDLED
+from bridle.extensions.roots import BUNDLED
 from bridle.extensions.skills import SkillCatalog
 from tests.fakes.features import feature_commands
 from tests.tables import table

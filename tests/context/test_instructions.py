@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from bridle.context.instruction_scope import Instructions, Kind, Scope, open_scope
 from bridle.context.instructions import load, nested_for
-from bridle.context.scope import Instructions, Kind, Scope, open_scope
 from tests.fakes.processes import without_privileges
 from tests.permissions.counted import calls
 

@@ -13,7 +13,7 @@ from bridle.context.memory import (
     save_topic,
     topics,
 )
-from bridle.context.memory_place import is_enabled, memory_folder
+from bridle.context.memory_folder import is_enabled, memory_folder
 
 
 def _topic(name: str = "Port", body: str = "The port is 8081.") -> Topic:

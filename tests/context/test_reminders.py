@@ -1,8 +1,8 @@
 import msgspec
 
 from bridle.context.environment import Environment
+from bridle.context.instruction_scope import InstructionFile
 from bridle.context.reminders import nested_reminder, opening_reminders, reminder
-from bridle.context.scope import InstructionFile
 from bridle.host.git.repository import GitSnapshot
 
 ENVIRONMENT = Environment(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from bridle.context.picture_size import picture_size
+from bridle.context.image_size import picture_size
 from bridle.context.text_units import text_units
 from bridle.context.tokens import measure, tokens_now, units_of, weigh, weigh_block
 from bridle.types.block import result_block

@@ -4,7 +4,7 @@ import pytest
 
 from bridle.extensions.agents import AgentFiles, FileAgent, load_agents
 from bridle.extensions.index import Index
-from bridle.extensions.places import Root
+from bridle.extensions.roots import Root
 from bridle.types.errors import ToolError
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from bridle.cli.flags import SUBCOMMANDS
-from bridle.extensions.extraction import extract, has_files
+from bridle.extensions.bundled_files import extract, has_files
 from bridle.extensions.index import Index
-from bridle.extensions.places import BUNDLED
+from bridle.extensions.roots import BUNDLED
 from bridle.extensions.skills import SkillCatalog
 from bridle.frontends.tui.keymap.defaults import ACTIONS, DEFAULTS
 

@@ -3,12 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.engine.mentions import mentions_in
-from bridle.extensions.expansion import Circumstances, Expanded, expand
-from bridle.extensions.places import Root
+from bridle.extensions.expansion import Expanded, ExpansionContext, expand
+from bridle.extensions.roots import Root
 from bridle.extensions.skills import Skill
 from bridle.types.errors import ToolError
 
-HERE = Circumstances(session_id="s1", project_dir="/p", effort="high")
+HERE = ExpansionContext(session_id="s1", project_dir="/p", effort="high")
 
 
 def skill(body: str, **fields: object) -> Skill:
@@ -61,7 +61,7 @@ async def test_plugins_know_their_folders_and_options():
 
 
 async def test_base_folder_stands_first():
-    where = Circumstances(session_id="s", project_dir="/p", skill_dir="/skills/one")
+    where = ExpansionContext(session_id="s", project_dir="/p", skill_dir="/skills/one")
     done = await expand(skill("See ${CLAUDE_SKILL_DIR}/x.md"), "", where, shout)
     assert done.text == "Base directory for this skill: /skills/one\n\nSee /skills/one/x.md"
 

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from bridle.extensions.index import Index
-from bridle.extensions.places import Root, Whereabouts, nested_roots, roots_of
+from bridle.extensions.roots import ExtensionRoots, Root, nested_roots, roots_of
 from tests.fakes.file_clock import settle
 
 
@@ -130,8 +130,8 @@ def test_missing_roots_have_no_files(tmp_path: Path):
     assert not (tmp_path / "index").exists()
 
 
-def whereabouts(tmp_path: Path, **fields: object) -> Whereabouts:
-    usual = Whereabouts(
+def whereabouts(tmp_path: Path, **fields: object) -> ExtensionRoots:
+    usual = ExtensionRoots(
         home=str(tmp_path / "home"), cwd=str(tmp_path / "a" / "b"), managed_dir=str(tmp_path / "etc")
     )
     return msgspec.structs.replace(usual, **fields)

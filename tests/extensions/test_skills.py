@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bridle.extensions.index import Index
-from bridle.extensions.places import BUNDLED, Root
+from bridle.extensions.roots import BUNDLED, Root
 from bridle.extensions.skills import Skill, SkillCatalog
 
 

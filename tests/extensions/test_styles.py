@@ -4,7 +4,7 @@ import pytest
 
 from bridle.config.problems import Problem
 from bridle.extensions.index import Index
-from bridle.extensions.places import Root
+from bridle.extensions.roots import Root
 from bridle.extensions.styles import choose_style, load_styles, style_problems
 from bridle.extensions.themes import Theme, find_theme, list_themes, read_theme, theme_problems
 

@@ -7,7 +7,7 @@ import pytest
 from bridle.config.problems import Problem
 from bridle.config.schema import Settings
 from bridle.extensions.index import Index
-from bridle.extensions.places import Root, Source, Whereabouts, roots_of
+from bridle.extensions.roots import ExtensionRoots, Root, Source, roots_of
 from bridle.extensions.workflows import (
     BUNDLED_WORKFLOWS,
     WorkflowFile,
@@ -115,7 +115,7 @@ def test_of_equal_names_the_weightier_place_counts(tmp_path: Path):
         write(folder / "workflows", "same.js", description=str(folder))
     write(project.parent / ".claude" / "workflows", "above.js")
     write(home / "workflows", "mine.js")
-    where = Whereabouts(home=str(home), cwd=str(project), managed_dir=str(managed))
+    where = ExtensionRoots(home=str(home), cwd=str(project), managed_dir=str(managed))
     files, problems = load_workflows(Index(str(tmp_path / "i")), roots_of("workflows", where))
     assert {name: file.source for name, file in files.items()} == {
         "same": "managed",

@@ -17,7 +17,7 @@ from bridle.host.background import BackgroundShells
 from bridle.providers.scripted import Asked, ScriptedProvider
 from bridle.tools.agent import TOOL as AGENT
 from bridle.transcripts.session import Session
-from bridle.transcripts.store import Place, make_session, make_writer
+from bridle.transcripts.store import TranscriptPath, make_session, make_writer
 from bridle.types.agent import AgentDefinition
 from bridle.types.event import Event, TaskEnded, TaskStarted
 from bridle.types.model import ModelEvent, ModelRequest
@@ -127,7 +127,7 @@ async def team(
     """A session in `folder` that allows every call and keeps transcripts."""
     channel = channel or FakeChannel()
     variables = {"HOME": str(folder / "home"), "PATH": "/usr/bin:/bin", **(env or {})}
-    place = Place(cwd=str(folder), env=variables, warn=print)
+    place = TranscriptPath(cwd=str(folder), env=variables, warn=print)
     session = make_session("s1", place, make_writer(str(folder / "s1.jsonl"), place))
     session.swap(model="model-a", mode="bypassPermissions")
     minds = FakeMinds(scripts)

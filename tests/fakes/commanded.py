@@ -15,7 +15,7 @@ from bridle.engine.hook_door import HookDoor
 from bridle.engine.mentions import attach
 from bridle.engine.serve import Inbox, Server
 from bridle.engine.session_hooks import Basis, SessionHooks
-from bridle.transcripts.store import Place, begin, transcript_path
+from bridle.transcripts.store import TranscriptPath, begin, transcript_path
 from bridle.types.command import Command, CommandResult
 from bridle.types.event import CommandSaid
 from bridle.types.origin import TYPED
@@ -125,8 +125,8 @@ class Commanded:
     def user_settings(self) -> str:
         return (self.home / "settings.json").read_text()
 
-    def _place(self) -> Place:
-        return Place(cwd=str(self.project), env=self.env, warn=print)
+    def _place(self) -> TranscriptPath:
+        return TranscriptPath(cwd=str(self.project), env=self.env, warn=print)
 
     def _leave(self) -> None:
         self.left = True

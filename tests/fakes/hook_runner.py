@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from bridle.hooks.handler import AnyHook, Background, Handler, Kind, Origin
 from bridle.hooks.matching import read_matcher
 from bridle.hooks.payload import HookContext
-from bridle.hooks.runner import HookRunner, Surroundings
+from bridle.hooks.runner import HookRunner, RunnerContext
 from bridle.hooks.table import Entry, Listeners, Table
 
 
@@ -18,7 +18,7 @@ def runner_of(
         for hook in hooks
     )
     context = HookContext(session_id="s1", transcript_path="/t.jsonl", cwd="/")
-    around = Surroundings(
+    around = RunnerContext(
         handlers=handlers, context=lambda: context, cut=lambda text: text[:10_000], background=background
     )
     return HookRunner(Listeners(Table(entries=entries)), around)

@@ -13,7 +13,7 @@ from bridle.hooks.command import CommandHooks
 from bridle.hooks.handler import AnyHook, Handler, HookCall, Kind, Origin, Reply
 from bridle.hooks.output import cut_into
 from bridle.hooks.payload import HookContext, encode, payload
-from bridle.hooks.runner import HookRunner, Surroundings
+from bridle.hooks.runner import HookRunner, RunnerContext
 from bridle.hooks.table import Listeners, Table, from_layers
 from bridle.host.reaper import Reaper
 from bridle.types.hook import HookEvent
@@ -74,7 +74,7 @@ class HookSession:
             "emit": self.emitted.append,
             **around,
         }
-        self.runner = HookRunner(Listeners(table), Surroundings(**parts))
+        self.runner = HookRunner(Listeners(table), RunnerContext(**parts))
 
     @property
     def fire(self):

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bridle.config.load import Config, load
-from bridle.extensions.plugins.around import Around
-from bridle.extensions.plugins.loaded import Plugins, Wish
-from bridle.extensions.plugins.loading import load_plugins
-from bridle.extensions.plugins.snapshot import current_plugins
+from bridle.extensions.plugins.context import PluginContext
+from bridle.extensions.plugins.loader import load_plugins
+from bridle.extensions.plugins.plugin import PluginRequest, Plugins
+from bridle.extensions.plugins.session_cache import current_plugins
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "marketplace"
 
@@ -61,8 +61,8 @@ class PluginHome:
             trusted=trusted,
         )
 
-    def around(self, **more: Any) -> Around:
-        return Around(
+    def around(self, **more: Any) -> PluginContext:
+        return PluginContext(
             env=self.env, cwd=str(self.project), settings=self.config().settings, now=lambda: "now", **more
         )
 
@@ -75,8 +75,8 @@ class PluginHome:
         assert plugins == load_plugins(wish)
         return plugins
 
-    def wish(self, *folders: Path, trusted: bool = True) -> Wish:
-        return Wish(
+    def wish(self, *folders: Path, trusted: bool = True) -> PluginRequest:
+        return PluginRequest(
             config=self.config(trusted=trusted),
             env=self.env,
             cwd=str(self.project),

@@ -11,7 +11,7 @@ from bridle.engine.feature import Features
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
 from bridle.extensions.index import Index
-from bridle.extensions.places import Root
+from bridle.extensions.roots import Root
 from bridle.extensions.workflows import WorkflowFiles
 from bridle.features.workflows.feature import SESSION_WORKFLOWS, Wishes, WorkflowsFeature
 from bridle.features.workflows.run import WorkflowRun

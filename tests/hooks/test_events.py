@@ -8,7 +8,7 @@ from bridle.cli.hooks.samples import sample
 from bridle.hooks.callback import run_function
 from bridle.hooks.handler import FunctionHook
 from bridle.hooks.payload import HookContext
-from bridle.hooks.runner import HookRunner, Surroundings
+from bridle.hooks.runner import HookRunner, RunnerContext
 from bridle.hooks.table import Listeners, from_host
 from bridle.types.hook import EVENTS, Setup
 from bridle.types.hook_outcome import HookOutcome, NoHooks
@@ -109,7 +109,7 @@ async def test_every_event_reaches_the_hooks_whose_matcher_speaks_of_it(name: st
     matchers = [None] if subject is None else [None, subject, f"^{re.escape(subject)}$", "something else"]
     entries = [from_host(name, FunctionHook(function=told.append), matcher=matcher) for matcher in matchers]
     context = HookContext(session_id="s1", transcript_path="/t.jsonl", cwd="/")
-    around = Surroundings(handlers={"function": run_function}, context=lambda: context, cut=str)
+    around = RunnerContext(handlers={"function": run_function}, context=lambda: context, cut=str)
     listeners = Listeners()
     listeners.add(entries)
     said = await HookRunner(listeners, around).fire(event)

@@ -12,7 +12,7 @@ from bridle.config.hook_schema import HttpHook
 from bridle.config.sources import Layer
 from bridle.hooks.handler import Answered, Failed, Handler, Kind, Reply
 from bridle.hooks.http import HttpLimits, fill_headers, find_objection, http_handler
-from bridle.hooks.post import MOST_BYTES
+from bridle.hooks.http_post import MOST_BYTES
 from bridle.types.permission import Deny
 from tests.fakes.hook_calls import BASH, call_of
 from tests.fakes.hook_runner import runner_of

@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.context.window import Habits
+from bridle.context.window import CompactionSettings
 from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import ModelFacts
@@ -69,7 +69,9 @@ async def test_the_newest_rounds_stay_word_for_word_with_calls_and_results_toget
     old, new = (calls("Read", file_path=str(tmp_path / name)) for name in ("a.txt", "b.txt"))
     full = {"input_tokens": 10_000, "output_tokens": 50}
     script = ScriptedProvider([says("One.", old), says("Two.", new, usage=full), SUMMARY, says("Done.")])
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, script, READ), habits=Habits(window=9_000))
+    runtime = msgspec.structs.replace(
+        make_runtime(tmp_path, script, READ), habits=CompactionSettings(window=9_000)
+    )
 
     await run_turn(make_session(), _prompt(), runtime)
 
@@ -164,7 +166,9 @@ async def test_failures_are_not_repeated_for_ever(tmp_path: Path):
 
 async def test_who_turns_it_off_is_told_when_the_window_is_full(tmp_path: Path):
     script = ScriptedProvider([says("Hm.", usage={"input_tokens": 179_000, "output_tokens": 1})])
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, script), habits=Habits(automatic=False))
+    runtime = msgspec.structs.replace(
+        make_runtime(tmp_path, script), habits=CompactionSettings(automatic=False)
+    )
     session = make_session()
     await run_turn(session, _prompt(), runtime)
 

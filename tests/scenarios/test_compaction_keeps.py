@@ -7,14 +7,14 @@ import msgspec
 import pytest
 
 from bridle.context.restoration import restored
-from bridle.context.window import Habits
+from bridle.context.window import CompactionSettings
 from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.loop import run_turn
 from bridle.engine.turn import Turn
 from bridle.providers.scripted import Asked, ScriptedProvider, calls, says
 from bridle.tools.files.edit import TOOL as EDIT
 from bridle.tools.files.read import TOOL as READ
-from bridle.transcripts.resume import Place, resume
+from bridle.transcripts.resume import TranscriptPath, resume
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Transcript
 from bridle.types.errors import ProviderError
@@ -58,7 +58,9 @@ async def test_the_words_survive_a_resume(tmp_path: Path):
     await compact(Turn(session, _prompt(""), runtime), trigger="manual")
     session.close()
 
-    again = resume(str(path), Place(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print))
+    again = resume(
+        str(path), TranscriptPath(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print)
+    )
     runtime = make_runtime(tmp_path, [says("Ok."), SUMMARY])
     await run_turn(again, _prompt("And now?"), runtime)
     await compact(Turn(again, _prompt(""), runtime), trigger="manual")
@@ -116,7 +118,9 @@ async def test_the_newest_round_stays_when_it_fits_half_of_the_window(tmp_path: 
     old, new = (calls("Read", file_path=str(tmp_path / name)) for name in ("a.txt", "b.txt"))
     full = {"input_tokens": 12_000, "output_tokens": 50}
     script = ScriptedProvider([says("One.", old), says("Two.", new, usage=full), SUMMARY, says("Done.")])
-    runtime = msgspec.structs.replace(make_runtime(tmp_path, script, READ), habits=Habits(window=10_000))
+    runtime = msgspec.structs.replace(
+        make_runtime(tmp_path, script, READ), habits=CompactionSettings(window=10_000)
+    )
 
     await run_turn(make_session(), _prompt("go"), runtime)
 

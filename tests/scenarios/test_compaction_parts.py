@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from bridle.context.old_results import CLEARED
 from bridle.context.reminders import reminder
-from bridle.context.thinning import CLEARED
-from bridle.context.window import Habits
+from bridle.context.window import CompactionSettings
 from bridle.engine.compact import CompactionFailed, compact
 from bridle.engine.feature import Feature, Notes
 from bridle.engine.heeding import heed, pin, unpin
@@ -20,7 +20,7 @@ from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.tools.files.read import TOOL as READ
 from bridle.transcripts.resume import resume
 from bridle.transcripts.session import Session
-from bridle.transcripts.store import Place
+from bridle.transcripts.store import TranscriptPath
 from bridle.transcripts.transcript import Transcript
 from bridle.transcripts.undo import undo_compaction
 from bridle.types.block import UserBlock
@@ -89,7 +89,7 @@ async def test_enough_old_results_give_way_before_a_summary_is_made(tmp_path: Pa
     channel = FakeChannel()
     script = ScriptedProvider([*_reads(tmp_path, 8, 20_000)[:-1], says("Done.")])
     runtime = msgspec.structs.replace(
-        make_runtime(tmp_path, script, READ, channel=channel), habits=Habits(window=38_000)
+        make_runtime(tmp_path, script, READ, channel=channel), habits=CompactionSettings(window=38_000)
     )
     session = make_session()
 
@@ -109,12 +109,16 @@ async def test_a_resume_sends_the_same_bytes_after_results_were_cleared(tmp_path
     before = _bytes(session)
     session.close()
 
-    again = resume(str(path), Place(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print))
+    again = resume(
+        str(path), TranscriptPath(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print)
+    )
     assert _bytes(again) == before
     again.close()
 
     fork = resume(
-        str(path), Place(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print), fork=True
+        str(path),
+        TranscriptPath(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print),
+        fork=True,
     )
     assert _bytes(fork) == before
     fork.close()
@@ -186,7 +190,9 @@ async def test_constraints_in_prompts_are_kept_and_come_back_with_a_resume(tmp_p
     await compact(Turn(session, _prompt(), runtime), trigger="manual")
     session.close()
 
-    again = resume(str(path), Place(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print))
+    again = resume(
+        str(path), TranscriptPath(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print)
+    )
     assert again.state.ledger.texts == ("The port is 8081", "Never touch vendor/.")
     assert "<pinned>Never touch vendor/.</pinned>" in _bytes(again).decode()
     assert heed(again) is again.state.ledger
@@ -255,7 +261,7 @@ async def test_what_is_held_is_held_after_a_resume_and_in_a_fork(tmp_path: Path)
         release_item(session, "call-2")
     session.close()
 
-    place = Place(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print)
+    place = TranscriptPath(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print)
     for fork in (True, False):
         again = resume(str(path), place, fork=fork)
         assert again.state.pinned_items == {"call-1"}
@@ -268,7 +274,9 @@ async def test_a_line_about_held_items_that_makes_no_sense_holds_nothing(tmp_pat
     await run_turn(session, _prompt("hi"), make_runtime(tmp_path, [says("Hm.")]))
     session.note({"type": "bridle-held", "items": {"call-1": 7}})
     session.close()
-    again = resume(str(path), Place(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print))
+    again = resume(
+        str(path), TranscriptPath(cwd=str(tmp_path), env={"CLAUDE_CONFIG_DIR": str(tmp_path)}, warn=print)
+    )
     assert again.state.pinned_items == frozenset()
     again.close()
 

@@ -8,9 +8,9 @@ import msgspec
 
 from bridle.engine.runtime import Runtime
 from bridle.providers.scripted import calls, says
-from bridle.transcripts.deferred import deferred_call
+from bridle.transcripts.deferred_calls import deferred_call
 from bridle.transcripts.resume import resume
-from bridle.transcripts.store import Place, begin, transcript_path
+from bridle.transcripts.store import TranscriptPath, begin, transcript_path
 from bridle.types.event import ToolFinished
 from tests.fakes.hooked import hooked, output
 from tests.fakes.tools import Workshop
@@ -19,8 +19,8 @@ DEFER = output("PreToolUse", permissionDecision="defer", permissionDecisionReaso
 ALLOW = output("PreToolUse", permissionDecision="allow", updatedInput={"name": "b"})
 
 
-def _place(folder: Path) -> Place:
-    return Place(
+def _place(folder: Path) -> TranscriptPath:
+    return TranscriptPath(
         cwd=str(folder), env={"HOME": str(folder), "CLAUDE_CONFIG_DIR": str(folder / "c")}, warn=print
     )
 

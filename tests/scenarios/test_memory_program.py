@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from bridle.context.memory import Topic, save_topic
-from bridle.context.memory_place import memory_folder
+from bridle.context.memory_folder import memory_folder
 from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Program
 

@@ -11,7 +11,7 @@ import pytest
 
 from bridle.cli.remote.verbs import read_address
 from bridle.cli.subcommands.parser import run_subcommand
-from bridle.config.remotes import Remote, Remotes
+from bridle.config.remote_sessions import Remote, Remotes
 from bridle.engine.teams.inbound import Inbound
 from bridle.engine.teams.mailbox import MOST_LETTERS, as_prompt
 from bridle.engine.teams.post import main_mailbox

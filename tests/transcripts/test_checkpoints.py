@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bridle.host.paths import project_dir
 from bridle.transcripts import resume, store
 from bridle.transcripts.backups import MOST_BYTES
-from bridle.transcripts.checkpoints import FileCheckpoints, Surroundings
+from bridle.transcripts.checkpoints import CheckpointContext, FileCheckpoints
 from bridle.transcripts.file_history import open_checkpoints
 from bridle.transcripts.reader import load
 from bridle.transcripts.session import Session
@@ -30,9 +30,9 @@ class Scene:
         self.project = tmp_path / "project"
         self.project.mkdir(exist_ok=True)
         self.env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
-        self.place = store.Place(cwd=str(self.project), env=self.env, warn=pytest.fail)
+        self.place = store.TranscriptPath(cwd=str(self.project), env=self.env, warn=pytest.fail)
         self.session = session or store.begin(self.place)
-        around = Surroundings(
+        around = CheckpointContext(
             note=self.session.note,
             roots=lambda: (str(self.project),),
             seen=lambda: tuple(map(str, seen)),

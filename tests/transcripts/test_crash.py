@@ -72,7 +72,7 @@ def test_a_kill_between_any_two_writes_loses_no_prompt_and_leaves_no_call_withou
 
 
 def _check_resume(folder: Path) -> None:
-    where = store.Place(cwd=str(folder), env={"CLAUDE_CONFIG_DIR": str(folder)}, warn=print)
+    where = store.TranscriptPath(cwd=str(folder), env={"CLAUDE_CONFIG_DIR": str(folder)}, warn=print)
     session = resume.resume(str(folder / "s.jsonl"), where)
     accepted = (folder / "accepted").read_text(encoding="utf-8").split("\n")[:-1]
     said = _texts(session.history.messages)

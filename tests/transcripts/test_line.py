@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.transcripts.identity import is_uuid, timestamp
+from bridle.transcripts.entry_ids import is_uuid, timestamp
 from bridle.transcripts.line import decode_line, encode_line
 from bridle.types.ids import new_uuid
 

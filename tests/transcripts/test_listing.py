@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bridle.host.paths import project_dir
-from bridle.transcripts import keeping, listing, resume, store
-from bridle.transcripts.checkpoints import Surroundings
+from bridle.transcripts import listing, management, resume, store
+from bridle.transcripts.checkpoints import CheckpointContext
 from bridle.transcripts.file_history import open_checkpoints
 from bridle.transcripts.session import Session
 from bridle.types.block import result_block
@@ -35,7 +35,9 @@ class Home:
         self.project = tmp_path / project
         self.project.mkdir(exist_ok=True)
         self.env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "home")}
-        self.place = store.Place(cwd=str(self.project), env=self.env, warn=pytest.fail, git_branch="main")
+        self.place = store.TranscriptPath(
+            cwd=str(self.project), env=self.env, warn=pytest.fail, git_branch="main"
+        )
 
     def talk(self, *prompts: str) -> Session:
         session = store.begin(self.place)
@@ -77,9 +79,9 @@ def test_the_official_sdk_lists_and_reads_the_same(tmp_path: Path):
     titled, tagged, ai = home.finished("a"), home.finished("b"), home.talk("c")
     ai.note({"type": "ai-title", "aiTitle": "By a model", "sessionId": ai.id})
     ai.close()
-    keeping.rename(titled, "  Title with “quotes” \\ and ü  ", home.env)
-    keeping.tag(tagged, "ex\u200bperiment", home.env)
-    copied = keeping.fork(plain, home.env)
+    management.rename(titled, "  Title with “quotes” \\ and ü  ", home.env)
+    management.tag(tagged, "ex\u200bperiment", home.env)
+    copied = management.fork(plain, home.env)
     Home(tmp_path, "other").finished("elsewhere")
     for number, session_id in enumerate((plain, titled, tagged, ai.id, copied)):
         os.utime(home.path(session_id), (1_700_000_000 + number, 1_700_000_000 + number))
@@ -96,7 +98,7 @@ def test_the_official_sdk_lists_and_reads_the_same(tmp_path: Path):
     for session_id in (plain, copied):
         ours = [
             {field: getattr(said, field) for field in said.__struct_fields__}
-            for said in keeping.messages(session_id, home.env)
+            for said in management.messages(session_id, home.env)
         ]
         assert ours == theirs["messages"][session_id]
         assert [said["type"] for said in ours] == ["user", "assistant", "assistant", "user", "assistant"] * 2
@@ -183,7 +185,7 @@ def test_conversations_are_listed_with_the_same_work_for_each(tmp_path: Path):
 def test_a_conversation_in_use_can_be_renamed_and_goes_on(tmp_path: Path):
     home = Home(tmp_path)
     session = home.talk("one")
-    keeping.rename(session.id, "Named", home.env)
+    management.rename(session.id, "Named", home.env)
     session.say_user("two")
     session.close()
     again = resume.resume(home.path(session.id), home.place)
@@ -194,8 +196,8 @@ def test_a_conversation_in_use_can_be_renamed_and_goes_on(tmp_path: Path):
 def test_a_tag_is_taken_away_with_none(tmp_path: Path):
     home = Home(tmp_path)
     session_id = home.finished("q")
-    keeping.tag(session_id, "later", home.env)
-    keeping.tag(session_id, None, home.env)
+    management.tag(session_id, "later", home.env)
+    management.tag(session_id, None, home.env)
     assert home.infos()[0]["tag"] is None
 
 
@@ -204,7 +206,7 @@ def test_a_half_line_at_the_end_does_not_swallow_a_title(tmp_path: Path):
     session_id = home.finished("q")
     with open(home.path(session_id), "ab") as file:
         file.write(b'{"type":"assist')
-    keeping.rename(session_id, "Named", home.env)
+    management.rename(session_id, "Named", home.env)
     assert home.infos()[0]["custom_title"] == "Named"
 
 
@@ -213,24 +215,24 @@ def test_a_blank_tag_or_title_is_refused(tmp_path: Path, blank: str):
     home = Home(tmp_path)
     session_id = home.finished("q")
     with pytest.raises(SessionError):
-        keeping.tag(session_id, blank, home.env)
+        management.tag(session_id, blank, home.env)
     if blank != "\u200b":
         with pytest.raises(SessionError):
-            keeping.rename(session_id, blank, home.env)
+            management.rename(session_id, blank, home.env)
 
 
 def test_what_is_not_there_cannot_be_changed(tmp_path: Path):
     home = Home(tmp_path)
     for change in (
-        lambda: keeping.rename(new_uuid(), "x", home.env),
-        lambda: keeping.tag(new_uuid(), "x", home.env),
-        lambda: keeping.delete(new_uuid(), home.env),
-        lambda: keeping.fork(new_uuid(), home.env),
+        lambda: management.rename(new_uuid(), "x", home.env),
+        lambda: management.tag(new_uuid(), "x", home.env),
+        lambda: management.delete(new_uuid(), home.env),
+        lambda: management.fork(new_uuid(), home.env),
     ):
-        with pytest.raises(keeping.Unknown):
+        with pytest.raises(management.Unknown):
             change()
     with pytest.raises(SessionError, match="Invalid session_id"):
-        keeping.delete("../../etc/passwd", home.env)
+        management.delete("../../etc/passwd", home.env)
 
 
 async def test_deleting_takes_everything_that_was_kept(tmp_path: Path):
@@ -238,14 +240,14 @@ async def test_deleting_takes_everything_that_was_kept(tmp_path: Path):
     session = home.talk("q")
     file = home.project / "a.txt"
     file.write_text("x")
-    around = Surroundings(note=session.note, roots=lambda: (str(home.project),))
+    around = CheckpointContext(note=session.note, roots=lambda: (str(home.project),))
     checkpoints = open_checkpoints(session, around, env=home.env)
     await checkpoints.begin(session.entries[-1]["uuid"])
     await checkpoints.before_change(str(file))
     session.close()
     outputs = Path(home.path(session.id).removesuffix(".jsonl"))
     (outputs / "tool-results").mkdir(parents=True)
-    keeping.delete(session.id, home.env)
+    management.delete(session.id, home.env)
     assert not os.path.exists(home.path(session.id)) and not outputs.exists()
     assert not any((tmp_path / "home" / "file-history").iterdir())
 
@@ -256,7 +258,7 @@ def test_a_copy_up_to_a_message_can_be_resumed_and_the_original_stays(tmp_path: 
     cut = next(entry["uuid"] for entry in session.entries if entry.get("type") == "assistant")
     session.close()
     before = Path(home.path(session.id)).read_bytes()
-    copied = keeping.fork(session.id, home.env, up_to=cut, title="Branch")
+    copied = management.fork(session.id, home.env, up_to=cut, title="Branch")
     again = resume.resume(home.path(copied), home.place)
     assert again.id == copied
     assert {entry["sessionId"] for entry in again.entries} == {copied}
@@ -265,4 +267,4 @@ def test_a_copy_up_to_a_message_can_be_resumed_and_the_original_stays(tmp_path: 
     assert home.infos()[0]["custom_title"] == "Branch"
     assert Path(home.path(session.id)).read_bytes() == before
     with pytest.raises(SessionError, match="not found in session"):
-        keeping.fork(session.id, home.env, up_to=new_uuid())
+        management.fork(session.id, home.env, up_to=new_uuid())

@@ -3,7 +3,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.transcripts.identity import is_uuid
+from bridle.transcripts.entry_ids import is_uuid
 from bridle.transcripts.reader import load
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Transcript

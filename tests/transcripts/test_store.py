@@ -22,17 +22,19 @@ from tests.fakes.counting import steps_of
 from tests.transcripts.entries import assert_sendable, assistant, call, message, say, text, thinking, user
 
 
-def place(tmp_path: Path, cwd: str = "project", *, persist: bool = True) -> store.Place:
+def place(tmp_path: Path, cwd: str = "project", *, persist: bool = True) -> store.TranscriptPath:
     (tmp_path / cwd).mkdir(exist_ok=True)
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "home")}
-    return store.Place(cwd=str(tmp_path / cwd), env=env, warn=pytest.fail, persist=persist)
+    return store.TranscriptPath(cwd=str(tmp_path / cwd), env=env, warn=pytest.fail, persist=persist)
 
 
-def path_of(session: Session, where: store.Place) -> str:
+def path_of(session: Session, where: store.TranscriptPath) -> str:
     return store.transcript_path(session.id, where.cwd, where.env)
 
 
-def put(where: store.Place, *rows: Any, session_id: str | None = None, mtime: int | None = None) -> str:
+def put(
+    where: store.TranscriptPath, *rows: Any, session_id: str | None = None, mtime: int | None = None
+) -> str:
     folder = project_dir(where.cwd, where.env)
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, f"{session_id or new_uuid()}.jsonl")
@@ -43,7 +45,7 @@ def put(where: store.Place, *rows: Any, session_id: str | None = None, mtime: in
     return path
 
 
-def talked(where: store.Place) -> str:
+def talked(where: store.TranscriptPath) -> str:
     """A conversation of two turns, the second with a call."""
     session = store.begin(where)
     session.say_user("one", uuid="p1")
@@ -355,7 +357,7 @@ def test_a_conversation_is_resumed_with_the_same_work_for_each_message(tmp_path:
     assert many <= few * 4.2
 
 
-def _conversation(where: store.Place, count: int) -> str:
+def _conversation(where: store.TranscriptPath, count: int) -> str:
     session = store.begin(where)
     for number in range(count):
         session.say_user(f"question {number}")
@@ -364,7 +366,7 @@ def _conversation(where: store.Place, count: int) -> str:
     return path_of(session, where)
 
 
-def _resumed(path: str, where: store.Place, count: int) -> None:
+def _resumed(path: str, where: store.TranscriptPath, count: int) -> None:
     resumed = resume.resume(path, where)
     assert len(resumed.history) == 2 * count
     resumed.close()

@@ -10,7 +10,7 @@ from bridle.engine.hook_door import HookDoor
 from bridle.engine.runtime import Runtime
 from bridle.engine.serve import Server
 from bridle.transcripts.session import Session
-from bridle.transcripts.store import Place
+from bridle.transcripts.store import TranscriptPath
 from bridle.types.checkpoint import Checkpoints
 from bridle.types.command import Commands
 from bridle.types.origin import TYPED, Origin
@@ -114,7 +114,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """Holds the runtime, which changes from turn to turn."""
     commands: Commands
     hooks: HookDoor
-    place: Place
+    place: TranscriptPath
     """Where conversations are kept."""
     settings: LiveConfig
     env: Mapping[str, str]

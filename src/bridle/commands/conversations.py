@@ -12,7 +12,7 @@ from bridle.engine.compact import compact as compact_now
 from bridle.engine.compact_report import Compacted, last_compaction
 from bridle.engine.items import drop_item, hold_item, list_items, release_item, stub_item
 from bridle.engine.turn import Turn
-from bridle.transcripts import keeping
+from bridle.transcripts import management
 from bridle.transcripts.listing import SessionInfo, list_sessions
 from bridle.transcripts.undo import undo_compaction
 from bridle.types.command import CommandResult, Leaves, Resets, Says, Shows
@@ -147,7 +147,7 @@ def copy_conversation(context: CommandContext, title: str | None) -> str:
     if not context.session.entries:
         raise SessionError("Nothing was said yet, so there is nothing to copy.")
     context.session.flush()
-    return keeping.fork(context.session.id, context.env, title=title)
+    return management.fork(context.session.id, context.env, title=title)
 
 
 def find_session(wanted: str, context: CommandContext) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from bridle.commands.context import CommandContext
 from bridle.engine.consult import consult_beside
 from bridle.hooks.handler import FunctionHook
-from bridle.hooks.judged import read_verdict
+from bridle.hooks.model_hooks import read_verdict
 from bridle.types.block import text_of
 from bridle.types.command import Asks, CommandResult, Says, Shows
 from bridle.types.errors import BridleError

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from bridle.commands.context import CommandContext
-from bridle.extensions.plugins import installing, marketplaces, removing
-from bridle.extensions.plugins.around import Around
+from bridle.extensions.plugins import installation, marketplaces, removal
+from bridle.extensions.plugins.context import PluginContext
 from bridle.extensions.plugins.favourites import favour, read_favourites
-from bridle.extensions.plugins.loaded import Plugins, Wish
-from bridle.extensions.plugins.loading import load_plugins, switches
+from bridle.extensions.plugins.loader import load_plugins, switches
 from bridle.extensions.plugins.names import Scope
+from bridle.extensions.plugins.plugin import PluginRequest, Plugins
 from bridle.extensions.plugins.report import (
     MarketplaceReport,
     PluginReport,
@@ -62,10 +62,10 @@ def plugin_rows(context: CommandContext) -> tuple[list[PluginReport], tuple[Mark
     return sorted(rows, key=lambda row: not row.favourite), known_marketplaces(around)
 
 
-def around_of(context: CommandContext) -> Around:
+def around_of(context: CommandContext) -> PluginContext:
     config = context.settings.config()
     _, fixed = switches(config)
-    return Around(
+    return PluginContext(
         env=context.env,
         cwd=context.workspace.start,
         settings=config.settings,
@@ -89,7 +89,7 @@ async def _do(words: Sequence[str], context: CommandContext) -> str:
                 else f"{name} is up to date."
             )
         case ["marketplace", "remove", name]:
-            gone = await removing.remove_marketplace(around, name)
+            gone = await removal.remove_marketplace(around, name)
             return f"Removed the marketplace {name} and {len(gone)} plugins."
         case ["marketplace", "auto-update", name, "on" | "off" as switch]:
             await asyncio.to_thread(marketplaces.keep_current, around, name, on=switch == "on")
@@ -110,22 +110,22 @@ async def _do(words: Sequence[str], context: CommandContext) -> str:
             raise UsageError(_USE)
 
 
-async def _change(around: Around, action: str, name: str, scope: Scope | None) -> str:
+async def _change(around: PluginContext, action: str, name: str, scope: Scope | None) -> str:
     plugin = plugin_named(name, around, installed=action != "install")
     match action:
         case "install":
-            changes = await installing.install(around, [plugin], scope=scope or "user")
+            changes = await installation.install(around, [plugin], scope=scope or "user")
             return f"Installed {', '.join(f'{each.plugin} {each.version}' for each in changes)}."
         case "uninstall" | "remove":
-            await removing.uninstall(around, plugin, scope=scope)
+            await removal.uninstall(around, plugin, scope=scope)
             return f"Removed {plugin}."
         case "enable" | "disable":
             on = action == "enable"
-            await asyncio.to_thread(installing.enable, around, plugin, enabled=on, scope=scope)
+            await asyncio.to_thread(installation.enable, around, plugin, enabled=on, scope=scope)
             return f"{plugin} is {'on' if on else 'off'}."
         case "update":
             told: list[str] = []
-            changes = await installing.update(around, plugin, scope=scope, tell=told.append)
+            changes = await installation.update(around, plugin, scope=scope, tell=told.append)
             done = f"{plugin} is at {changes[0].version} now." if changes else f"{plugin} is up to date."
             return " ".join((*(f"{each}." for each in told), done))
         case _:
@@ -134,7 +134,7 @@ async def _change(around: Around, action: str, name: str, scope: Scope | None) -
 
 def _loaded(context: CommandContext) -> Plugins:
     return load_plugins(
-        Wish(
+        PluginRequest(
             config=context.settings.config(),
             env=context.env,
             cwd=context.workspace.start,

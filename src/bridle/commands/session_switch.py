@@ -15,7 +15,7 @@ from bridle.types.event import ConversationReset, SessionNamed
 from bridle.types.hook_outcome import EndReason, StartSource
 from bridle.types.workspace import FileStates
 
-_LONGEST_NAME = keeping.LONGEST_TITLE
+_LONGEST_NAME = management.LONGEST_TITLE
 
 
 async def move(wanted: Resets, context: CommandContext, *, prompt_uuid: str | None = None) -> str:

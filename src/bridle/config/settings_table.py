@@ -245,7 +245,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("pluginSuggestionMarketplaces", MANAGED, "plugins/suggestion_sources", "Marketplaces whose plugins may be suggested"),
     Setting("pluginTrustMessage", MANAGED, "plugin/change", "More text in the question before a plugin is installed"),
     Setting("strictKnownMarketplaces", MANAGED, "plugins/policy", "The only marketplaces that are allowed; an empty list blocks all"),
-    Setting("strictPluginOnlyCustomization", MANAGED, "extensions/places", "Skills, agents, hooks or servers only from plugins and the administrator"),
+    Setting("strictPluginOnlyCustomization", MANAGED, "extensions/roots", "Skills, agents, hooks or servers only from plugins and the administrator"),
     Setting("enabledPlugins", ANYONE, "plugins/loading", "Plugins that are on or off"),
     Setting("extraKnownMarketplaces", ANYONE, "plugins/marketplaces", "Marketplaces of this project or user"),
     Setting("pluginConfigs", NO_FOLDER, "plugins/loading", "Answers to what plugins ask at their installation"),

@@ -6,10 +6,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from bridle.context.instruction_scope import InstructionFile, Instructions, Reason, Scope
 from bridle.context.instructions import load, nested_for
 from bridle.context.prompt import PromptInputs, build_system
 from bridle.context.reminders import nested_reminder, opening_reminders, reminder
-from bridle.context.scope import InstructionFile, Instructions, Reason, Scope
 from bridle.host.git.repository import GitSnapshot
 from bridle.types.block import TextBlock
 from bridle.types.kept_prompt import KeptPrompt

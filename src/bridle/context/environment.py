@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from bridle.context.lines import one_line
+from bridle.context.single_line import one_line
 from bridle.host.git import repository as git
 
 _MOST_ROOTS = 50

@@ -3,9 +3,9 @@
 import os
 
 from bridle.context.globs import matches
-from bridle.context.lines import one_line
-from bridle.context.reading import Reading
-from bridle.context.scope import Instructions, Kind, PathRule, Scope, is_inside
+from bridle.context.instruction_reader import InstructionReader
+from bridle.context.instruction_scope import Instructions, Kind, PathRule, Scope, is_inside
+from bridle.context.single_line import one_line
 
 _MOST_RULES = 500
 _MOST_FOLDERS = 200
@@ -15,7 +15,7 @@ def load(scope: Scope) -> Instructions:
     """What counts from the beginning of a session, the weightiest last."""
     if not scope.enabled:
         return Instructions()
-    reading = Reading(scope, reason="session_start")
+    reading = InstructionReader(scope, reason="session_start")
     reading.take(os.path.join(scope.managed_dir, "CLAUDE.md"), "Managed")
     reading.take_text("managed settings (claudeMd)", "Managed", scope.managed_text)
     if "user" in scope.sources:
@@ -36,7 +36,7 @@ def nested_for(
     if not scope.enabled:
         return Instructions(seen=already)
     named = os.path.normpath(os.path.join(scope.cwd, path))
-    reading = Reading(scope, reason="nested_traversal", trigger=path, already=already)
+    reading = InstructionReader(scope, reason="nested_traversal", trigger=path, already=already)
     # Where links lead matters only to rules and to files that are named from elsewhere.
     inside = is_inside(named, scope.cwd) and named != scope.cwd
     for directory in _between(scope.cwd, (named,) if inside else _spellings(named)):
@@ -49,7 +49,7 @@ def nested_for(
     return reading.result()
 
 
-def _take_directory(reading: Reading, directory: str, scope: Scope) -> None:
+def _take_directory(reading: InstructionReader, directory: str, scope: Scope) -> None:
     own = os.path.join(directory, ".claude")
     # The user's own folder lies in a parent directory of most projects, but it is not theirs.
     shared = os.path.isdir(own) and os.path.realpath(own) != scope.config_home
@@ -66,7 +66,7 @@ def _take_directory(reading: Reading, directory: str, scope: Scope) -> None:
         reading.take(os.path.join(directory, "CLAUDE.local.md"), "Local")
 
 
-def _take_rules(reading: Reading, folder: str, kind: Kind, *, base: str) -> None:
+def _take_rules(reading: InstructionReader, folder: str, kind: Kind, *, base: str) -> None:
     found: list[str] = []
     folders = [folder]
     entered: set[str] = set()

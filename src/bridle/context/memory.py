@@ -8,8 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bridle.context.lines import one_line
-from bridle.context.memory_place import INDEX, memory_folder
+from bridle.context.memory_folder import INDEX, memory_folder
+from bridle.context.single_line import one_line
 from bridle.host.files import make_folders, read_bytes, write_atomic
 from bridle.host.lock import FileLock
 

@@ -5,7 +5,6 @@ from typing import Literal
 from msgspec import Struct
 
 from bridle.context.environment import Environment, describe_environment
-from bridle.context.lines import one_line
 from bridle.context.sections import (
     CARE,
     GIT,
@@ -21,6 +20,7 @@ from bridle.context.sections import (
     WITHOUT_PERSON,
     WORK,
 )
+from bridle.context.single_line import one_line
 from bridle.types.block import TextBlock, text_block
 
 Place = Literal["terminal", "print", "host"]

@@ -3,8 +3,8 @@
 import re
 
 from bridle.context.environment import Environment, describe_environment
-from bridle.context.lines import one_line
-from bridle.context.scope import InstructionFile, Kind
+from bridle.context.instruction_scope import InstructionFile, Kind
+from bridle.context.single_line import one_line
 from bridle.host.git.repository import GitSnapshot
 from bridle.types.block import TextBlock, text_block
 

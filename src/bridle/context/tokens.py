@@ -90,7 +90,7 @@ def estimate(text: str, ratio: float = USUAL_RATIO) -> int:
 
 def _image_units(block: Mapping[str, Any]) -> int:
     """What a picture takes by its size; one whose size is not known counts as a large one."""
-    from bridle.context.picture_size import picture_size
+    from bridle.context.image_size import picture_size
 
     match block.get("source"):
         case {"type": "base64", "data": str(data)} if (size := picture_size(data)) is not None:

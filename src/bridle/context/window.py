@@ -59,7 +59,7 @@ def window_of(
     )
 
 
-class Habits(Struct, frozen=True, kw_only=True):
+class CompactionSettings(Struct, frozen=True, kw_only=True):
     """What the user has said about compaction."""
 
     automatic: bool = True
@@ -68,9 +68,9 @@ class Habits(Struct, frozen=True, kw_only=True):
     percent: float | None = None
 
 
-def habits_from(env: Mapping[str, str], *, enabled: bool | None, window: int | None) -> Habits:
+def habits_from(env: Mapping[str, str], *, enabled: bool | None, window: int | None) -> CompactionSettings:
     """Variables count more than settings; what cannot be read is as if it were not there."""
-    return Habits(
+    return CompactionSettings(
         automatic=enabled is not False and not is_on(env, "DISABLE_AUTO_COMPACT"),
         allowed=not is_on(env, "DISABLE_COMPACT"),
         window=_number(env.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW")) or window,

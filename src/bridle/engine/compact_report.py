@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.context.report import Dropped
+from bridle.context.compaction_report import Dropped
 from bridle.transcripts.session import Session
 from bridle.types.block import text_of
 from bridle.types.entry import ConversationEntry

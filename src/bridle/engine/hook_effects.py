@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable
 
 from bridle.engine.wording import CLASSIFIER_CONTEXT
-from bridle.hooks.exports import Exports
+from bridle.hooks.environment_exports import Exports
+from bridle.hooks.file_watch import FileWatch, named_by
+from bridle.hooks.messages import delays, refusals
 from bridle.hooks.table import Listeners
-from bridle.hooks.telling import delays, refusals
-from bridle.hooks.watching import FileWatch, named_by
 from bridle.transcripts.session import Session
 from bridle.types.channel import Channel
 from bridle.types.event import Noticed, SessionNamed, Signalled

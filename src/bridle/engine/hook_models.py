@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from bridle.engine.consult import consult_beside
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Limits, Runtime
-from bridle.hooks.judged import AskModel, RunAgent
+from bridle.hooks.model_hooks import AskModel, RunAgent
 from bridle.permissions.rules import parse
 from bridle.transcripts.session import Session
 from bridle.types.block import TextBlock, text_block, text_of

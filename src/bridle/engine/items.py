@@ -10,7 +10,7 @@ from bridle.context.thinning import CLEARED
 from bridle.context.tokens import ratio_of
 from bridle.engine.runtime import Runtime
 from bridle.transcripts.session import Session
-from bridle.transcripts.shortening import shorten
+from bridle.transcripts.shortened_results import shorten
 from bridle.types.block import text_block, text_of
 from bridle.types.errors import UsageError
 from bridle.types.ledger import HELD

@@ -19,7 +19,7 @@ from bridle.engine.settling import (
 from bridle.engine.step import StepEnd, take_step
 from bridle.engine.turn import Ending, Turn
 from bridle.engine.wording import DECLINED, NUDGE_EMPTY, NUDGE_REFUSED, RESUME_BROKEN, RESUME_CUT
-from bridle.transcripts.deferred import deferred_call
+from bridle.transcripts.deferred_calls import deferred_call
 from bridle.transcripts.session import Session
 from bridle.types.block import text_block, text_of
 from bridle.types.entry import UserEntry

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from bridle.context.window import Habits, Window, window_of
+from bridle.context.window import CompactionSettings, Window, window_of
 from bridle.engine.cache_watch import CacheWatch
 from bridle.engine.feature import Features
 from bridle.types.block import TextBlock

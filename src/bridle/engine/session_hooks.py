@@ -22,16 +22,16 @@ from bridle.engine.staleness import staleness
 from bridle.hooks.background import BackgroundHooks
 from bridle.hooks.callback import callback_handler, run_function
 from bridle.hooks.command import CommandHooks
-from bridle.hooks.exports import Exports
+from bridle.hooks.environment_exports import Exports
+from bridle.hooks.file_watch import Change, FileWatch
 from bridle.hooks.handler import Failed, FunctionHook, Handler, HookCall, Kind, Reply
 from bridle.hooks.http import HttpLimits, http_handler
-from bridle.hooks.judged import RunAgent, agent_handler, prompt_handler
 from bridle.hooks.mcp_tool import CallTool, mcp_tool_handler, tool_caller
+from bridle.hooks.model_hooks import RunAgent, agent_handler, prompt_handler
 from bridle.hooks.output import cut_into
 from bridle.hooks.payload import HookContext
-from bridle.hooks.runner import SESSION_END_SECONDS, HookRunner, Surroundings
+from bridle.hooks.runner import SESSION_END_SECONDS, HookRunner, RunnerContext
 from bridle.hooks.table import Entry, Listeners, Table, from_host, from_host_request, from_layers
-from bridle.hooks.watching import Change, FileWatch
 from bridle.host.file_watch import INTERVAL
 from bridle.host.files import make_folders
 from bridle.host.reaper import Reaper
@@ -264,9 +264,9 @@ class SessionHooks:
             self._notices.add(task)
             task.add_done_callback(self._notices.discard)
 
-    def _surroundings(self, folder: str) -> Surroundings:
+    def _surroundings(self, folder: str) -> RunnerContext:
         runtime = self._parts()
-        return Surroundings(
+        return RunnerContext(
             handlers=self._handlers(runtime.env),
             context=self._context,
             cut=cut_into(folder),

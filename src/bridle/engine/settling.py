@@ -2,7 +2,7 @@
 
 from bridle.engine.turn import Ending, Turn, api_ending
 from bridle.engine.wording import CALL_INTERRUPTED, CALL_LOST, INTERRUPTED, INTERRUPTED_IN_TOOLS
-from bridle.transcripts.deferred import note_deferred
+from bridle.transcripts.deferred_calls import note_deferred
 from bridle.types.block import AssistantMessage, UserBlock, result_block, text_block
 from bridle.types.errors import ProviderError
 from bridle.types.event import ApiFault, AssistantSaid, ToolFinished, UserSaid

@@ -6,7 +6,7 @@ from bridle.context.thinning import CLEARED, old_results
 from bridle.context.tokens import ratio_of
 from bridle.engine.staleness import staleness
 from bridle.engine.turn import Turn
-from bridle.transcripts.shortening import shorten
+from bridle.transcripts.shortened_results import shorten
 
 _LEAST_COLD = 2_000
 """Tokens worth saving when the whole conversation must be put into the cache again anyway."""

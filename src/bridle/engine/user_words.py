@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from bridle.context.retelling import clipped
+from bridle.context.conversation_text import clipped
 from bridle.context.text_units import text_units
 from bridle.transcripts.conversation import is_prompt
 from bridle.types.block import text_of

@@ -8,10 +8,10 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.config.problems import Problem
-from bridle.extensions.fresh import Fresh
 from bridle.extensions.frontmatter import text_of, truth, words
 from bridle.extensions.index import Found, Index, read_body
-from bridle.extensions.places import Root
+from bridle.extensions.lookups import FreshLookup
+from bridle.extensions.roots import Root
 from bridle.types.agent import AgentDefinition, AgentSource, MemoryScope
 from bridle.types.errors import ToolError
 from bridle.types.permission import MODES, Mode
@@ -71,7 +71,7 @@ class AgentFiles:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._agents = Fresh(lambda: load_agents(index, roots()), clock)
+        self._agents = FreshLookup(lambda: load_agents(index, roots()), clock)
 
     def definitions(self) -> tuple[AgentDefinition, ...]:
         return self._agents.get().definitions

@@ -34,7 +34,7 @@ _VARIABLE = re.compile(
 _FIRST_WORD = re.compile(r"\S*")
 
 
-class Circumstances(Struct, frozen=True, kw_only=True):
+class ExpansionContext(Struct, frozen=True, kw_only=True):
     """What a skill can learn about the session that it is used in."""
 
     session_id: str
@@ -55,7 +55,7 @@ class Expanded(Struct, frozen=True):
 
 
 async def expand(
-    skill: Skill, arguments: str, circumstances: Circumstances, run: RunShell | None
+    skill: Skill, arguments: str, circumstances: ExpansionContext, run: RunShell | None
 ) -> Expanded:
     """The text of a skill called with `arguments`.
 
@@ -108,7 +108,7 @@ def split_arguments(arguments: str) -> list[str]:
 class _Filling:
     """Puts values in place of variables, in one pass: values are never looked into."""
 
-    def __init__(self, skill: Skill, arguments: str, circumstances: Circumstances) -> None:
+    def __init__(self, skill: Skill, arguments: str, circumstances: ExpansionContext) -> None:
         self._arguments = arguments.strip()
         self._words: list[str] | None = None
         self._names = {name: place for place, name in enumerate(skill.argument_names)}
@@ -187,7 +187,7 @@ def _last_word(text: str) -> int:
     return len(text) if not text or text[-1].isspace() else len(text) - len(text.rsplit(maxsplit=1)[-1])
 
 
-def _facts(skill: Skill, circumstances: Circumstances) -> Mapping[str, str]:
+def _facts(skill: Skill, circumstances: ExpansionContext) -> Mapping[str, str]:
     facts = {
         "CLAUDE_SESSION_ID": circumstances.session_id,
         "CLAUDE_EFFORT": circumstances.effort,

@@ -15,7 +15,8 @@ from zlib import crc32
 from msgspec import Struct
 
 from bridle.config.problems import Problem
-from bridle.extensions.folders import Mark, list_files, mark_of
+from bridle.extensions.cache import CachedValue, ExtensionCache, Inputs, decoded, encoded, write_private
+from bridle.extensions.folder_listing import Mark, list_files, mark_of
 from bridle.extensions.frontmatter import first_line, read_front
 from bridle.extensions.memory import Grounds, Memory, Recalled, decoded, encoded, write_private
 from bridle.extensions.places import Kind, Root
@@ -94,8 +95,8 @@ class Index:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._memory = Memory(folder)
-        self._concluded: dict[str, tuple[bytes, Recalled[Any]]] = {}
+        self._memory = ExtensionCache(folder)
+        self._concluded: dict[str, tuple[bytes, CachedValue[Any]]] = {}
         """By name: the last conclusion of each kind, with what it depends on besides files."""
         self._known: dict[str, dict[str, _Shelf]] = {}
         """By the key of an index file, then by root."""
@@ -149,9 +150,9 @@ class Index:
             stale.add(key)
         return fresh.entries
 
-    def _grounds(self, roots: Sequence[Root]) -> Grounds:
+    def _grounds(self, roots: Sequence[Root]) -> Inputs:
         """What the last look at the roots rests on."""
-        return Grounds(
+        return Inputs(
             self._stamps(root for root in roots if not root.edition),
             self._stamps(root for root in roots if root.edition),
         )

@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.config.problems import Problem
-from bridle.extensions.fresh import Fresh
 from bridle.extensions.frontmatter import summary_of, text_of, truth, words
 from bridle.extensions.index import Found, Index, read_body
-from bridle.extensions.places import Root, Source
+from bridle.extensions.lookups import FreshLookup
+from bridle.extensions.roots import Root, Source
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _LONGEST_PATTERN = 500
@@ -168,7 +168,7 @@ class SkillCatalog:
         self._others = others
         """Skills without files, such as those of MCP servers."""
         self._nested: dict[str, Root] = {}
-        self._found = Fresh(self._look, clock)
+        self._found = FreshLookup(self._look, clock)
 
     def all(self) -> Mapping[str, Skill]:
         """Every skill by its name."""

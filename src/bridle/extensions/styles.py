@@ -7,7 +7,7 @@ from msgspec import Struct
 from bridle.config.problems import Problem
 from bridle.extensions.frontmatter import text_of, truth
 from bridle.extensions.index import Index
-from bridle.extensions.places import Root
+from bridle.extensions.roots import Root
 
 DEFAULT = "default"
 

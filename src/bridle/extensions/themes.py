@@ -8,7 +8,7 @@ from msgspec import Struct
 from bridle.config.problems import Problem
 from bridle.config.validate import parse
 from bridle.extensions.index import Index
-from bridle.extensions.places import Root
+from bridle.extensions.roots import Root
 from bridle.host.files import read_bytes
 
 CUSTOM = "custom:"

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from bridle.config.problems import Problem
 from bridle.config.schema import Settings
-from bridle.extensions.fresh import Fresh
 from bridle.extensions.index import LARGEST_FILE, Found, Index
-from bridle.extensions.places import Root, Source
+from bridle.extensions.lookups import FreshLookup
+from bridle.extensions.roots import Root, Source
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
 from bridle.types.variables import is_on
@@ -112,7 +112,7 @@ class WorkflowFiles:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._found = Fresh(lambda: load_workflows(index, roots()), clock)
+        self._found = FreshLookup(lambda: load_workflows(index, roots()), clock)
         """In the folders that `workflow_roots` says, the weightiest first."""
 
     def all(self) -> Mapping[str, WorkflowFile]:

@@ -12,7 +12,7 @@ from bridle.config.source_limits import SHARED
 from bridle.config.sources import Layer
 from bridle.hooks.endpoint import is_allowed, read_endpoint
 from bridle.hooks.handler import Answered, Failed, Handler, HookCall, Reply
-from bridle.hooks.post import Headers, Posted, post
+from bridle.hooks.http_post import Headers, Posted, post
 from bridle.host.http.client import HttpFault
 from bridle.types.errors import ConfigError
 

@@ -48,7 +48,7 @@ Covers = Callable[[str, str, Mapping[str, Any]], bool]
 """Whether a permission rule speaks of a call of a tool; True where that cannot be told."""
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class RunnerContext(Struct, frozen=True, kw_only=True):
     """What the runner needs from the parts around it."""
 
     handlers: Mapping[Kind, Handler]
@@ -69,7 +69,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 class HookRunner:
     """The hooks of one session, or of one agent in it; several may share their listeners."""
 
-    def __init__(self, listeners: Listeners, around: Surroundings) -> None:
+    def __init__(self, listeners: Listeners, around: RunnerContext) -> None:
         self.listeners = listeners
         self._around = around
 

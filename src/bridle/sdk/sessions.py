@@ -5,10 +5,10 @@ import os
 from msgspec import Struct
 
 from bridle.host.paths import project_dir
-from bridle.transcripts import agent_transcripts, keeping, listing
-from bridle.transcripts.identity import is_uuid
-from bridle.transcripts.keeping import Spoken as SessionMessage
+from bridle.transcripts import agent_transcripts, listing, management
+from bridle.transcripts.entry_ids import is_uuid
 from bridle.transcripts.listing import SessionInfo as SDKSessionInfo
+from bridle.transcripts.management import Spoken as SessionMessage
 from bridle.types.errors import SessionError
 
 
@@ -52,7 +52,7 @@ def get_session_messages(
         limit: at most this many.
         offset: leave out this many at the beginning.
     """
-    return keeping.messages(session_id, os.environ, directory=directory, limit=limit, offset=offset)
+    return management.messages(session_id, os.environ, directory=directory, limit=limit, offset=offset)
 
 
 def list_subagents(session_id: str, directory: str | None = None) -> list[str]:
@@ -86,7 +86,7 @@ def rename_session(session_id: str, title: str, directory: str | None = None) ->
         FileNotFoundError: there is no such conversation.
     """
     try:
-        keeping.rename(session_id, title, os.environ, directory=directory)
+        management.rename(session_id, title, os.environ, directory=directory)
     except SessionError as error:
         raise translated(error) from error
 
@@ -104,7 +104,7 @@ def tag_session(session_id: str, tag: str | None, directory: str | None = None) 
         FileNotFoundError: there is no such conversation.
     """
     try:
-        keeping.tag(session_id, tag, os.environ, directory=directory)
+        management.tag(session_id, tag, os.environ, directory=directory)
     except SessionError as error:
         raise translated(error) from error
 
@@ -117,7 +117,7 @@ def delete_session(session_id: str, directory: str | None = None) -> None:
         FileNotFoundError: there is no such conversation.
     """
     try:
-        keeping.delete(session_id, os.environ, directory=directory)
+        management.delete(session_id, os.environ, directory=directory)
     except SessionError as error:
         raise translated(error) from error
 
@@ -143,7 +143,7 @@ def fork_session(
     if up_to_message_id:
         require_uuid(up_to_message_id, "up_to_message_id")
     try:
-        fresh = keeping.fork(
+        fresh = management.fork(
             session_id, os.environ, directory=directory, up_to=up_to_message_id or None, title=title
         )
     except SessionError as error:
@@ -164,4 +164,4 @@ def require_uuid(value: str, name: str = "session_id") -> None:
 
 def translated(error: SessionError) -> Exception:
     """The error that the official SDK raises in the place of ours."""
-    return FileNotFoundError(str(error)) if isinstance(error, keeping.Unknown) else ValueError(str(error))
+    return FileNotFoundError(str(error)) if isinstance(error, management.Unknown) else ValueError(str(error))

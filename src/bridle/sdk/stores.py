@@ -24,9 +24,9 @@ from bridle.sdk.store_types import (
     as_entries,
     has,
 )
-from bridle.transcripts import keeping
+from bridle.transcripts import management
 from bridle.transcripts.agent_transcripts import said_by_agent
-from bridle.transcripts.identity import is_uuid, timestamp
+from bridle.transcripts.entry_ids import is_uuid, timestamp
 from bridle.transcripts.reader import Loaded, gather
 from bridle.types.errors import SessionError
 from bridle.types.ids import new_uuid
@@ -62,7 +62,7 @@ async def list_sessions_from_store(
     cwd = _canonical(directory)
     if listed is None:
         found = [info for summary in kept.values() if (info := info_of(summary, cwd)) is not None]
-        return keeping.page(_newest_first(found), limit=limit, offset=offset)
+        return management.page(_newest_first(found), limit=limit, offset=offset)
     return await _listed(session_store, project, listed, kept, cwd=cwd, limit=limit, offset=offset)
 
 
@@ -88,7 +88,7 @@ async def get_session_messages_from_store(
 ) -> list[SessionMessage]:
     """Read the messages of a session, the oldest first."""
     loaded = await _load(session_store, session_id, directory)
-    return [] if loaded is None else keeping.spoken(loaded.chain, limit=limit, offset=offset)
+    return [] if loaded is None else management.spoken(loaded.chain, limit=limit, offset=offset)
 
 
 async def list_subagents_from_store(
@@ -154,7 +154,7 @@ async def tag_session_via_store(
         ValueError: the id is not a UUID, or the tag has no visible character.
     """
     require_uuid(session_id)
-    plain = "" if tag is None else keeping.visible(tag)
+    plain = "" if tag is None else management.visible(tag)
     if tag is not None and not plain:
         raise ValueError("tag must be non-empty (use None to clear)")
     await _note(session_store, session_id, directory, type="tag", tag=plain)
@@ -205,7 +205,7 @@ async def fork_session_via_store(
         shown = None if info is None else info.custom_title or info.first_prompt
         named = f"{shown or 'Forked session'} (fork)"
     try:
-        fresh, rows = keeping.forked(loaded.chain, session_id, up_to=up_to_message_id or None, title=named)
+        fresh, rows = management.forked(loaded.chain, session_id, up_to=up_to_message_id or None, title=named)
     except SessionError as error:
         raise translated(error) from error
     await session_store.append(_key(fresh, directory), as_entries(rows))
@@ -241,7 +241,7 @@ async def _listed(
     wanted = [each for each in listed if each["session_id"] not in fresh or each["session_id"] in shown]
     wanted.sort(key=lambda each: each["mtime"], reverse=True)
     # With summaries most need no load, so a page is cut first; without any, only loading tells what counts.
-    page = keeping.page(wanted, limit=limit, offset=offset) if kept else wanted
+    page = management.page(wanted, limit=limit, offset=offset) if kept else wanted
     gate = asyncio.Semaphore(_LOADS_AT_ONCE)
 
     async def look_at(each: SessionStoreListEntry) -> SDKSessionInfo | None:
@@ -251,7 +251,7 @@ async def _listed(
             return await _loaded_info(store, project, each, cwd)
 
     found = [each for each in await asyncio.gather(*map(look_at, page)) if each is not None]
-    return found if kept else keeping.page(_newest_first(found), limit=limit, offset=offset)
+    return found if kept else management.page(_newest_first(found), limit=limit, offset=offset)
 
 
 async def _loaded_info(

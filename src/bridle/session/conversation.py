@@ -44,10 +44,12 @@ def open_conversation(setup: Setup, *, warn: Callable[[str], None], follow: Foll
     return session
 
 
-def place_of(setup: Setup, *, warn: Callable[[str], None], follow: Follow | None = None) -> store.Place:
+def place_of(
+    setup: Setup, *, warn: Callable[[str], None], follow: Follow | None = None
+) -> store.TranscriptPath:
     """Where the conversations of a session are kept."""
     options, env = setup.options, setup.env
-    return store.Place(
+    return store.TranscriptPath(
         cwd=setup.cwd,
         env=env,
         warn=warn,
@@ -86,7 +88,7 @@ def _name(session: Session, title: str) -> None:
     session.note({"type": "custom-title", "customTitle": title[:200], "sessionId": session.id})
 
 
-def _continue(setup: Setup, place: store.Place) -> Session:
+def _continue(setup: Setup, place: store.TranscriptPath) -> Session:
     """Go on with a conversation; without one to continue, a new one begins."""
     from bridle.transcripts import resume
 
@@ -125,10 +127,10 @@ def checkpoints_of(base: SessionBase) -> "FileCheckpoints | None":
     setup, session, workspace = base.setup, base.session, base.workspace
     if not choices.keeps_files(setup.config, setup.env, interactive=setup.options.interactive):
         return None
-    from bridle.transcripts.checkpoints import Surroundings
+    from bridle.transcripts.checkpoints import CheckpointContext
     from bridle.transcripts.file_history import open_checkpoints
 
-    around = Surroundings(
+    around = CheckpointContext(
         note=session.note, roots=lambda: workspace.roots, seen=workspace.files.paths, env=setup.env
     )
     kept_nowhere = setup.options.no_session_persistence

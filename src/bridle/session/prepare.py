@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bridle.config.load import Config, environment, load
 from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
-from bridle.extensions.places import Kind, Root
+from bridle.extensions.roots import Kind, Root
 from bridle.host.programs import PROGRAMS
 from bridle.host.secrets import SECRETS
 from bridle.session import choices, model_choices, permission_choices
@@ -19,7 +19,7 @@ from bridle.types.agent import AgentDefinition
 from bridle.types.errors import UsageError
 
 if TYPE_CHECKING:
-    from bridle.extensions.plugins.loaded import Plugins
+    from bridle.extensions.plugins.plugin import Plugins
 
 
 def set_up(options: SessionOptions, env: Mapping[str, str], *, cwd: str | None = None) -> Setup:

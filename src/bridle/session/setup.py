@@ -12,8 +12,8 @@ from bridle.types.permission import Rule
 
 if TYPE_CHECKING:
     from bridle.engine.teams.membership import Membership
-    from bridle.extensions.plugins.loaded import Plugins
-    from bridle.extensions.plugins.snapshot import Remembered
+    from bridle.extensions.plugins.plugin import Plugins
+    from bridle.extensions.plugins.session_cache import CachedPlugins
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -47,5 +47,5 @@ class Early(Struct, frozen=True, kw_only=True):
     """Those that flags name; archives are unpacked later and are not among them."""
     plugins: "Plugins | None" = None
     """None where there are none at all."""
-    remembered: "Remembered | None" = None
+    remembered: "CachedPlugins | None" = None
     """Where they were not read: what is to be confirmed yet."""

@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bridle.transcripts.agent_facts import agent_facts
-from bridle.transcripts.keeping import Spoken, page
+from bridle.transcripts.agent_metadata import agent_facts
 from bridle.transcripts.listing import locate
+from bridle.transcripts.management import Spoken, page
 from bridle.transcripts.reader import Loaded, load
 
 

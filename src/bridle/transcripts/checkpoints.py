@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from bridle.host.files import write_checked
 from bridle.host.safe_open import PathChanged, folder_of
 from bridle.transcripts.backups import Backup, BackupFolder, Seen, look, stamp_at, straight
-from bridle.transcripts.command_watch import Watch, watch
-from bridle.transcripts.history_rows import Snapshots, delta_row, snapshot_row
-from bridle.transcripts.identity import timestamp
+from bridle.transcripts.checkpoint_entries import Snapshots, delta_row, snapshot_row
+from bridle.transcripts.command_changes import Watch, watch
+from bridle.transcripts.entry_ids import timestamp
 from bridle.types.checkpoint import Rewound
 from bridle.types.entry import NoteEntry
 from bridle.types.errors import SessionError
@@ -22,7 +22,7 @@ from bridle.types.errors import SessionError
 _MOST_SNAPSHOTS = 100
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class CheckpointContext(Struct, frozen=True, kw_only=True):
     """What checkpoints need of the session around them."""
 
     note: Callable[[NoteEntry], None]
@@ -41,7 +41,7 @@ class FileCheckpoints:
     def __init__(
         self,
         folder: BackupFolder,
-        around: Surroundings,
+        around: CheckpointContext,
         *,
         known: Snapshots | None = None,
         ephemeral: bool = False,

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from bridle.host.paths import config_home
 from bridle.transcripts.backups import Backup, BackupFolder
-from bridle.transcripts.checkpoints import FileCheckpoints, Surroundings
-from bridle.transcripts.history_rows import Snapshots, read_snapshots, snapshot_row
-from bridle.transcripts.identity import timestamp
+from bridle.transcripts.checkpoint_entries import Snapshots, read_snapshots, snapshot_row
+from bridle.transcripts.checkpoints import CheckpointContext, FileCheckpoints
+from bridle.transcripts.entry_ids import timestamp
 from bridle.transcripts.origins import forked_from, origin_of
 from bridle.transcripts.session import Session
 from bridle.transcripts.store import lookup, transcript_path
@@ -15,7 +15,7 @@ from bridle.types.entry import ConversationEntry
 
 
 def open_checkpoints(
-    session: Session, around: Surroundings, *, env: Mapping[str, str], storage: str | None = None
+    session: Session, around: CheckpointContext, *, env: Mapping[str, str], storage: str | None = None
 ) -> FileCheckpoints:
     """The checkpoints of a session; with `storage` its copies lie there and go with it."""
     folder = BackupFolder(

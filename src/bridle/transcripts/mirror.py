@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from bridle.transcripts.agent_facts import agent_facts
+from bridle.transcripts.agent_metadata import agent_facts
 from bridle.transcripts.transcript import Follow, Writer
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.transcripts.cost import Cost, from_note
-from bridle.transcripts.identity import is_uuid
+from bridle.transcripts.entry_ids import is_uuid
 from bridle.transcripts.line import decode_line
-from bridle.transcripts.shortening import replacements_in, shortened
+from bridle.transcripts.shortened_results import replacements_in, shortened
 from bridle.types.entry import ConversationEntry, NoteEntry
 
 _LINKED_DEFAULTS: dict[str, Any] = {

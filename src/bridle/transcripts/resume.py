@@ -6,16 +6,15 @@ from typing import Any
 
 from bridle.host.paths import project_dir
 from bridle.transcripts.conversation import MISSING_RESULT, blocks_of
-from bridle.transcripts.cut import cut_at, without_leftovers
-from bridle.transcripts.deferred import DEFERRED, recall_deferred
+from bridle.transcripts.deferred_calls import DEFERRED, recall_deferred
 from bridle.transcripts.reader import Loaded, load, opening
-from bridle.transcripts.scheduled import SCHEDULED, recall_scheduled
+from bridle.transcripts.scheduled_prompts import SCHEDULED, recall_scheduled
 from bridle.transcripts.session import Session
-from bridle.transcripts.shortening import shorten, shortened
+from bridle.transcripts.shortened_results import shorten, shortened
 from bridle.transcripts.skills_used import SKILLS, recall_skills
 from bridle.transcripts.store import (
     INTERACTIVE,
-    Place,
+    TranscriptPath,
     fresh_id,
     lookup,
     make_session,
@@ -23,6 +22,7 @@ from bridle.transcripts.store import (
     transcript_path,
 )
 from bridle.transcripts.transcript import Transcript
+from bridle.transcripts.truncation import cut_at, without_leftovers
 from bridle.types.block import result_block
 from bridle.types.entry import ConversationEntry
 from bridle.types.errors import SessionError
@@ -33,7 +33,7 @@ from bridle.types.workspace import IN_WORKTREE
 
 def resume(
     path: str,
-    place: Place,
+    place: TranscriptPath,
     *,
     fork: bool = False,
     session_id: str | None = None,
@@ -131,7 +131,9 @@ def _kept(loaded: Loaded, at: str | None, drops_turn: str | None) -> list[Conver
     return without_leftovers(entries)
 
 
-def _fork(loaded: Loaded, entries: list[ConversationEntry], session_id: str | None, place: Place) -> Session:
+def _fork(
+    loaded: Loaded, entries: list[ConversationEntry], session_id: str | None, place: TranscriptPath
+) -> Session:
     fresh = fresh_id(session_id, place)
     writer = make_writer(transcript_path(fresh, place.cwd, place.env), place)
     rows = _copied(loaded, {entry["uuid"] for entry in entries}, fresh)

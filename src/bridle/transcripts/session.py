@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from bridle.transcripts.conversation import Conversation
 from bridle.transcripts.cost import Cost, to_note
-from bridle.transcripts.identity import timestamp
+from bridle.transcripts.entry_ids import timestamp
 from bridle.transcripts.state import SessionState, StateChanges
 from bridle.transcripts.transcript import NoTranscript, Writer
 from bridle.types.block import AssistantMessage, ToolUseBlock, UserBlock, text_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from bridle.host.paths import project_dir, projects_dir
-from bridle.transcripts.identity import is_uuid
+from bridle.transcripts.entry_ids import is_uuid
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Follow, NoTranscript, Transcript, Writer
 from bridle.types.errors import SessionError
@@ -16,7 +16,7 @@ from bridle.types.ids import new_uuid
 INTERACTIVE = "cli"
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class TranscriptPath(Struct, frozen=True, kw_only=True):
     """Where a session works, and how it is kept."""
 
     cwd: str
@@ -31,7 +31,7 @@ class Place(Struct, frozen=True, kw_only=True):
     clock: Callable[[], float] = time.time
 
 
-def begin(place: Place, *, session_id: str | None = None) -> Session:
+def begin(place: TranscriptPath, *, session_id: str | None = None) -> Session:
     """A new session; its file is made by the first entry.
 
     Raises:
@@ -61,7 +61,7 @@ def lookup(session_id: str, cwd: str, env: Mapping[str, str]) -> str | None:
     return next(filter(os.path.isfile, paths), None)
 
 
-def fresh_id(session_id: str | None, place: Place) -> str:
+def fresh_id(session_id: str | None, place: TranscriptPath) -> str:
     """An id that no conversation has.
 
     Raises:
@@ -76,7 +76,7 @@ def fresh_id(session_id: str | None, place: Place) -> str:
     return session_id
 
 
-def make_session(session_id: str, place: Place, writer: Writer) -> Session:
+def make_session(session_id: str, place: TranscriptPath, writer: Writer) -> Session:
     """An empty session at a place."""
     return Session(
         session_id,
@@ -88,7 +88,7 @@ def make_session(session_id: str, place: Place, writer: Writer) -> Session:
     )
 
 
-def make_writer(path: str, place: Place) -> Writer:
+def make_writer(path: str, place: TranscriptPath) -> Writer:
     """Who writes the transcript of a session at a place."""
     if not place.persist:
         return NoTranscript()

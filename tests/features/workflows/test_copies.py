@@ -15,7 +15,7 @@ from bridle.features.workflows.saved import save as save_run
 from bridle.providers.scripted import says
 from bridle.transcripts.origins import origin_folders
 from bridle.transcripts.resume import resume
-from bridle.transcripts.store import Place, begin, transcript_path
+from bridle.transcripts.store import TranscriptPath, begin, transcript_path
 from bridle.types.errors import ProviderError, ToolError, UsageError
 from tests.fakes.commanded import Commanded
 from tests.fakes.messages_server import MessagesServer, fault, step
@@ -122,7 +122,7 @@ async def test_a_process_that_goes_from_a_copy_back_finds_the_run_as_it_left_it(
 
 
 def test_a_conversation_knows_all_those_that_it_is_a_copy_of(tmp_path: Path):
-    place = Place(cwd=str(tmp_path), env={"HOME": str(tmp_path)}, warn=print)
+    place = TranscriptPath(cwd=str(tmp_path), env={"HOME": str(tmp_path)}, warn=print)
     first = begin(place)
     first.say_user("hello")
     first.flush()

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bridle.transcripts import keeping, store
-from bridle.transcripts.store import Place, project_dir
+from bridle.transcripts import management, store
+from bridle.transcripts.store import TranscriptPath, project_dir
 from tests.transcripts.entries import say, text
 
 FORMS = Path(__file__).parents[2] / "fakes" / "mcp_forms.py"
@@ -112,14 +112,16 @@ def _commit(project: Path, home: Path) -> None:
 def _talk(home: Path, project: Path) -> None:
     env = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
     for at, (prompt, branch, when, title, tag) in enumerate(_PAST):
-        place = Place(cwd=str(project), env=env, git_branch=branch, warn=print, clock=lambda when=when: when)
+        place = TranscriptPath(
+            cwd=str(project), env=env, git_branch=branch, warn=print, clock=lambda when=when: when
+        )
         session = store.begin(place)
         session.say_user(prompt)
         say(session, f"m{at}", text("This is what I found."))
         session.close()
         if title:
-            keeping.rename(session.id, title, env)
+            management.rename(session.id, title, env)
         if tag:
-            keeping.tag(session.id, tag, env)
+            management.tag(session.id, tag, env)
         path = Path(project_dir(str(project), env)) / f"{session.id}.jsonl"
         os.utime(path, (when, when))

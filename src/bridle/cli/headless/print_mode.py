@@ -18,7 +18,7 @@ from bridle.session.open import LiveSession, begin_session, open_session
 from bridle.session.parts.agents import with_initial
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
-from bridle.transcripts.deferred import deferred_call
+from bridle.transcripts.deferred_calls import deferred_call
 from bridle.transcripts.session import Session
 from bridle.transcripts.transcript import Follow
 from bridle.types.channel import Channel

@@ -19,11 +19,11 @@ from bridle.hooks.command import CommandHooks
 from bridle.hooks.fold import fold
 from bridle.hooks.handler import Handler, Kind
 from bridle.hooks.http import http_handler
-from bridle.hooks.judged import agent_handler, prompt_handler
 from bridle.hooks.mcp_tool import mcp_tool_handler
+from bridle.hooks.model_hooks import agent_handler, prompt_handler
 from bridle.hooks.output import LONGEST_TEXT
 from bridle.hooks.payload import HookContext, payload
-from bridle.hooks.runner import HookRunner, Surroundings
+from bridle.hooks.runner import HookRunner, RunnerContext
 from bridle.hooks.table import Entry, Listeners, Table, choose
 from bridle.host.paths import project_dir
 from bridle.host.reaper import Reaper
@@ -67,7 +67,7 @@ async def _try_all(scene: Scene, entries: list[Entry], event: HookEvent, storage
     commands = CommandHooks(project_dir=scene.cwd, storage=storage, env=lambda: scene.env, reaper=reaper)
     models = TrialModels(scene.env)
     try:
-        around = Surroundings(
+        around = RunnerContext(
             handlers=_handlers(scene, commands, models),
             context=lambda: context,
             cut=lambda text: text[:LONGEST_TEXT],
@@ -84,7 +84,7 @@ async def _try_all(scene: Scene, entries: list[Entry], event: HookEvent, storage
     return 1 if any(outcome.problems for outcome in said) else 0
 
 
-async def _try(scene: Scene, entry: Entry, event: HookEvent, around: Surroundings) -> HookOutcome:
+async def _try(scene: Scene, entry: Entry, event: HookEvent, around: RunnerContext) -> HookOutcome:
     number = scene.table.entries.index(entry) + 1
     tell(f"{number:>3}  {entry.kind}: {short(describe(entry.hook))}")
     if (objection := _objection(scene, entry, event)) is not None:

@@ -12,12 +12,12 @@ from bridle.cli.subcommands.parser import Given
 from bridle.context.tokens import estimate
 from bridle.extensions.agents import load_agents
 from bridle.extensions.index import Index
-from bridle.extensions.places import Kind
 from bridle.extensions.plugins.authoring import Finding, release_tag, scaffold, validate
 from bridle.extensions.plugins.components import brings
-from bridle.extensions.plugins.loaded import Loaded
 from bridle.extensions.plugins.names import INLINE, PluginId
+from bridle.extensions.plugins.plugin import Loaded
 from bridle.extensions.plugins.report import examine
+from bridle.extensions.roots import Kind
 from bridle.extensions.skills import skill_of
 from bridle.host.paths import bridle_dir
 from bridle.host.programs import require_program

@@ -8,9 +8,9 @@ from bridle.cli.say import tell
 from bridle.cli.subcommands.parser import Given
 from bridle.extensions.plugins import installing, marketplaces, removing
 from bridle.extensions.plugins.components import brings
-from bridle.extensions.plugins.loading import switches
+from bridle.extensions.plugins.installation_plan import Item
+from bridle.extensions.plugins.loader import switches
 from bridle.extensions.plugins.names import SKILLS_DIR
-from bridle.extensions.plugins.planning import Item
 from bridle.extensions.plugins.report import plugin_named
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import is_for, lock, read_installed
@@ -87,7 +87,7 @@ async def _update(scene: Scene, given: Given) -> int:
     failed = False
     for plugin in wanted:
         try:
-            changes = await installing.update(
+            changes = await installation.update(
                 around,
                 plugin,
                 scope=scope_of(given),

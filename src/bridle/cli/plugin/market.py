@@ -10,7 +10,7 @@ from bridle.cli.plugin.scene import Scene, confirm, scene_of
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import Given
 from bridle.extensions.plugins import marketplaces
-from bridle.extensions.plugins.removing import remove_marketplace
+from bridle.extensions.plugins.removal import remove_marketplace
 from bridle.extensions.plugins.report import known_marketplaces
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import lock, read_known

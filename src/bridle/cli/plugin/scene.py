@@ -12,9 +12,9 @@ from bridle.cli.say import tell
 from bridle.cli.subcommands.parser import Given
 from bridle.config.load import Config, load
 from bridle.config.state import is_trusted
-from bridle.extensions.plugins.around import Around
-from bridle.extensions.plugins.loaded import Plugins, Wish
-from bridle.extensions.plugins.loading import load_plugins, switches
+from bridle.extensions.plugins.context import PluginContext
+from bridle.extensions.plugins.plugin import Plugins, PluginRequest
+from bridle.extensions.plugins.loader import load_plugins, switches
 from bridle.extensions.plugins.names import Scope
 from bridle.extensions.plugins.sources import Source
 from bridle.types.errors import UsageError
@@ -32,11 +32,11 @@ def scope_of(given: Given) -> Scope | None:
 class Scene(Struct, frozen=True, kw_only=True):
     """Where a command was given."""
 
-    around: Around
+    around: PluginContext
     config: Config
     trusted: bool
 
-    def asking(self, *, yes: bool) -> Around:
+    def asking(self, *, yes: bool) -> PluginContext:
         """The same, where commands that make plugins are run once somebody has agreed to that."""
 
         def may_run(source: Source) -> bool:
@@ -47,14 +47,14 @@ class Scene(Struct, frozen=True, kw_only=True):
     def plugins(self) -> Plugins:
         """The plugins that a session here would have."""
         around = self.around
-        return load_plugins(Wish(config=self.config, env=around.env, cwd=around.cwd, trusted=self.trusted))
+        return load_plugins(PluginRequest(config=self.config, env=around.env, cwd=around.cwd, trusted=self.trusted))
 
 
 def scene_of(env: Mapping[str, str]) -> Scene:
     cwd = os.getcwd()
     config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
     _, fixed = switches(config)
-    around = Around(env=env, cwd=cwd, settings=config.settings, enabled_by_management=fixed)
+    around = PluginContext(env=env, cwd=cwd, settings=config.settings, enabled_by_management=fixed)
     return Scene(around=around, config=config, trusted=is_trusted(env, cwd))
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from bridle.cli.say import tell
 from bridle.cli.subcommands.parser import Given
-from bridle.config.remotes import Remote, Remotes
+from bridle.config.remote_sessions import Remote, Remotes
 from bridle.types.errors import UsageError
 from bridle.types.nearest import did_you_mean
 

@@ -48,7 +48,7 @@ def _from_file(setup: Setup, wanted: str, warn: Callable[[str], None]) -> Mappin
         return None
     # Most have no such file.
     from bridle.config.problems import Problem
-    from bridle.extensions.places import roots_of, whereabouts
+    from bridle.extensions.roots import roots_of, whereabouts
     from bridle.extensions.themes import find_theme
     from bridle.session.parts.extensions import open_index
 

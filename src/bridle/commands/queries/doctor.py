@@ -11,11 +11,11 @@ from bridle.config.load import Config
 from bridle.config.mcp import servers as mcp
 from bridle.config.sandbox.settings import make_sandbox
 from bridle.config.variables_table import without_effect
+from bridle.context.instruction_scope import open_scope
 from bridle.context.instructions import load
-from bridle.context.scope import open_scope
 from bridle.extensions.agents import load_agents
 from bridle.extensions.index import Index
-from bridle.extensions.places import roots_of, whereabouts
+from bridle.extensions.roots import roots_of, whereabouts
 from bridle.extensions.skills import SkillCatalog
 from bridle.extensions.styles import style_problems
 from bridle.extensions.themes import theme_problems

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bridle.context.lines import one_line
+from bridle.context.single_line import one_line
 from bridle.engine.agents.builtin import builtin_agents
 from bridle.engine.agents.means import Means
 from bridle.types.agent import AgentDefinition, AgentSource

@@ -27,7 +27,7 @@ from bridle.engine.teams.team import is_coordinating, team_name
 from bridle.engine.turn import Turn
 from bridle.permissions.updates import read_update
 from bridle.transcripts.cost import Cost
-from bridle.transcripts.cut import without_leftovers
+from bridle.transcripts.truncation import without_leftovers
 from bridle.types.agent import AgentDefinition
 from bridle.types.delegation import AgentCompleted, AgentLaunched, AgentReport, Delegation
 from bridle.types.errors import ToolError

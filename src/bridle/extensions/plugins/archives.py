@@ -6,9 +6,9 @@ import os
 import os.path
 from collections.abc import Mapping
 
-from bridle.extensions.plugins.around import remove_tree
-from bridle.extensions.plugins.fetching import LARGEST_ARCHIVE, download
-from bridle.extensions.plugins.trees import unpack
+from bridle.extensions.plugins.context import remove_tree
+from bridle.extensions.plugins.downloads import LARGEST_ARCHIVE, download
+from bridle.extensions.plugins.folder_copies import unpack
 from bridle.host.files import make_folders, read_bytes
 from bridle.host.paths import bridle_dir
 

@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from bridle.extensions.frontmatter import read_front
 from bridle.extensions.plugins.components import discover
-from bridle.extensions.plugins.loaded import Manifest
 from bridle.extensions.plugins.manifest import COMPONENTS, FILE, read_manifest
 from bridle.extensions.plugins.marketplace import FILE as LIST
 from bridle.extensions.plugins.marketplace import read_marketplace
 from bridle.extensions.plugins.names import is_name
+from bridle.extensions.plugins.plugin import Manifest
 from bridle.extensions.plugins.versions import key
 from bridle.extensions.workflows import read_meta
 from bridle.host.files import read_bytes, write_atomic

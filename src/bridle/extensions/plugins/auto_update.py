@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from bridle.extensions.plugins import marketplaces
-from bridle.extensions.plugins.around import Around
-from bridle.extensions.plugins.installing import Change, update
+from bridle.extensions.plugins.context import PluginContext
+from bridle.extensions.plugins.installation import Change, update
+from bridle.extensions.plugins.installation_plan import Item
 from bridle.extensions.plugins.marketplaces import updates_itself
 from bridle.extensions.plugins.names import PluginId, parse_id
-from bridle.extensions.plugins.planning import Item
 from bridle.extensions.plugins.state import Known, is_for, lock, read_installed, read_known
 from bridle.types.errors import BridleError
 from bridle.types.variables import is_on
@@ -23,7 +23,7 @@ def may_update(env: Mapping[str, str]) -> bool:
     return not (is_on(env, "DISABLE_AUTOUPDATER") or is_on(env, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"))
 
 
-def due(around: Around, now: datetime) -> tuple[str, ...]:
+def due(around: PluginContext, now: datetime) -> tuple[str, ...]:
     """The marketplaces that are to be kept up to date and have not been looked at for a while.
 
     Raises:
@@ -36,7 +36,7 @@ def due(around: Around, now: datetime) -> tuple[str, ...]:
     )
 
 
-async def auto_update(around: Around, names: Sequence[str]) -> tuple[str, ...]:
+async def auto_update(around: PluginContext, names: Sequence[str]) -> tuple[str, ...]:
     """Bring marketplaces and what is installed from them up to date; a sentence for each thing worth knowing.
 
     A marketplace or a plugin that cannot be had stays as it is.
@@ -55,7 +55,7 @@ async def auto_update(around: Around, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(told)
 
 
-async def _update(around: Around, plugin: PluginId) -> list[str]:
+async def _update(around: PluginContext, plugin: PluginId) -> list[str]:
     records = read_installed(around.env).plugins.get(str(plugin), ())
     agreed = {record.bridle_approved for record in records}
     held: list[Item] = []
@@ -74,7 +74,7 @@ async def _update(around: Around, plugin: PluginId) -> list[str]:
     return [_sentence(change) for change in changes]
 
 
-def _installed_from(around: Around, marketplace: str) -> list[PluginId]:
+def _installed_from(around: PluginContext, marketplace: str) -> list[PluginId]:
     return [
         parse_id(name)
         for name, records in read_installed(around.env).plugins.items()

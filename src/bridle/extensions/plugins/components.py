@@ -7,10 +7,10 @@ from typing import Any
 
 from bridle.config.approvals import digest
 from bridle.config.validate import parse
-from bridle.extensions.places import Kind
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
-from bridle.extensions.plugins.loaded import Components, HookFile, Manifest, Monitor, Place
 from bridle.extensions.plugins.manifest import FILE, LARGEST
+from bridle.extensions.plugins.plugin import ComponentPath, Components, HookFile, Manifest, Monitor
+from bridle.extensions.roots import Kind
 from bridle.host.files import read_bytes
 
 _SETTINGS = ("agent", "subagentStatusLine")
@@ -92,12 +92,12 @@ class _Search:
         self.faults: list[PluginFault] = []
         self.looked_at: list[str] = [folder]
 
-    def places(self, kind: Kind) -> Iterator[Place]:
+    def places(self, kind: Kind) -> Iterator[ComponentPath]:
         key, usual = _FOLDERS[kind]
         for path in self.paths(key, usual, adds=kind == "skills"):
-            yield Place(kind, path, self._is_single(kind, path))
+            yield ComponentPath(kind, path, self._is_single(kind, path))
         if kind == "skills" and self._value(key) is None and os.path.isfile(f"{self._folder}/SKILL.md"):
-            yield Place(kind, self._folder, True)
+            yield ComponentPath(kind, self._folder, True)
 
     def paths(self, key: str, usual: str, *, adds: bool = False) -> Iterator[str]:
         """The paths that count for a key: what the manifest names in place of the usual, or beside it."""
@@ -266,6 +266,6 @@ _ENDINGS: dict[Kind, Callable[[str], bool]] = {
 }
 
 
-def _count(place: Place) -> int:
+def _count(place: ComponentPath) -> int:
     fits = _ENDINGS.get(place.kind, lambda name: name.endswith(".md"))
     return sum(fits(name) for _, _, files in os.walk(place.path) for name in files)

@@ -10,8 +10,8 @@ from msgspec import Struct
 from bridle.config.problems import Fault, located
 from bridle.config.validate import parse
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
-from bridle.extensions.plugins.loaded import Dependency, Manifest, OptionField
 from bridle.extensions.plugins.names import is_name
+from bridle.extensions.plugins.plugin import Dependency, Manifest, OptionField
 from bridle.host.files import read_bytes
 
 FILE = os.path.join(".claude-plugin", "plugin.json")

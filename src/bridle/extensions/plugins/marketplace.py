@@ -22,7 +22,7 @@ _DEEPEST = 32
 """Levels of an entry: it is kept inside other files, which take no more than twice as many."""
 
 
-class Offer(Struct, frozen=True, kw_only=True):
+class OfferedPlugin(Struct, frozen=True, kw_only=True):
     """A plugin as its marketplace lists it."""
 
     name: str
@@ -40,7 +40,7 @@ class Offer(Struct, frozen=True, kw_only=True):
 
 class Marketplace(Struct, frozen=True, kw_only=True):
     name: str
-    offers: Mapping[str, Offer] = {}
+    offers: Mapping[str, OfferedPlugin] = {}
     owner: str = ""
     description: str = ""
     root: str = ""
@@ -94,7 +94,7 @@ def interpret(values: Mapping[str, Any], *, file: str, root: str, text: str = ""
     if not isinstance(listed, list):
         raise ConfigError(f'{file}: "plugins" is missing or not a list')
     base = _base(values.get("metadata"), root)
-    offers: dict[str, Offer] = {}
+    offers: dict[str, OfferedPlugin] = {}
     wrong: list[tuple[str, Fault]] = []
     for index, entry in enumerate(listed[:_MOST_PLUGINS]):
         try:
@@ -133,7 +133,7 @@ def _label(entry: Any) -> str:
     return str(entry["name"]) if isinstance(entry, dict) and "name" in entry else "an entry"
 
 
-def _offer(entry: Any, *, root: str, base: str) -> Offer:
+def _offer(entry: Any, *, root: str, base: str) -> OfferedPlugin:
     if not isinstance(entry, dict):
         raise ConfigError("is not an object")
     name = entry.get("name")
@@ -147,7 +147,7 @@ def _offer(entry: Any, *, root: str, base: str) -> Offer:
         source = _relative(entry["source"], root=root, base=base)
     else:
         source = read_source(entry["source"], of="plugin")
-    return Offer(
+    return OfferedPlugin(
         name=name,
         source=source,
         values=entry,

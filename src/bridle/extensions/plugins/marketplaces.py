@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.extensions.plugins.around import Around, remove_tree
-from bridle.extensions.plugins.fetching import LARGEST_LIST, download, fetch
+from bridle.extensions.plugins.context import PluginContext, remove_tree
+from bridle.extensions.plugins.downloads import LARGEST_LIST, download, fetch
 from bridle.extensions.plugins.marketplace import Marketplace, interpret, read_marketplace
 from bridle.extensions.plugins.names import plugins_dir
 from bridle.extensions.plugins.policy import check_command_source, check_marketplace
@@ -29,7 +29,7 @@ class Renewed(Struct, frozen=True, kw_only=True):
     """Why there is only the copy of last time; empty when it is up to date."""
 
 
-async def add(around: Around, source: Source, *, called: str | None = None) -> Marketplace:
+async def add(around: PluginContext, source: Source, *, called: str | None = None) -> Marketplace:
     """Fetch a marketplace and remember it; adding it once more brings it up to date.
 
     Raises:
@@ -49,7 +49,7 @@ async def add(around: Around, source: Source, *, called: str | None = None) -> M
     return _take(around, source, obtained, before=other)
 
 
-async def update(around: Around, name: str) -> Renewed:
+async def update(around: PluginContext, name: str) -> Renewed:
     """Fetch a marketplace again; when that fails, the copy of last time stays.
 
     Raises:
@@ -72,7 +72,7 @@ async def update(around: Around, name: str) -> Renewed:
     return Renewed(marketplace=_take(around, source, obtained, before=known), changed=changed)
 
 
-def forget(around: Around, name: str) -> None:
+def forget(around: PluginContext, name: str) -> None:
     """Remove a marketplace and its copy; its plugins are the caller's.
 
     Raises:
@@ -86,7 +86,7 @@ def forget(around: Around, name: str) -> None:
         os.unlink(kept)
 
 
-def own(around: Around, name: str) -> Known:
+def own(around: PluginContext, name: str) -> Known:
     """A marketplace that may be changed or removed.
 
     Raises:
@@ -100,7 +100,7 @@ def own(around: Around, name: str) -> Known:
     return known
 
 
-def load(around: Around, name: str) -> Marketplace:
+def load(around: PluginContext, name: str) -> Marketplace:
     """A marketplace from its copy on this machine.
 
     Raises:
@@ -124,7 +124,7 @@ def load(around: Around, name: str) -> Marketplace:
         return interpret(values, file=place, root="" if place.endswith(".json") else place)
 
 
-async def find(around: Around, name: str) -> Marketplace:
+async def find(around: PluginContext, name: str) -> Marketplace:
     """A marketplace from its copy; one that only the settings name is fetched and added first.
 
     Raises:
@@ -135,7 +135,7 @@ async def find(around: Around, name: str) -> Marketplace:
     return load(around, name)
 
 
-async def _known(around: Around, name: str) -> Known:
+async def _known(around: PluginContext, name: str) -> Known:
     known = read_known(around.env).get(name)
     if known is not None:
         return known
@@ -146,7 +146,7 @@ async def _known(around: Around, name: str) -> Known:
     return read_known(around.env)[name]
 
 
-def keep_current(around: Around, name: str, *, on: bool) -> None:
+def keep_current(around: PluginContext, name: str, *, on: bool) -> None:
     """Let a marketplace and its plugins be brought up to date without being asked, or not any more.
 
     Raises:
@@ -158,7 +158,7 @@ def keep_current(around: Around, name: str, *, on: bool) -> None:
     change_known(around.env, name, msgspec.structs.replace(known, auto_update=on))
 
 
-def updates_itself(around: Around, name: str, known: Known) -> bool:
+def updates_itself(around: PluginContext, name: str, known: Known) -> bool:
     """Whether the user, or the settings that named a marketplace, want it kept up to date."""
     declared = (around.settings.extra_known_marketplaces or {}).get(name)
     if declared is not None and declared.auto_update is not None:
@@ -176,7 +176,7 @@ class _Obtained(Struct, frozen=True, kw_only=True):
     revision: str = ""
 
 
-async def _obtain(around: Around, source: Source) -> _Obtained:
+async def _obtain(around: PluginContext, source: Source) -> _Obtained:
     if source.kind in ("directory", "file"):
         # What lies on this machine is used where it is, so that its author sees changes at once.
         found = read_marketplace(source.location)
@@ -191,7 +191,7 @@ async def _obtain(around: Around, source: Source) -> _Obtained:
         raise ConfigError(str(error).replace(staged, str(source))) from error
 
 
-async def _obtain_copy(around: Around, source: Source, staged: str) -> _Obtained:
+async def _obtain_copy(around: PluginContext, source: Source, staged: str) -> _Obtained:
     if source.kind in ("url", "settings"):
         data = await _list(source, around.env)
         staged += ".json"
@@ -209,7 +209,7 @@ async def _list(source: Source, env: Mapping[str, str]) -> bytes:
     return await download(source.location, env, headers=source.headers, most=LARGEST_LIST)
 
 
-def _take(around: Around, source: Source, obtained: _Obtained, *, before: Known | None) -> Marketplace:
+def _take(around: PluginContext, source: Source, obtained: _Obtained, *, before: Known | None) -> Marketplace:
     """Put what was fetched in place and let the one file that knows of it say so."""
     name, location = obtained.marketplace.name, obtained.location
     if obtained.staged:
@@ -287,13 +287,13 @@ def _discard(env: Mapping[str, str], location: str) -> None:
         remove_tree(place)
 
 
-def _check_seeded(around: Around, name: str) -> None:
+def _check_seeded(around: PluginContext, name: str) -> None:
     if name in (seeded := seeded_marketplaces(around.env)):
         place = seeded[name]["installLocation"]
         raise UsageError(f"{name} comes from {place} (CLAUDE_CODE_PLUGIN_SEED_DIR) and is changed only there")
 
 
-def _check(around: Around, source: Source) -> None:
+def _check(around: PluginContext, source: Source) -> None:
     check_marketplace(source, around.settings)
     check_command_source(source, around.settings)
 
@@ -314,7 +314,7 @@ def label(known: Known) -> str:
         return f"an unknown kind of place ({str(known.source.get('source'))[:40]})"
 
 
-def _unknown(around: Around, name: str) -> UsageError:
+def _unknown(around: PluginContext, name: str) -> UsageError:
     names = ", ".join(read_known(around.env)) or "none"
     return UsageError(
         f"there is no marketplace {name!r} (known: {names}): bridle plugin marketplace add <source> adds one"

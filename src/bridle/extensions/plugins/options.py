@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from bridle.config import edit
-from bridle.extensions.plugins.loaded import OptionField, Options
 from bridle.extensions.plugins.names import PluginId
+from bridle.extensions.plugins.plugin import OptionField, Options
 from bridle.host.files import read_bytes
 from bridle.host.paths import bridle_dir, config_home
 from bridle.types.errors import ConfigError, UsageError

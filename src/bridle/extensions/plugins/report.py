@@ -7,16 +7,16 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.config.load import Config
-from bridle.extensions.plugins.around import Around
 from bridle.extensions.plugins.components import brings, discover
-from bridle.extensions.plugins.loaded import Components, Manifest, Plugins
-from bridle.extensions.plugins.loading import switches
+from bridle.extensions.plugins.context import PluginContext
+from bridle.extensions.plugins.folder_copies import tree_digest
+from bridle.extensions.plugins.loader import switches
 from bridle.extensions.plugins.manifest import read_manifest
-from bridle.extensions.plugins.marketplace import Marketplace, Offer
+from bridle.extensions.plugins.marketplace import Marketplace, OfferedPlugin
 from bridle.extensions.plugins.marketplaces import label, load, updates_itself
 from bridle.extensions.plugins.names import PluginId, parse_id
+from bridle.extensions.plugins.plugin import Components, Manifest, Plugins
 from bridle.extensions.plugins.state import Record, is_for, read_installed, read_known
-from bridle.extensions.plugins.trees import tree_digest
 from bridle.extensions.plugins.versions import is_newer
 from bridle.types.errors import ConfigError, UsageError
 
@@ -66,7 +66,7 @@ class MarketplaceReport(Struct, frozen=True, kw_only=True):
     auto_update: bool = False
 
 
-def installed_plugins(around: Around, config: Config, loaded: Plugins) -> tuple[PluginReport, ...]:
+def installed_plugins(around: PluginContext, config: Config, loaded: Plugins) -> tuple[PluginReport, ...]:
     """Everything that is installed, on or off, also for other projects.
 
     Raises:
@@ -75,7 +75,7 @@ def installed_plugins(around: Around, config: Config, loaded: Plugins) -> tuple[
     return tuple(_installed(around, config, loaded))
 
 
-def offered_plugins(around: Around) -> tuple[PluginReport, ...]:
+def offered_plugins(around: PluginContext) -> tuple[PluginReport, ...]:
     """Everything that the known marketplaces offer; what is in no reach is left out."""
     installed = read_installed(around.env).plugins
     return tuple(
@@ -93,7 +93,7 @@ def offered_plugins(around: Around) -> tuple[PluginReport, ...]:
     )
 
 
-def known_marketplaces(around: Around) -> tuple[MarketplaceReport, ...]:
+def known_marketplaces(around: PluginContext) -> tuple[MarketplaceReport, ...]:
     """The marketplaces that were added, and what is wrong with each."""
     rows: list[MarketplaceReport] = []
     for name, known in read_known(around.env).items():
@@ -119,7 +119,7 @@ def known_marketplaces(around: Around) -> tuple[MarketplaceReport, ...]:
     return tuple(rows)
 
 
-def plugin_named(text: str, around: Around, *, installed: bool) -> PluginId:
+def plugin_named(text: str, around: PluginContext, *, installed: bool) -> PluginId:
     """The plugin that somebody means; without a marketplace, the only one that has the name.
 
     Raises:
@@ -158,7 +158,7 @@ def examine(folder: str, record: Record | None = None) -> tuple[Manifest | None,
     return manifest, Components() if manifest is None else discover(folder, manifest)
 
 
-def _installed(around: Around, config: Config, loaded: Plugins) -> Iterator[PluginReport]:
+def _installed(around: PluginContext, config: Config, loaded: Plugins) -> Iterator[PluginReport]:
     switched, fixed = switches(config)
     offers = {
         f"{offer.name}@{market.name}": offer
@@ -202,7 +202,7 @@ def _installed(around: Around, config: Config, loaded: Plugins) -> Iterator[Plug
             )
 
 
-def _newer(plugin: PluginId, record: Record, offers: dict[str, Offer]) -> str:
+def _newer(plugin: PluginId, record: Record, offers: dict[str, OfferedPlugin]) -> str:
     offer = offers.get(str(plugin))
     if offer is None:
         return ""
@@ -213,7 +213,7 @@ def _newer(plugin: PluginId, record: Record, offers: dict[str, Offer]) -> str:
     return version if version and is_newer(version, record.version) else ""
 
 
-def _markets(around: Around) -> Iterator[Marketplace]:
+def _markets(around: PluginContext) -> Iterator[Marketplace]:
     for name in read_known(around.env):
         try:
             yield load(around, name)
@@ -221,7 +221,7 @@ def _markets(around: Around) -> Iterator[Marketplace]:
             continue  # Whoever lists marketplaces is told why.
 
 
-def _author(offer: Offer) -> str:
+def _author(offer: OfferedPlugin) -> str:
     author = offer.values.get("author")
     name = author.get("name") if isinstance(author, dict) else author
     return name if isinstance(name, str) else ""

@@ -1,6 +1,6 @@
 """A second model that looks at the work of the main one when it is asked for advice."""
 
-from bridle.context.retelling import clipped, retell
+from bridle.context.conversation_text import clipped, retell
 from bridle.context.window import window_of
 from bridle.engine.consult import charged_to
 from bridle.engine.guards import is_overspent

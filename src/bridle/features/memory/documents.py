@@ -3,7 +3,7 @@
 import os
 import re
 
-from bridle.context.excerpt import excerpt
+from bridle.context.conversation_excerpt import excerpt
 from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
 from bridle.host.files import read_bytes, write_atomic

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.context.excerpt import excerpt
+from bridle.context.conversation_excerpt import excerpt
 from bridle.context.memory import Topic, find_kind, load_memory, save_topic
 from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime

@@ -3,7 +3,7 @@
 import os
 import re
 
-from bridle.context.excerpt import excerpt
+from bridle.context.conversation_excerpt import excerpt
 from bridle.context.tokens import tokens_now
 from bridle.engine.consult import consult_beside
 from bridle.engine.feature import Notes

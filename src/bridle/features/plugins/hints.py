@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bridle.engine.runtime import Runtime
-from bridle.extensions.plugins.around import Around
-from bridle.extensions.plugins.dependencies import dependencies
-from bridle.extensions.plugins.relevance import Work, suggestions
+from bridle.extensions.plugins.context import PluginContext
+from bridle.extensions.plugins.project_packages import dependencies
+from bridle.extensions.plugins.suggestions import Work, suggestions
 from bridle.permissions.preparation import read_command
 from bridle.transcripts.session import Session
 from bridle.types.entry import ConversationEntry
@@ -22,7 +22,7 @@ _MOST = 500
 class PluginHints:
     """An errand: after each turn, each plugin that fits is told of once."""
 
-    def __init__(self, around: Around, marketplaces: Sequence[str]) -> None:
+    def __init__(self, around: PluginContext, marketplaces: Sequence[str]) -> None:
         self._around = around
         self._marketplaces = marketplaces
         self._told: set[str] = set()

@@ -2,7 +2,7 @@
 
 import re
 
-from bridle.context.excerpt import excerpt
+from bridle.context.conversation_excerpt import excerpt
 from bridle.engine.consult import consult_beside
 from bridle.engine.runtime import Runtime
 from bridle.transcripts.conversation import is_prompt

@@ -10,7 +10,7 @@ from msgspec import Struct
 from bridle.config.schema import Settings
 from bridle.engine.hook_door import HookDoor
 from bridle.extensions.listing import budget_of, cost_of, lines_within, list_skills, tokens_of
-from bridle.extensions.places import nested_roots
+from bridle.extensions.roots import nested_roots
 from bridle.extensions.skills import Skill, SkillCatalog
 from bridle.extensions.usage import SkillUsage
 from bridle.types.command import Command, CommandResult

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from bridle.config.source_limits import CHANGED
 from bridle.engine.call import Call, PutOff
 from bridle.engine.turn import Turn
-from bridle.extensions.expansion import Circumstances, Expanded, RunShell, expand
-from bridle.extensions.extraction import extract, has_files
+from bridle.extensions.bundled_files import extract, has_files
+from bridle.extensions.expansion import Expanded, ExpansionContext, RunShell, expand
 from bridle.extensions.skills import Skill
 from bridle.hooks.handler import Origin
 from bridle.hooks.table import from_values
@@ -154,7 +154,7 @@ async def load(
     # Commands of the skill are judged with what the skill allows.
     inside = Turn(turn.session, replace(turn.prompt, rules=(*turn.prompt.rules, *rules)), turn.runtime)
     runtime = turn.runtime
-    circumstances = Circumstances(
+    circumstances = ExpansionContext(
         session_id=turn.session.id,
         project_dir=runtime.workspace.start,
         effort=skill.effort or turn.prompt.effort or runtime.asking.effort or "",

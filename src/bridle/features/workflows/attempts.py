@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.context.lines import one_line
+from bridle.context.single_line import one_line
 from bridle.engine.guards import is_overspent
 from bridle.engine.rule_checks import objection, require
 from bridle.features.workflows.agents import AgentCall, preview_of

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.context.lines import one_line
+from bridle.context.single_line import one_line
 from bridle.engine.turn import Turn
 from bridle.extensions.workflows import WorkflowFile, WorkflowMeta, read_meta
 from bridle.features.workflows.journal import RunFolder

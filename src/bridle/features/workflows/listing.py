@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bridle.context.lines import one_line
+from bridle.context.single_line import one_line
 from bridle.extensions.workflows import WorkflowFile
 
 _LONGEST_LINE = 250

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from bridle.context.lines import one_line
+from bridle.context.single_line import one_line
 from bridle.engine.agents.assignment import Assignment
 from bridle.engine.agents.start import effort_of, model_of, new_agent_id
 from bridle.engine.rule_checks import objection

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from bridle.context.lines import one_line
+from bridle.context.single_line import one_line
 from bridle.engine.agents import Agents
 from bridle.engine.agents.assignment import output_path
 from bridle.engine.turn import Turn

@@ -5,7 +5,7 @@ from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from bridle.context.lines import one_line
+from bridle.context.single_line import one_line
 from bridle.engine.agents.log import AgentLog
 from bridle.features.workflows.agents import AgentCall
 from bridle.types.task import TaskUsage

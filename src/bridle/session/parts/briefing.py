@@ -7,9 +7,9 @@ from bridle.config.load import Config
 from bridle.config.options import SessionOptions
 from bridle.context.briefing import LoadReason, SessionBriefing
 from bridle.context.environment import gather_environment
+from bridle.context.instruction_scope import ALL_SOURCES, InstructionFile, Scope, open_scope
 from bridle.context.prompt import Attribution, PromptInputs
-from bridle.context.scope import ALL_SOURCES, InstructionFile, Scope, open_scope
-from bridle.context.switches import read_switches
+from bridle.context.prompt_switches import read_switches
 from bridle.engine.hook_door import HookDoor
 from bridle.engine.model_facts import Facts, has_small_window
 from bridle.engine.permission_news import PermissionNews

@@ -16,16 +16,17 @@ from bridle.extensions.plugins.presence import (
     is_any_installed,
     skill_folders,
 )
+from bridle.extensions.roots import Kind, Root
 from bridle.session import choices
 from bridle.session.setup import Early, Setup
 from bridle.types.errors import BridleError, ConfigError
 
 if TYPE_CHECKING:
     from bridle.engine.hook_door import HookDoor
-    from bridle.extensions.plugins.around import Around
+    from bridle.extensions.plugins.context import PluginContext
     from bridle.extensions.plugins.faults import PluginFault
-    from bridle.extensions.plugins.loaded import Plugins
-    from bridle.extensions.plugins.snapshot import Remembered
+    from bridle.extensions.plugins.plugin import Plugins
+    from bridle.extensions.plugins.session_cache import CachedPlugins
     from bridle.hooks.table import Table
     from bridle.types.monitor import PluginMonitor
 
@@ -56,7 +57,7 @@ class OpenPlugins:
         """Put together once, because every step asks."""
         self._updating: asyncio.Task[None] | None = None
         self._confirming: asyncio.Task[None] | None = None
-        self._remembered: Remembered | None = None
+        self._remembered: CachedPlugins | None = None
         self._hooks: HookDoor | None = None
         if setup.early is not None and setup.early.folders == self._folders:
             self._take(setup.early.plugins)
@@ -215,10 +216,12 @@ class OpenPlugins:
         if closed or not (self._folders or _is_any(setup, config)):
             self._take(None)
             return
-        from bridle.extensions.plugins.loaded import Wish
-        from bridle.extensions.plugins.loading import load_plugins
+        from bridle.extensions.plugins.loader import load_plugins
+        from bridle.extensions.plugins.plugin import PluginRequest
 
-        wish = Wish(config=config, env=setup.env, cwd=setup.cwd, trusted=setup.trusted, folders=self._folders)
+        wish = PluginRequest(
+            config=config, env=setup.env, cwd=setup.cwd, trusted=setup.trusted, folders=self._folders
+        )
         self._take(load_plugins(wish))
 
     def _take(self, plugins: "Plugins | None") -> None:
@@ -264,10 +267,10 @@ def early_plugins(
     installed = is_any_installed(config, env) or _is_any_among(config, env, cwd=cwd, trusted=trusted)
     if choices.is_closed(options, env) or not (folders or installed):
         return Early(folders=folders)
-    from bridle.extensions.plugins.loaded import Wish
-    from bridle.extensions.plugins.snapshot import current_plugins
+    from bridle.extensions.plugins.plugin import PluginRequest
+    from bridle.extensions.plugins.session_cache import current_plugins
 
-    wish = Wish(config=config, env=env, cwd=cwd, trusted=trusted, folders=folders)
+    wish = PluginRequest(config=config, env=env, cwd=cwd, trusted=trusted, folders=folders)
     plugins, remembered = current_plugins(wish)
     return Early(folders=folders, plugins=plugins, remembered=remembered)
 
@@ -295,7 +298,7 @@ async def _suggest(around: "Around", marketplaces: Sequence[str], tell: Callable
         tell(suggestion.sentence)
 
 
-async def _update(around: "Around", tell: Callable[[str], None]) -> None:
+async def _update(around: "PluginContext", tell: Callable[[str], None]) -> None:
     from datetime import UTC, datetime
 
     from bridle.extensions.plugins.auto_update import auto_update, due, may_update

@@ -223,10 +223,10 @@ class ScreenController:
             )
         if not chosen.fork:
             return Resets(session_id=chosen.session_id, trigger="resume")
-        from bridle.transcripts import keeping
+        from bridle.transcripts import management
 
         try:
-            copy = await asyncio.to_thread(keeping.fork, chosen.session_id, self._env)
+            copy = await asyncio.to_thread(management.fork, chosen.session_id, self._env)
         except (SessionError, OSError) as error:
             return Says(f"The conversation cannot be copied: {error}", is_error=True)
         return Resets(session_id=copy, trigger="branch")

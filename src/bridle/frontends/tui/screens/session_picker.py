@@ -19,7 +19,7 @@ from bridle.frontends.tui.screens.conversation.resume import (
     TagSession,
 )
 from bridle.host.git import repository
-from bridle.transcripts import keeping
+from bridle.transcripts import management
 from bridle.transcripts.listing import SessionInfo, list_sessions
 from bridle.types.errors import SessionError
 
@@ -57,7 +57,7 @@ class _Picking:
 
     def preview(self, info: SessionInfo) -> list[Passage]:
         try:
-            said = keeping.messages(info.session_id, self._env, directory=info.cwd)
+            said = management.messages(info.session_id, self._env, directory=info.cwd)
         except (SessionError, OSError):
             return []
         return passages_of([each.message for each in said])
@@ -79,10 +79,10 @@ class _Picking:
     def _change(self, wish: Any) -> None:
         match wish:
             case RenameSession(session_id=session_id, title=title):
-                keeping.rename(session_id, title, self._env)
+                management.rename(session_id, title, self._env)
             case TagSession(session_id=session_id, word=word):
-                keeping.tag(session_id, word, self._env)
+                management.tag(session_id, word, self._env)
             case DeleteSession(session_id=session_id):
-                keeping.delete(session_id, self._env)
+                management.delete(session_id, self._env)
             case _:
                 pass

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from bridle.context.items import Item as ContextItem
+from bridle.context.context_items import Item as ContextItem
 from bridle.frontends.tui.render.call import tokens
 from bridle.frontends.tui.render.layout import MUTED, count, paragraph, style
 from bridle.frontends.tui.style.text import Line, Span
