@@ -344,7 +344,7 @@ def killed_words(home: PluginHome, action: str, step: int) -> tuple[str, ...]:
         "market": str(home.market),
         "env": home.env,
     }
-    root = str(Path(__file__).parent.parent.parent)
+    root = str(Path(__file__).parents[3])
     return (sys.executable, "-c", _KILLED, root, json.dumps(facts), action, str(step))
 
 
