@@ -10,8 +10,8 @@ import msgspec
 
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import Given
-from bridle.config.mcp import desktop_config_path, read_desktop_config
 from bridle.config.mcp.entry import read_entry
+from bridle.config.mcp.servers import desktop_config_path, read_desktop_config
 from bridle.mcp.approvals import FileScope, forget_choices, remove_server, scopes_of, write_server
 from bridle.types.errors import ConfigError, UsageError
 from bridle.types.mcp import Server

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bridle.cli.plugin.scene import Scene, confirm, scene_of, scope_of
 from bridle.cli.say import tell
 from bridle.cli.subcommands.parser import Given
-from bridle.extensions.plugins import installing, marketplaces, removing
+from bridle.extensions.plugins import installation, marketplaces, removal
 from bridle.extensions.plugins.components import brings
 from bridle.extensions.plugins.installation_plan import Item
 from bridle.extensions.plugins.loader import switches
@@ -52,7 +52,7 @@ async def _install(scene: Scene, given: Given) -> int:
         ]
     else:
         wanted = [plugin_named(each, around, installed=False) for each in given.all("plugins")]
-    changes = await installing.install(
+    changes = await installation.install(
         around, wanted, scope=scope_of(given) or "user", options=_options(given), agree=_agree(scene, given)
     )
     for each in changes:
@@ -70,7 +70,7 @@ async def _uninstall(scene: Scene, given: Given) -> int:
     data = "" if given.on("keep-data") else " and its data"
     if not confirm(f"Remove {plugin}{data}?", yes=given.on("yes")):
         return 1
-    gone = await removing.uninstall(
+    gone = await removal.uninstall(
         scene.around, plugin, scope=scope_of(given), keep_data=given.on("keep-data"), prune=given.on("prune")
     )
     return tell(*(f"Removed {each}." for each in gone))
@@ -108,12 +108,12 @@ async def _update(scene: Scene, given: Given) -> int:
 
 
 async def _prune(scene: Scene, given: Given) -> int:
-    gone = await removing.prune(scene.around, scope=scope_of(given), dry_run=True)
+    gone = await removal.prune(scene.around, scope=scope_of(given), dry_run=True)
     if given.on("dry-run") or not gone:
         return tell(*([f"Would remove {each}." for each in gone] or ["Nothing to remove."]))
     if not confirm(f"Remove {', '.join(map(str, gone))}?", yes=given.on("yes")):
         return 1
-    gone = await removing.prune(scene.around, scope=scope_of(given))
+    gone = await removal.prune(scene.around, scope=scope_of(given))
     return tell(*(f"Removed {each}." for each in gone))
 
 
@@ -131,7 +131,7 @@ def _switch(scene: Scene, given: Given, *, enabled: bool) -> int:
         waiting = [name]
     for name in waiting:
         plugin = plugin_named(name, around, installed=True)
-        installing.enable(around, plugin, enabled=enabled, scope=scope_of(given), alone=not given.on("all"))
+        installation.enable(around, plugin, enabled=enabled, scope=scope_of(given), alone=not given.on("all"))
         decided, _ = switches(scene_of(around.env).config)
         if decided.get(str(plugin), enabled) is enabled:
             tell(f"{plugin} is {word}.\n")

@@ -13,9 +13,9 @@ from bridle.cli.subcommands.parser import Given
 from bridle.config.load import Config, load
 from bridle.config.state import is_trusted
 from bridle.extensions.plugins.context import PluginContext
-from bridle.extensions.plugins.plugin import Plugins, PluginRequest
 from bridle.extensions.plugins.loader import load_plugins, switches
 from bridle.extensions.plugins.names import Scope
+from bridle.extensions.plugins.plugin import PluginRequest, Plugins
 from bridle.extensions.plugins.sources import Source
 from bridle.types.errors import UsageError
 
@@ -47,7 +47,9 @@ class Scene(Struct, frozen=True, kw_only=True):
     def plugins(self) -> Plugins:
         """The plugins that a session here would have."""
         around = self.around
-        return load_plugins(PluginRequest(config=self.config, env=around.env, cwd=around.cwd, trusted=self.trusted))
+        return load_plugins(
+            PluginRequest(config=self.config, env=around.env, cwd=around.cwd, trusted=self.trusted)
+        )
 
 
 def scene_of(env: Mapping[str, str]) -> Scene:

@@ -9,7 +9,6 @@ from bridle.cli.plugin.scene import Scene, scene_of
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.parser import Given
 from bridle.extensions.plugins.installation import record_of
-from bridle.extensions.plugins.plugin import Manifest
 from bridle.extensions.plugins.options import read_options, save_options
 from bridle.extensions.plugins.plugin import Manifest
 from bridle.extensions.plugins.report import (

@@ -120,7 +120,7 @@ def _read_json(text: str) -> tuple[str, dict[str, Any]]:
     return name, input
 
 
-def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: str) -> Standing:
+def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: str) -> SessionPosition:
     options = SessionOptions()
     trusted = is_trusted(env, cwd)
     rules, _ = permission_choices.choose_rules(options, config, trusted=trusted)

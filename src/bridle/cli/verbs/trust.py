@@ -36,7 +36,7 @@ def run_trust(given: Given, env: Mapping[str, str]) -> int:
 
 def _trust(folder: str, env: Mapping[str, str], *, sure: bool, given: tuple[str, ...]) -> int:
     """`given` are variables with credentials that servers may have."""
-    changed: tuple[Brought, ...] = ()
+    changed: tuple[TrustItem, ...] = ()
     if is_trusted(env, folder):
         changed = unapproved(env, folder)
         if not changed and not sure:
