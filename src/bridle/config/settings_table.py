@@ -246,9 +246,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("pluginTrustMessage", MANAGED, "plugin/change", "More text in the question before a plugin is installed"),
     Setting("strictKnownMarketplaces", MANAGED, "plugins/policy", "The only marketplaces that are allowed; an empty list blocks all"),
     Setting("strictPluginOnlyCustomization", MANAGED, "extensions/roots", "Skills, agents, hooks or servers only from plugins and the administrator"),
-    Setting("enabledPlugins", ANYONE, "plugins/loading", "Plugins that are on or off"),
+    Setting("enabledPlugins", ANYONE, "plugins/loader", "Plugins that are on or off"),
     Setting("extraKnownMarketplaces", ANYONE, "plugins/marketplaces", "Marketplaces of this project or user"),
-    Setting("pluginConfigs", NO_FOLDER, "plugins/loading", "Answers to what plugins ask at their installation"),
+    Setting("pluginConfigs", NO_FOLDER, "plugins/loader", "Answers to what plugins ask at their installation"),
     # MCP
     Setting("allowAllClaudeAiMcps", MANAGED, "", "Connectors of the account beside managed-mcp.json", default=False, no_effect=_NO_VENDOR),
     Setting("allowedMcpServers", ANYONE, "config/mcp/policy", "The only servers that are allowed; an empty list blocks all"),
