@@ -183,7 +183,7 @@ def test_a_session_in_use_must_be_forked(tmp_path: Path):
 _USE = """
 import sys
 from bridle.transcripts import resume, store
-where = store.Place(cwd=sys.argv[2], env={"CLAUDE_CONFIG_DIR": sys.argv[3]}, warn=print)
+where = store.TranscriptPath(cwd=sys.argv[2], env={"CLAUDE_CONFIG_DIR": sys.argv[3]}, warn=print)
 session = resume.resume(sys.argv[1], where)
 print("resumed", flush=True)
 sys.stdin.read()
