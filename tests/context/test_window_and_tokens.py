@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridle.context.compaction_report import dropped
 from bridle.context.ledger import constraints_in, to_note
-from bridle.context.report import dropped
 from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_of
 from bridle.context.summary import opening_text, read_summary, summary_request
 from bridle.context.tokens import estimate, measure, tokens_now, units_of, weigh

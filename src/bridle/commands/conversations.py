@@ -5,7 +5,7 @@ import asyncio
 from bridle.commands.context import CommandContext
 from bridle.commands.session_switch import name_session
 from bridle.commands.side_questions import ask_aside
-from bridle.context.items import Item
+from bridle.context.context_items import Item
 from bridle.engine import heeding
 from bridle.engine.compact import CompactionFailed
 from bridle.engine.compact import compact as compact_now

@@ -5,7 +5,7 @@ import os.path
 from bridle.commands.catalog import CATALOG
 from bridle.commands.context import CommandContext
 from bridle.commands.settings import save
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.extensions.themes import CUSTOM, ThemeFile, read_theme
 from bridle.host.paths import config_home
 from bridle.types.command import CommandResult, Says, Shows

@@ -1,5 +1,5 @@
 from bridle.config.schema import AutoMode
-from bridle.permissions.auto_rules import (
+from bridle.permissions.auto.rules import (
     DEFAULTS,
     SECTIONS,
     AutoRules,

@@ -7,7 +7,7 @@ import msgspec
 
 from bridle.host.secrets import SECRETS
 from bridle.host.streams import Output
-from bridle.permissions.explaining import flags, why
+from bridle.permissions.explanations import flags, why
 from bridle.types.event import PermissionDenied
 from bridle.types.text import encodable_value, printable
 

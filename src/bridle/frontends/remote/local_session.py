@@ -12,7 +12,7 @@ from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.questions import read_answer, shown
 from bridle.frontends.remote.restrictions import check_commands
 from bridle.frontends.remote.shared_session import SharedSession
-from bridle.permissions.auto_grants import mode_notice
+from bridle.permissions.auto.grants import mode_notice
 from bridle.protocol.frames import Frame, Framer
 from bridle.transcripts.session import Session
 from bridle.types.entry import ConversationEntry

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bridle.engine.switching import switch_model
-from bridle.permissions.auto_grants import mode_notice
+from bridle.permissions.auto.grants import mode_notice
 from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
 from bridle.types.errors import UsageError

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bridle.config.trust import Brought
+from bridle.config.trust import TrustItem
 from bridle.frontends.tui.dialogs import consent
 from bridle.frontends.tui.dialogs.call_preview import CallPreview
 from bridle.frontends.tui.dialogs.confirm import Picked

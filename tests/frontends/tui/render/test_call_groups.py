@@ -9,7 +9,7 @@ from bridle.frontends.tui.render.call_groups import CallGroup, group_calls, rend
 from bridle.frontends.tui.render.tools.agents import agent_tree
 from bridle.frontends.tui.render.tools.files import proposed
 from bridle.frontends.tui.style.text import text_of
-from bridle.tools.patches import structured_patch
+from bridle.tools.files.patches import structured_patch
 from tests.frontends.tui.render.strategies import assert_sound, nasty_text, widths
 
 _TOOLS = (

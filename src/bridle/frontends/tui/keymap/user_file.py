@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.config.problem import Problem
+from bridle.config.problems import Problem
 from bridle.frontends.tui.keymap.defaults import ACTIONS, CONTEXTS, DEFAULTS, RESERVED
 from bridle.frontends.tui.keymap.keymap import USUAL, Chord, Keymap, display, parse_chord
 from bridle.host.files import read_bytes

@@ -11,7 +11,7 @@ from bridle.frontends.tui.render.layout import MUTED, count, fit, one_line, row,
 from bridle.frontends.tui.render.word_diff import Ranges, changed_words
 from bridle.frontends.tui.style import cells
 from bridle.frontends.tui.style.text import PLAIN, Line, Span, text_of
-from bridle.tools.patches import Hunk, structured_patch
+from bridle.tools.files.patches import Hunk, structured_patch
 
 _LONGEST_LINE = 2_000
 _NO_NEWLINE = "\\"
