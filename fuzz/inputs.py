@@ -22,7 +22,7 @@ from bridle.host.jsonrpc import Limits, Message
 from bridle.mcp.catalog import read_tools
 from bridle.mcp.peer import make_peer
 from bridle.mcp.transports.base import Receiver
-from bridle.permissions import protected
+from bridle.permissions.files import protected_names
 from bridle.permissions.policy import decide
 from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.transcripts.reader import load as load_transcript

@@ -18,8 +18,7 @@ _NOT_YET_NAMED = {
 }  # fmt: skip
 """Packages whose modules or classes have names that are neither ordinary words nor in the glossary."""
 _NOT_YET_SMALL = {
-    "config", "engine", "extensions/plugins",
-    "permissions", "permissions/shell", "tools", "types",
+    "engine", "extensions/plugins", "types",
 }  # fmt: skip
 """Packages with more than `_MOST_MODULES` modules."""
 _MOST_MODULES = 30

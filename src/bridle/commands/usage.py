@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.spending import DayCost, cost_by_day, session_cost
-from bridle.context.report import dropped
+from bridle.context.compaction_report import dropped
 from bridle.context.tokens import ratio_of
 from bridle.host.files import make_folders, write_atomic
 from bridle.host.paths import config_home

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from bridle.context.items import Item, ItemKind, items_of
-from bridle.context.thinning import CLEARED
+from bridle.context.context_items import Item, ItemKind, items_of
+from bridle.context.old_results import CLEARED
 from bridle.context.tokens import ratio_of
 from bridle.engine.runtime import Runtime
 from bridle.transcripts.session import Session

@@ -2,7 +2,7 @@
 
 import time
 
-from bridle.context.thinning import CLEARED, old_results
+from bridle.context.old_results import CLEARED, old_results
 from bridle.context.tokens import ratio_of
 from bridle.engine.staleness import staleness
 from bridle.engine.turn import Turn

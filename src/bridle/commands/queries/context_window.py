@@ -9,7 +9,6 @@ from msgspec import Struct
 from bridle.context.briefing import SessionBriefing
 from bridle.context.compaction_report import dropped
 from bridle.context.memory import INDEX, load_memory
-from bridle.context.report import dropped
 from bridle.context.tokens import USUAL_RATIO, estimate, ratio_of, tokens_now, units_of
 from bridle.engine.runtime import Runtime
 from bridle.features.skills.session import SessionSkills

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.context.report import dropped
+from bridle.context.compaction_report import dropped
 from bridle.context.tokens import ratio_of
 from bridle.engine.runtime import Runtime
 from bridle.features.budgets.ledger import Ledger, ledger_path
