@@ -14,8 +14,8 @@ from bridle.engine.turn import Turn
 from bridle.engine.wording import CLASSIFIER_CONTEXT
 from bridle.features.auto_mode.feature import AutoModeFeature
 from bridle.features.auto_mode.judge import make_judge
-from bridle.permissions.auto import screen
-from bridle.permissions.auto_rules import merged
+from bridle.permissions.auto.review import screen
+from bridle.permissions.auto.rules import merged
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import ScriptedProvider, calls, says
 from bridle.transcripts.session import Session

@@ -10,8 +10,8 @@ import pytest
 from bridle.engine.grants import grant
 from bridle.engine.turn import Turn
 from bridle.features.auto_mode.judge import make_judge
-from bridle.permissions.auto import planning_doubt
-from bridle.permissions.prepare import Asked, Standing, prepare
+from bridle.permissions.auto.review import planning_doubt
+from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.permissions.rules import parse
 from bridle.providers.scripted import says
 from bridle.types.event import Noticed

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from bridle.commands.context import CommandContext
 from bridle.features.worktrees.session import SessionWorktree
-from bridle.transcripts import keeping, listing
+from bridle.transcripts import listing, management
 from bridle.transcripts import resume as resuming
 from bridle.transcripts.origins import origin_folders
 from bridle.transcripts.session import Session

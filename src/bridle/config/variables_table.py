@@ -214,7 +214,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("DISABLE_AUTO_COMPACT", "switch", "context/window", "No automatic compaction"),
     Variable("DISABLE_COMPACT", "switch", "context/window", "No compaction at all"),
     Variable("SLASH_COMMAND_TOOL_CHAR_BUDGET", "number", "skills/feature", "Character budget of the skill listing"),
-    Variable("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", "number", "tools/read", "Token limit of Read"),
+    Variable("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", "number", "tools/files/read", "Token limit of Read"),
     Variable("MAX_MCP_OUTPUT_TOKENS", "number", "mcp/results", "Token limit of an MCP result"),
     Variable("TASK_MAX_OUTPUT_LENGTH", "number", "engine/job_notes", "Characters of an agent's output, up to 160000", default=32_000),
     Variable("MAX_STRUCTURED_OUTPUT_RETRIES", "number", "engine/structured", "How often an answer may fail to fit --json-schema", default=5),

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
-from bridle.context.report import Dropped, dropped
+from bridle.context.compaction_report import Dropped, dropped
 from bridle.context.restoration import edits_in, restored
 from bridle.context.rounds import newest_rounds, oldest_rounds_to_drop, rounds_around, rounds_of, weight
 from bridle.context.summary import flaw_in, once_more, opening_text, read_summary, summary_request

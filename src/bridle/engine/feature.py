@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bridle.engine.gate import Passage
     from bridle.engine.runtime import Runtime
     from bridle.engine.turn import Turn
-    from bridle.permissions.prepare import Standing
+    from bridle.permissions.preparation import SessionPosition
     from bridle.transcripts.session import Session
     from bridle.types.channel import Channel
     from bridle.types.command import Command
@@ -153,7 +153,7 @@ class Feature:
         """What a call would do, for a person who is to approve it; None where its input says all."""
         del tool, call, turn
 
-    def standing(self, turn: "Turn", standing: "Standing") -> "Standing":
+    def standing(self, turn: "Turn", standing: "SessionPosition") -> "SessionPosition":
         """What permissions are decided by."""
         del turn
         return standing
@@ -323,7 +323,7 @@ class Features:
         """What the model must be told again after a compaction."""
         return [text for each in self.at("restore") for text in each.restore(turn) if text is not None]
 
-    def standing(self, turn: "Turn", standing: "Standing") -> "Standing":
+    def standing(self, turn: "Turn", standing: "SessionPosition") -> "SessionPosition":
         for each in self.at("standing"):
             standing = each.standing(turn, standing)
         return standing

@@ -15,8 +15,8 @@ from bridle.engine.turn import Turn
 from bridle.engine.views import doubt_about
 from bridle.engine.wording import MAY_RETRY
 from bridle.host.paths import config_home
-from bridle.permissions.prepare import Asked, Standing, prepare
-from bridle.transcripts.answers import note_answer
+from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
+from bridle.transcripts.permission_answers import note_answer
 from bridle.types.errors import ToolError
 from bridle.types.event import PermissionDenied
 from bridle.types.permission import Allow, Ask, Case, Decision, Deny, Judged
@@ -189,7 +189,7 @@ def standing(turn: Turn) -> SessionPosition:
     runtime, state, workspace = turn.runtime, turn.session.state, turn.runtime.workspace
     sandbox = runtime.sandbox
     configuration = config_home(runtime.env)
-    found = Standing(
+    found = SessionPosition(
         rules=turn.rules,
         mode=state.mode,
         cwd=workspace.cwd,

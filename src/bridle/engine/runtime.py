@@ -149,7 +149,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Commands that run in the sandbox need no approval."""
     checkpoints: "Checkpoints | None" = None
     """Keeps what files held before they were changed, where that is wanted."""
-    habits: Habits = Habits()
+    habits: CompactionSettings = CompactionSettings()
     """What the user has said about compaction."""
     restore: tuple[Callable[[], str | None], ...] = ()
     """What else the model must be told again after a compaction."""

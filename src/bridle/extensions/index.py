@@ -18,8 +18,7 @@ from bridle.config.problems import Problem
 from bridle.extensions.cache import CachedValue, ExtensionCache, Inputs, decoded, encoded, write_private
 from bridle.extensions.folder_listing import Mark, list_files, mark_of
 from bridle.extensions.frontmatter import first_line, read_front
-from bridle.extensions.memory import Grounds, Memory, Recalled, decoded, encoded, write_private
-from bridle.extensions.places import Kind, Root
+from bridle.extensions.roots import Kind, Root
 from bridle.extensions.stamps import Stamps, settled
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError

@@ -13,6 +13,7 @@ from bridle.extensions.plugins.installation import install
 from bridle.extensions.plugins.names import PluginId
 from bridle.extensions.plugins.project_packages import dependencies
 from bridle.extensions.plugins.sources import parse_source
+from bridle.extensions.plugins.suggestions import Suggestion, Work, suggestions
 from bridle.features.plugins.feature import PluginsFeature
 from bridle.features.plugins.hints import PluginHints
 from bridle.features.side_work.feature import SideWorkFeature, open_side_work

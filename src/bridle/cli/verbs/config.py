@@ -40,7 +40,7 @@ def list_values(given: Given, env: Mapping[str, str]) -> int:
 def print_schema(given: Given, env: Mapping[str, str]) -> int:
     """Print the schema of settings files."""
     del given
-    from bridle.config.published import settings_schema
+    from bridle.config.json_schema import settings_schema
 
     return say(_pretty(settings_schema(_rows(env))))
 

@@ -22,7 +22,7 @@ class AutoModeFeature(Feature):
         """A model settles what would be asked in auto mode, and commands that plan mode would refuse."""
         if isinstance(decision, Ask) and case.mode == "auto" and not decision.needs_person:
             return await self._judge(turn, case, decision)
-        from bridle.permissions.auto import planning_doubt
+        from bridle.permissions.auto.review import planning_doubt
 
         if (doubt := planning_doubt(case, decision)) is None:
             return decision

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bridle.context.memory_place import INDEX, is_enabled, memory_folder
+from bridle.context.memory_folder import INDEX, is_enabled, memory_folder
 from bridle.engine.feature import Feature, Notes, SideTask
 from bridle.features.context import FeatureContext
 from bridle.types.service import Service
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bridle.engine.turn import Turn
     from bridle.features.memory.extraction import Extraction
     from bridle.features.memory.notes import SessionNotes
-    from bridle.permissions.prepare import Standing
+    from bridle.permissions.preparation import SessionPosition
     from bridle.transcripts.session import Session
     from bridle.types.turn import Outcome
 
@@ -45,7 +45,7 @@ class MemoryFeature(Feature):
 
         return memory_text(folder, load_memory(folder))
 
-    def standing(self, turn: "Turn", standing: "Standing") -> "Standing":
+    def standing(self, turn: "Turn", standing: "SessionPosition") -> "SessionPosition":
         """The model may write into the folder."""
         if self._folder is None:
             return standing

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bridle.engine.agents.assignment import Assignment
     from bridle.engine.call import Call
     from bridle.engine.turn import Turn
-    from bridle.permissions.prepare import Standing
+    from bridle.permissions.preparation import SessionPosition
     from bridle.types.question import PermissionQuestion
     from bridle.types.tool import Tool
 
@@ -47,7 +47,7 @@ class PlanModeFeature(Feature):
 
             remind_of_plan(turn, self._path(turn))
 
-    def standing(self, turn: "Turn", standing: "Standing") -> "Standing":
+    def standing(self, turn: "Turn", standing: "SessionPosition") -> "SessionPosition":
         """The model may write the plan while it makes one."""
         if turn.session.state.mode != "plan":
             return standing

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 from bridle.config.load import Config
 from bridle.config.schema import Settings
-from bridle.extensions.plugins.around import Around
-from bridle.extensions.plugins.loading import switches
+from bridle.extensions.plugins.context import PluginContext
+from bridle.extensions.plugins.loader import switches
 
 
-def around_plugins(config: Config, env: Mapping[str, str], *, cwd: str) -> Around:
+def around_plugins(config: Config, env: Mapping[str, str], *, cwd: str) -> PluginContext:
     """What looking at marketplaces needs."""
     _, fixed = switches(config)
-    return Around(env=env, cwd=cwd, settings=config.settings, enabled_by_management=fixed)
+    return PluginContext(env=env, cwd=cwd, settings=config.settings, enabled_by_management=fixed)
 
 
 def suggesting_marketplaces(settings: Settings, *, closed: bool) -> tuple[str, ...]:

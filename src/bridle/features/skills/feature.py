@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridle.engine.feature import Feature, RunningCall
 from bridle.extensions.index import ExtensionFiles
-from bridle.extensions.places import BUNDLED, Root
+from bridle.extensions.roots import BUNDLED, Root
 from bridle.extensions.skills import Skill, SkillCatalog
 from bridle.extensions.usage import SkillUsage
 from bridle.features.context import FeatureContext
@@ -84,7 +84,7 @@ def open_skills(context: FeatureContext) -> SkillsFeature | None:
     if context.closed or context.options.disable_slash_commands or files is None or hooks is None:
         return None
     config, env = context.config, context.env
-    vouched = config.vouched
+    approved_content = config.approved_content
     basis = Basis(
         settings=config.settings,
         usage=SkillUsage(env),
@@ -93,7 +93,7 @@ def open_skills(context: FeatureContext) -> SkillsFeature | None:
         storage=context.storage,
         window=context.window,
         trusted=context.trusted,
-        covers=_always if vouched is None else vouched.covers_file,
+        covers=_always if approved_content is None else approved_content.covers_file,
         resolve_model=lambda name: _resolve(name, context),
         may_choose=context.may_choose_model,
         tells=lambda: context.offers(_TOOL),

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from bridle.context.lines import one_line
+from bridle.context.single_line import one_line
 from bridle.features.workflows.journal import Record
 from bridle.features.workflows.options import Request
 from bridle.transcripts.session import Session

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bridle.engine.call import Call
     from bridle.engine.runtime import Runtime
     from bridle.engine.turn import Turn
-    from bridle.permissions.prepare import Standing
+    from bridle.permissions.preparation import SessionPosition
 
 
 class WorktreesFeature(Feature):
@@ -39,7 +39,7 @@ class WorktreesFeature(Feature):
         self._worked_in = turn.runtime
         return SessionWorktree(turn.runtime, turn.session)
 
-    def standing(self, turn: "Turn", standing: "Standing") -> "Standing":
+    def standing(self, turn: "Turn", standing: "SessionPosition") -> "SessionPosition":
         """A session in the background leaves the main checkout as it is until it is in a work tree."""
         protected = self._options.protected
         # Agents may work in trees of their own while the session has entered none.

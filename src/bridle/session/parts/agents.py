@@ -8,7 +8,7 @@ import msgspec
 
 from bridle.config.load import Config, users_models
 from bridle.config.options import SessionOptions
-from bridle.config.reach import CHANGED
+from bridle.config.source_limits import CHANGED
 from bridle.engine.agents import Agents, Staff
 from bridle.engine.agents.means import AgentServers, Means
 from bridle.engine.hook_door import HookDoor

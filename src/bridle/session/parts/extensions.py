@@ -9,7 +9,7 @@ from msgspec import Struct
 from bridle.config.load import Config
 from bridle.extensions.agents import AgentFiles
 from bridle.extensions.index import ExtensionFiles, Index
-from bridle.extensions.places import Kind, Root, roots_of, whereabouts
+from bridle.extensions.roots import Kind, Root, roots_of, whereabouts
 from bridle.features.skills.session import SessionSkills
 from bridle.host.paths import bridle_dir
 from bridle.session import choices

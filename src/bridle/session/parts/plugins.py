@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from bridle.config.load import Config, reload
 from bridle.config.options import SessionOptions
-from bridle.extensions.places import Kind, Root
-from bridle.extensions.plugins.presence import (
+from bridle.extensions.plugins.detection import (
     among_skills,
     has_marketplaces,
     is_any_installed,
@@ -287,8 +286,8 @@ async def _look_around(setup: Setup, tell: Callable[[str], None]) -> None:
     await _update(around, tell)
 
 
-async def _suggest(around: "Around", marketplaces: Sequence[str], tell: Callable[[str], None]) -> None:
-    from bridle.extensions.plugins.relevance import suggestions
+async def _suggest(around: "PluginContext", marketplaces: Sequence[str], tell: Callable[[str], None]) -> None:
+    from bridle.extensions.plugins.suggestions import suggestions
 
     try:
         found = await asyncio.to_thread(suggestions, around, marketplaces)

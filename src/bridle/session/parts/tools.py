@@ -21,7 +21,7 @@ def offered(
     packages: "Packages | None",
     servers: LazyServers | None,
     features: Features,
-) -> tuple["DeferringToolbox | None", Toolbox]:
+) -> tuple["DeferredToolbox | None", Toolbox]:
     """The tools of a session, and what tells some of them later where that is so."""
     setup, session = base.setup, base.session
     own = choices.choose_tools(
