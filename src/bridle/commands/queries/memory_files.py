@@ -7,7 +7,7 @@ from msgspec import Struct
 from bridle.commands.context import CommandContext
 from bridle.commands.queries.context_window import memory_files
 from bridle.context.memory import INDEX, quick_places, topics
-from bridle.context.memory_place import is_enabled
+from bridle.context.memory_folder import is_enabled
 from bridle.context.tokens import estimate
 from bridle.engine.agents.memory import memory_folder
 from bridle.host.files import read_bytes
