@@ -110,14 +110,14 @@ async def test_what_is_wrong_with_a_plugin_is_named_with_its_file(program: Progr
 
 async def test_mistakes_come_with_a_way_out(program: Program):
     for words, code, expected in (
-        (("instal",), 2, "did you mean install?"),
+        (("instal",), 1, "did you mean install?"),
         (("install", "x@nowhere"), 1, "marketplace add"),
         (("install", "x"), 1, "--available"),
-        (("install",), 2, "missing argument <plugins>"),
-        (("disable",), 2, "missing argument <plugin>, or -a"),
-        (("list", "--what"), 2, "see bridle plugin list --help"),
+        (("install",), 1, "missing argument <plugins>"),
+        (("disable",), 1, "missing argument <plugin>, or -a"),
+        (("list", "--what"), 1, "see bridle plugin list --help"),
         (("marketplace", "remove", "x"), 1, "no marketplace 'x'"),
-        (("marketplace", "rmove", "x"), 2, "did you mean remove? See bridle plugin marketplace --help"),
+        (("marketplace", "rmove", "x"), 1, "did you mean remove? See bridle plugin marketplace --help"),
         (("uninstall", "x@y"), 1, "plugin list"),
     ):
         done = await program.run("plugin", *words)
