@@ -79,6 +79,13 @@ async def test_what_cannot_be_done_is_one_line(
     assert complaint in done.err and len(done.err.splitlines()) == 1
 
 
+async def test_a_negative_number_is_a_value_and_no_option(tmp_path: Path):
+    program = _program(tmp_path)
+    done = await program.run("config", "set", "env.OFFSET", "-1")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads((program.home / ".claude" / "settings.json").read_text())["env"]["OFFSET"] == -1
+
+
 async def test_broken_file_is_never_written_over(tmp_path: Path):
     program = _program(tmp_path)
     settings = program.home / ".claude" / "settings.json"

@@ -95,7 +95,7 @@ def sort_words(
 ) -> tuple[Values, list[str], list[str] | None]:
     """The values of options, the words that belong to none, and the words behind `--`, if it is there.
 
-    From word `raw_after` on everything is a word. `strict` refuses `--switch=value`.
+    From word `raw_after` on everything is a word. `strict` refuses `--switch=value` and takes `-1` as a word.
 
     Raises:
         UsageError: an option is unknown, lacks its value, or has one that it does not take.
@@ -109,7 +109,7 @@ def sort_words(
             return values, words, rest
         if raw_after is not None and len(words) >= raw_after:
             return values, [*words, word, *rest], None
-        if not word.startswith("-") or word == "-":
+        if not word.startswith("-") or word == "-" or (strict and word[1].isdecimal() and word not in known):
             words.append(word)
             continue
         name, equals, given = word.partition("=")
