@@ -23,4 +23,4 @@ async def test_package_without_bytecode_compiles_itself_once(tmp_path: Path):
         env=env, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=True,
     )  # fmt: skip
 
-    await eventually(lambda: any((package / "tools" / "__pycache__").glob("write.*.pyc")), seconds=60)
+    await eventually(lambda: any((package / "types" / "__pycache__").glob("workspace.*.pyc")), seconds=60)
