@@ -78,7 +78,7 @@ class AnswerShape:
         if faults:
             self.refused += 1
             raise ToolError(
-                "The answer does not fit the JSON schema. Mend it and call again:\n" + "\n".join(faults)
+                "The answer does not fit the JSON schema. Fix it and call again:\n" + "\n".join(faults)
             )
 
     async def _run(self, answer: Any, context: ToolContext) -> ToolOutput:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.providers.dialects.json_repair import mend
+from bridle.providers.dialects.json_repair import repair_json
 from tests.tables import table
 
 
@@ -27,7 +27,7 @@ from tests.tables import table
     ],
 )
 def test_what_can_mean_one_thing_is_read(text: str, expected: dict[str, Any]):
-    assert mend(text) == expected
+    assert repair_json(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_can_mean_one_thing_is_read(text: str, expected: dict[str, Any]):
     ],
 )
 def test_what_would_be_guessing_is_not(text: str):
-    assert mend(text) is None
+    assert repair_json(text) is None
 
 
 values = st.recursive(
@@ -58,10 +58,10 @@ values = st.recursive(
 
 @given(st.dictionaries(st.text(), values, min_size=1, max_size=4))
 def test_good_json_means_what_it_says(value: dict[str, Any]):
-    assert mend(json.dumps(value)) == value
-    assert mend(json.dumps(value, ensure_ascii=False)) == value
+    assert repair_json(json.dumps(value)) == value
+    assert repair_json(json.dumps(value, ensure_ascii=False)) == value
 
 
 @given(st.text(max_size=60))
 def test_nothing_makes_it_fail(text: str):
-    assert mend(text) is None or isinstance(mend(text), dict)
+    assert repair_json(text) is None or isinstance(repair_json(text), dict)

@@ -37,7 +37,7 @@ class Scene(Struct, frozen=True, kw_only=True):
     trusted: bool
 
     def asking(self, *, yes: bool) -> PluginContext:
-        """The same, where commands that make plugins are run once somebody has agreed to that."""
+        """A scene where commands that make plugins are run once the user has agreed."""
 
         def may_run(source: Source) -> bool:
             return confirm(f"Run {' '.join(source.words)!r} to make the plugin?", yes=yes, required=True)
@@ -64,13 +64,13 @@ def confirm(question: str, *, yes: bool, required: bool = False) -> bool:
     """Ask at a terminal; elsewhere the command itself is the answer, unless it is `required`.
 
     Raises:
-        UsageError: somebody must be asked and nobody can be.
+        UsageError: the user must be asked, and there is no terminal to ask at.
     """
     if yes:
         return True
     if not (os.isatty(0) and os.isatty(1)):
         if required:
-            raise UsageError("somebody has to agree to this: use -y")
+            raise UsageError("this needs your approval, and there is no terminal to ask at: use -y")
         return True
     # An event loop takes the first interrupt for itself, and would hear of it only after the answer.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -33,7 +33,7 @@ class Given(Args):
 
 
 class HelpWanted:
-    """Somebody asked for the help of a command."""
+    """The help of a command was asked for."""
 
     __slots__ = ("command", "path")
 

@@ -247,7 +247,7 @@ class WorkflowRun:
             self._tell_now()
         if error is not None:
             error = (
-                f"{error} {self._log.outcome()} Mend it and go on with resumeFromRunId {self.plan.run_id}."
+                f"{error} {self._log.outcome()} Fix it and continue with resumeFromRunId {self.plan.run_id}."
             )
         self.task = msgspec.structs.replace(
             self.task,

@@ -244,7 +244,7 @@ class SharedSession:
             raise RequestRefused(409, "The question is about something else by now: look at it again.")
         if not inquiry.answer(wish, who):
             raise RequestRefused(
-                409, "Somebody else was first.", decided={"by": "somebody else", "how": "settled"}
+                409, "Someone else answered first.", decided={"by": "someone else", "how": "settled"}
             )
         return {"counted": True}
 

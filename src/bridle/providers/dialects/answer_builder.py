@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from msgspec import DecodeError, ValidationError, convert
 from msgspec.json import Encoder
 
-from bridle.providers.dialects.json_repair import mend
+from bridle.providers.dialects.json_repair import repair_json
 from bridle.providers.dialects.messages_request import OURS
 from bridle.types.block import AssistantMessage
 from bridle.types.errors import StreamBroken
@@ -117,7 +117,7 @@ class Assembly:
             return False
 
     def close(self, *, cut: bool = False) -> BlockClosed:
-        """Close the open block; with `cut` its end is missing, so that broken input is not mended."""
+        """Close the open block; with `cut` its end is missing, so that broken input is not repaired."""
         block, joined = self._open, "".join(self._parts)
         flaw: str | None = None
         match block["type"]:
@@ -205,13 +205,13 @@ def _input(text: str, *, cut: bool) -> tuple[dict[str, Any], str | None]:
     try:
         value = decode_json(text.encode())
     except UNREADABLE as error:
-        mended = None if cut else mend(text)
-        if mended is None:
+        repaired = None if cut else repair_json(text)
+        if repaired is None:
             return {}, f"the input is not valid JSON ({error}); it began with: {text[:_QUOTED]}"
-        return mended, None
+        return repaired, None
     if isinstance(value, dict):
         return value, None
-    if isinstance(value, str) and (inner := mend(value)) is not None:
+    if isinstance(value, str) and (inner := repair_json(value)) is not None:
         return inner, None  # Some models quote the object once more.
     if value is None:
         return {}, None

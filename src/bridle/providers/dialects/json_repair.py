@@ -12,7 +12,7 @@ _LARGEST = 1_000_000
 _DEEPEST = 60
 
 
-def mend(text: str) -> dict[str, Any] | None:
+def repair_json(text: str) -> dict[str, Any] | None:
     """The object that `text` means, None when that would be guessing.
 
     Mended are fences around it, commas too many, single quotes, keys without quotes, line ends in strings,

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from bridle.providers.dialects.json_repair import mend
+from bridle.providers.dialects.json_repair import repair_json
 from bridle.types.model import ModelRequest
 
 _LARGEST = 256 * 1024
@@ -184,9 +184,9 @@ def _json(text: str) -> tuple[Any, int]:
     try:
         return JSONDecoder().raw_decode(text)
     except (JSONDecodeError, RecursionError):
-        if text[0] != "{" or (mended := mend(text)) is None:
+        if text[0] != "{" or (repaired := repair_json(text)) is None:
             raise _NoCallError from None
-        return mended, len(text)
+        return repaired, len(text)
 
 
 def _marked_up(name: str, body: str) -> Call:
@@ -233,7 +233,7 @@ def _input(fields: Mapping[str, Any]) -> dict[str, Any]:
         raise _NoCallError
     value = fields[given[0]] if given else {}
     if isinstance(value, str):
-        value = mend(value) if value.strip() else {}
+        value = repair_json(value) if value.strip() else {}
     if not isinstance(value, dict):
         raise _NoCallError
     return value
