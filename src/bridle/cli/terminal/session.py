@@ -212,6 +212,8 @@ class _TerminalRun:
         gc.freeze()
         gc.enable()
         try:
+            # Unlike `await serving`, this does not cancel the turn before the lines below have run.
+            await asyncio.wait([serving])
             await serving
             app.end(0)
         finally:
