@@ -84,7 +84,7 @@ format: $(VENV)/.ready-dev ## put the code into shape
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-definitions: $(VENV)/.ready ## write what the model is told about each tool
+definitions: $(VENV)/.ready ## write the definitions of the tools that the model reads
 	$(BIN)/python scripts/write_definitions.py
 
 tables: $(VENV)/.ready ## write the tables of settings and variables, and the page of subcommands, into docs/

@@ -32,7 +32,7 @@ async def roll(arguments: str, context: Any) -> CommandResult:
 
 
 def before_prompt(input: dict[str, Any]) -> dict[str, Any] | None:
-    """Tell the model which dice are at hand when somebody speaks of them."""
+    """Tell the model about the dice when a prompt mentions them."""
     if "dice" not in input.get("prompt", ""):
         return None
     said = "The dice are fair and have six sides."
@@ -50,7 +50,7 @@ class FairProvider:
             yield event
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to close."""
 
 
 def contribution() -> Contribution:
