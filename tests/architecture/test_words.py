@@ -81,6 +81,67 @@ def test_list_of_ordinary_words_has_each_once_and_none_that_is_refused():
     assert not set(lines) & _NAMES
 
 
+def test_pages_for_people_have_none_of_these_words():
+    assert [line for path in _pages() for line in _found_in(_prose(path), path.relative_to(_ROOT))] == []
+
+
+def test_files_and_modules_that_pages_name_exist():
+    packages = "|".join(sorted(path.name for path in SOURCE.iterdir() if path.is_dir()))
+    below_a_package = re.compile(rf"(?<![\w./-])(?:src/bridle/)?((?:{packages})/[\w/]*\w(?:\.py|/))")
+    alone = re.compile(r"`(\w+\.py)`")
+    folders = (_ROOT / name for name in ("src", "tests", "bench", "fuzz", "scripts", "examples"))
+    files = {path.name for folder in folders for path in folder.rglob("*.py")}
+    missing: list[str] = []
+    for page in _pages():
+        text = page.read_text(encoding="utf-8")
+        named = set(below_a_package.findall(text))
+        lost = {name for name in named if not ((SOURCE / name).exists() or (_ROOT / name).exists())}
+        lost |= {name for name in alone.findall(text) if name not in files}
+        lost |= {name for name in _dotted(text) if not _is_defined(name)}
+        missing += sorted(f"{page.name}: {name}" for name in lost)
+    assert missing == []
+
+
+def test_pages_use_no_name_from_before_a_rename():
+    classes = {
+        name for _, text in modules().items() for name in re.findall(r"^class (\w+)", text, re.MULTILINE)
+    }
+    table = (_ROOT / "docs/decisions/0028-plain-names.md").read_text(encoding="utf-8")
+    old = set(re.findall(r"^\| `([A-Z]\w+)` in ", table, re.MULTILINE)) - classes
+    used = [
+        (page.name, name) for page in _pages() for name in re.findall(r"`(\w+)", _prose(page)) if name in old
+    ]
+    assert used == []
+
+
+def _pages() -> list[Path]:
+    """What people read: the pages of the documentation and the examples, without the history of decisions."""
+    top = [_ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "AGENTS.md", "Makefile")]
+    examples = [path for path in (_ROOT / "examples").rglob("*") if path.suffix in (".md", ".py", ".toml")]
+    return [*top, *sorted((_ROOT / "docs").glob("*.md")), *sorted(examples)]
+
+
+def _prose(page: Path) -> str:
+    """A page without the rows that are copied from tables of the code, which are checked there."""
+    return re.sub(r"^\| `/.*$|^.*\| ✓.*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def _dotted(text: str) -> set[str]:
+    found = re.findall(r"(?<![\w/@.-])bridle(?:\.\w+)+", text)
+    return {name for name in found if name not in ("bridle.plugins", "bridle.example")}
+
+
+def _is_defined(name: str) -> bool:
+    """Whether a dotted name leads to a module, or to a name that its module defines or imports."""
+    path, parts = SOURCE, name.split(".")[1:]
+    while parts and ((path / parts[0]).is_dir() or (path / f"{parts[0]}.py").is_file()):
+        path = path / parts.pop(0)
+    if not parts:
+        return True
+    module = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return bool(re.search(rf"\b{re.escape(parts[0])}\b", module.read_text(encoding="utf-8")))
+
+
 _PLAIN = Path(__file__).parent / "plain_words.txt"
 
 
@@ -118,6 +179,10 @@ def _found(path: str) -> Iterator[str]:
     text = (SOURCE / path).read_text(encoding="utf-8")
     for sentence in _TRUE_USES.get(path, ()):
         text = text.replace(sentence, "\n" * sentence.count("\n"))
+    yield from _found_in(text, path)
+
+
+def _found_in(text: str, path: str | Path) -> Iterator[str]:
     for pattern in (_WORDS, _OPENINGS):
         for match in pattern.finditer(text):
             yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
