@@ -8,15 +8,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bridle.host.http.event_stream import EventDecoder
 from bridle.providers import vendors
 from bridle.providers.dialects.bedrock import EventStreamReading
 from bridle.providers.dialects.chat_stream import Decoder as ChatDecoder
 from bridle.providers.dialects.gemini_stream import Decoder as GeminiDecoder
-from bridle.providers.dialects.gemini_stream import GeminiReading
 from bridle.providers.dialects.messages import MessagesDecoder
 from bridle.providers.dialects.messages_stream import Decoder as FirstDecoder
 from bridle.providers.dialects.responses_stream import Decoder as ResponsesDecoder
-from bridle.providers.dialects.sse import EventReader, SseReading
+from bridle.providers.dialects.sse import SseReading
 from bridle.providers.http_provider import Reading
 from bridle.providers.vendor import Vendor
 from bridle.types.model import Completed, TextArrived
@@ -74,18 +74,18 @@ def _decoders(vendor: Vendor) -> dict[str, Callable[[list[bytes]], int]]:
         "messages": lambda reads: _read(SseReading(MessagesDecoder("m", None)), reads),
         "chat": lambda reads: _read(SseReading(ChatDecoder("m", vendor)), reads),
         "responses": lambda reads: _read(SseReading(ResponsesDecoder("m", vendor)), reads),
-        "gemini": lambda reads: _read(GeminiReading(GeminiDecoder("m", vendor)), reads),
+        "gemini": lambda reads: _read(SseReading(GeminiDecoder("m", vendor)), reads),
         "bedrock": lambda reads: _read(EventStreamReading("m", vendor, None), reads),
         "converse": lambda reads: _read(EventStreamReading("m", vendor, None), reads),
     }
 
 
 def _first(reads: list[bytes]) -> int:
-    reader, decoder = EventReader(), FirstDecoder()
+    events, decoder = EventDecoder(1 << 26), FirstDecoder()
     count = 0
     for chunk in reads:
-        for _, data in reader.feed(chunk):
-            count += isinstance(decoder.feed(data), TextArrived)
+        for event in events.feed(chunk):
+            count += isinstance(decoder.feed(event.data), TextArrived)
     assert decoder.completed
     return count
 

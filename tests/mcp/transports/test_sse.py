@@ -2,6 +2,9 @@ import asyncio
 
 import pytest
 
+from bridle.host.http.event_stream import EventDecoder
+from bridle.mcp.errors import ConnectionLost
+from bridle.mcp.transports.http_access import decoded
 from bridle.types.mcp import IdeSseServer, SseServer
 from bridle.types.question import Supplied
 from tests.fakes.mcp_http import FakeEndpoint, Reply, official
@@ -44,3 +47,10 @@ async def test_login_is_asked_for():
         connected(SseServer(url=endpoint.url)) as servers,
     ):
         assert servers.status()[0].status == "needs-auth"
+
+
+def test_event_larger_than_any_message_ends_the_connection():
+    events = EventDecoder(1 << 20)
+    with pytest.raises(ConnectionLost):
+        for _ in range(3):
+            decoded(events, b"x" * (1 << 20))

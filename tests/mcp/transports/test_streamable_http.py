@@ -144,6 +144,25 @@ async def test_broken_stream_is_taken_up_where_it_ended():
         ] == "1"
 
 
+async def test_resumed_stream_does_not_continue_the_event_that_was_cut_off():
+    def answer(asked: Asked) -> Reply | None:
+        if asked.rpc == "tools/call":
+            pinned.append(asked.message["id"])
+            head = "id: märz\nretry: 10\ndata: {}\n\n"
+            return Reply(f'{head}data: {{"cut'.encode(), headers={"Content-Type": "text/event-stream"})
+        if asked.method == "GET" and "last-event-id" in asked.headers:
+            value = {"content": [{"type": "text", "text": "late"}]}
+            return events({"jsonrpc": "2.0", "id": pinned[0], "result": value})
+        return usual(asked)
+
+    pinned: list[int] = []
+    async with FakeEndpoint(answer) as endpoint, asyncio.timeout(50):
+        async with connected(HttpServer(url=endpoint.url)) as servers:
+            assert (await servers.call("s", "echo", {}))["content"][0]["text"] == "late"
+        sent = [each.headers.get("last-event-id") for each in endpoint.asked if each.method == "GET"]
+    assert sent[-1] == "märz".encode().decode("latin-1")
+
+
 async def test_stream_that_ends_without_an_answer_is_an_error_and_the_server_is_tried_again():
     def answer(asked: Asked) -> Reply | None:
         if asked.rpc == "tools/call" and endpoint.methods().count("tools/call") == 1:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridle.host.http.event_stream import EventDecoder
 from bridle.providers.dialects.messages_stream import Decoder, stream_of
-from bridle.providers.dialects.sse import EventReader
 from bridle.types.errors import ProviderError, StreamBroken
 from bridle.types.model import (
     BlockClosed,
@@ -305,20 +305,20 @@ def test_no_event_whatever_does_more_than_break_the_stream(events: list[tuple[st
 @given(st.lists(st.integers(0, len(WIRE)), max_size=40))
 def test_every_chunking_gives_the_same_events(cuts: list[int]):
     def events(edges: list[int]) -> list[ModelEvent | None]:
-        reader, decoder = EventReader(), Decoder()
+        reader, decoder = EventDecoder(1 << 20), Decoder()
         found = [item for a, b in pairwise(edges) for item in reader.feed(WIRE[a:b])]
-        return [decoder.feed(data) for _, data in found + reader.finish()]
+        return [decoder.feed(event.data) for event in found + reader.finish()]
 
     assert events([0, *sorted(cuts), len(WIRE)]) == events([0, len(WIRE)])
 
 
 def test_a_stream_cut_at_any_byte_closes_no_block_that_was_not_whole():
     for cut in range(len(WIRE)):
-        reader, decoder = EventReader(), Decoder()
+        reader, decoder = EventDecoder(1 << 20), Decoder()
         closed: list[Any] = []
         try:
-            for _, data in reader.feed(WIRE[:cut]) + reader.finish():
-                if isinstance(event := decoder.feed(data), BlockClosed):
+            for whole in reader.feed(WIRE[:cut]) + reader.finish():
+                if isinstance(event := decoder.feed(whole.data), BlockClosed):
                     assert event.flaw is None
                     closed.append(event.block)
         except StreamBroken:

@@ -9,7 +9,6 @@ import pytest
 from bridle.providers.dialects.bedrock import EventStreamReading
 from bridle.providers.dialects.chat_stream import Decoder as ChatDecoder
 from bridle.providers.dialects.gemini_stream import Decoder as GeminiDecoder
-from bridle.providers.dialects.gemini_stream import GeminiReading
 from bridle.providers.dialects.messages import MessagesDecoder
 from bridle.providers.dialects.responses_stream import Decoder as ResponsesDecoder
 from bridle.providers.dialects.sse import SseReading
@@ -34,7 +33,7 @@ SAID = Said(
 MADE: dict[str, tuple[Api, Callable[[], Reading]]] = {
     "chat": (ChatApi(), lambda: SseReading(ChatDecoder("m", VENDOR))),
     "responses": (ResponsesApi(), lambda: SseReading(ResponsesDecoder("m", VENDOR))),
-    "gemini": (GeminiApi(), lambda: GeminiReading(GeminiDecoder("m", VENDOR))),
+    "gemini": (GeminiApi(), lambda: SseReading(GeminiDecoder("m", VENDOR))),
     "messages": (MessagesApi(), lambda: SseReading(MessagesDecoder("m", None))),
     "bedrock": (BedrockApi(), lambda: EventStreamReading("m", VENDOR, None)),
     "converse": (ConverseApi(), lambda: EventStreamReading("m", VENDOR, None)),
@@ -80,6 +79,26 @@ def test_a_body_in_pieces_of_any_size_is_the_same(name: str, size: int):
     assert [_neutral(block) for block in closed(events)] == [
         _neutral(block) for block in closed(read(make(), body))
     ]
+
+
+@table("name", [name for name, (_, make) in MADE.items() if isinstance(make(), SseReading)])
+@table("end", [b"\n", b"\r\n", b"\r"])
+def test_line_ends_comments_and_data_of_several_lines_change_nothing(name: str, end: bytes):
+    api, make = MADE[name]
+    body = b"".join(api.frames(SAID))
+    other = body.replace(b"\r\n", b"\n").replace(b"data: {", b": ping\ndata: {\ndata: ").replace(b"\n", end)
+    events = read(make(), *(other[at : at + 7] for at in range(0, len(other), 7)))
+    assert isinstance(events[-1], Completed)
+    assert [_neutral(block) for block in closed(events)] == [
+        _neutral(block) for block in closed(read(make(), body))
+    ]
+
+
+def test_event_without_end_is_a_broken_stream():
+    reading = SseReading(ChatDecoder("m", VENDOR))
+    with pytest.raises(StreamBroken):
+        for _ in range(65):
+            list(reading.feed(b"x" * (1 << 20)))
 
 
 def _neutral(block: Any) -> Any:

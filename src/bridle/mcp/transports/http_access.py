@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from bridle.host.http.address import Origin, split_url
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request, Response
+from bridle.host.http.event_stream import EventDecoder, EventSizeError, ServerEvent
 from bridle.mcp.authorizer import Authorizer
 from bridle.mcp.errors import ConnectionLost, NotAuthorized
 from bridle.mcp.transports.base import LONGEST_MESSAGE
@@ -150,6 +151,18 @@ class HttpAccess:
         if not _is_same_place(old, new):
             raise ConnectionLost(f"{self.name} redirects to {new.url}: if that is right, change its URL.")
         return moved
+
+
+def decoded(events: EventDecoder, chunk: bytes) -> list[ServerEvent]:
+    """The events of a server that `chunk` completes.
+
+    Raises:
+        ConnectionLost: one event is larger than any message may be.
+    """
+    try:
+        return events.feed(chunk)
+    except EventSizeError as error:
+        raise ConnectionLost(f"the server sent an event of more than {LONGEST_MESSAGE >> 20} MiB") from error
 
 
 def _wants_more(response: Response) -> bool:

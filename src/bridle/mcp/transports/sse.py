@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 from bridle.host.http.address import split_url
 from bridle.host.http.client import Response
+from bridle.host.http.event_stream import EventDecoder, ServerEvent
 from bridle.host.jsonrpc import NO_HEADERS, Message
 from bridle.mcp.errors import ConnectionLost, Refused
-from bridle.mcp.transports.base import Receiver, decode, encode
-from bridle.mcp.transports.event_stream import Event, EventReader
-from bridle.mcp.transports.http_access import ONE_ANSWER, STREAM, HttpAccess
+from bridle.mcp.transports.base import LONGEST_MESSAGE, Receiver, decode, encode
+from bridle.mcp.transports.http_access import ONE_ANSWER, STREAM, HttpAccess, decoded
 from bridle.types.errors import ConfigError, McpError
 
 
@@ -73,15 +73,15 @@ class SseTransport:
         receiver.lose(fault if isinstance(fault, ConnectionLost) else ConnectionLost(str(fault)))
 
     async def _follow(self, response: Response, receiver: Receiver, endpoint: asyncio.Future[str]) -> None:
-        reader = EventReader()
+        events = EventDecoder(LONGEST_MESSAGE)
         async for chunk in response:
-            for event in reader.feed(chunk):
+            for event in decoded(events, chunk):
                 if event.name == "endpoint":
                     self._point(event, endpoint)
                 elif event.name == "message":
                     _take(event, receiver)
 
-    def _point(self, event: Event, endpoint: asyncio.Future[str]) -> None:
+    def _point(self, event: ServerEvent, endpoint: asyncio.Future[str]) -> None:
         """Note the address for messages; it must be on the host that was asked, or secrets would leave it."""
         from urllib.parse import urljoin
 
@@ -96,7 +96,7 @@ class SseTransport:
             endpoint.set_result(url)
 
 
-def _take(event: Event, receiver: Receiver) -> None:
+def _take(event: ServerEvent, receiver: Receiver) -> None:
     try:
         message = decode(event.data)
     except ValueError:

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from bridle.host.http.client import Response
+from bridle.host.http.event_stream import EventDecoder
 from bridle.host.jsonrpc import NO_HEADERS, Message
 from bridle.mcp.errors import ConnectionLost, Refused, SessionExpired
 from bridle.mcp.protocol_versions import is_modern
 from bridle.mcp.transports.base import LONGEST_MESSAGE, Receiver, decode, encode
-from bridle.mcp.transports.event_stream import EventReader
 from bridle.mcp.transports.headers import mirrored
-from bridle.mcp.transports.http_access import ONE_ANSWER, STREAM, HttpAccess
+from bridle.mcp.transports.http_access import ONE_ANSWER, STREAM, HttpAccess, decoded
 from bridle.types.errors import McpError
 
 _ACCEPT = "application/json, text/event-stream"
@@ -59,7 +59,7 @@ class StreamableTransport:
         }
         is_request = "id" in message and "method" in message
         limits = STREAM if is_request else ONE_ANSWER
-        reader = EventReader()
+        events = EventDecoder(LONGEST_MESSAGE)
         try:
             async with self._access.send(
                 "POST", self._access.url, headers=headers, body=encode(message), limits=limits
@@ -68,14 +68,14 @@ class StreamableTransport:
                     raise await self._fault(response, session)
                 if message.get("method") == "initialize":
                     self._session = response.headers.get("mcp-session-id") or None
-                if not is_request or await self._answered(response, reader, message["id"]):
+                if not is_request or await self._answered(response, events, message["id"]):
                     # A connection that is read to its end can be used again.
                     await response.finish(within=_LAST_WORDS)
                     return
         except ConnectionLost:
-            if reader.last_id is None:
+            if events.last_id is None:
                 raise
-        await self._resume(reader, message["id"])
+        await self._resume(events, message["id"])
 
     async def close(self) -> None:
         if self._listening is not None:
@@ -98,11 +98,18 @@ class StreamableTransport:
         headers = {"MCP-Protocol-Version": self._revision} if self._revision else {}
         return {**headers, "Mcp-Session-Id": self._session} if self._session else headers
 
-    async def _answered(self, response: Response, reader: EventReader, wanted: Any) -> bool:
+    def _stream_headers(self, events: EventDecoder) -> dict[str, str]:
+        headers = {"Accept": "text/event-stream", **self._own_headers()}
+        if events.last_id is not None:
+            # The header has the bytes of the id, which are UTF-8; our client writes characters as Latin-1.
+            headers["Last-Event-ID"] = events.last_id.encode().decode("latin-1")
+        return headers
+
+    async def _answered(self, response: Response, events: EventDecoder, wanted: Any) -> bool:
         """Read the answer to a request; False when its stream ended too early."""
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "text/event-stream":
-            return await self._follow(response, reader, wanted)
+            return await self._follow(response, events, wanted)
         if not self._take(await _read(response), wanted):
             raise McpError(
                 f"{self._access.name} answered with {kind or 'nothing'} that is not the answer; "
@@ -110,10 +117,11 @@ class StreamableTransport:
             )
         return True
 
-    async def _follow(self, response: Response, reader: EventReader, wanted: Any) -> bool:
+    async def _follow(self, response: Response, events: EventDecoder, wanted: Any) -> bool:
         """Give on what a stream brings; whether the wanted answer was in it."""
+        events.reset()
         async for chunk in response:
-            for event in reader.feed(chunk):
+            for event in decoded(events, chunk):
                 if event.name == "message" and event.data and self._take(event.data, wanted):
                     return True
         return False
@@ -130,28 +138,26 @@ class StreamableTransport:
         each = message if isinstance(message, list) else [message]
         return any(isinstance(one, dict) and "method" not in one and one.get("id") == wanted for one in each)
 
-    async def _resume(self, reader: EventReader, wanted: Any) -> None:
+    async def _resume(self, events: EventDecoder, wanted: Any) -> None:
         """Take up a stream that ended before the answer came, as long as the server lets us."""
         for _ in range(_MOST_RESUMES):
-            if reader.last_id is None or is_modern(self._revision):
+            if events.last_id is None or is_modern(self._revision):
                 break
-            await asyncio.sleep(_RETRY if reader.retry is None else reader.retry)
-            headers = {"Accept": "text/event-stream", "Last-Event-ID": reader.last_id, **self._own_headers()}
+            await asyncio.sleep(_RETRY if events.retry is None else events.retry)
+            headers = self._stream_headers(events)
             async with self._access.send("GET", self._access.url, headers=headers, limits=STREAM) as response:
                 if response.status != 200:
                     break
-                if await self._follow(response, reader, wanted):
+                if await self._follow(response, events, wanted):
                     return
         raise ConnectionLost(f"{self._access.name} broke off before it had answered.")
 
     async def _listen(self) -> None:
         """Read what the server sends on its own, for as long as it offers a stream for that."""
-        reader = EventReader()
+        events = EventDecoder(LONGEST_MESSAGE)
         failures = 0
         while failures < _MOST_FAILED_LISTENS:
-            headers = {"Accept": "text/event-stream", **self._own_headers()}
-            if reader.last_id is not None:
-                headers["Last-Event-ID"] = reader.last_id
+            headers = self._stream_headers(events)
             try:
                 async with self._access.send(
                     "GET", self._access.url, headers=headers, limits=STREAM
@@ -159,10 +165,10 @@ class StreamableTransport:
                     if response.status != 200:
                         return  # The server offers none, or will say on the next request what is wrong.
                     failures = 0
-                    await self._follow(response, reader, None)
+                    await self._follow(response, events, None)
             except McpError:
                 failures += 1
-            await asyncio.sleep(_LISTEN_AGAIN * failures if reader.retry is None else reader.retry)
+            await asyncio.sleep(_LISTEN_AGAIN * failures if events.retry is None else events.retry)
 
     async def _fault(self, response: Response, session: str | None) -> McpError:
         """What a status that is not success means; a message in the body is the answer itself."""

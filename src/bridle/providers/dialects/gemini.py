@@ -7,9 +7,10 @@ from msgspec.json import encode as to_json
 from bridle.host.http.client import Request
 from bridle.providers import url_parts
 from bridle.providers.dialects import content
-from bridle.providers.dialects.gemini_stream import Decoder, GeminiReading
+from bridle.providers.dialects.gemini_stream import Decoder
 from bridle.providers.dialects.on_demand import Wire
 from bridle.providers.dialects.schema_subset import subset
+from bridle.providers.dialects.sse import SseReading
 from bridle.providers.facts import Model
 from bridle.providers.http_provider import Place, Reading, admitted_by_key
 from bridle.types.block import SentMessage
@@ -50,7 +51,7 @@ class GeminiDialect:
         return admitted_by_key(request, place)
 
     def reading(self, asked: ModelRequest, place: Place, request_id: str | None) -> Reading:
-        return GeminiReading(Decoder(asked.model, place.vendor, request_id))
+        return SseReading(Decoder(asked.model, place.vendor, request_id))
 
 
 def verb(request: ModelRequest) -> str:

@@ -1,6 +1,5 @@
 """The stream of generateContent: parts of the candidate become blocks of the answer."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from msgspec import DecodeError, Raw, Struct
@@ -16,39 +15,6 @@ from bridle.types.model import ModelEvent
 _REASONS = {"STOP": "end_turn", "MAX_TOKENS": "max_tokens"}
 _UNUSABLE = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS")
 _NOTHING: tuple[ModelEvent, ...] = ()
-
-
-class GeminiReading:
-    """Reads a body in which each event is one line of data, as Google sends them.
-
-    The general reader would spend more on Google's line ends than on what is between them.
-    """
-
-    __slots__ = ("_decoder", "_rest")
-
-    def __init__(self, decoder: "Decoder") -> None:
-        self._decoder = decoder
-        self._rest: list[bytes] = []
-
-    def feed(self, chunk: bytes) -> Iterable[ModelEvent]:
-        if b"\n" not in chunk:
-            self._rest.append(chunk)
-            return
-        if self._rest:
-            chunk = b"".join((*self._rest, chunk))
-        feed = self._decoder.feed
-        *lines, rest = chunk.split(b"\n")
-        self._rest = [rest] if rest else []
-        for line in lines:
-            if line.startswith(b"data:"):
-                yield from feed(line[5:])
-
-    def finish(self) -> Iterable[ModelEvent]:
-        yield from self.feed(b"\n")
-        yield from self._decoder.finish()
-
-    def whole(self, body: bytes) -> Iterable[ModelEvent]:
-        return self._decoder.whole(body)
 
 
 class Decoder:
