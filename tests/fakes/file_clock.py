@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from bridle.extensions.stamps import TICK_NS
+from bridle.extensions.cache import TICK_NS
 
 
 def settle(folder: Path) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.config.problems import Problem
+from bridle.extensions.cache import FreshLookup
 from bridle.extensions.frontmatter import text_of, truth, words
 from bridle.extensions.index import Found, Index, read_body
-from bridle.extensions.lookups import FreshLookup
 from bridle.extensions.roots import Root
 from bridle.types.agent import AgentDefinition, AgentSource, MemoryScope
 from bridle.types.errors import ToolError

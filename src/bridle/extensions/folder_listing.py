@@ -4,8 +4,8 @@ import os
 import os.path
 from collections.abc import Callable
 
+from bridle.extensions.cache import settled
 from bridle.extensions.roots import Kind, Root
-from bridle.extensions.stamps import settled
 from bridle.types.text import encodable
 
 _MOST_FILES = 5_000

@@ -10,22 +10,19 @@ import os
 import os.path
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
-from zlib import crc32
 
 from msgspec import Struct
 
 from bridle.config.problems import Problem
-from bridle.extensions.cache import CachedValue, ExtensionCache, Inputs, decoded, encoded, write_private
+from bridle.extensions.cache import CachedValue, ExtensionCache, Inputs, Stamps, encoded, settled
 from bridle.extensions.folder_listing import Mark, list_files, mark_of
 from bridle.extensions.frontmatter import first_line, read_front
 from bridle.extensions.roots import Kind, Root
-from bridle.extensions.stamps import Stamps, settled
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
 
 LARGEST_FILE = 4 * 1024 * 1024
-_FORMAT = 7
-_LARGEST_INDEX = 64 * 1024 * 1024
+_NAME = "files"
 
 T = TypeVar("T")
 
@@ -82,19 +79,11 @@ class _Shelf(Struct, frozen=True, array_like=True):
     """By path."""
 
 
-class _Stored(Struct, array_like=True):
-    format: int
-    key: str
-    shelves: dict[str, _Shelf]
-    """By root."""
-
-
 class Index:
     """The indexes of all folders; what is in memory is checked against the disk at every look."""
 
     def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._memory = ExtensionCache(folder)
+        self._cache = ExtensionCache(folder)
         self._concluded: dict[str, tuple[bytes, CachedValue[Any]]] = {}
         """By name: the last conclusion of each kind, with what it depends on besides files."""
         self._known: dict[str, dict[str, _Shelf]] = {}
@@ -104,19 +93,19 @@ class Index:
         self, name: str, roots: Sequence[Root], kind: type[T], draw: Callable[[list[Found]], T]
     ) -> T:
         """What `draw` makes of the files below the roots: the same object while none of them changes."""
-        circumstances = encoded(roots)
-        if circumstances is None:
+        key = encoded(roots)
+        if key is None:
             return draw(self.look(roots))
         before, last = self._concluded.get(name, (b"", None))
-        if last is None or before != circumstances:
-            last = self._memory.recall(name, circumstances, kind)
+        if last is None or before != key:
+            last = self._cache.recall(name, key, kind)
         elif not last.holds():
             last = None
         if last is None:
             conclusion = draw(self.look(roots))
-            last = self._memory.keep(name, circumstances, self._grounds(roots), conclusion)
-        self._concluded[name] = circumstances, last
-        return last.conclusion
+            last = self._cache.keep(name, key, self._inputs(roots), conclusion)
+        self._concluded[name] = key, last
+        return last.value
 
     def look(self, roots: Sequence[Root]) -> list[Found]:
         """Every file below the roots, in their order and by name; only new and changed ones are read."""
@@ -149,7 +138,7 @@ class Index:
             stale.add(key)
         return fresh.entries
 
-    def _grounds(self, roots: Sequence[Root]) -> Inputs:
+    def _inputs(self, roots: Sequence[Root]) -> Inputs:
         """What the last look at the roots rests on."""
         return Inputs(
             self._stamps(root for root in roots if not root.edition),
@@ -169,22 +158,11 @@ class Index:
         return Stamps(changed, tuple(absent))
 
     def _load(self, key: str) -> dict[str, _Shelf]:
-        try:
-            stored = decoded(read_bytes(self._file(key), _LARGEST_INDEX), _Stored)
-        except OSError:
-            return {}
-        if stored is None or stored.format != _FORMAT or stored.key != key:
-            return {}  # An index that is broken is made anew.
-        return stored.shelves
+        return self._cache.read(_NAME, _as_bytes(key), dict[str, _Shelf]) or {}
 
     def _save(self, key: str) -> None:
         there = {path: shelf for path, shelf in self._known[key].items() if os.path.exists(path)}
-        write_private(self._file(key), _Stored(_FORMAT, key, there))
-
-    def _file(self, key: str) -> str:
-        data = key.encode(errors="surrogateescape")
-        # The file says whose index it is, so that two folders with one name only lose time.
-        return os.path.join(self._folder, f"{crc32(data):08x}-{len(data):x}.index")
+        self._cache.write(_NAME, _as_bytes(key), there)
 
 
 def read_body(file: str) -> str:
@@ -194,6 +172,10 @@ def read_body(file: str) -> str:
         OSError: the file cannot be read.
     """
     return read_front(_read(file), file=file).body
+
+
+def _as_bytes(key: str) -> bytes:
+    return key.encode(errors="surrogateescape")
 
 
 def _key(root: Root) -> str:

@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.config.problems import Problem
+from bridle.extensions.cache import FreshLookup
 from bridle.extensions.frontmatter import summary_of, text_of, truth, words
 from bridle.extensions.index import Found, Index, read_body
-from bridle.extensions.lookups import FreshLookup
 from bridle.extensions.roots import Root, Source
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")

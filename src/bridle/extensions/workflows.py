@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from bridle.config.problems import Problem
 from bridle.config.schema import Settings
+from bridle.extensions.cache import FreshLookup
 from bridle.extensions.index import LARGEST_FILE, Found, Index
-from bridle.extensions.lookups import FreshLookup
 from bridle.extensions.roots import Root, Source
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError

@@ -105,7 +105,7 @@ async def test_changed_files_of_a_plugin_are_noticed_soon_and_read_at_the_next_s
 
 
 async def test_what_runs_is_what_the_user_agreed_to_whatever_the_files_say(home: PluginHome):
-    before = _remembered(home).recalled.conclusion
+    before = _remembered(home).recalled.value
     hooks = _folder(home) / "hooks" / "hooks.json"
     hooks.write_text(HOOKS.replace("true", "false"))
     believed, remembered = _start(home)
@@ -131,7 +131,7 @@ async def test_another_project_and_one_that_is_not_trusted_are_other_circumstanc
 
 
 async def test_a_folder_for_data_that_is_gone_is_made_again(home: PluginHome):
-    data = Path(_remembered(home).recalled.conclusion.loaded[0].data)
+    data = Path(_remembered(home).recalled.value.loaded[0].data)
     shutil.rmtree(data)
     assert _start(home)[1] is None
     assert data.is_dir()

@@ -5,10 +5,14 @@ import os.path
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from bridle.config.approvals import digest
 from bridle.config.validate import parse
+from bridle.extensions.cache import Stamps, stamps_of
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
-from bridle.extensions.plugins.manifest import FILE, LARGEST
+from bridle.extensions.plugins.manifest import FILE, LARGEST, Reading
 from bridle.extensions.plugins.plugin import ComponentPath, Components, HookFile, Manifest, Monitor
 from bridle.extensions.roots import Kind
 from bridle.host.files import read_bytes
@@ -42,6 +46,33 @@ def brings(components: Components) -> tuple[str, ...]:
     ]
     return tuple(
         f"{number} {word.removesuffix('s') if number == 1 else word}" for number, word in rows if number
+    )
+
+
+class KnownPlugin(Struct, array_like=True):
+    """A plugin folder as it was when it was last read."""
+
+    stamps: Stamps
+    manifest: Manifest | None
+    components: Components
+    faults: tuple[PluginFault, ...]
+    approval: str = ""
+    """The digest of what it would run."""
+
+
+def examine(folder: str, reading: Reading) -> KnownPlugin:
+    """Look into a plugin folder whose manifest was read."""
+    if reading.manifest is None:
+        return KnownPlugin(Stamps(), None, Components(), reading.faults)
+    components = discover(folder, reading.manifest)
+    # The folder around them tells when they come and go, and what is in them is looked at by others.
+    told = {each.path for each in components.places if each.kind != "skills" and not each.single}
+    return KnownPlugin(
+        stamps_of(os.path.dirname(path) if path in told else path for path in components.looked_at),
+        reading.manifest,
+        replace(components, looked_at=()),
+        (*reading.faults, *components.faults),
+        approval(components),
     )
 
 

@@ -5,9 +5,9 @@ import os.path
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bridle.config.load import Config
+from bridle.extensions.cache import Stamps, stamps_of
 from bridle.extensions.plugins.names import plugins_dir
 from bridle.extensions.roots import roots_of, whereabouts
-from bridle.extensions.stamps import Stamps, stamps_of
 
 
 def is_any_installed(config: Config, env: Mapping[str, str]) -> bool:

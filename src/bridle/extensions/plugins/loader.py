@@ -11,9 +11,10 @@ from bridle.config.approvals import digest
 from bridle.config.content_approvals import is_binding
 from bridle.config.load import Config
 from bridle.config.source_limits import CHANGED
+from bridle.extensions.cache import ExtensionCache, Stamps, merged
+from bridle.extensions.plugins.components import KnownPlugin, examine
 from bridle.extensions.plugins.detection import among_skills, skill_folders
 from bridle.extensions.plugins.faults import FaultKind, PluginFault
-from bridle.extensions.plugins.folder_cache import KnownPlugin, examine, read_index, write_index
 from bridle.extensions.plugins.manifest import read_manifest
 from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, PluginId, data_dir, parse_id, plugins_dir
 from bridle.extensions.plugins.options import read_options
@@ -21,10 +22,11 @@ from bridle.extensions.plugins.plugin import Loaded, Manifest, Options, PluginRe
 from bridle.extensions.plugins.seeds import seeded_plugin
 from bridle.extensions.plugins.state import Edit, Installed, Record, is_for, read_installed, read_known
 from bridle.extensions.plugins.versions import satisfies
-from bridle.extensions.stamps import Stamps, merged
 from bridle.host.files import make_folders
 from bridle.host.paths import bridle_dir
 from bridle.types.errors import ConfigError, UsageError
+
+_CACHED = "plugins"
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -56,8 +58,10 @@ def read_plugins(wish: PluginRequest) -> Outcome:
 class _Loading:
     def __init__(self, wish: PluginRequest) -> None:
         self._wish = wish
-        self._file = os.path.join(bridle_dir(wish.env), "index", "plugins.index")
-        self._known = read_index(self._file)
+        self._cache = ExtensionCache(os.path.join(bridle_dir(wish.env), "index"))
+        cached = self._cache.read(_CACHED, b"", dict[str, KnownPlugin]) or {}
+        # A broken plugin is read again: it has no stamps that would tell when it was fixed.
+        self._known = {key: each for key, each in cached.items() if each.manifest is not None}
         self._used: dict[str, KnownPlugin] = {}
         self._loaded: dict[str, Loaded] = {}
         self._faults: list[PluginFault] = []
@@ -127,7 +131,7 @@ class _Loading:
     def finish(self) -> Outcome:
         loaded = self._with_dependencies()
         if self._used != self._known:
-            write_index(self._file, self._used)
+            self._cache.write(_CACHED, b"", self._used)
         return Outcome(
             plugins=Plugins(loaded=tuple(loaded.values()), faults=tuple(self._faults)),
             stamps=merged(each.stamps for each in self._used.values()),

@@ -11,11 +11,10 @@ import os.path
 
 from msgspec import Struct
 
-from bridle.extensions.cache import CachedValue, ExtensionCache, Inputs, encoded
+from bridle.extensions.cache import CachedValue, ExtensionCache, Inputs, encoded, merged
 from bridle.extensions.plugins.detection import among_skills, no_plugin_among, skill_folders
 from bridle.extensions.plugins.names import plugins_dir
 from bridle.extensions.plugins.plugin import Loaded, PluginRequest, Plugins
-from bridle.extensions.stamps import merged
 from bridle.host.files import read_bytes
 from bridle.host.paths import bridle_dir
 
@@ -28,33 +27,33 @@ _RESTRICTING = ("blockedMarketplaces", "strictKnownMarketplaces")
 class CachedPlugins(Struct, frozen=True):
     """Plugins that were not read at this start."""
 
-    memory: ExtensionCache
-    circumstances: bytes
+    cache: ExtensionCache
+    key: bytes
     recalled: CachedValue[Plugins]
 
     def confirm(self) -> bool:
         """Whether they are still as they are remembered; if not, they are read at the next start."""
         if self.recalled.holds():
             return True
-        self.memory.forget(_NAME, self.circumstances)
+        self.cache.forget(_NAME, self.key)
         return False
 
 
 def current_plugins(wish: PluginRequest) -> tuple[Plugins, CachedPlugins | None]:
     """Every plugin that is on, and what there is to confirm where they were not read."""
-    circumstances = _circumstances(wish)
-    if circumstances is None:
+    key = _key(wish)
+    if key is None:
         from bridle.extensions.plugins.loader import load_plugins
 
         return load_plugins(wish), None
-    memory = ExtensionCache(os.path.join(bridle_dir(wish.env), "index"))
-    recalled = memory.recall(_NAME, circumstances, Plugins)
-    if recalled is not None and all(_is_whole(each) for each in recalled.conclusion.loaded):
-        return recalled.conclusion, CachedPlugins(memory, circumstances, recalled)
-    return _read(wish, memory, circumstances), None
+    cache = ExtensionCache(os.path.join(bridle_dir(wish.env), "index"))
+    recalled = cache.recall(_NAME, key, Plugins)
+    if recalled is not None and all(_is_whole(each) for each in recalled.value.loaded):
+        return recalled.value, CachedPlugins(cache, key, recalled)
+    return _read(wish, cache, key), None
 
 
-def _circumstances(wish: PluginRequest) -> bytes | None:
+def _key(wish: PluginRequest) -> bytes | None:
     """All that decides which plugins there are, except files; None where that is too much to tell."""
     raw = wish.config.raw
     special = wish.folders or not wish.discovers or any(key in raw for key in _RESTRICTING)
@@ -75,7 +74,7 @@ def _is_whole(plugin: Loaded) -> bool:
     return not plugin.components.runs or os.path.isdir(plugin.data)
 
 
-def _read(wish: PluginRequest, memory: ExtensionCache, circumstances: bytes) -> Plugins:
+def _read(wish: PluginRequest, cache: ExtensionCache, key: bytes) -> Plugins:
     from bridle.extensions.plugins.loader import read_plugins
 
     outcome = read_plugins(wish)
@@ -89,7 +88,7 @@ def _read(wish: PluginRequest, memory: ExtensionCache, circumstances: bytes) -> 
             later = merged((later, outcome.stamps))
         else:
             before = merged((before, outcome.stamps))  # Somebody may be at work on them.
-        memory.keep(_NAME, circumstances, Inputs(before, later), plugins)
+        cache.keep(_NAME, key, Inputs(before, later), plugins)
     return plugins
 
 
