@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from shlex import quote
 
 from msgspec import Struct
 
 from bridle.permissions.shell.programs.interpreters import LANGUAGES, Language
 from bridle.permissions.shell.programs.makefiles import hides_what_runs, is_computed, recipes
 from bridle.permissions.shell.programs.sed_scripts import runs_nothing
-from bridle.permissions.shell.syntax.expansions import FULL, HOLE
+from bridle.permissions.shell.syntax.expansions import BEYOND, FULL, HOLE
 from bridle.permissions.shell.syntax.simple_command import Redirection
 from bridle.permissions.word_lists import listed
 
@@ -27,6 +28,8 @@ _SCRIPT_VARIABLES = listed("BASH_ENV ENV")
 """Variables that name a script which a shell reads first."""
 _OPTION_VARIABLES = {"MAKEFLAGS": "make", "GNUMAKEFLAGS": "make", "TAR_OPTIONS": "tar", "MANOPT": "man"}
 """Variables that hold options of a program."""
+_OPTION_WORD = re.compile(r"(?:\\.|[^\s\\])+", re.DOTALL)
+_ESCAPED_LETTER = re.compile(r"\\(.)", re.DOTALL)
 _GIT_SETTING = re.compile(r"GIT_CONFIG_VALUE_\d+|GIT_CONFIG_PARAMETERS")
 """Variables that hold settings of git, which may name programs."""
 _SETTING_IN_QUOTES = re.compile(r"[^'=]*'?='?([^']*)'")
@@ -115,7 +118,7 @@ def assigned_texts(name: str, value: str) -> list[str]:
     if name in _SCRIPT_VARIABLES:
         return [f". {value}"] if value else []
     if name in _OPTION_VARIABLES:
-        return [f"{_OPTION_VARIABLES[name]} {value}"]
+        return _with_options(_OPTION_VARIABLES[name], value)
     if name.startswith("BASH_FUNC_"):
         return [f"f{value}"]
     if not _GIT_SETTING.fullmatch(name):
@@ -126,6 +129,14 @@ def assigned_texts(name: str, value: str) -> list[str]:
         else [each[1] for each in _SETTING_IN_QUOTES.finditer(value)]
     )
     return [each.removeprefix("!") for each in settings or [value]]
+
+
+def _with_options(program: str, value: str) -> list[str]:
+    """Command lines with the options that a variable holds: a program takes them apart without a shell."""
+    words = [_ESCAPED_LETTER.sub(r"\1", word) for word in _OPTION_WORD.findall(value)]
+    if words and program == "make" and not words[0].startswith("-") and "=" not in words[0]:
+        words[0] = f"-{words[0]}"
+    return [f"{program} {value}", " ".join([program, *map(quote, words)])]
 
 
 def runs_code(name: str) -> bool:
@@ -242,6 +253,8 @@ def _sed(name: str, values: Sequence[str], redirections: Sequence[Redirection]) 
     if _given(redirections):
         code.unseen = None
     for script in _sed_scripts(values, redirections):
+        if BEYOND in script:
+            code.unseen = f"it cannot be told what the script of {name} runs"
         if runs_nothing(script):
             continue
         lines = [found[1].strip() for found in _SED_RUNS.finditer(script)]

@@ -99,7 +99,8 @@ def look(name: str, use: HarmlessUse, words: tuple[Word, ...]) -> Verdict:
         # A pattern of file names shows what is in a directory.
         return Verdict(f"{name} only reads", True, tuple(word for word in operands if word.glob is not None))
     if use.operands == "pattern" and not _has_one(parsed, use.patterns):
-        operands = operands[1:]
+        # A pattern of file names becomes several words: only the first of them is the pattern.
+        operands = operands[1:] if operands and operands[0].glob is None else operands
     if use.most is not None and (len(operands) > use.most or any(not word.literal for word in operands)):
         return Verdict(f"{name} may write to its last operand")
     here = use.here or _has_one(parsed, use.recursive)

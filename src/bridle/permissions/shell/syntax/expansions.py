@@ -25,6 +25,12 @@ _QUOTES = re.compile(r"""['"\\]""")
 _OPERATORS = re.compile(r"[|&;<>\n]")
 _CLOSES = {"(": ")", "{": "}", "[": "]"}
 _BRACKETS = {opening: re.compile(f"[{re.escape(opening + closing)}]") for opening, closing in _CLOSES.items()}
+_PRINT_A_WORD = frozenset({"date", "hostname", "uname", "id", "nproc", "mktemp", "arch"})
+_PRINT_ONE_PATH = frozenset({
+    "npm bin", "npm bin -g", "npm prefix", "npm prefix -g", "npm root", "npm root -g", "yarn bin", "pnpm bin",
+    "go env GOPATH", "go env GOBIN", "go env GOROOT", "brew --prefix", "poetry env info -p",
+    "poetry env info --path", "pipenv --venv", "python3 -m site --user-base", "xcode-select -p",
+})  # fmt: skip
 _MOST = 64
 _LONGEST = 500
 _LONGEST_VALUE = 1_000
@@ -56,7 +62,8 @@ class Expansion(Struct, frozen=True):
             return tuple(_parameter(text, look))
         if text.startswith(("$(", "`")):
             return tuple(_printed(text[1:-1] if text[0] == "`" else text[2:-1], look))
-        return (HOLE,)
+        # A word in which braces change which variables stand in it.
+        return (BEYOND,) if text.startswith("\\") else (HOLE,)
 
 
 def split_expansions(text: str, *, unsure: bool = False) -> tuple[str | Expansion, ...]:
@@ -210,7 +217,7 @@ def _printed(command: str, look: Look) -> Iterator[str]:
         yield from (os.path.dirname(value) or "." for value in _unquoted(operands[-1], look))
     elif name == "whoami" or command.strip() in ("id -un", "logname"):
         yield from look("USER")
-    elif name in ("date", "hostname", "uname", "id", "nproc", "mktemp", "arch"):
+    elif name in _PRINT_A_WORD or command.strip() in _PRINT_ONE_PATH:
         yield FULL
     else:
         yield HOLE

@@ -19,6 +19,8 @@ _SUBSTITUTION = re.compile(r"\$\(|`|[<>]\(|\$\[")
 _IN_QUOTES = re.compile(r"""[^"\\$`]+""")
 _NUMBERS_ONLY = re.compile(r"\$(?:\(\(|\[)[\d\s+*/%()<>=!&|^~?:-]*(?:\)\)|\])")
 _NAMED = re.compile(r"\$\{?[#!]?([A-Za-z_]\w*)", re.ASCII)
+_BARE_NAME = re.compile(r"\$[A-Za-z_]\w*", re.ASCII)
+_DOLLAR_AT_BRACE = re.compile(r"\$[,}]")
 _MOST_PIECES = 40
 _NUMERIC = frozenset({"$?", "$#", "$$"})
 QUOTED = "\0"
@@ -298,7 +300,9 @@ class _Scan:
         self.skeleton.append(skeleton)
 
     def word(self, start: int) -> Word:
-        value, skeleton = "".join(self.value), "".join(self.skeleton)
+        skeleton = "".join(self.skeleton)
+        pieces = self._pieces(start, skeleton) if self.expanded else ()
+        value = "".join(self.value if pieces else self._apart())
         doubt, glob = self.doubt, None
         splits = self.splits
         if _has_braces(skeleton):
@@ -324,13 +328,22 @@ class _Scan:
             not splits and self._certain_start(value, skeleton),
             tuple(dict.fromkeys(self.names)),
             skeleton.startswith(_EXPANDED) and self._is_stream(start),
-            self._pieces(start, value, skeleton) if self.expanded else (),
+            pieces,
         )
 
-    def _pieces(self, start: int, value: str, skeleton: str) -> tuple[Piece, ...]:
-        if len(self.value) > _MOST_PIECES or not value.isascii():
+    def _apart(self) -> list[str]:
+        """The text of each piece, with names of variables set apart from what follows them."""
+        return [
+            f"${{{text[1:]}}}" if index in self.expanded and _BARE_NAME.fullmatch(text) else text
+            for index, text in enumerate(self.value)
+        ]
+
+    def _pieces(self, start: int, skeleton: str) -> tuple[Piece, ...]:
+        if len(self.value) > _MOST_PIECES or not all(map(str.isascii, self.value)):
             return ()
-        if skeleton.startswith("~") or _has_braces(skeleton):
+        if _has_braces(skeleton):
+            return self._unreadable(start, skeleton)
+        if skeleton.startswith("~"):
             return ()
         if '$"' in self.text[start : self.at]:
             return ()
@@ -338,6 +351,21 @@ class _Scan:
             Piece(value, skeleton, index in self.expanded, self.expanded.get(index, True))
             for index, (value, skeleton) in enumerate(zip(self.value, self.skeleton, strict=True))
         )
+
+    def _unreadable(self, start: int, skeleton: str) -> tuple[Piece, ...]:
+        """The whole word as one piece, where braces change which variables stand in it."""
+        text = self.text[start : self.at]
+        following = {
+            index: "".join(self.skeleton[index + 1 :])[:1]
+            for index in self.expanded
+            if _BARE_NAME.fullmatch(self.value[index])
+        }
+        if not _DOLLAR_AT_BRACE.search(text) and not any(
+            each in "{,}" for each in following.values() if each
+        ):
+            return ()
+        # Begins like no expansion, so that nothing is said of what it comes to.
+        return (Piece(f"\\{text}", skeleton, True, False),)
 
     def _is_stream(self, start: int) -> bool:
         return self.text[start] in "<>" and self.source.ends.get(start) == self.at

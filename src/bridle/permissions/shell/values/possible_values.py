@@ -52,6 +52,10 @@ _BY_BASH = re.compile(r"_|REPLY|OPTARG|MAPFILE|COPROC|DIRSTACK|OLDPWD|BASH\w*")
 _STREAM = re.compile(r"[<>]\(|/dev/(?:stdin|fd/)|/proc/")
 
 
+HIDDEN_BLANKS = {9: 0xE009, 10: 0xE00A, 32: 0xE020}
+"""Blanks at which a value does not fall apart, although it is in a word that does."""
+
+
 class PossibleValues(Struct, frozen=True):
     """What the variables of a command line may hold, wherever in the line they are set."""
 
@@ -263,6 +267,7 @@ def _by_builtin(simple: Simple, functions: Container[str]) -> Iterator[tuple[str
         shown = [parts_of(word) for word in given if word.value != "--"]
         if shown:
             yield "@", tuple(part for parts in shown for part in (*parts, " "))[:-1]
+            yield "@", tuple(part for parts in shown for part in (*map(_whole, parts), " "))[:-1]
         yield from (("@", parts) for parts in shown)
         yield from (("@", parts) for word in given for parts in _matched(word))
         if any(_BLANK.search(word.value) for word in given):
@@ -275,6 +280,11 @@ def _by_builtin(simple: Simple, functions: Container[str]) -> Iterator[tuple[str
             named, equals, text = word.value.partition("=")
             if equals and word.literal:
                 yield _variable(named.removesuffix("+")), (text,)
+
+
+def _whole(part: str | Expansion) -> str | Expansion:
+    """A part of a word that stays one word in a list."""
+    return part.translate(HIDDEN_BLANKS) if isinstance(part, str) else part
 
 
 def _printed(given: Sequence[Word]) -> tuple[list[str], list[Parts]]:

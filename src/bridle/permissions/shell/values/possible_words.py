@@ -5,7 +5,7 @@ than can happen, which is the safe side here; nothing is ever allowed by it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice, product
 
 from msgspec import Struct
@@ -13,14 +13,19 @@ from msgspec import Struct
 from bridle.permissions.shell.syntax.braces import expand_braces
 from bridle.permissions.shell.syntax.expansions import BEYOND, FULL, HOLE, Expansion
 from bridle.permissions.shell.syntax.words import Word
-from bridle.permissions.shell.values.possible_values import Parts, PossibleValues, parts_of
+from bridle.permissions.shell.values.possible_values import (
+    HIDDEN_BLANKS,
+    Parts,
+    PossibleValues,
+    parts_of,
+)
 
 _MOST_FILLINGS = 64
 _MOST_WORDS = 200
 _GLOB = re.compile(r"[*?]|\[.+\]")
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?", re.ASCII)
 _BLANKS = re.compile(r"\s+")
-_HIDDEN_BLANKS = {9: 0xE009, 10: 0xE00A, 32: 0xE020}
-_SHOWN_BLANKS = {hidden: shown for shown, hidden in _HIDDEN_BLANKS.items()}
+_SHOWN_BLANKS = {hidden: shown for shown, hidden in HIDDEN_BLANKS.items()}
 
 
 class Arg(Struct, frozen=True):
@@ -71,11 +76,12 @@ def alternatives(words: Sequence[Word], held: PossibleValues, budget: Budget) ->
     choices = list(_choices(expansions, held))
     if not budget.take_words(len(choices) * len(words)):
         choices = [({each.text: BEYOND for each in expansions}, True)]
+    foreign = {each.text for each in expansions if _is_foreign(each, held)}
     found: dict[tuple[Arg, ...], bool] = {}
     for chosen, sure in choices:
         args: list[Arg] = []
         for word, parts in read:
-            args += _filled(word, parts, chosen)
+            args += _filled(word, parts, chosen, foreign)
         found[tuple(args)] = found.get(tuple(args), False) or sure
     return found
 
@@ -98,7 +104,13 @@ def _choices(expansions: list[Expansion], held: PossibleValues) -> Iterator[tupl
         yield way, not any(not value and len(values[text]) > 1 for text, value in way.items())
 
 
-def _filled(word: Word, parts: Parts, chosen: Mapping[str, str]) -> Iterator[Arg]:
+def _is_foreign(expansion: Expansion, held: PossibleValues) -> bool:
+    """Whether it is a variable of the environment: what it holds is not chosen by who wrote the line."""
+    found = _VARIABLE.fullmatch(expansion.text)
+    return found is not None and found[1] not in held.values
+
+
+def _filled(word: Word, parts: Parts, chosen: Mapping[str, str], foreign: Collection[str]) -> Iterator[Arg]:
     if word.literal:
         yield Arg(word.raw, word.value)
         return
@@ -106,16 +118,26 @@ def _filled(word: Word, parts: Parts, chosen: Mapping[str, str]) -> Iterator[Arg
     below = written[-1] if len(written) > 1 and not any(written[:-1]) else ""
     if word.splits and any(map(_BLANKS.search, written)):
         # Only what is filled in falls apart at its blanks.
-        parts = tuple(each.translate(_HIDDEN_BLANKS) if isinstance(each, str) else each for each in parts)
-    text = "".join(each if isinstance(each, str) else chosen[each.text] for each in parts)
+        parts = tuple(each.translate(HIDDEN_BLANKS) if isinstance(each, str) else each for each in parts)
+    text = "".join(each if isinstance(each, str) else _given(word, each, chosen, foreign) for each in parts)
     for value in expand_braces(text, literal=word.glob is not None and word.doubt is None):
         is_open = HOLE in value or FULL in value
         if word.splits:
             for piece in (each.translate(_SHOWN_BLANKS) for each in _BLANKS.split(value) if each):
                 yield Arg(word.raw if HOLE in piece else piece, piece, _is_open(piece), below)
         else:
-            known = not is_open and (word.glob is None or not _GLOB.search(value))
-            yield Arg(word.raw if is_open or value == word.value else value, value, not known, below)
+            shown = value.translate(_SHOWN_BLANKS)
+            known = not is_open and (word.glob is None or not _GLOB.search(shown))
+            yield Arg(word.raw if is_open or shown == word.value else shown, shown, not known, below)
+
+
+def _given(word: Word, expansion: Expansion, chosen: Mapping[str, str], foreign: Collection[str]) -> str:
+    """A value in a word: one that cannot be told may be several words, of which the first is the program."""
+    value = chosen[expansion.text]
+    if word.splits and HOLE in value and expansion.text not in foreign:
+        unknown = BEYOND if BEYOND in value else HOLE
+        return value.replace(unknown, f"{unknown} {unknown}")
+    return value
 
 
 def _is_open(text: str) -> bool:
