@@ -280,6 +280,12 @@ sha256sum --check a
 xxd -r a
 xxd a b
 xxd -bc 5 a
+xxd a --
+xxd /dev/stdin --
+xxd a -p
+uniq a -c
+uniq a --
+uniq a --count
 xxd -ac 5 a
 xxd -il 5 a
 xxd -ul16 5 a

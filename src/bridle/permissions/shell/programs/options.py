@@ -137,6 +137,10 @@ def parse(use: HarmlessUse, words: tuple[Word, ...]) -> Parsed:
             operands.append(word)
             continue
         value = word.value
+        writes = use.most is not None and use.operands == "paths"
+        if writes and operands and value.startswith("-") and value != "-":
+            # Many programs, and on some systems all, take options before the first operand only.
+            raise Refused(f"{value} may be a file to write to")
         if value == "--":
             for each in words[index:]:
                 _check_certain_enough(use, each)
