@@ -10,6 +10,7 @@ import msgspec
 from bridle.permissions.policy import decide
 from bridle.permissions.preparation import CallRequest, ReadCommand, SessionPosition, prepare, read_command
 from bridle.permissions.rules import parse
+from bridle.permissions.shell.bulk_decisions import runs_unasked
 from bridle.types.permission import Access, Case, Decision, Effect, Mode, Place, Rule, RuleSource
 
 CWD = "/srv/project"
@@ -108,3 +109,10 @@ def other(
 ) -> Decision:
     asked = CallRequest(tool=tool, input=input or {}, subject=subject, read_only=read_only)
     return decide(prepare(asked, standing(weighed=weighed, mode=mode)))
+
+
+def reads_only(command: str, *, cwd: str) -> bool:
+    """Whether the gate lets a command run unasked in the default mode, with no rule that allows it."""
+    return runs_unasked(
+        command, SessionPosition(cwd=cwd, start=cwd, home=HOME, config_home=f"{HOME}/.claude")
+    )

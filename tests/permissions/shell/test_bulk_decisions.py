@@ -5,9 +5,9 @@ import random
 import pytest
 
 from bridle.permissions.preparation import SessionPosition
-from bridle.permissions.shell.bulk_decisions import reads_only, runs_unasked
+from bridle.permissions.shell.bulk_decisions import runs_unasked
 from bridle.types.permission import Allow, Mode
-from tests.permissions.cases import CWD, HOME, bash, rules
+from tests.permissions.cases import CWD, HOME, bash, reads_only, rules
 from tests.permissions.counted import calls
 from tests.permissions.shell.syntax.test_bash_agrees import SHAPES, TOKENS
 from tests.permissions.shell.test_corpus import ordinary
@@ -82,4 +82,4 @@ def test_what_asks_costs_little():
 
 
 def quickly(command: str) -> bool:
-    return reads_only(command, cwd=CWD, home=HOME)
+    return reads_only(command, cwd=CWD)

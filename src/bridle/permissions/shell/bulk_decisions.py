@@ -1,11 +1,6 @@
 """Decides about very many commands, for the fuzzer: the gate's own code, stopped at the first doubt.
 
-    from bridle.permissions.shell.bulk_decisions import reads_only
-    reads_only("ls -la", cwd="/srv/project", home="/home/me")  # True
-
-It is true for exactly the commands that the gate lets run unasked in the default mode with no rules, in a
-trusted folder that is the only working directory. What is left after the cheap part passes the whole gate,
-so there is no second opinion that could differ."""
+What is left after the cheap part passes the whole gate, so there is no second opinion that could differ."""
 
 from bridle.permissions import patterns
 from bridle.permissions.policy import allows
@@ -13,13 +8,6 @@ from bridle.permissions.preparation import CallRequest, SessionPosition, prepare
 from bridle.permissions.shell.reading import denial_forms, only_edits, only_reads
 from bridle.permissions.shell.syntax.lexer import Fault
 from bridle.types.permission import Effect
-
-
-def reads_only(command: str, *, cwd: str, home: str) -> bool:
-    """Whether a command would run unasked, with nobody and no rule to vouch for it."""
-    return runs_unasked(
-        command, SessionPosition(cwd=cwd, start=cwd, home=home, config_home=f"{home}/.claude")
-    )
 
 
 def runs_unasked(command: str, standing: SessionPosition) -> bool:

@@ -48,8 +48,6 @@ def test_newest_come_first_once_and_from_this_project(tmp_path: Path):
     assert _shown(history, everywhere=True) == ["one", "other", "two"]
     history.add("two", {})
     assert _shown(history) == ["two", "one"]
-    history.forget_last()
-    assert _shown(history) == ["one", "two"]
 
 
 def test_blank_prompts_are_not_kept(tmp_path: Path):

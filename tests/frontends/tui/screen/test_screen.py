@@ -86,20 +86,6 @@ def test_a_row_that_did_not_change_costs_nothing():
     assert output.written == []
 
 
-def test_promoted_rows_stay_and_are_not_written_again():
-    screen, output = _screen()
-    screen.show([*_lines("streamed one", "streamed tw"), *_BOX], (3, 2))
-    screen.promote(1)
-    screen.show([*_lines("streamed two", "streamed three"), *_BOX], (3, 2))
-    screen.promote(2)
-    screen.show(_BOX, (1, 2))
-    assert output.emulator.everything == [
-        "streamed one", "streamed two", "streamed three", "─" * 40, "> type here", "─" * 40,
-    ]  # fmt: skip
-    said = "".join(output.written)
-    assert (said.count("streamed"), said.count("> type here")) == (3, 1)
-
-
 def test_streaming_costs_little_more_than_the_text():
     screen, output = _screen(80, 24, synchronized=True)
     text = [
@@ -109,28 +95,10 @@ def test_streaming_costs_little_more_than_the_text():
         for size in range(8, len(row) + 8, 8):
             screen.show([line(row[:size]), *_BOX], (2, 2))
         if number < len(text) - 1:
-            screen.promote(1)
+            screen.write([line(row)])
     shown = sum(map(len, text))
     assert output.emulator.everything[:200] == text
-    assert screen.bytes_written < 3 * shown
-
-
-def test_everything_can_be_promoted():
-    screen, output = _screen()
-    screen.show(_lines("a", "b"), None)
-    screen.promote(2)
-    screen.show(_lines("c"), None)
-    assert output.emulator.everything == ["a", "b", "c"]
-
-
-def test_finished_lines_keep_their_order_around_promoted_rows():
-    screen, output = _screen()
-    screen.show(_lines("first", "rest"))
-    screen.write(_lines("before"))
-    screen.promote(1)
-    screen.write(_lines("after"))
-    screen.show(_lines("rest"))
-    assert output.emulator.everything == ["before", "first", "after", "rest"]
+    assert screen.bytes_written < 4 * shown
 
 
 def test_a_region_taller_than_the_window_shows_its_end():
@@ -139,7 +107,7 @@ def test_a_region_taller_than_the_window_shows_its_end():
     screen.show(rows, (11, 0))
     assert output.emulator.rows == ["r7", "r8", "r9", "r10", "r11"]
     assert output.emulator.scrollback == []
-    screen.promote(9)
+    screen.write(rows[:9])
     screen.show(rows[9:], (2, 0))
     assert output.emulator.everything == [f"r{number}" for number in range(12)]
 
@@ -291,7 +259,6 @@ _ROW = st.one_of(st.just(()), st.tuples(st.builds(Span, _TEXT, st.sampled_from([
 _STEP = st.one_of(
     st.tuples(st.just("write"), st.lists(_ROW, min_size=1, max_size=9)),
     st.tuples(st.just("show"), st.lists(_ROW, max_size=7)),
-    st.tuples(st.just("promote"), st.integers(0, 4)),
 )
 
 
@@ -305,22 +272,14 @@ def _shown(row: Line, columns: int) -> list[str]:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(_STEP, max_size=14), st.integers(6, 20), st.integers(3, 9))
 def test_any_sequence_of_changes_leaves_the_screen_as_the_model_has_it(
-    steps: list[tuple[str, list[Line] | int]], columns: int, lines: int
+    steps: list[tuple[str, list[Line]]], columns: int, lines: int
 ):
     screen, output = _screen(columns, lines)
     finished: list[str] = []
     waiting: list[str] = []
     region: list[Line] = []
     for kind, value in [*steps, ("show", [line("end")])]:
-        if isinstance(value, int):
-            count = min(value, len(region))
-            screen.promote(count)
-            if count:
-                finished += waiting
-                waiting = []
-            finished += [_shown(row, columns)[0] for row in region[:count]]
-            region = region[count:]
-        elif kind == "write":
+        if kind == "write":
             screen.write(value)
             waiting += [text for row in value for text in _shown(row, columns)]
         else:

@@ -39,11 +39,6 @@ class FileIndex:
         self._listed_at = 0.0
         self._lock = asyncio.Lock()
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether the files have been listed at least once."""
-        return self._stamps is not None
-
     def __len__(self) -> int:
         return len(self._candidates)
 

@@ -73,11 +73,6 @@ class History:
             # A full disk or a read-only home must not stop the conversation.
             return
 
-    def forget_last(self) -> None:
-        """Leave out the prompt that was added last, in this session."""
-        if self._own:
-            self._own.pop()
-
     def _append(self, entry: Mapping[str, Any]) -> None:
         make_folders(os.path.dirname(self._path), private=True)
         fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

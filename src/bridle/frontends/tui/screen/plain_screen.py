@@ -55,9 +55,6 @@ class PlainScreen:
         self._say(self._finished, self._open)
         self._finished = []
 
-    def promote(self, count: int) -> None:
-        """Rows were said already."""
-
     def redraw(self) -> None:
         """Say everything again the next time."""
         self._said.clear()

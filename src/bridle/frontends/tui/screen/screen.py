@@ -112,25 +112,6 @@ class Screen:
         self._place_cursor()
         self._send(self._region.take(), touched)
 
-    def promote(self, count: int) -> None:
-        """Make the first rows of the live region final: they stay where they are and cost nothing more."""
-        count = min(count, len(self._rows))
-        if count <= 0:
-            return
-        if self._full is not None or self._output.is_lent:
-            self._finished += self._rows[:count]
-            del self._rows[:count]
-            return
-        held = [cut(row, self._columns) for row in self._rows[: min(count, self._first)]]
-        if self._finished or held:
-            self._finished += held
-            self.flush()
-        self._region.release(min(count - len(held), len(self._region.rows)))
-        del self._rows[:count]
-        self._first = max(self._first - count, 0)
-        if self._cursor is not None:
-            self._cursor = (max(self._cursor[0] - count, 0), self._cursor[1])
-
     def redraw(self) -> None:
         """Draw the region again in its place."""
         if self._full is not None:
