@@ -18,7 +18,7 @@ _NOT_YET_NAMED = {
 }  # fmt: skip
 """Packages whose modules or classes have names that are neither ordinary words nor in the glossary."""
 _NOT_YET_SMALL = {
-    "engine", "extensions/plugins", "types",
+    "engine", "types",
 }  # fmt: skip
 """Packages with more than `_MOST_MODULES` modules."""
 _MOST_MODULES = 30

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from bridle.commands.context import CommandContext
 from bridle.extensions.plugins import installation, marketplaces, removal
 from bridle.extensions.plugins.context import PluginContext
-from bridle.extensions.plugins.favourites import favour, read_favourites
 from bridle.extensions.plugins.loader import load_plugins, switches
 from bridle.extensions.plugins.names import Scope
 from bridle.extensions.plugins.plugin import PluginRequest, Plugins
@@ -21,7 +20,7 @@ from bridle.extensions.plugins.report import (
     plugin_named,
 )
 from bridle.extensions.plugins.sources import parse_source
-from bridle.extensions.plugins.state import lock
+from bridle.extensions.plugins.state import favour, lock, read_favourites
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import UsageError
 

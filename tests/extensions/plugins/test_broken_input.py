@@ -10,9 +10,8 @@ import pytest
 
 from bridle.config.options import SessionOptions
 from bridle.extensions.plugins import marketplaces
-from bridle.extensions.plugins.archives import unpacked
 from bridle.extensions.plugins.authoring import PARTS
-from bridle.extensions.plugins.downloads import download, fetch
+from bridle.extensions.plugins.downloads import download, fetch, unpacked
 from bridle.extensions.plugins.installation import install, update
 from bridle.extensions.plugins.manifest import read_manifest
 from bridle.extensions.plugins.names import INLINE, SKILLS_DIR, PluginId, plugins_dir

@@ -9,9 +9,9 @@ from bridle.extensions.index import Index
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.installation import install
 from bridle.extensions.plugins.names import PluginId
+from bridle.extensions.plugins.plugin import fill_hooks
 from bridle.extensions.plugins.sources import parse_source
 from bridle.extensions.plugins.state import read_installed
-from bridle.extensions.plugins.variables import fill_hooks
 from bridle.extensions.skills import SkillCatalog
 from tests.fakes.file_clock import settle
 from tests.fakes.plugins import FIXTURE, PluginHome, write_plugin

@@ -15,8 +15,9 @@ from bridle.extensions.plugins.folder_copies import copy_tree, unpack
 from bridle.extensions.plugins.repositories import clone
 from bridle.extensions.plugins.sources import Source, parts_of
 from bridle.extensions.plugins.versions import newest
-from bridle.host.files import read_bytes
+from bridle.host.files import make_folders, read_bytes
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
+from bridle.host.paths import bridle_dir
 from bridle.host.programs import PROGRAMS, require_program
 from bridle.types.errors import ConfigError
 
@@ -248,3 +249,32 @@ async def _from_command(source: Source, target: str, env: Mapping[str, str]) -> 
         raise ConfigError(f"{source.words[0]} failed with {process.returncode}: {last}")
     await asyncio.to_thread(copy_tree, work, target)
     return Fetched()
+
+
+async def unpacked(place: str, env: Mapping[str, str], *, cwd: str) -> str:
+    """The folder with the content of an archive, at an address or on this machine.
+
+    Raises:
+        ConfigError: it cannot be had or unpacked.
+        OSError: it cannot be read or written.
+    """
+    if "://" in place:
+        data = await download(place, env, most=LARGEST_ARCHIVE)
+    else:
+        path = os.path.join(cwd, os.path.expanduser(place))
+        data = await asyncio.to_thread(read_bytes, path, LARGEST_ARCHIVE)
+    folder = os.path.join(bridle_dir(env), "plugin-archives")
+    target = os.path.join(folder, hashlib.sha256(data).hexdigest())
+    if os.path.isdir(target):
+        return target
+    make_folders(folder, private=True)
+    staged = f"{target}.{os.urandom(4).hex()}"
+    try:
+        await asyncio.to_thread(unpack, data, staged, name=place)
+        os.rename(staged, target)
+    except OSError:
+        if not os.path.isdir(target):
+            raise
+    finally:
+        await asyncio.to_thread(remove_tree, staged)
+    return target

@@ -3,6 +3,7 @@
 Apart from what reads plugins: a start at which nothing has changed needs these alone.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -12,6 +13,9 @@ from bridle.config.load import Config
 from bridle.extensions.plugins.faults import PluginFault
 from bridle.extensions.plugins.names import PluginId
 from bridle.extensions.roots import Kind, Root
+
+_VARIABLE = re.compile(r"\$\{(CLAUDE_PLUGIN_ROOT|CLAUDE_PLUGIN_DATA|user_config\.(\w+))\}")
+_OPTION = re.compile(r"\$\{user_config\.(\w+)\}")
 
 
 class OptionField(Struct, frozen=True, kw_only=True):
@@ -139,8 +143,6 @@ class Loaded(Struct, frozen=True, kw_only=True):
         """Its MCP servers by their full names, with folders and options in place."""
         if not self.components.mcp_servers:
             return
-        from bridle.extensions.plugins.variables import fill
-
         for name, entry in self.components.mcp_servers.items():
             raw = fill(entry, root=self.folder, data=self.data, options=self.options.values)
             if "command" in raw:
@@ -156,8 +158,6 @@ class Loaded(Struct, frozen=True, kw_only=True):
     def language_servers(self) -> dict[str, Any]:
         if not self.components.lsp_servers:
             return {}
-        from bridle.extensions.plugins.variables import fill
-
         return fill(
             self.components.lsp_servers, root=self.folder, data=self.data, options=self.options.values
         )
@@ -165,8 +165,6 @@ class Loaded(Struct, frozen=True, kw_only=True):
     def hooks(self) -> Iterator[HookFile]:
         if not self.components.hooks:
             return
-        from bridle.extensions.plugins.variables import fill_hooks
-
         for each in self.components.hooks:
             yield HookFile(each.file, fill_hooks(each.values, options=self.options.values), each.text)
 
@@ -227,3 +225,50 @@ class PluginRequest(Struct, frozen=True, kw_only=True):
     """Folders that were added to the session."""
     discovers: bool = True
     """False where only what flags name counts."""
+
+
+def fill(value: Any, *, root: str, data: str, options: Mapping[str, str]) -> Any:
+    """A JSON value with the variables in its texts replaced; options that are not set become nothing."""
+
+    def replaced(found: re.Match[str]) -> str:
+        match found[1]:
+            case "CLAUDE_PLUGIN_ROOT":
+                return root
+            case "CLAUDE_PLUGIN_DATA":
+                return data
+            case _:
+                return options.get(found[2], "")
+
+    return _walk(value, replaced)
+
+
+def fill_hooks(value: Any, *, options: Mapping[str, str]) -> Any:
+    """Hooks with options in place, except in commands that a shell reads: there a value could be code.
+
+    Folders are left to whoever runs a hook, who knows them.
+    """
+    if isinstance(value, list):
+        return [fill_hooks(each, options=options) for each in value]
+    if not isinstance(value, dict):
+        return _options(value, options)
+    shell = value.get("type") == "command" and "args" not in value
+    return {
+        key: each if shell and key == "command" else fill_hooks(each, options=options)
+        for key, each in value.items()
+    }
+
+
+def _options(value: Any, options: Mapping[str, str]) -> Any:
+    return _OPTION.sub(lambda found: options.get(found[1], ""), value) if isinstance(value, str) else value
+
+
+def _walk(value: Any, replaced: Any) -> Any:
+    match value:
+        case str():
+            return _VARIABLE.sub(replaced, value)
+        case list():
+            return [_walk(each, replaced) for each in value]
+        case dict():
+            return {key: _walk(each, replaced) for key, each in value.items()}
+        case _:
+            return value

@@ -1,6 +1,7 @@
-"""What is installed and which marketplaces are known: two files, each changed whole or not at all.
+"""What is installed, which marketplaces are known and which plugins the user wants to see first.
 
-The files have the shape that other programs with the same folder use; what they keep there stays.
+Each is a file that is changed whole or not at all. The first two have the shape that other programs with the
+same folder use; what they keep there stays.
 """
 
 import os.path
@@ -13,11 +14,14 @@ from msgspec import Struct
 from bridle.config import edit
 from bridle.extensions.plugins.names import PluginId, Scope, is_name, parse_id, plugins_dir
 from bridle.extensions.plugins.seeds import read_object, seeded_marketplaces
-from bridle.host.files import make_folders
+from bridle.host.files import make_folders, read_bytes
 from bridle.host.lock import FileLock
+from bridle.host.paths import bridle_dir
 from bridle.types.errors import ConfigError, UsageError
 
 _PENDING = "bridlePending"
+_FAVOURITES = "plugins"
+_LARGEST_FAVOURITES = 1024 * 1024
 
 
 class Record(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -199,6 +203,42 @@ def change_known(env: Mapping[str, str], name: str, known: Known | None) -> None
         return {**values, name: {**_object(values.get(name)), **msgspec.to_builtins(known)}}
 
     edit.update(known_file(env), changed)
+
+
+def read_favourites(env: Mapping[str, str]) -> frozenset[str]:
+    """The plugins that the user wants to see first; a list that cannot be read has none."""
+    try:
+        values = msgspec.json.decode(
+            read_bytes(_favourites_file(env), _LARGEST_FAVOURITES), type=dict[str, Any]
+        )
+    except (OSError, msgspec.DecodeError):
+        return frozenset()
+    listed = values.get(_FAVOURITES)
+    return (
+        frozenset(each for each in listed if isinstance(each, str))
+        if isinstance(listed, list)
+        else frozenset()
+    )
+
+
+def favour(env: Mapping[str, str], plugin: str, *, on: bool) -> None:
+    """Put a plugin among the favourites, or take it out.
+
+    Raises:
+        ConfigError: the list does not parse.
+        OSError: it cannot be written.
+    """
+
+    def changed(values: dict[str, Any]) -> dict[str, Any]:
+        listed: Any = values.get(_FAVOURITES)
+        others = [each for each in listed if each != plugin] if isinstance(listed, list) else []
+        return {**values, _FAVOURITES: [*others, plugin] if on else others}
+
+    edit.update(_favourites_file(env), changed)
+
+
+def _favourites_file(env: Mapping[str, str]) -> str:
+    return os.path.join(bridle_dir(env), "favourites.json")
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -321,7 +321,7 @@ async def _unpacked(setup: Setup, place: str) -> str | _Broken:
     """The folder of a plugin that a flag names; archives are unpacked beside the index, once per content."""
     if "://" not in place and not place.endswith((".zip", ".tgz", ".tar.gz")):
         return place
-    from bridle.extensions.plugins.archives import unpacked
+    from bridle.extensions.plugins.downloads import unpacked
     from bridle.extensions.plugins.faults import PluginFault
 
     try:
