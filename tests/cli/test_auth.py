@@ -59,7 +59,7 @@ async def test_a_kept_key_is_used_by_sessions_named_in_frames_and_forgotten(tmp_
         assert done.frames[0]["apiKeySource"] == "login"
         assert [each.headers.get("x-api-key") for each in server.requests] == ["sk-kept"]
         out = await bridle.run("auth", "logout")
-        assert out.out.startswith("Forgot the key of anthropic")
+        assert out.out.startswith("Removed the key of anthropic")
         again = await bridle.run("-p", "hi")
     assert (again.code, len(server.requests)) == (1, 1)
 

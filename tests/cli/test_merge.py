@@ -147,7 +147,7 @@ async def test_a_run_that_is_ended_in_the_middle_of_tests_is_taken_up_by_the_nex
         _, err = await process.communicate()
 
     assert process.returncode == 130
-    assert b"1 of 2 done; run it again to go on" in err
+    assert b"1 of 2 done; run it again to continue" in err
     assert (project / "a").exists() and not (project / "b").exists()
     done = await program.run("merge", "--test", "true", "worktree-one", "worktree-two")
     assert done.code == 0 and (project / "b").exists()
@@ -197,7 +197,7 @@ async def test_what_cannot_be_merged_is_said_in_one_line(tmp_path: Path):
         ("merge", "nobody", "--no-test"): "there is no branch 'nobody'",
         ("merge", "--into", "nowhere", "main", "--no-test"): "there is no branch 'nowhere'",
         ("merge", "--frobnicate"): "unknown option --frobnicate; see bridle merge --help",
-        ("merge", "main"): "it cannot be told how this project runs its tests",
+        ("merge", "main"): "cannot detect how this project runs its tests",
         ("merge", "main", "--timeout", "soon", "--no-test"): "--timeout takes a number",
         ("merge", "--test", "x", "--no-test"): "exclude each other",
     }

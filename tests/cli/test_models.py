@@ -71,7 +71,7 @@ async def test_the_chain_tells_who_takes_over_what_is_lost_and_what_it_costs(tmp
     assert "openai/gpt-5 costs $1.25 instead of $4" in text
     assert "Conversations above 32,768 tokens pass it over." in text
     alone = await program.run("models", "chain")
-    assert "Nobody takes over" in alone.out
+    assert "No fallback model" in alone.out
 
 
 async def test_models_that_are_not_available_cannot_be_chosen(tmp_path: Path):

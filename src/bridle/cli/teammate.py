@@ -62,7 +62,7 @@ def _introduce(path: str, agent_id: str) -> tuple[socket.socket, Summons]:
     except (OSError, msgspec.DecodeError) as error:
         raise UsageError(f"the leader of this teammate cannot be reached: {error}") from error
     if not isinstance(said, Welcome) or said.summons is None:
-        raise UsageError("the leader of this teammate did not send for it")
+        raise UsageError("the leader of this teammate does not know it")
     line.setblocking(False)
     return line, said.summons
 
@@ -73,7 +73,7 @@ def _first_line(line: socket.socket) -> bytes:
     while not found.endswith(b"\n"):
         waiting = line.recv(_PIECE, socket.MSG_PEEK)
         if not waiting:
-            raise ConnectionError("it hung up")
+            raise ConnectionError("it closed the connection")
         end = waiting.find(b"\n") + 1
         found += line.recv(end or len(waiting))
     return found

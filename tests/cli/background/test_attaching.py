@@ -104,7 +104,7 @@ async def test_a_folder_that_nobody_trusts_blocks_until_somebody_does(tmp_path: 
         del bridle.program.env["BRIDLE_TRUST_FOLDER"]
         job = await bridle.start("say it")
         facts = await bridle.until_state(job, "blocked")
-        assert facts["waitingFor"] == "an answer before it can begin"
+        assert facts["waitingFor"] == "an answer before it can start"
         async with bridle.terminal("attach", job) as terminal:
             await terminal.until_text("enter to choose")
             terminal.type("1")
@@ -179,7 +179,7 @@ async def test_sessions_at_terminals_are_listed_as_long_as_they_live(tmp_path: P
 async def test_the_list_at_a_terminal_starts_attaches_and_stops(tmp_path: Path):
     async with background(tmp_path, [step("Said.")]) as bridle:
         async with bridle.terminal("agents", size=(100, 24)) as terminal:
-            await terminal.until_text("n starts a session")
+            await terminal.until_text("n starts one")
             terminal.type("n")
             await terminal.until_text("What should it do?")
             terminal.type("say it\r")

@@ -49,7 +49,7 @@ async def test_a_turn_in_flight_goes_on_in_the_background(tmp_path: Path):
             job = _job(terminal.emulator.text)
             assert f"bridle attach {job}" in terminal.emulator.text
         facts = await bridle.until_state(job, "done")
-        assert "Go on where you stopped" in _last_prompt(bridle)
+        assert "Continue where you stopped" in _last_prompt(bridle)
         assert "Went on." in bridle.transcript(facts["sessionId"])
         (entry,) = await bridle.agents()
         assert (entry["id"], entry["sessionId"]) == (job, facts["sessionId"])
@@ -111,7 +111,7 @@ async def test_prompts_that_waited_and_work_that_was_stopped_are_told_over_there
             job = _job(terminal.emulator.text)
         await bridle.until_state(job, "done")
         told = _last_prompt(bridle)
-        assert "Go on where you stopped" in told
+        assert "Continue where you stopped" in told
         assert "a prompt that waits" in told
         assert "command sleep 1000" in told
 
@@ -172,7 +172,7 @@ async def test_an_agent_that_was_at_work_goes_on_over_there_from_its_transcript(
         step(hands_over, when="hand it over"),
         step(_bash(_WAITS), when="Dig the well."),
         step("It digs.", when="hand it over"),
-        step("Moved.", when="ended with the move"),
+        step("Moved.", when="The move stopped this background work"),
     ]
     async with background(tmp_path, script, settings=_ALLOWED) as bridle:
         async with bridle.terminal(size=(100, 30)) as terminal:

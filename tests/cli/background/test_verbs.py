@@ -109,7 +109,7 @@ async def test_a_stopped_session_goes_on_from_its_transcript(tmp_path: Path):
         job = await bridle.start("first prompt")
         facts = await bridle.until_state(job, "done")
         refused = await bridle.run("respawn", job)
-        assert refused.code == 1 and "runs" in refused.err
+        assert refused.code == 1 and "is running" in refused.err
         assert (await bridle.run("stop", job)).out == f"{job} is stopped.\n"
         assert bridle.home.facts(job)["state"] == "stopped"
         assert not is_running(facts["pid"])
@@ -159,7 +159,7 @@ async def test_a_supervisor_that_does_not_listen_is_ended_all_the_same(tmp_path:
         os.kill(pid, signal.SIGSTOP)
         done = await bridle.run("daemon", "stop", "--any")
         assert (done.code, is_running(pid)) == (0, False)
-        assert "The supervisor has ended." in done.out
+        assert "The supervisor is stopped." in done.out
 
 
 async def test_a_killed_session_is_listed_as_failed_and_starts_again(tmp_path: Path):
@@ -188,7 +188,7 @@ async def test_words_that_fit_several_or_none_are_refused(tmp_path: Path):
         for name in ("blue house", "red house"):
             await bridle.start("--name", name, "--exec", "read line")
         several = await bridle.run("logs", "house")
-        assert several.code == 1 and "2 background sessions fit" in several.err
+        assert several.code == 1 and "2 background sessions match" in several.err
         none = await bridle.run("stop", "tree")
         assert none.code == 1 and "bridle agents" in none.err
         assert (await bridle.run("stop", "red")).code == 0

@@ -29,7 +29,7 @@ def _client(text: str) -> RemoteClient:
 async def _share(terminal: Terminal, command: str = "/remote-control my desk") -> RemoteClient:
     await terminal.ready()
     await terminal.say(command)
-    await terminal.until_text("ends it")
+    await terminal.until_text("Stop sharing with")
     return _client(terminal.emulator.text)
 
 

@@ -51,7 +51,7 @@ def attach(facts: records.Facts) -> int:
     """
     job = facts["id"]
     if not is_live(facts):
-        raise JobError(f"{job} has ended ({facts['state']}): bridle respawn {job} starts it again.")
+        raise JobError(f"{job} has ended ({facts['state']}): bridle respawn {job} restarts it.")
     try:
         connection = protocol.connect(facts["socket"])
     except OSError as error:
@@ -146,13 +146,13 @@ class _Attached:
                 self._ending = str(protocol.read_message(payload).get("state", "done"))
                 self._is_over = True
         if not data and not self._is_over:
-            self._ending, self._is_over = "what held its terminal is gone", True
+            self._ending, self._is_over = "its holder process ended", True
 
     def _send(self, data: bytes) -> None:
         try:
             self._connection.sendall(data)
         except OSError:
-            self._ending, self._is_over = "it cannot be reached any more", True
+            self._ending, self._is_over = "connection lost", True
 
     def _note_cover(self, data: bytes) -> None:
         on, off = data.rfind(_COVER), data.rfind(_UNCOVER)

@@ -133,7 +133,7 @@ class Board:
             (),
             do=self._do,
             intro=lambda _: [(Span(self._notice, style("warning")),)] if self._notice else [],
-            empty="nothing runs; n starts a session",
+            empty="no sessions; n starts one",
             accept=(
                 Command(
                     key="enter",

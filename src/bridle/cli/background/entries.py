@@ -10,12 +10,12 @@ from bridle.cli.background.presence import interactive_sessions
 from bridle.host.jobs import records
 
 _STATUS = {"working": "busy", "blocked": "waiting"}
-_TOLD = ("cwd", "kind", "startedAt", "id", "state", "pid", "status", "waitingFor", "sessionId", "name")
+_PUBLIC = ("cwd", "kind", "startedAt", "id", "state", "pid", "status", "waitingFor", "sessionId", "name")
 
 
-def told(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def public_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each session as programs get it."""
-    return [{key: entry[key] for key in _TOLD if key in entry} for entry in entries]
+    return [{key: entry[key] for key in _PUBLIC if key in entry} for entry in entries]
 
 
 def sessions(env: Mapping[str, str], *, cwd: str | None = None, ended: bool = False) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from bridle.host.paths import config_home
 
 
 def all_jobs(env: Mapping[str, str]) -> list[tuple[str, records.Facts]]:
-    """The folder and the facts of every job, oldest first; those whose holder died are put down as failed."""
+    """The folder and the facts of every job, oldest first; those whose holder died are marked as failed."""
     found = ((folder, records.settle(folder)) for folder in records.folders(config_home(env)))
     known = [(folder, facts) for folder, facts in found if facts is not None]
     return sorted(known, key=lambda job: job[1].get("startedAt", 0))
@@ -28,8 +28,8 @@ def find_job(wanted: str, env: Mapping[str, str]) -> tuple[str, records.Facts]:
             return hits[0]
         if hits:
             some = ", ".join(f"{facts['id']} ({title_of(facts)})" for _, facts in hits[:4])
-            raise JobError(f"{len(hits)} background sessions fit '{wanted}': {some}. Name one by its id.")
-    raise JobError(f"No background session fits '{wanted}': bridle agents lists those there are.")
+            raise JobError(f"{len(hits)} background sessions match '{wanted}': {some}. Use the id.")
+    raise JobError(f"No background session matches '{wanted}'. List them with: bridle agents")
 
 
 def title_of(facts: records.Facts) -> str:

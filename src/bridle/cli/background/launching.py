@@ -30,13 +30,15 @@ def run_in_background(args: Args, env: Mapping[str, str]) -> int:
     """
     options = session_options(args)
     if options.print_mode or options.output_format is not None or options.input_format is not None:
-        raise UsageError("--bg starts a session that goes on by itself, so it cannot be used with --print")
+        raise UsageError(
+            "--bg starts an interactive session without a terminal: it cannot be used with --print"
+        )
     given = means(env, flag=options.settings, sources=options.setting_sources)
     command = args.text("exec")
     facts = _command(command, env) if command is not None else _session(options, env)
     if options.name is not None:
         facts["name"] = options.name[:200]
-    return say(_told(start_job(facts, env, given)))
+    return say(_started(start_job(facts, env, given)))
 
 
 def start_job(facts: records.Facts, env: Mapping[str, str], given: Means) -> records.Facts:
@@ -80,7 +82,7 @@ def _session(options: SessionOptions, env: Mapping[str, str]) -> records.Facts:
     prompt, cwd = options.prompt.strip(), os.getcwd()
     flags = flags_of(options, without=_PLACE)
     if options.resume is True:
-        raise UsageError("--bg with --resume needs the id of a conversation; nobody is there to choose one")
+        raise UsageError("--bg with --resume needs the id of a conversation: --resume <id>")
     wanted = options.resumed_id
     if not options.continues:
         facts = session_facts(options.session_id or new_uuid(), flags=flags, prompt=prompt, begins=True)
@@ -93,7 +95,7 @@ def _session(options: SessionOptions, env: Mapping[str, str]) -> records.Facts:
             else resume.newest(cwd, env, interactive=True, without=records.conversations(config_home(env)))
         )
         if from_path is None:
-            raise UsageError("there is no conversation in this folder to go on with")
+            raise UsageError("no conversation in this folder to continue")
         found = os.path.basename(from_path).removesuffix(".jsonl")
         facts = session_facts(found, flags=flags, prompt=prompt)
         if options.fork_session:
@@ -122,11 +124,11 @@ def _window() -> tuple[int, int]:
     return size.lines or 40, size.columns or 120
 
 
-def _told(facts: records.Facts) -> str:
+def _started(facts: records.Facts) -> str:
     job = facts["id"]
     return (
         f"Started {job} in the background.\n"
-        f"  bridle attach {job}   look at it and talk to it\n"
-        f"  bridle logs {job}     what it has shown\n"
-        f"  bridle stop {job}     end it\n"
+        f"  bridle attach {job}   open it in this terminal\n"
+        f"  bridle logs {job}     print its output\n"
+        f"  bridle stop {job}     stop it\n"
     )

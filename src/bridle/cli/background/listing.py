@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.background.entries import age, sessions, told
+from bridle.cli.background.entries import age, public_entries, sessions
 from bridle.cli.background.finding import title_of
 from bridle.cli.background.permission import means
 from bridle.cli.options import session_options
@@ -28,7 +28,7 @@ def run_agents(given: Given, env: Mapping[str, str]) -> int:
     folder = None if place is None else os.path.realpath(place)
     allowed = means(env, flag=given.text("settings"))
     if given.on("json"):
-        entries = told(sessions(env, cwd=folder, ended=shows_all))
+        entries = public_entries(sessions(env, cwd=folder, ended=shows_all))
         return say(f"{msgspec.json.format(msgspec.json.encode(entries), indent=2).decode()}\n")
     if os.isatty(0) and os.isatty(1):
         from bridle.cli.background.board import run_board
@@ -44,7 +44,7 @@ def _table(entries: list[dict[str, Any]], *, shows_all: bool) -> str:
     hidden = len(entries) - len(shown)
     if hidden:
         rows.append(f"{hidden} ended: bridle agents --all shows them.")
-    nothing = 'No session runs. bridle --bg "prompt" starts one in the background.'
+    nothing = 'No sessions are running. Start one in the background with: bridle --bg "prompt"'
     return "".join(f"{visible_line(row)}\n" for row in rows or [nothing])
 
 

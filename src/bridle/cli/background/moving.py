@@ -26,7 +26,7 @@ from bridle.types.workspace import Workspace
 if TYPE_CHECKING:
     from bridle.host.background import BackgroundShells, HandedOverCommand
 
-_INTERRUPTED = "The session was moved to the background while you worked. Go on where you stopped."
+_INTERRUPTED = "The session was moved to the background while you worked. Continue where you stopped."
 _MOST_NAMED = 10
 _TAKING_OVER_SECONDS = 15.0
 _LONGEST = 80
@@ -102,7 +102,7 @@ class JobDoor:
             facts = self._start(self._goes_on)
             is_taken = self._shells is not None and _are_taken_over(facts, self._setup.env)
         except BridleError as error:
-            return f"error: {error}\nbridle --resume {self._session.id} goes on with this conversation.\n"
+            return f"error: {error}\nResume with: bridle --resume {self._session.id}\n"
         finally:
             if self._shells is not None:
                 self._shells.part(taken=is_taken)
@@ -176,16 +176,14 @@ def _next_prompt(prompt: str, queued: Sequence[str], *, in_flight: bool, stopped
     parts += queued
     if stopped:
         rows = "\n".join(f"- {_lost(task)}" for task in stopped[:_MOST_NAMED])
-        parts.append(
-            f"This work in the background ended with the move:\n{rows}\nStart again what is still needed."
-        )
+        parts.append(f"The move stopped this background work:\n{rows}\nStart again what is still needed.")
     return "\n\n".join(parts)
 
 
 def _lost(task: Task) -> str:
     if task.kind == "local_bash":
         return f"command {_short(task)}"
-    return f"agent {task.id} ({_short(task)}): SendMessage to {task.id} lets it go on from its transcript"
+    return f"agent {task.id} ({_short(task)}): SendMessage to {task.id} resumes it from its transcript"
 
 
 def _short(task: Task) -> str:

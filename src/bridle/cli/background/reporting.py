@@ -37,7 +37,7 @@ class Reporter:
 
     def held_up(self, is_held_up: bool) -> None:
         """A question before the session begins was opened or closed."""
-        waits = {"state": "blocked", "status": "waiting", "waitingFor": "an answer before it can begin"}
+        waits = {"state": "blocked", "status": "waiting", "waitingFor": "an answer before it can start"}
         self._tell(waits if is_held_up else _AT_WORK)
 
     def take(self, event: Event) -> None:

@@ -33,7 +33,7 @@ class Standing:
         if job is not None and (inside := await Inside.open(job)) is not None:
             return cls(Reporter(inside.tell), inside, None)
         if refusal(setup.config, setup.env) is not None:
-            return cls(Reporter(_hear_nothing), None, None)
+            return cls(Reporter(_report_nothing), None, None)
         presence = Presence(setup.env, setup.cwd)
         return cls(Reporter(presence.tell), None, presence)
 
@@ -55,7 +55,7 @@ class Standing:
         self, app: App, session_id: str, cwd: str, *, recent: Callable[[], Sequence[Line]], has_prompt: bool
     ) -> None:
         """The session is ready; `recent` is shown to terminals that attach later."""
-        app.on_view = _nobody
+        app.on_view = _ignore_views
         if self.inside is not None:
             self.inside.on_paint = lambda: app.show_anew((*recent(), (), _HINT), first=_CLEAR)
         self.reporter.opened(session_id, cwd, has_prompt=has_prompt)
@@ -69,9 +69,9 @@ class Standing:
             self._presence.close()
 
 
-def _hear_nothing(_: Mapping[str, Any]) -> None:
+def _report_nothing(_: Mapping[str, Any]) -> None:
     """For sessions that are not listed."""
 
 
-def _nobody(_: bool) -> None:
-    """Views that the user opens hold nothing up."""
+def _ignore_views(_: bool) -> None:
+    """Views that the user opens do not block the session."""

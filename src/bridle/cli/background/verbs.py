@@ -45,7 +45,7 @@ def run_respawn(given: Given, env: Mapping[str, str]) -> int:
         raise CommandLineError("name one session with <id>, or all with --all; see bridle respawn --help")
     chosen = [find_job(wanted, env)] if wanted is not None else _ended(env)
     if not chosen:
-        return say("Every background session runs.\n")
+        return say("All background sessions are running.\n")
     for _, facts in chosen:
         respawn(facts, env, allowed)
         tell(f"{facts['id']} runs again.")
@@ -97,7 +97,9 @@ def stop(facts: records.Facts) -> str:
                 if any(kind == protocol.OVER for kind, _ in frames.feed(data)):
                     break
     except TimeoutError as error:
-        raise JobError(f"{facts['id']} does not end: process {facts.get('pid')} still runs.") from error
+        raise JobError(
+            f"{facts['id']} does not stop: process {facts.get('pid')} is still running."
+        ) from error
     except OSError as error:
         raise JobError(f"{facts['id']} cannot be reached ({error.strerror}): see bridle agents.") from error
     return "is stopped"
@@ -112,7 +114,7 @@ def respawn(facts: records.Facts, env: Mapping[str, str], given: Means) -> None:
     from bridle.cli.background.launching import session_facts
 
     if is_live(facts):
-        raise JobError(f"{facts['id']} runs: stop it first.")
+        raise JobError(f"{facts['id']} is running: stop it first.")
     if not os.path.isdir(facts["cwd"]):
         raise JobError(f"{facts['id']} cannot be started again: its folder {facts['cwd']} is gone.")
     again = dict(facts)
@@ -140,18 +142,18 @@ def forget(folder: str, facts: records.Facts, env: Mapping[str, str]) -> str:
     import shutil
 
     if is_live(facts):
-        raise JobError(f"{facts['id']} runs: bridle stop {facts['id']} ends it.")
+        raise JobError(f"{facts['id']} is running. Stop it first: bridle stop {facts['id']}")
     shutil.rmtree(folder)
     launcher.wake_if_there(config_home(env))
-    stays = f"; bridle --resume {facts['sessionId']} goes on with it" if "sessionId" in facts else ""
-    return f"Forgot {facts['id']}. Its conversation and its work trees stay{stays}."
+    stays = f" Resume with: bridle --resume {facts['sessionId']}" if "sessionId" in facts else ""
+    return f"Removed {facts['id']} from the list. Its conversation and its work trees stay.{stays}"
 
 
 def _status(env: Mapping[str, str]) -> int:
     found = running(config_home(env))
     live = [facts for _, facts in all_jobs(env) if is_live(facts)]
     if found is None:
-        say(f"The supervisor is not running; background sessions that run: {len(live)}.\n")
+        say(f"The supervisor is not running; running background sessions: {len(live)}.\n")
         return 1
     rows = [f"  {facts['id']}  {facts['state']:8} {title_of(facts)}\n" for facts in live]
     return say(
@@ -163,7 +165,7 @@ def _stop_supervisor(env: Mapping[str, str], *, any_: bool, keep: bool) -> int:
     live = [facts for _, facts in all_jobs(env) if is_live(facts)]
     if live and not any_:
         raise JobError(
-            f"{len(live)} background sessions run: --any stops them, --any --keep-workers lets them run."
+            f"{len(live)} background sessions are running: --any stops them, --any --keep-workers does not."
         )
     if not keep:
         for facts in live:
@@ -171,7 +173,7 @@ def _stop_supervisor(env: Mapping[str, str], *, any_: bool, keep: bool) -> int:
     if (found := running(config_home(env))) is None:
         return say("The supervisor is not running.\n")
     _end(*found)
-    return say("The supervisor has ended.\n")
+    return say("The supervisor is stopped.\n")
 
 
 def _end(pid: int, born: str) -> None:

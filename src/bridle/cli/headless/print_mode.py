@@ -331,7 +331,9 @@ def _piped(words: str) -> str:
     except OSError:
         return ""
     if data is None:
-        complain(f"warning: nothing came on standard input within {_STDIN_PATIENCE:g} s; going on without it")
+        complain(
+            f"warning: nothing came on standard input within {_STDIN_PATIENCE:g} s; continuing without it"
+        )
         return ""
     return data.decode(errors="replace")
 

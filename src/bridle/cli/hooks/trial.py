@@ -91,7 +91,7 @@ async def _try(scene: Scene, entry: Entry, event: HookEvent, around: RunnerConte
         tell(f"     not run: {objection}")
         return NOTHING_SAID
     if isinstance(entry.hook, CommandHook) and (entry.hook.run_async or entry.hook.async_rewake):
-        say("     waited for here; in a session it goes on in the background and decides nothing\n")
+        say("     waited for here; in a session it runs in the background and decides nothing\n")
     alone = Table(entries=(entry,), policy=scene.table.policy)
     outcome = await HookRunner(Listeners(alone), around).fire(event)
     tell(*(f"     {line}" for line in _lines(outcome)))

@@ -32,8 +32,8 @@ def list_hooks(given: Given, env: Mapping[str, str]) -> int:
         if event in (None, entry.event) and _concerns(entry, tool) and _holds(scene, entry, tool, input)
     ]
     if given.on("json"):
-        told = [_as_json(number, entry, scene.table) for number, entry in rows]
-        return say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
+        output = [_as_json(number, entry, scene.table) for number, entry in rows]
+        return say(msgspec.json.format(msgspec.json.encode(output), indent=2).decode() + "\n")
     shown = [line for number, entry in rows for line in _as_text(number, entry, scene.table)]
     return tell(*(shown or ["no hooks"]))
 

@@ -40,9 +40,9 @@ def run_automation(given: Given, env: Mapping[str, str]) -> int:
     session = given.text("session") or env.get("CLAUDE_CODE_SESSION_ID") or _newest(env)
     limit = given.text("timeout") or env.get("MCP_TOOL_TIMEOUT", "")
     seconds = int(limit) / 1000 if limit.isdecimal() and int(limit) else 100_000.0
-    told = asyncio.run(_ask(env, session, command, rest, arguments=arguments, seconds=seconds))
-    code = say(_shown(command, told, as_json=given.on("json")))
-    return code or (1 if command == "call" and told.get("isError") else 0)
+    reply = asyncio.run(_ask(env, session, command, rest, arguments=arguments, seconds=seconds))
+    code = say(_shown(command, reply, as_json=given.on("json")))
+    return code or (1 if command == "call" and reply.get("isError") else 0)
 
 
 async def _ask(
@@ -74,14 +74,14 @@ async def _post(env: Mapping[str, str], address: Address, request: Any, seconds:
     limits = Limits(connect=5.0, idle=seconds, total=seconds, body=_LARGEST)
     try:
         async with client.send(Request("POST", f"{address.url}/mcp", headers, body), limits) as response:
-            told = msgspec.json.decode(await response.read())
+            reply = msgspec.json.decode(await response.read())
     except (HttpFault, msgspec.DecodeError) as error:
         raise McpError(f"The session does not answer: {error}") from error
     finally:
         await client.close()
     if response.status >= 400:
-        raise McpError(str(told.get("error") or f"HTTP {response.status}"))
-    return told
+        raise McpError(str(reply.get("error") or f"HTTP {response.status}"))
+    return reply
 
 
 async def _call(
@@ -118,15 +118,15 @@ async def _read(env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str]
 
 
 class _Typed:
-    """Whoever types a call at a terminal agrees to it; a script needs a rule that does."""
+    """A call typed at a terminal is approved by the user; a script needs an allow rule."""
 
     def emit(self, event: Event) -> None:
-        """There is nobody to tell."""
+        """Events are not shown."""
 
     async def ask(self, question: Question) -> Answer:
         if isinstance(question, PermissionQuestion) and os.isatty(0) and os.isatty(1):
             return Permitted()
-        return Refused(message="Nobody can be asked here: allow the tool by a rule.", by_person=False)
+        return Refused(message="Not interactive: allow the tool with a rule.", by_person=False)
 
 
 def _arguments(given: Given) -> dict[str, Any]:
@@ -181,22 +181,22 @@ def _newest(env: Mapping[str, str]) -> str:
     return max(files, key=lambda entry: entry.stat().st_mtime).name.removesuffix(".json")
 
 
-def _shown(command: str, told: Any, *, as_json: bool) -> str:
+def _shown(command: str, reply: Any, *, as_json: bool) -> str:
     if as_json or command == "info":
-        return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
+        return msgspec.json.format(msgspec.json.encode(reply), indent=2).decode() + "\n"
     match command:
         case "servers":
-            lines = [f"{each['name']} - {each['status']}" for each in told]
+            lines = [f"{each['name']} - {each['status']}" for each in reply]
         case "tools":
-            lines = list(told)
+            lines = list(reply)
         case "grep":
-            lines = [f"{each['name']} - {each['description']}" for each in told]
+            lines = [f"{each['name']} - {each['description']}" for each in reply]
         case "resources":
-            lines = [f"{each['server']}/{each['uri']} - {each['name']}" for each in told]
+            lines = [f"{each['server']}/{each['uri']} - {each['name']}" for each in reply]
         case "call":
-            lines = [str(each.get("text", f"[{each.get('type')}]")) for each in told["content"]]
+            lines = [str(each.get("text", f"[{each.get('type')}]")) for each in reply["content"]]
         case _:
-            lines = [str(each.get("text", f"[{each.get('mimeType')}]")) for each in told.get("contents", ())]
+            lines = [str(each.get("text", f"[{each.get('mimeType')}]")) for each in reply.get("contents", ())]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -39,7 +39,7 @@ def run_edit(given: Given, env: Mapping[str, str]) -> int:
                 return _remove(given, env, cwd)
             case _:
                 forget_choices(env, cwd)
-                return say("The servers of this project will be asked about again.\n")
+                return say("The servers of this project need a new approval.\n")
     except OSError as error:
         raise ConfigError(f"nothing was changed: {error}") from error
 
@@ -180,7 +180,7 @@ def _keep_secret(name: str, raw: Mapping[str, Any], env: Mapping[str, str]) -> N
 
 
 def _forget_login(name: str, raw: Any, env: Mapping[str, str]) -> None:
-    """A login without its server is of no use to anybody."""
+    """A login without its server has no use."""
     if not isinstance(raw, dict) or raw.get("type") not in ("http", "sse", "ws"):
         return
     from bridle.mcp.auth.authorizers import Authorizers
@@ -189,7 +189,7 @@ def _forget_login(name: str, raw: Any, env: Mapping[str, str]) -> None:
     try:
         server = Server(name=name, config=read_entry(name, raw, env), scope="user")
     except ConfigError:
-        return  # Its variables are not set, so nobody can have logged in here either.
+        return  # Its variables are not set, so there is no login either.
     logins = Authorizers(env).logins
     logins.forget(login_key(server))
     logins.save_client_secret(login_key(server), None)

@@ -116,7 +116,7 @@ def _paste() -> Callable[[], Awaitable[str]] | None:
             while True:
                 line = await reader.readline()
                 if not line:
-                    await asyncio.Event().wait()  # Nobody will type any more; the browser may still come.
+                    await asyncio.Event().wait()  # Standard input is closed; the browser may still come back.
                 if line.strip():
                     return line.decode("utf-8", "replace")
         finally:

@@ -49,7 +49,7 @@ class Scene(Struct, frozen=True, kw_only=True):
 
 
 def look(env: Mapping[str, str], flags: Sequence[str] = ()) -> Scene:
-    """Read what is configured here; what is wrong is told on standard error.
+    """Read what is configured here; problems are printed on standard error.
 
     Raises:
         ConfigError: a value of --mcp-config cannot be used.
@@ -69,7 +69,7 @@ def look(env: Mapping[str, str], flags: Sequence[str] = ()) -> Scene:
 async def running(
     scene: Scene, servers: Sequence[Server], *, timing: Timeouts | None = None
 ) -> AsyncGenerator[Servers, None]:
-    """These servers connected, as far as they can be; nobody answers what they ask."""
+    """These servers connected, as far as they can be; their questions are refused."""
 
     def unset(name: str, raw: Any) -> Server:
         del raw
@@ -78,7 +78,7 @@ async def running(
     around = ServersContext(
         cwd=scene.cwd,
         env=scene.env,
-        requests=RequestContext(roots=lambda: (scene.cwd,), ask=_nobody),
+        requests=RequestContext(roots=lambda: (scene.cwd,), ask=_refuse),
         read=unset,
         authorizer=Authorizers(scene.env, provider=scene.provider),
     )
@@ -89,6 +89,6 @@ async def running(
         await every.close()
 
 
-async def _nobody(question: Question) -> Answer:
+async def _refuse(question: Question) -> Answer:
     del question
-    return Refused(message="nobody is here to be asked", by_person=False)
+    return Refused(message="not interactive: no one can answer", by_person=False)

@@ -83,7 +83,7 @@ class _ClientChannel:
 
     async def ask(self, question: Question) -> Answer:
         if not isinstance(question, PermissionQuestion) or self.person is None:
-            return Refused(message="Nobody can be asked here.", by_person=False)
+            return Refused(message="Not interactive: the client cannot ask the user.", by_person=False)
         shown = msgspec.json.encode(question.input).decode()[:_LONGEST_SHOWN]
         if await self.person(f"May bridle run {question.tool} in {os.getcwd()}? {shown}"):
             return Permitted()

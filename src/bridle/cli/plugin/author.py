@@ -69,29 +69,29 @@ def _validate(given: Given) -> int:
     kind, findings = validate(path)
     errors = [each for each in findings if each.is_error]
     if given.on("json"):
-        told = {
+        output = {
             "valid": not errors,
             "type": kind,
             "errors": [_finding(each) for each in errors],
             "warnings": [_finding(each) for each in findings if not each.is_error],
         }
-        say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
+        say(msgspec.json.format(msgspec.json.encode(output), indent=2).decode() + "\n")
     else:
         tell(*map(str, findings))
-        tell(f"The {kind} cannot be used as it is.\n" if errors else f"The {kind} is fine.\n")
+        tell(f"The {kind} is not valid.\n" if errors else f"The {kind} is valid.\n")
     return 1 if errors else 0
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    told: dict[str, Any] = {"path": finding.path, "message": finding.message}
-    return told if finding.line is None else {**told, "line": finding.line}
+    output: dict[str, Any] = {"path": finding.path, "message": finding.message}
+    return output if finding.line is None else {**output, "line": finding.line}
 
 
 def _eval(given: Given, env: Mapping[str, str]) -> int:
     folder = os.path.abspath(given.text("path") or ".")
     manifest, components = examine(folder)
     if manifest is None or not os.path.isdir(folder):
-        raise UsageError(f"{folder} is no plugin that can be read: bridle plugin validate {folder}")
+        raise UsageError(f"{folder} is not a valid plugin: bridle plugin validate {folder}")
     loaded = Loaded(
         plugin=PluginId(manifest.name, INLINE),
         folder=folder,
@@ -111,14 +111,14 @@ def _eval(given: Given, env: Mapping[str, str]) -> int:
     problems = [*(fault.message for fault in components.faults), *map(str, agents.problems)]
     total = sum(tokens for _, tokens in listed)
     if given.on("json"):
-        told = {
+        output = {
             "name": manifest.name,
             "brings": list(brings(components)),
             "tokens": total,
             "listed": [{"name": name, "tokens": tokens} for name, tokens in listed],
             "problems": problems,
         }
-        say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
+        say(msgspec.json.format(msgspec.json.encode(output), indent=2).decode() + "\n")
     else:
         tell(f"{manifest.name}: {', '.join(brings(components)) or 'nothing'}\n")
         tell(*(f"  {name}: {tokens} tokens in every session" for name, tokens in listed))

@@ -98,7 +98,7 @@ async def _update(scene: Scene, given: Given) -> int:
             if len(wanted) == 1:
                 raise
             failed = True
-            tell(f"{plugin} stays as it is: {error}\n")
+            tell(f"{plugin} was not updated: {error}\n")
             continue
         for each in changes:
             tell(f"Updated {each.plugin} from {each.before or plugin} to {each.version}.\n")

@@ -51,11 +51,11 @@ async def _add(scene: Scene, given: Given) -> int:
 def _list(scene: Scene, given: Given) -> int:
     rows = known_marketplaces(scene.around)
     if given.on("json"):
-        told: list[dict[str, Any]] = [
+        output: list[dict[str, Any]] = [
             {"name": row.name, **row.raw, "installLocation": row.location, "lastUpdated": row.updated}
             for row in rows
         ]
-        return say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
+        return say(msgspec.json.format(msgspec.json.encode(output), indent=2).decode() + "\n")
     for row in rows:
         kept = ", kept up to date" if row.auto_update else ""
         tell(f"{row.name}: {row.plugins} plugins, from {row.source}{kept}\n")
@@ -83,7 +83,7 @@ async def _update(scene: Scene, given: Given) -> int:
             if len(names) == 1:
                 raise
             failed = True
-            tell(f"{name} stays as it is: {error}\n")
+            tell(f"{name} was not updated: {error}\n")
             continue
         if renewed.stale:
             failed = True

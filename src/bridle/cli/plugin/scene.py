@@ -72,7 +72,7 @@ def confirm(question: str, *, yes: bool, required: bool = False) -> bool:
         if required:
             raise UsageError("this needs your approval, and there is no terminal to ask at: use -y")
         return True
-    # An event loop takes the first interrupt for itself, and would hear of it only after the answer.
+    # An event loop would handle the first interrupt, and only after the answer.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         tell(f"{question} [y/N] ")

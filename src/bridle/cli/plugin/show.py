@@ -46,8 +46,8 @@ def _list(scene: Scene, given: Given) -> int:
     if given.on("json"):
         installed = [_row(row) for row in rows]
         available = [_offer(row) for row in offers if not row.installed]
-        told: Any = {"installed": installed, "available": available} if given.on("available") else installed
-        return say(_pretty(told))
+        output: Any = {"installed": installed, "available": available} if given.on("available") else installed
+        return say(_pretty(output))
     for row in rows:
         state = "on" if row.enabled else "off"
         newer = f", {row.offered} is out" if row.offered else ""
@@ -135,7 +135,7 @@ def _configure(scene: Scene, given: Given) -> int:
 
 
 def _row(row: PluginReport) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    output: dict[str, Any] = {
         "id": row.id,
         "version": row.version,
         "scope": row.scope,
@@ -145,18 +145,23 @@ def _row(row: PluginReport) -> dict[str, Any]:
         "lastUpdated": row.last_updated,
     }
     if row.project:
-        told["projectPath"] = row.project
+        output["projectPath"] = row.project
     if row.offered:
-        told["availableVersion"] = row.offered
+        output["availableVersion"] = row.offered
     if row.problems:
-        told["errors"] = list(row.problems)
-    return told
+        output["errors"] = list(row.problems)
+    return output
 
 
 def _offer(row: PluginReport) -> dict[str, Any]:
     name, _, marketplace = row.id.partition("@")
-    told = {"pluginId": row.id, "name": name, "marketplaceName": marketplace, "description": row.description}
-    return {**told, "version": row.version} if row.version else told
+    output = {
+        "pluginId": row.id,
+        "name": name,
+        "marketplaceName": marketplace,
+        "description": row.description,
+    }
+    return {**output, "version": row.version} if row.version else output
 
 
 def _pretty(value: Any) -> str:

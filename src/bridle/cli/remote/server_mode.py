@@ -115,7 +115,7 @@ class Hosted:
     async def open(self, wish: Mapping[str, Any], who: str) -> SharedSession:
         del wish, who
         if not self.opens:
-            raise RequestRefused(405, "There is one session here and no other.")
+            raise RequestRefused(405, "This server has one session only (--spawn session).")
         try:
             return await self.start(())
         except BridleError as error:
@@ -129,7 +129,7 @@ class Hosted:
         """
         wishes = self._wishes
         if len(self._running) >= wishes.capacity:
-            raise BridleError(f"{wishes.capacity} sessions run already, which is the most.")
+            raise BridleError(f"{wishes.capacity} sessions are running, which is the limit.")
         self._count += 1
         tree = (
             ("--worktree", f"remote-{os.getpid()}-{self._count}")
@@ -183,7 +183,7 @@ async def _serve(wishes: Wishes, env: Mapping[str, str], cwd: str) -> int:
         if wishes.first is not None:
             await hosted.start(wishes.first)
         say(
-            f"Serving {cwd} as {wishes.name}. Whoever has this address can start and steer sessions:\n"
+            f"Serving {cwd} as {wishes.name}. Anyone with this address can start and control sessions:\n"
             f"{server.address}#{token}\nctrl+c ends all of them.\n"
         )
         await stopped.wait()

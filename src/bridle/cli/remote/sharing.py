@@ -146,14 +146,15 @@ class Remoting:
     def describe(self) -> str:
         """The address with the key, and who is connected."""
         if self._listening is None or self._shared is None:
-            return "This session is not shared: /remote-control begins that."
+            return "This session is not shared. Share it with /remote-control."
         from bridle.frontends.remote.local_session import names_of
 
         there = names_of(self._shared.shared_session.people)
         return (
-            f"Shared as {self._name}. Whoever has this address can see and steer the session:\n"
+            f"Shared as {self._name}. Anyone with this address can see and control the session:\n"
             f"{self._listening.address}#{self._token}\n"
-            f"{f'Connected: {there}.' if there else 'Nobody is connected.'} /remote-control off ends it."
+            f"{f'Connected: {there}.' if there else 'No one is connected.'} "
+            "Stop sharing with /remote-control off."
         )
 
     def _let_answer(self, reply: tuple[str, str] | None) -> None:

@@ -22,7 +22,7 @@ def add_remote(given: Given, env: Mapping[str, str]) -> int:
     """
     name, address = given.one("name"), given.one("address")
     Remotes(env).add(name, read_address(sys.stdin.readline() if address == "-" else address))
-    return tell(f"{name} is known now: sessions here write to it as remote:{name}.")
+    return tell(f"Added {name}: sessions here send messages to remote:{name}.")
 
 
 def list_remotes(given: Given, env: Mapping[str, str]) -> int:
@@ -32,7 +32,7 @@ def list_remotes(given: Given, env: Mapping[str, str]) -> int:
 
     found = asyncio.run(remote_contacts(env))
     lines = [f"{each.address}  {each.status}  {each.about}" for each in found]
-    return tell(*(lines or ["No sessions on other machines are known; bridle remote add names one."]))
+    return tell(*(lines or ["No sessions on other machines. Add one with: bridle remote add"]))
 
 
 def remove_remote(given: Given, env: Mapping[str, str]) -> int:

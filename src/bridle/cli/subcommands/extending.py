@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SCOPES = ("local", "project", "user")
-_SCOPE = option("-s", "--scope", value="scope", help="where it counts", choices=_SCOPES, default="local")
+_SCOPE = option(
+    "-s", "--scope", value="scope", help="the scope of the server", choices=_SCOPES, default="local"
+)
 _TRANSPORT = option(
-    "-t", "--transport", value="transport", help="how it is reached",
+    "-t", "--transport", value="transport", help="how to connect to it",
     choices=("stdio", "http", "sse", "ws"), default="stdio",
 )  # fmt: skip
 _SECRET = switch(
@@ -49,7 +51,7 @@ _MCP = Subcommand(
         Subcommand(
             "add", "Add a server", "mcp.edit:run_edit",
             arguments=(
-                Argument("name", "what you call the server"),
+                Argument("name", "a name for the server"),
                 Argument("target", "the command that starts it, or its address"),
                 Argument("args", "arguments of the command", "many", raw=_is_program),
             ),
@@ -77,12 +79,12 @@ _MCP = Subcommand(
             examples=("""bridle mcp add-json files '{"command": "files-server"}'""",),
         ),
         Subcommand(
-            "add-from-claude-desktop", "Add servers of the Claude desktop program", "mcp.edit:run_edit",
+            "add-from-claude-desktop", "Import servers from Claude Desktop", "mcp.edit:run_edit",
             arguments=(Argument("names", "the servers to add; all unless named", "many"),),
             options=(_SCOPE,),
         ),
         Subcommand("list", "List the servers, and whether they can be reached", "mcp.show:run_show"),
-        Subcommand("get", "Show all about a server", "mcp.show:run_show", arguments=(_SERVER,)),
+        Subcommand("get", "Show the details of a server", "mcp.show:run_show", arguments=(_SERVER,)),
         Subcommand(
             "remove", "Remove a server", "mcp.edit:run_edit", arguments=(_SERVER,),
             options=(option("-s", "--scope", value="scope", help="from where", choices=_SCOPES),),
@@ -93,13 +95,13 @@ _MCP = Subcommand(
         ),
         Subcommand("logout", "Log out of a remote server", "mcp.login:run_login", arguments=(_SERVER,)),
         Subcommand(
-            "reset-project-choices", "Ask again about the servers of this project", "mcp.edit:run_edit"
+            "reset-project-choices", "Reset the approvals of this project's servers", "mcp.edit:run_edit"
         ),
         Subcommand(
             "serve", "Offer bridle's own tools to an MCP client on standard input and output",
             "mcp.serve:run_serve",
             options=(
-                switch("--verbose", help="say on standard error what happens"), switch("-d", "--debug"),
+                switch("--verbose", help="log events on standard error"), switch("-d", "--debug"),
             ),
         ),
     ),
@@ -134,7 +136,7 @@ EXTENDING = (
                 "call", "Call a tool", _AUTOMATION_TOOL,
                 Argument("arguments", "a JSON object; - reads it from standard input"),
             ),
-            _automation("resources", "List what can be read", _AUTOMATION_SERVER),
+            _automation("resources", "List the resources", _AUTOMATION_SERVER),
             _automation(
                 "read", "Read a resource", Argument("server", "the server, or server/uri"),
                 Argument("uri", "the address of the resource", "optional"),
@@ -148,7 +150,7 @@ EXTENDING = (
         SUBCOMMANDS["hooks"],
         commands=(
             Subcommand(
-                "list", "List every hook: where it is written, what it runs, and whether it counts",
+                "list", "List every hook: where it is defined, what it runs, and whether it is active",
                 "hooks.verbs:list_hooks",
                 options=(
                     JSON, option("--event", value="event", help="only hooks of this event"), _TOOL,
@@ -192,8 +194,8 @@ An approval ends when the package is updated or moved. Code of a package runs on
                 )
                 for name, summary in (
                     ("check", "Import a package that is approved, and list what it brings"),
-                    ("approve", "Let a package run, in this version and from this place"),
-                    ("revoke", "Do not let a package run any longer"),
+                    ("approve", "Approve a package, in this version and from this path"),
+                    ("revoke", "Revoke the approval of a package"),
                 )
             ),
         ),

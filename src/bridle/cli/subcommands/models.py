@@ -45,7 +45,7 @@ opusplan, yours) or an id; other vendors' models are vendor/name.""",
                 examples=("bridle models", "bridle models list openai --all"),
             ),
             Subcommand(
-                "show", "Show all that is known of a model", "verbs.models:show_model",
+                "show", "Show the details of a model", "verbs.models:show_model",
                 arguments=(Argument("name", "an alias or an id"),), options=(JSON, *_OF_SESSIONS),
                 examples=("bridle models show sonnet",),
             ),
@@ -65,7 +65,7 @@ opusplan, yours) or an id; other vendors' models are vendor/name.""",
         "local",
         SUBCOMMANDS["local"],
         "verbs.local:run_local",
-        arguments=(Argument("what", "the same as nothing", "optional", choices=("list",)),),
+        arguments=(Argument("what", "the default", "optional", choices=("list",)),),
         options=(JSON,),
         details="""\
 Looks for Ollama, llama.cpp, LM Studio, vLLM and SGLang at their usual ports, or where OLLAMA_HOST,
@@ -100,8 +100,8 @@ decides). Variables such as ANTHROPIC_API_KEY count before stored keys.""",
                 options=(switch("--text", help="print text"), switch("--json", help="print JSON (default)")),
             ),
             Subcommand(
-                "logout", "Forget a stored key", "verbs.auth:logout",
-                arguments=(_VENDOR,), options=(switch("--all", help="forget every key"),),
+                "logout", "Remove a stored key", "verbs.auth:logout",
+                arguments=(_VENDOR,), options=(switch("--all", help="remove every stored key"),),
             ),
         ),
     ),
@@ -148,7 +148,7 @@ Where no ledger is kept (see bridleRecordUsage and bridleBudgets in the settings
             option("--test", value="command", help="what must succeed; else what the project uses"),
             switch("--no-test", help="merge what does not conflict, without tests"),
             option("--into", value="branch", help="merge into this branch instead of the current one"),
-            switch("--dry-run", help="only say what would conflict; nothing is changed and no test runs"),
+            switch("--dry-run", help="only show what would conflict; nothing is changed and no test runs"),
             switch("--delete", help="remove merged branches, and their work trees if they hold nothing else"),
             number(
                 "--timeout", value="seconds", help="how long the tests of one merge can take",
@@ -157,7 +157,7 @@ Where no ledger is kept (see bridleRecordUsage and bridleBudgets in the settings
             switch("--json", help="print one JSON object for each branch"),
         ),
         details="""\
-Each merge is made aside, the tests run on it there, and only a merge that passes moves the branch. What
+Each merge is made in a separate work tree and tested there; the branch moves only if the tests pass. What
 conflicts or fails is left as it is. After an interruption run the same command again: what is merged stays
 merged, and a merge that passed its tests is not tested again.
 Exit codes: 0 everything is merged, 1 the queue could not run, 3 something conflicts, 4 tests failed.""",

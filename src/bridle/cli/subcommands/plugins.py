@@ -6,7 +6,7 @@ from bridle.cli.subcommands.values import JSON, YES, Argument, Subcommand, optio
 _SCOPE = option(
     "-s", "--scope", value="scope", help="for whom", choices=("user", "project", "local", "managed")
 )
-_PLUGIN = Argument("plugin", "name@marketplace, or the name alone where it is clear")
+_PLUGIN = Argument("plugin", "name@marketplace, or the name if it is unique")
 _PATH = Argument("path", "the folder; this one unless named", "optional", completes="folder")
 _DRY = switch("--dry-run", help="only say what would happen")
 
@@ -51,7 +51,7 @@ _CHANGE = (
 _SHOW = (
     Subcommand(
         "list", "List the installed plugins", "plugin.show:run_show", aliases=("ls",),
-        options=(JSON, switch("--available", help="also what the marketplaces offer")),
+        options=(JSON, switch("--available", help="also plugins in the marketplaces")),
     ),
     Subcommand(
         "details", "Show all about an installed plugin", "plugin.show:run_show",
@@ -87,14 +87,14 @@ _MARKETPLACE = Subcommand(
             arguments=(_NAME,), options=(YES,),
         ),
         Subcommand(
-            "auto-update", "Fetch a marketplace automatically, or no longer", "plugin.market:run_market",
+            "auto-update", "Turn automatic updates of a marketplace on or off", "plugin.market:run_market",
             arguments=(_NAME, Argument("switch", "fetched automatically or not", choices=("on", "off"))),
         ),
     ),
 )  # fmt: skip
 _AUTHOR = (
     Subcommand(
-        "init", "Begin a plugin", "plugin.author:run_author", aliases=("new",),
+        "init", "Create a plugin", "plugin.author:run_author", aliases=("new",),
         arguments=(Argument("name", "its name, or a folder"),),
         options=(
             option("--description", value="text", help="what it does"),
@@ -102,7 +102,7 @@ _AUTHOR = (
             option("--author-email", value="address", help="how to reach the author"),
             repeated(
                 "--with", value="parts",
-                help="what it brings, with commas: skill,command,agent,workflow,hook,mcp,output-style",
+                help="its parts, with commas: skill,command,agent,workflow,hook,mcp,output-style",
             ),
             switch("-f", "--force", help="write into a folder that is not empty"),
         ),

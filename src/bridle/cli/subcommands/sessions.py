@@ -20,22 +20,22 @@ MOST_REMOTE = 32
 _JOB = Argument("id", "an id, its beginning, or a part of the name")
 _OLD = Argument("id", "an id of bridle schedules")
 _REMOTE_CONTROL = (
-    option("--name", value="text", help="what the sessions are called"),
+    option("--name", value="text", help="the name of the sessions"),
     option(
         "--spawn", value="where", help="where new sessions work: here, each in a work tree of its own, or one"
         " session only", choices=("same-dir", "worktree", "session"), default="same-dir",
     ),
     number("--capacity", value="n", help="how many sessions at most", default=str(MOST_REMOTE)),
-    switch("-c", "--continue", help="begin with the newest conversation of this folder"),
-    option("--session-id", value="id", help="begin with this conversation"),
+    switch("-c", "--continue", help="start with the newest conversation of this folder"),
+    option("--session-id", value="id", help="start with this conversation"),
     switch("--create-session-in-dir"),
-    switch("--no-create-session-in-dir", help="begin without a session"),
+    switch("--no-create-session-in-dir", help="start without a session"),
     switch("--sandbox", help="run the commands of sessions in the sandbox"),
     switch("--no-sandbox", help="run them outside it"),
     option(
-        "--remote-control-session-name-prefix", value="text", help="what names of unnamed sessions begin with"
+        "--remote-control-session-name-prefix", value="text", help="a prefix for names of unnamed sessions"
     ),
-    switch("--verbose", help="print what the sessions say on standard error"),
+    switch("--verbose", help="print the standard error of the sessions"),
 )  # fmt: skip
 
 SESSIONS = (
@@ -58,7 +58,7 @@ SESSIONS = (
     ),
     Subcommand(
         "logs", SUBCOMMANDS["logs"], "background.logs:run_logs", arguments=(_JOB,),
-        options=(switch("-f", "--follow", help="print what comes until the session ends"),),
+        options=(switch("-f", "--follow", help="follow the output until the session ends"),),
         examples=("bridle logs 3f2a -f",),
     ),
     Subcommand(
@@ -87,7 +87,7 @@ SESSIONS = (
                 "stop", "Stop the supervisor", "background.verbs:stop_supervisor",
                 options=(
                     switch("--any", help="also while sessions run; they are stopped"),
-                    switch("--keep-workers", help="with --any: let the sessions run"),
+                    switch("--keep-workers", help="with --any: keep the sessions running"),
                 ),
             ),
         ),
@@ -95,7 +95,7 @@ SESSIONS = (
     Subcommand(
         "remote-control", SUBCOMMANDS["remote-control"], "remote.server_mode:run_remote_control",
         options=_REMOTE_CONTROL, aliases=("rc",),
-        details="It listens on this machine alone; docs/remote-control.md says how to reach it.",
+        details="It listens on this machine only; docs/remote-control.md says how to reach it.",
         examples=("bridle remote-control --spawn worktree",),
     ),
     Subcommand(
@@ -106,7 +106,7 @@ SESSIONS = (
             Subcommand(
                 "add", "Name a session", "remote.verbs:add_remote",
                 arguments=(
-                    Argument("name", "what you call it"),
+                    Argument("name", "a name for it"),
                     Argument("address", "what /remote-control shows there, with the key; - for stdin"),
                 ),
                 examples=("bridle remote add attic http://attic:8765/#KEY", "bridle remote add attic -"),
@@ -114,7 +114,7 @@ SESSIONS = (
             Subcommand("list", "List them, and whether they can be reached", "remote.verbs:list_remotes"),
             Subcommand(
                 "remove", "Forget one", "remote.verbs:remove_remote", aliases=("rm",),
-                arguments=(Argument("name", "what you called it"),),
+                arguments=(Argument("name", "its name"),),
             ),
         ),
     ),
@@ -128,11 +128,11 @@ you have approved it, and no longer once it has changed.""",
         commands=(
             Subcommand("list", "List the scheduled prompts of this folder", "verbs.schedules:list_schedules"),
             Subcommand(
-                "approve", "Let one be sent, as it is now", "verbs.schedules:approve_schedule",
+                "approve", "Approve one, as it is now", "verbs.schedules:approve_schedule",
                 arguments=(_OLD,),
             ),
             Subcommand(
-                "forget", "Let it be sent no longer", "verbs.schedules:forget_schedule", arguments=(_OLD,)
+                "forget", "Revoke its approval", "verbs.schedules:forget_schedule", arguments=(_OLD,)
             ),
         ),
     ),

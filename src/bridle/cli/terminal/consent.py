@@ -27,7 +27,7 @@ _WAITING = "waits for your approval"
 
 
 async def ask_for_trust(app: App, setup: Setup) -> bool:
-    """Whether the folder may be worked in; what it brings along is listed.
+    """Whether the user trusts the folder; the dialog lists what it brings.
 
     Raises:
         ConfigError: the folder cannot be trusted for good.

@@ -19,7 +19,7 @@ from bridle.types.workspace import Visit
 from bridle.version import COMPATIBLE_WITH
 
 _MUCH = 200_000
-_TOLD_LIMITS = ("five_hour", "seven_day")
+_SHOWN_LIMITS = ("five_hour", "seven_day")
 
 
 class SessionFacts:
@@ -126,7 +126,7 @@ class SessionFacts:
 
     def _note_limit(self, info: Mapping[str, Any]) -> None:
         kind, share = info.get("rateLimitType"), info.get("utilization")
-        if kind in _TOLD_LIMITS and isinstance(share, float):
+        if kind in _SHOWN_LIMITS and isinstance(share, float):
             self._limits[kind] = {
                 "used_percentage": round(share * 100, 1),
                 **_given("resets_at", info.get("resetsAt")),

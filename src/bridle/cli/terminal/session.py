@@ -119,7 +119,7 @@ class _TerminalRun:
     def _parting(self) -> str:
         """The last lines below the session; a moved conversation is now closed here."""
         moved = "" if self._jobs is None else self._jobs.hand_over()
-        again = f"bridle --resume {self._resumable} goes on with this conversation.\n"
+        again = f"Resume with: bridle --resume {self._resumable}\n"
         return moved or (again if self._resumable else "")
 
     async def _begin(self, app: App, keymap: KeymapFile) -> None:

@@ -136,19 +136,19 @@ class Stage:
         self.agent_rows = self._agent_rows()
         self.file_command = self._file_command()
 
-    def make_chat(self, server: Server, door: SessionCommands, showing: ScreenController) -> Chat:
+    def make_chat(self, server: Server, commands: SessionCommands, showing: ScreenController) -> Chat:
         """The conversation, once the server runs."""
         setup, settings = self._setup, self._setup.config.settings
         self._server = server
 
         async def run_now(command: Command, arguments: str) -> CommandResult:
-            return await command.run(arguments, door.context())
+            return await command.run(arguments, commands.context())
 
         around = CompletionSources(
             cwd=self._cwd,
             index=self.file_command
             or FileIndex(setup.cwd, setup.env, ignored_too=settings.respect_gitignore is False),
-            commands=door.all,
+            commands=commands.all,
         )
         input = InputArea(
             around,
@@ -163,7 +163,7 @@ class Stage:
         talk = SessionLink(
             session=self._session,
             server=server,
-            commands=door,
+            commands=commands,
             run_now=run_now,
             responds_to_shell=settings.respond_to_bash_commands is not False,
             shell=settings.default_shell or "bash",

@@ -47,7 +47,7 @@ def run_in_tmux(args: Args, env: Mapping[str, str]) -> int:
         if made.returncode != 0:
             os.unlink(path)
             said = made.stderr.decode(errors="replace").strip()
-            raise UsageError(f"--tmux: tmux began no session ({said[:200]})")
+            raise UsageError(f"--tmux: tmux could not start a session ({said[:200]})")
     if inside:
         return _run(tmux, "switch-client", "-t", f"={session}").returncode
     control = ("-CC",) if is_iterm(env) and args.text("tmux") != "classic" else ()
@@ -66,7 +66,7 @@ def take_over(argv: Sequence[str]) -> tuple[str, ...]:
         os.unlink(path)
         start = msgspec.json.decode(data, type=Start)
     except (OSError, ValueError) as error:
-        raise UsageError("--handed-over is for processes that --tmux starts by itself") from error
+        raise UsageError("--handed-over is internal: only --tmux uses it") from error
     own = {name: os.environ[name] for name in OF_THE_PANE if name in os.environ}
     os.environ.clear()
     os.environ.update({**start.env, **own})

@@ -55,8 +55,8 @@ def logout(given: Given, env: Mapping[str, str]) -> int:
     names = list(credentials.vendors()) if given.on("all") else [_name(given)]
     forgotten = [name for name in names if credentials.forget(name)]
     if not forgotten:
-        return say("There was no key to forget.\n")
-    return say(f"Forgot the key of {', '.join(forgotten)}. Keys in variables are not touched.\n")
+        return say("No stored key to remove.\n")
+    return say(f"Removed the key of {', '.join(forgotten)}. Keys in variables are not changed.\n")
 
 
 def status(given: Given, env: Mapping[str, str]) -> int:
@@ -126,7 +126,7 @@ def pinned_organisations(vendor: str, settings: Settings) -> frozenset[str]:
 async def _check_organisation(place: Place, key: str, pinned: frozenset[str]) -> None:
     found = await organisation(place, key)
     if found not in pinned:
-        whose = f"belongs to the organisation {found}" if found else "does not tell its organisation"
+        whose = f"belongs to the organisation {found}" if found else "does not name its organisation"
         raise UsageError(f"the key {whose}, and forceLoginOrgUUID wants {' or '.join(sorted(pinned))}")
 
 
@@ -141,7 +141,7 @@ def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
     line = offer(model, Choice(settings=config.settings, own=own, env=env))
     found = {row.name: source for row in vendors.VENDORS if (source := _source(row, config, env)) is not None}
     logged_in = line.key != "missing"
-    told: dict[str, Any] = {
+    output: dict[str, Any] = {
         "loggedIn": logged_in,
         "authMethod": line.key_source or "none",
         "apiProvider": "firstParty" if line.vendor == "anthropic" else line.vendor,
@@ -149,11 +149,11 @@ def _status(config: Config, env: Mapping[str, str], *, as_text: bool) -> int:
         "vendors": found,
     }
     if as_text:
-        lines = [f"{told['model']}: {line.key_source or 'no key'}"]
+        lines = [f"{output['model']}: {line.key_source or 'no key'}"]
         lines += [f"{name:<20}{source}" for name, source in found.items()]
         code = tell(*lines)
     else:
-        code = say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
+        code = say(msgspec.json.format(msgspec.json.encode(output), indent=2).decode() + "\n")
     return code or (0 if logged_in else 1)
 
 
@@ -167,7 +167,7 @@ def _asked(vendor: Vendor, *, from_stdin: bool) -> str:
     elif sys.stdin.isatty():
         key = ask_secret(f"Key for {vendor.label} (it is not shown): ").strip()
     else:
-        raise UsageError("nobody can be asked for the key here: pipe it in and add --key-stdin")
+        raise UsageError("not interactive: pipe the key in and add --key-stdin")
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError("that is no key: it must be one word of plain characters")
     return key

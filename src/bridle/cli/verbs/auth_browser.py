@@ -31,7 +31,7 @@ async def fetch_key(place: Place, tell: Callable[[str], object], *, patience: fl
     """Send the user to the page of the service, and exchange what comes back for a key.
 
     Raises:
-        ProviderError: nobody came back, the answer is not to our question, or the service refuses.
+        ProviderError: the login took too long, belongs to another request, or was refused.
     """
     verifier, state = new_secret(), new_secret()
     async with Callback() as callback:
@@ -48,7 +48,7 @@ async def fetch_key(place: Place, tell: Callable[[str], object], *, patience: fl
             async with asyncio.timeout(patience):
                 found = await callback.visited()
         except TimeoutError as error:
-            raise ProviderError(f"Nobody logged in within {patience:g} s; try again.") from error
+            raise ProviderError(f"No login within {patience:g} s; try again.") from error
     return await _exchange(place, _code(found, state), verifier)
 
 

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 def explain_key(given: Given, env: Mapping[str, str]) -> int:
     """Say which sources set a key."""
-    told = explain.explain(_load(env), given.one("key"), _defaults(env))
-    return say(_pretty(explain.to_json(told))) if given.on("json") else tell(*explain.render(told))
+    explanation = explain.explain(_load(env), given.one("key"), _defaults(env))
+    return (
+        say(_pretty(explain.to_json(explanation))) if given.on("json") else tell(*explain.render(explanation))
+    )
 
 
 def get_value(given: Given, env: Mapping[str, str]) -> int:

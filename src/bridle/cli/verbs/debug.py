@@ -50,8 +50,8 @@ def decide_lines(given: Given, env: Mapping[str, str]) -> int:
     for text in sys.stdin.buffer:
         if not text.strip():
             continue
-        told = msgspec.json.encode(encodable_value(answer(text, env))).decode()
-        if code := say(f"{told}\n"):
+        output = msgspec.json.encode(encodable_value(answer(text, env))).decode()
+        if code := say(f"{output}\n"):
             return code
     return 0
 
@@ -71,17 +71,17 @@ def answer(text: bytes, env: Mapping[str, str]) -> dict[str, Any]:
         decision = Deny(str(error))
     except (UsageError, ValueError) as error:
         return {"id": line.id, "error": str(error)}
-    told: dict[str, Any] = {
+    output: dict[str, Any] = {
         "id": line.id,
         "decision": _WORDS[type(decision)],
         "reason": decision.reason,
         "rule": None if decision.rule is None else str(decision.rule),
     }
     if line.tool == "Bash":
-        told["parts"] = [msgspec.to_builtins(part) for part in decision.parts]
+        output["parts"] = [msgspec.to_builtins(part) for part in decision.parts]
     if line.tool == "WebFetch" and line.redirects is not None:
-        told["redirect"] = _redirect(line)
-    return told
+        output["redirect"] = _redirect(line)
+    return output
 
 
 def _decide(line: Line, env: Mapping[str, str]) -> Decision:
@@ -130,7 +130,7 @@ def _unknown_shell(command: str, *, cwd: str, home: str) -> Reading:
 
 
 def _not_public(line: Line, subject: str) -> str | None:
-    """An address of the host that nobody may fetch from, as far as the line tells them."""
+    """A private address of the host, as far as the line gives its addresses."""
     from bridle.host.web_address import is_public
 
     host = subject.removeprefix("domain:")

@@ -1,4 +1,4 @@
-"""Calls that nobody makes: what the gate would be asked if a model did."""
+"""Hypothetical calls: what the gate would decide about if a model made them."""
 
 import os.path
 from collections.abc import Awaitable, Callable, Mapping
@@ -31,7 +31,7 @@ _ANYTHING = "x"
 
 
 class _NoTasks:
-    """Nothing runs beside a call that is not made."""
+    """A hypothetical call has no background tasks."""
 
     def find(self, task_id: str) -> Task | None:
         return None
@@ -118,4 +118,4 @@ def _at_home(value: Any, key: str, home: str) -> Any:
 
 
 def _refuse() -> NoReturn:
-    raise ToolError("Nothing runs beside a call that is not made.")
+    raise ToolError("A hypothetical call has no background tasks.")

@@ -18,11 +18,11 @@ def run_local(given: Given, env: Mapping[str, str]) -> int:
     servers = asyncio.run(discover(env))
     inside = _inside(env)
     if given.on("json"):
-        told: dict[str, Any] = {
+        output: dict[str, Any] = {
             "servers": [msgspec.to_builtins(server) for server in servers],
             "inProcess": {"installed": in_process.is_installed(), "models": inside},
         }
-        return say(msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n")
+        return say(msgspec.json.format(msgspec.json.encode(output), indent=2).decode() + "\n")
     return say("\n".join([*_servers(servers), *_engine(inside)]) + "\n")
 
 
@@ -37,12 +37,12 @@ def _servers(servers: Sequence[LocalServer]) -> list[str]:
         )
     elif named := next((model.name for server in servers for model in server.models), None):
         lines.append(f"\nUse one:  bridle --model {named}")
-        lines.append("Tell its window and what it can do with bridleModels in the settings (docs/local.md).")
+        lines.append("Set its window and capabilities with bridleModels in the settings (docs/local.md).")
     return lines
 
 
 def _line(model: LocalModel) -> str:
-    window = "window not told" if model.window is None else f"{model.window:,} tokens"
+    window = "window unknown" if model.window is None else f"{model.window:,} tokens"
     notes = [window]
     if model.tools is False:
         notes.append("no tool calls of its own")

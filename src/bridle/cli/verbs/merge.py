@@ -28,17 +28,17 @@ def run_merge(given: Given, env: Mapping[str, str]) -> int:
 
     Raises:
         UsageError: options contradict each other, or there is nothing to work on.
-        MergeFault: the queue cannot go on.
+        MergeFault: the queue cannot continue.
     """
     if given.has("test") and given.on("no-test"):
         raise UsageError("--test and --no-test exclude each other")
     trees = git.worktrees(os.getcwd())
     if not trees:
-        raise UsageError("there is no git repository here to merge in")
+        raise UsageError("not in a git repository")
     try:
         return asyncio.run(_merge(given, trees[0], env))
     except Locked as busy:
-        raise UsageError(f"another merge, or an agent that uses git, is at work here: {busy}") from busy
+        raise UsageError(f"another merge, or an agent that uses git, is running here: {busy}") from busy
 
 
 async def _merge(given: Given, root: str, env: Mapping[str, str]) -> int:
@@ -47,7 +47,7 @@ async def _merge(given: Given, root: str, env: Mapping[str, str]) -> int:
     if target in ("", "HEAD"):
         raise UsageError("no branch is checked out here: name the one to merge into with --into")
     named = given.all("branches")
-    for name in (target, *named):  # A wrong name is told before anything else is asked for.
+    for name in (target, *named):  # A wrong name is reported before anything else is needed.
         await repository.branch(name, f"refs/heads/{target}")
     branches = named or tuple(await repository.leftovers(f"refs/heads/{target}"))
     if not branches:
@@ -80,7 +80,7 @@ async def _work(queue: MergeQueue, plan: Plan, *, as_json: bool) -> int:
             say(_as_json(result) if as_json else _line(len(results), plan, result))
     except asyncio.CancelledError:
         done = f"{_count(results)} of {len(plan.branches)}"
-        complain(f"interrupted: {done} done; run it again to go on")
+        complain(f"interrupted: {done} done; run it again to continue")
         return 130
     verdicts = {result.verdict for result in results}
     if not as_json:
@@ -140,7 +140,7 @@ def _usual_tests(root: str) -> str:
             return command
     if any(os.path.exists(os.path.join(root, name)) for name in ("tests", "pytest.ini", "conftest.py")):
         return "python3 -m pytest -q"
-    raise UsageError("it cannot be told how this project runs its tests: give --test CMD, or --no-test")
+    raise UsageError("cannot detect how this project runs its tests: pass --test CMD or --no-test")
 
 
 def _text(root: str, name: str) -> str:

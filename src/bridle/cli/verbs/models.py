@@ -81,11 +81,15 @@ def test_model(given: Given, env: Mapping[str, str]) -> int:
     """
     setup, name = _set_up(given, env), given.text("name")
     model = setup.model if name is None else catalog.resolve(name, setup.env, own=_choice(setup).own)
-    told = asyncio.run(_ask(setup, model))
+    output = asyncio.run(_ask(setup, model))
     if given.on("json"):
-        return say(_pretty(told))
+        return say(_pretty(output))
     called = {True: "it called the tool", False: "it did not call the tool that it was given", None: ""}
-    parts = [f"{model} answered in {told['seconds']:.1f} s", called[told["called"]], _dollars(told["usd"])]
+    parts = [
+        f"{model} answered in {output['seconds']:.1f} s",
+        called[output["called"]],
+        _dollars(output["usd"]),
+    ]
     return tell(", ".join(part for part in parts if part))
 
 
@@ -136,10 +140,10 @@ def show_chain(given: Given, env: Mapping[str, str]) -> int:
     links: list[dict[str, Any]] = []
     for name in (setup.model, *choose_fallbacks(setup.options, setup.config, setup.env)):
         model, line = catalog.find(name, choice.own), offer(name, choice)
-        told = [*fallbacks.shortcomings(first, model), *fallbacks.price_change(first, model)]
+        notes = [*fallbacks.shortcomings(first, model), *fallbacks.price_change(first, model)]
         if line.key == "missing":
-            told.insert(0, f"There is no key: bridle auth login {line.vendor}.")
-        links.append(msgspec.to_builtins(line) | {"notes": told})
+            notes.insert(0, f"There is no key: bridle auth login {line.vendor}.")
+        links.append(msgspec.to_builtins(line) | {"notes": notes})
     if given.on("json"):
         return say(_pretty(links))
     lines: list[str] = []
@@ -147,7 +151,7 @@ def show_chain(given: Given, env: Mapping[str, str]) -> int:
         lines.append(f"{number}. {link['model']}  {_count(link['window'])} window, {_price(link)}")
         lines += [f"   {note}" for note in link["notes"]]
     if len(links) == 1:
-        lines.append("Nobody takes over: name models with --fallback-model a,b or the setting fallbackModel.")
+        lines.append("No fallback model: name some with --fallback-model a,b or the setting fallbackModel.")
     return tell(*lines)
 
 

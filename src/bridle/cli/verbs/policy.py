@@ -59,10 +59,10 @@ def why(given: Given, env: Mapping[str, str]) -> int:
         asked = imagine(name, input, cwd=cwd, home=standing.home)
     except ToolError as error:
         raise UsageError(f"{name} would refuse this input, whatever the rules say: {error}") from error
-    told = explain(prepare(asked, standing))
+    derivation = explain(prepare(asked, standing))
     if given.on("json"):
-        return say(msgspec.json.format(msgspec.json.encode(_to_json(told)), indent=2).decode() + "\n")
-    return tell(*_lines(told, standing.mode))
+        return say(msgspec.json.format(msgspec.json.encode(_to_json(derivation)), indent=2).decode() + "\n")
+    return tell(*_lines(derivation, standing.mode))
 
 
 def lint_rules(given: Given, env: Mapping[str, str]) -> int:
@@ -137,8 +137,8 @@ def _standing(config: Config, mode: Mode | None, env: Mapping[str, str], cwd: st
     )
 
 
-def _lines(told: Derivation, mode: str) -> Iterator[str]:
-    decision = told.decision
+def _lines(derivation: Derivation, mode: str) -> Iterator[str]:
+    decision = derivation.decision
     yield f"{_WORDS[type(decision)]}: {decision.reason}"
     if decision.rule is not None:
         yield f"  rule {decision.rule} from {_origin(decision.rule)}"
@@ -149,8 +149,8 @@ def _lines(told: Derivation, mode: str) -> Iterator[str]:
             yield f"  {part.decision:<6} {_short(part.command)}  ({part.reason})"
     yield ""
     yield f"Checks in mode {mode}; the first with an opinion decides:"
-    winner = next((each for each in told.opinions if each.decision is not None), None)
-    for opinion in told.opinions:
+    winner = next((each for each in derivation.opinions if each.decision is not None), None)
+    for opinion in derivation.opinions:
         mark = "*" if opinion is winner else " "
         if opinion.decision is None:
             yield f"{mark} {opinion.check:<20} -"
@@ -163,13 +163,13 @@ def _lines(told: Derivation, mode: str) -> Iterator[str]:
         yield "* nothing else         ask    no rule covers this call"
 
 
-def _to_json(told: Derivation) -> dict[str, Any]:
+def _to_json(derivation: Derivation) -> dict[str, Any]:
     return {
-        **_decision_to_json(told.decision),
-        "parts": [msgspec.to_builtins(part) for part in told.decision.parts],
+        **_decision_to_json(derivation.decision),
+        "parts": [msgspec.to_builtins(part) for part in derivation.decision.parts],
         "checks": [
             {"check": each.check, **(_decision_to_json(each.decision) if each.decision is not None else {})}
-            for each in told.opinions
+            for each in derivation.opinions
         ],
     }
 

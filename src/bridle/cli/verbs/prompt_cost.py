@@ -141,7 +141,7 @@ class _Capture:
 
 
 class _Silence:
-    """Nobody looks, and nobody allows anything."""
+    """Shows nothing and allows nothing."""
 
     def emit(self, event: Event) -> None:
         """What happens is of no interest here."""

@@ -36,7 +36,7 @@ def approve_schedule(given: Given, env: Mapping[str, str]) -> int:
     try:
         schedules.approve(env, cwd, entry)
     except OSError as error:
-        raise ConfigError(f"the approval cannot be kept: {error.strerror} ({error.filename})") from error
+        raise ConfigError(f"the approval cannot be saved: {error.strerror} ({error.filename})") from error
     return say(f"approved, as it is now:\n{_line(env, cwd, entry)}")
 
 
@@ -48,7 +48,7 @@ def forget_schedule(given: Given, env: Mapping[str, str]) -> int:
     """
     cwd, id = os.getcwd(), given.one("id")
     schedules.forget(env, cwd, _find(cwd, id))
-    return say(f"{printable(id)} does not come any more\n")
+    return say(f"{printable(id)} is no longer approved\n")
 
 
 def _line(env: Mapping[str, str], cwd: str, entry: schedules.Entry) -> str:

@@ -94,6 +94,6 @@ def _shown(name: str) -> str:
 
 def _agrees() -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("nobody can be asked here: add -y if you trust this folder")
+        raise UsageError("not interactive: add -y if you trust this folder")
     say("Trust it? [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
