@@ -18,7 +18,7 @@ _ELSEWHERE = {
     "host/sandbox/inside/devices.py": "opens a terminal for a confined command, with its rights",
     "host/jobs/holder.py": "one fixed sentence, before anything is imported",
     "host/jobs/program.py": "a child that could not become the program says why on the terminal of its job",
-    "cli/background/attaching.py": "the terminal of a job is lent to its program, as a multiplexer does",
+    "cli/background/attached_terminal.py": "the program of a job owns the terminal, as in a multiplexer",
     "extensions/packages.py": "what a package prints is sent to standard error, which is guarded",
 }
 """Modules that touch the standard streams themselves, and why that is safe."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.cli.verbs.imagined import imagine
+from bridle.cli.verbs.hypothetical_calls import imagine
 from bridle.engine.call import Call
 from bridle.engine.parsing import canonical, parse_input
 from bridle.host.background import BackgroundShells

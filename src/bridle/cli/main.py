@@ -84,7 +84,7 @@ def _dispatch(argv: Sequence[str], env: Mapping[str, str], frame: "FirstFrame | 
 def _start_in_background(args: Args, env: Mapping[str, str]) -> int:
     if not args.on("background"):
         raise UsageError("--exec runs a command in the background: add --bg")
-    from bridle.cli.background.launching import run_in_background
+    from bridle.cli.background.job_start import run_in_background
 
     return run_in_background(args, env)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from bridle.cli.start import Start
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.options import SessionOptions
 from bridle.engine.teams.membership import Membership
 from bridle.engine.teams.wire import Hello, Summons, ToMember, Welcome
@@ -21,7 +21,7 @@ _SECONDS = 30.0
 _PIECE = 1 << 16
 
 
-def run_teammate(given: Given, env: Mapping[str, str]) -> int:
+def run_teammate(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Work for a leader until it has no more need of us.
 
     Raises:

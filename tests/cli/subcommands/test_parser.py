@@ -10,7 +10,7 @@ import pytest
 from bridle.cli.flags import ALIASES, FLAGS, SUBCOMMANDS
 from bridle.cli.subcommands.catalog import ROOT
 from bridle.cli.subcommands.help import help_text
-from bridle.cli.subcommands.parser import Given, HelpWanted, read
+from bridle.cli.subcommands.parser import HelpRequested, ParsedArguments, read
 from bridle.cli.subcommands.values import Argument, Flag, Subcommand, number, option, repeated, switch
 from bridle.types.errors import CommandLineError
 from tests.fakes.program import Program
@@ -53,7 +53,7 @@ _TREE = Subcommand(
 
 def _values(*words: str) -> dict[str, object]:
     _, given = read(_TREE, words)
-    assert isinstance(given, Given)
+    assert isinstance(given, ParsedArguments)
     return {"command": given.command, **given.values}
 
 
@@ -163,7 +163,7 @@ def test_wrong_words_are_answered_with_what_was_meant_and_where_help_is(words: s
 )
 def test_help_can_be_asked_for_at_every_place(words: str, path: str):
     _, given = read(_TREE, words.split())
-    assert isinstance(given, HelpWanted) and " ".join(given.path) == path
+    assert isinstance(given, HelpRequested) and " ".join(given.path) == path
 
 
 def test_options_are_never_taken_by_their_beginnings():
@@ -182,7 +182,7 @@ _EVERY = _all(ROOT)[1:]
 def test_every_subcommand_and_nested_one_has_help():
     for path, command in _EVERY:
         _, given = read(ROOT, [*path, "--help"])
-        assert isinstance(given, HelpWanted) and given.command is command
+        assert isinstance(given, HelpRequested) and given.command is command
         text = help_text(given.command, given.path)
         assert text.startswith(f"Usage: bridle {' '.join(path)}"), path
         assert command.summary in text and "-h, --help" in text
@@ -212,7 +212,7 @@ def test_every_example_can_be_read():
             if words[:1] == ["bridle"]:
                 found, given = read(ROOT, words[1:])
                 assert found is command, example
-                assert path[0] == "help" or isinstance(given, Given)
+                assert path[0] == "help" or isinstance(given, ParsedArguments)
 
 
 def _words(example: str) -> list[str]:

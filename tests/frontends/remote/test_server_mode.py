@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from bridle.cli.remote.server_mode import Wishes, read_wishes
+from bridle.cli.remote.server_mode import ServerOptions, read_options
 from bridle.cli.subcommands.catalog import ROOT
-from bridle.cli.subcommands.parser import Given, read
+from bridle.cli.subcommands.parser import ParsedArguments, read
 from bridle.frontends.remote.access import letter_token
 from bridle.types.errors import UsageError
 from bridle.types.ids import new_uuid
@@ -209,15 +209,15 @@ async def test_sharing_that_is_turned_off_holds_for_servers_too(tmp_path: Path):
 )
 def test_words_that_cannot_be_meant_are_told(argv: list[str], sentence: str):
     with pytest.raises(UsageError, match=sentence):
-        _wishes(*argv)
+        _options(*argv)
 
 
 def test_words_are_read():
-    wishes = _wishes("-c", "--spawn=worktree", "--sandbox", "--capacity", "3", "--name", "a b")
-    assert wishes.first == ("--continue",) and wishes.spawn == "worktree" and wishes.capacity == 3
-    assert wishes.name == "a b" and wishes.flags == ("--settings", '{"sandbox":{"enabled":true}}')
-    assert _wishes("--session-id", "s1").first == ("--resume", "s1")
-    named = _wishes(CLAUDE_REMOTE_CONTROL_SESSION_NAME_PREFIX="attic")
+    options = _options("-c", "--spawn=worktree", "--sandbox", "--capacity", "3", "--name", "a b")
+    assert options.first == ("--continue",) and options.spawn == "worktree" and options.capacity == 3
+    assert options.name == "a b" and options.flags == ("--settings", '{"sandbox":{"enabled":true}}')
+    assert _options("--session-id", "s1").first == ("--resume", "s1")
+    named = _options(CLAUDE_REMOTE_CONTROL_SESSION_NAME_PREFIX="attic")
     assert named.name == f"attic-{os.path.basename(os.getcwd())}" and named.capacity == 32
 
 
@@ -236,7 +236,7 @@ def _transcript(program: Program) -> list[Any]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def _wishes(*argv: str, **env: str) -> Wishes:
+def _options(*argv: str, **env: str) -> ServerOptions:
     _, given = read(ROOT, ["remote-control", *argv])
-    assert isinstance(given, Given)
-    return read_wishes(given, env)
+    assert isinstance(given, ParsedArguments)
+    return read_options(given, env)

@@ -6,19 +6,19 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.background.entries import age, public_entries, sessions
-from bridle.cli.background.finding import title_of
-from bridle.cli.background.permission import means
+from bridle.cli.background.job_lookup import title_of
+from bridle.cli.background.launch_settings import launch_settings
+from bridle.cli.background.session_entries import age, public_entries, sessions
 from bridle.cli.options import session_options
 from bridle.cli.say import say
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.cli.subcommands.sessions import PASSED_ON
 from bridle.types.visible import visible_line
 
 _PASSED_ON = tuple(name.lstrip("-") for name in PASSED_ON)
 
 
-def run_agents(given: Given, env: Mapping[str, str]) -> int:
+def run_agents(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """List sessions: on a screen where there is one, as a table or as JSON elsewhere.
 
     Raises:
@@ -26,14 +26,16 @@ def run_agents(given: Given, env: Mapping[str, str]) -> int:
     """
     place, shows_all = given.text("cwd"), given.on("all")
     folder = None if place is None else os.path.realpath(place)
-    allowed = means(env, flag=given.text("settings"))
+    allowed = launch_settings(env, flag=given.text("settings"))
     if given.on("json"):
         entries = public_entries(sessions(env, cwd=folder, ended=shows_all))
         return say(f"{msgspec.json.format(msgspec.json.encode(entries), indent=2).decode()}\n")
     if os.isatty(0) and os.isatty(1):
-        from bridle.cli.background.board import run_board
+        from bridle.cli.background.session_list import run_session_list
 
-        return run_board(session_options(given.only(*_PASSED_ON)), env, allowed, cwd=folder, ended=shows_all)
+        return run_session_list(
+            session_options(given.only(*_PASSED_ON)), env, allowed, cwd=folder, ended=shows_all
+        )
     return say(_table(sessions(env, cwd=folder, ended=True), shows_all=shows_all))
 
 

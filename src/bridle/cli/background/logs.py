@@ -5,10 +5,10 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
-from bridle.cli.background.finding import find_job, is_live
-from bridle.cli.background.permission import means
+from bridle.cli.background.job_lookup import find_job, is_live
+from bridle.cli.background.launch_settings import launch_settings
 from bridle.cli.say import say
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.host.jobs import protocol, records
 from bridle.host.jobs.launcher import JobError
 from bridle.host.jobs.output_log import everything
@@ -20,14 +20,14 @@ _FAR = 1 << 30
 _EDGES = "─━═╭╮╰╯│┌┐└┘-_ "
 
 
-def run_logs(given: Given, env: Mapping[str, str]) -> int:
+def run_logs(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the output of a job; with -f follow it until it ends.
 
     Raises:
         UsageError: background sessions are turned off.
         JobError: there is no such job, or it cannot be followed.
     """
-    means(env)
+    launch_settings(env)
     folder, facts = find_job(given.one("id"), env)
     follows = given.on("follow") and is_live(facts)
     # Connected first: what is shown between two steps comes twice rather than never.

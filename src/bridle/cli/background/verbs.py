@@ -5,10 +5,10 @@ import signal
 from collections.abc import Mapping
 from contextlib import suppress
 
-from bridle.cli.background.finding import all_jobs, find_job, is_live, title_of
-from bridle.cli.background.permission import Means, means
+from bridle.cli.background.job_lookup import all_jobs, find_job, is_live, title_of
+from bridle.cli.background.launch_settings import LaunchSettings, launch_settings
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.host.jobs import launcher, protocol, records
 from bridle.host.jobs.launcher import JobError
 from bridle.host.jobs.supervisor import running
@@ -21,26 +21,26 @@ _PATIENCE = 2.0
 """Seconds for the supervisor to end."""
 
 
-def run_stop(given: Given, env: Mapping[str, str]) -> int:
+def run_stop(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Stop a session.
 
     Raises:
         UsageError: background sessions are turned off.
         JobError: there is no such session, or it does not end.
     """
-    means(env)
+    launch_settings(env)
     _, facts = find_job(given.one("id"), env)
     return tell(f"{facts['id']} {stop(facts)}.")
 
 
-def run_respawn(given: Given, env: Mapping[str, str]) -> int:
+def run_respawn(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Start a session that has ended again, or all of them.
 
     Raises:
         UsageError: background sessions are turned off.
         JobError: there is no such session, or it cannot be started.
     """
-    allowed, wanted = means(env), given.text("id")
+    allowed, wanted = launch_settings(env), given.text("id")
     if given.on("all") == (wanted is not None):
         raise CommandLineError("name one session with <id>, or all with --all; see bridle respawn --help")
     chosen = [find_job(wanted, env)] if wanted is not None else _ended(env)
@@ -52,31 +52,31 @@ def run_respawn(given: Given, env: Mapping[str, str]) -> int:
     return 0
 
 
-def run_rm(given: Given, env: Mapping[str, str]) -> int:
+def run_rm(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Forget a session.
 
     Raises:
         UsageError: background sessions are turned off.
         JobError: there is no such session, or it runs.
     """
-    means(env)
+    launch_settings(env)
     return tell(forget(*find_job(given.one("id"), env), env))
 
 
-def show_supervisor(given: Given, env: Mapping[str, str]) -> int:
+def show_supervisor(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Say whether the supervisor runs; the exit code is 1 if not."""
     del given
-    means(env)
+    launch_settings(env)
     return _status(env)
 
 
-def stop_supervisor(given: Given, env: Mapping[str, str]) -> int:
+def stop_supervisor(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Stop the supervisor.
 
     Raises:
         JobError: sessions run, and --any was not given.
     """
-    means(env)
+    launch_settings(env)
     return _stop_supervisor(env, any_=given.on("any"), keep=given.on("keep-workers"))
 
 
@@ -105,13 +105,13 @@ def stop(facts: records.Facts) -> str:
     return "is stopped"
 
 
-def respawn(facts: records.Facts, env: Mapping[str, str], given: Means) -> None:
+def respawn(facts: records.Facts, env: Mapping[str, str], given: LaunchSettings) -> None:
     """Restart an ended job: a conversation is resumed, a command runs again.
 
     Raises:
         JobError: it runs, or cannot be started.
     """
-    from bridle.cli.background.launching import session_facts
+    from bridle.cli.background.job_start import session_facts
 
     if is_live(facts):
         raise JobError(f"{facts['id']} is running: stop it first.")

@@ -30,7 +30,7 @@ from bridle.types.text import encodable
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
-    from bridle.cli.remote.sharing import Remoting
+    from bridle.cli.remote.sharing import SessionSharing
     from bridle.engine.structured import AnswerShape
     from bridle.types.mcp import McpServers
 
@@ -80,7 +80,7 @@ class _Run:
         self._shape = shape
         self._around = around
         self._output = Output(_STDOUT, on_closed=self._lose_output)
-        self._remoting: Remoting | None = None
+        self._remoting: SessionSharing | None = None
         self._live: LiveSession | None = None
         self._task: asyncio.Task[None] | None = None
         self._code: int | None = None
@@ -216,7 +216,7 @@ def _introduced(options: SessionOptions) -> tuple[SessionOptions, bytes]:
     """The options with what a host adds to them, and what was read of its input for that."""
     if not options.await_initialize:
         return options, b""
-    from bridle.cli.headless.awaiting import await_introduction
+    from bridle.cli.headless.initialize import await_introduction
 
     introduced = await_introduction(options)
     return introduced.options, introduced.read
@@ -242,14 +242,14 @@ def _channel(options: SessionOptions, front: FrontEnd, servers: "Callable[[], Mc
     return PermissionToolChannel(front.channel, tool, servers)
 
 
-def _remoting(setup: Setup, session: Session, channel: Channel, front: FrontEnd) -> "Remoting | None":
+def _remoting(setup: Setup, session: Session, channel: Channel, front: FrontEnd) -> "SessionSharing | None":
     """Remote control: with every host, otherwise only on request."""
     asked = setup.options.remote_control is not None or setup.config.settings.remote_control_at_startup
     if not setup.options.is_hosted and not asked:
         return None
-    from bridle.cli.remote.sharing import Remoting
+    from bridle.cli.remote.sharing import SessionSharing
 
-    return Remoting(
+    return SessionSharing(
         setup,
         session,
         channel,

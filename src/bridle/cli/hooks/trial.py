@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
+from bridle.cli.hooks.folder_hooks import FolderHooks, describe, read_object, short
 from bridle.cli.hooks.model import TrialModels
 from bridle.cli.hooks.samples import sample
-from bridle.cli.hooks.scene import Scene, describe, read_object, short
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.hook_schema import CommandHook
 from bridle.hooks.callback import run_function
 from bridle.hooks.command import CommandHooks
@@ -37,7 +37,7 @@ _LONGEST_SHOWN = 2_000
 _NOT_EFFECTS = ("runs", "problems", "decision")
 
 
-def run_trial(scene: Scene, given: Given) -> int:
+def run_trial(folder: FolderHooks, given: ParsedArguments) -> int:
     """Run the hooks of an event that count; the exit code is 1 when one of them fails.
 
     Raises:
@@ -47,32 +47,32 @@ def run_trial(scene: Scene, given: Given) -> int:
         given.one("event"),
         tool=given.text("tool"),
         given=read_object(given.text("input"), "--input") or {},
-        cwd=scene.cwd,
+        cwd=folder.cwd,
     )
-    entries = _chosen(scene, event, given.text("hook"))
+    entries = _chosen(folder, event, given.text("hook"))
     with tempfile.TemporaryDirectory(prefix="bridle-hooks-") as storage:
-        return asyncio.run(_try_all(scene, entries, event, storage))
+        return asyncio.run(_try_all(folder, entries, event, storage))
 
 
-async def _try_all(scene: Scene, entries: list[Entry], event: HookEvent, storage: str) -> int:
+async def _try_all(folder: FolderHooks, entries: list[Entry], event: HookEvent, storage: str) -> int:
     session_id = new_uuid()
     context = HookContext(
         session_id=session_id,
-        transcript_path=os.path.join(project_dir(scene.cwd, scene.env), f"{session_id}.jsonl"),
-        cwd=scene.cwd,
+        transcript_path=os.path.join(project_dir(folder.cwd, folder.env), f"{session_id}.jsonl"),
+        cwd=folder.cwd,
         permission_mode="default",
     )
     tell(f"input: {_json(payload(context, event))}")
     reaper = Reaper()
-    commands = CommandHooks(project_dir=scene.cwd, storage=storage, env=lambda: scene.env, reaper=reaper)
-    models = TrialModels(scene.env)
+    commands = CommandHooks(project_dir=folder.cwd, storage=storage, env=lambda: folder.env, reaper=reaper)
+    models = TrialModels(folder.env)
     try:
         around = RunnerContext(
-            handlers=_handlers(scene, commands, models),
+            handlers=_handlers(folder, commands, models),
             context=lambda: context,
             cut=lambda text: text[:LONGEST_TEXT],
         )
-        said = [await _try(scene, entry, event, around) for entry in entries]
+        said = [await _try(folder, entry, event, around) for entry in entries]
     finally:
         await models.close()
         await commands.close()
@@ -84,27 +84,27 @@ async def _try_all(scene: Scene, entries: list[Entry], event: HookEvent, storage
     return 1 if any(outcome.problems for outcome in said) else 0
 
 
-async def _try(scene: Scene, entry: Entry, event: HookEvent, around: RunnerContext) -> HookOutcome:
-    number = scene.table.entries.index(entry) + 1
+async def _try(folder: FolderHooks, entry: Entry, event: HookEvent, around: RunnerContext) -> HookOutcome:
+    number = folder.table.entries.index(entry) + 1
     tell(f"{number:>3}  {entry.kind}: {short(describe(entry.hook))}")
-    if (objection := _objection(scene, entry, event)) is not None:
+    if (objection := _objection(folder, entry, event)) is not None:
         tell(f"     not run: {objection}")
         return NOTHING_SAID
     if isinstance(entry.hook, CommandHook) and (entry.hook.run_async or entry.hook.async_rewake):
         say("     waited for here; in a session it runs in the background and decides nothing\n")
-    alone = Table(entries=(entry,), policy=scene.table.policy)
+    alone = Table(entries=(entry,), policy=folder.table.policy)
     outcome = await HookRunner(Listeners(alone), around).fire(event)
     tell(*(f"     {line}" for line in _lines(outcome)))
     return outcome
 
 
-def _chosen(scene: Scene, event: HookEvent, number: str | None) -> list[Entry]:
-    listening = [entry for entry in scene.table.entries if entry.event == event.name]
+def _chosen(folder: FolderHooks, event: HookEvent, number: str | None) -> list[Entry]:
+    listening = [entry for entry in folder.table.entries if entry.event == event.name]
     if number is not None:
         index = int(number) - 1 if number.isdecimal() else -1
-        if not 0 <= index < len(scene.table.entries):
+        if not 0 <= index < len(folder.table.entries):
             raise UsageError(f"there is no hook {number}: see bridle hooks list")
-        if (entry := scene.table.entries[index]) not in listening:
+        if (entry := folder.table.entries[index]) not in listening:
             raise UsageError(f"hook {number} is one of {entry.event}, not of {event.name}")
         return [entry]
     chosen = choose(listening, event.subject, None)
@@ -115,21 +115,21 @@ def _chosen(scene: Scene, event: HookEvent, number: str | None) -> list[Entry]:
     return chosen
 
 
-def _objection(scene: Scene, entry: Entry, event: HookEvent) -> str | None:
-    if (objection := scene.table.policy.objection(entry)) is not None:
+def _objection(folder: FolderHooks, entry: Entry, event: HookEvent) -> str | None:
+    if (objection := folder.table.policy.objection(entry)) is not None:
         return objection
     if not entry.matcher.matches(event.subject):
         return f"its matcher {entry.matcher_text!r} does not fit {event.subject}"
     rule = entry.hook.condition
-    if rule is not None and isinstance(event, ToolEvent) and not scene.holds(rule, event.tool, event.input):
+    if rule is not None and isinstance(event, ToolEvent) and not folder.holds(rule, event.tool, event.input):
         return f"its condition {rule} does not hold for this call"
     return None
 
 
-def _handlers(scene: Scene, commands: CommandHooks, models: TrialModels) -> dict[Kind, Handler]:
+def _handlers(folder: FolderHooks, commands: CommandHooks, models: TrialModels) -> dict[Kind, Handler]:
     return {
         "command": commands.run,
-        "http": http_handler(env=scene.env, limits=lambda: scene.limits),
+        "http": http_handler(env=folder.env, limits=lambda: folder.limits),
         "prompt": prompt_handler(models.ask),
         "agent": agent_handler(models.inspect),
         "mcp_tool": mcp_tool_handler(None),

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.hooks.scene import Scene, describe, look, read_object, short
+from bridle.cli.hooks.folder_hooks import FolderHooks, describe, look, read_object, short
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.hooks.table import Entry, Table
 from bridle.types.errors import UsageError
 from bridle.types.hook import EVENTS
@@ -15,7 +15,7 @@ from bridle.types.hook_calls import ToolEvent
 from bridle.types.nearest import did_you_mean
 
 
-def list_hooks(given: Given, env: Mapping[str, str]) -> int:
+def list_hooks(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """List hooks.
 
     Raises:
@@ -24,21 +24,21 @@ def list_hooks(given: Given, env: Mapping[str, str]) -> int:
     if (event := given.text("event")) is not None and event not in EVENTS:
         hint = did_you_mean(event, EVENTS) or f": use one of {', '.join(sorted(EVENTS))}"
         raise UsageError(f"unknown hook event {event!r}{hint}")
-    scene = look(env)
+    folder = look(env)
     tool, input = given.text("tool"), read_object(given.text("input"), "--input")
     rows = [
         (number, entry)
-        for number, entry in enumerate(scene.table.entries, 1)
-        if event in (None, entry.event) and _concerns(entry, tool) and _holds(scene, entry, tool, input)
+        for number, entry in enumerate(folder.table.entries, 1)
+        if event in (None, entry.event) and _concerns(entry, tool) and _holds(folder, entry, tool, input)
     ]
     if given.on("json"):
-        output = [_as_json(number, entry, scene.table) for number, entry in rows]
+        output = [_as_json(number, entry, folder.table) for number, entry in rows]
         return say(msgspec.json.format(msgspec.json.encode(output), indent=2).decode() + "\n")
-    shown = [line for number, entry in rows for line in _as_text(number, entry, scene.table)]
+    shown = [line for number, entry in rows for line in _as_text(number, entry, folder.table)]
     return tell(*(shown or ["no hooks"]))
 
 
-def test_hooks(given: Given, env: Mapping[str, str]) -> int:
+def test_hooks(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Run the hooks of an event on a sample."""
     from bridle.cli.hooks.trial import run_trial
 
@@ -52,12 +52,12 @@ def _concerns(entry: Entry, tool: str | None) -> bool:
     return event is not None and issubclass(event, ToolEvent) and entry.matcher.matches(tool)
 
 
-def _holds(scene: Scene, entry: Entry, tool: str | None, input: Mapping[str, Any] | None) -> bool:
+def _holds(folder: FolderHooks, entry: Entry, tool: str | None, input: Mapping[str, Any] | None) -> bool:
     """Whether the condition of a hook, if it has one, holds for a call."""
     rule = entry.hook.condition
     if tool is None or input is None or rule is None:
         return True
-    return scene.holds(rule, tool, input.get("tool_input", input))
+    return folder.holds(rule, tool, input.get("tool_input", input))
 
 
 def _as_json(number: int, entry: Entry, table: Table) -> dict[str, Any]:
@@ -92,17 +92,17 @@ def _as_text(number: int, entry: Entry, table: Table) -> list[str]:
     ]
 
 
-def lint_hooks(given: Given, env: Mapping[str, str]) -> int:
+def lint_hooks(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Find hooks that can never run; the exit code is 1 if there are any."""
     del given
     from bridle.commands.queries.hook_problems import find_faults
 
-    scene = look(env)
+    folder = look(env)
     wrong = [
-        problem for problem in scene.config.problems if problem.broken or problem.key.startswith("hooks")
+        problem for problem in folder.config.problems if problem.broken or problem.key.startswith("hooks")
     ]
-    faults = [*wrong, *find_faults(scene.table, scene.limits, cwd=scene.cwd, env=scene.env)]
+    faults = [*wrong, *find_faults(folder.table, folder.limits, cwd=folder.cwd, env=folder.env)]
     if not faults:
-        return say(f"{len(scene.table.entries)} hook(s), nothing wrong\n")
+        return say(f"{len(folder.table.entries)} hook(s), nothing wrong\n")
     tell(*map(str, faults))
     return 1

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.host.files import read_bytes
 from bridle.host.http.client import HttpClient, HttpFault, Limits, Request
 from bridle.host.paths import bridle_dir
@@ -24,7 +24,7 @@ _LARGEST = 64 * 1024 * 1024
 _LOOK_SECONDS = 10.0
 
 
-def run_automation(given: Given, env: Mapping[str, str]) -> int:
+def run_automation(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Run one command.
 
     Raises:
@@ -106,7 +106,7 @@ async def _call(
 
 
 async def _read(env: Mapping[str, str], snapshot: Snapshot, words: Sequence[str]) -> Any:
-    from bridle.cli.mcp.scene import look, running
+    from bridle.cli.mcp.folder_servers import look, running
     from bridle.config.mcp.entry import read_entry
     from bridle.types.mcp import Server
 
@@ -129,7 +129,7 @@ class _Typed:
         return Refused(message="Not interactive: allow the tool with a rule.", by_person=False)
 
 
-def _arguments(given: Given) -> dict[str, Any]:
+def _arguments(given: ParsedArguments) -> dict[str, Any]:
     text = given.text("arguments")
     if text is None:
         return {}
@@ -140,7 +140,7 @@ def _arguments(given: Given) -> dict[str, Any]:
         raise UsageError(f"the arguments are not a JSON object: {error}") from error
 
 
-def _resource(given: Given) -> list[str]:
+def _resource(given: ParsedArguments) -> list[str]:
     server, uri = given.one("server"), given.text("uri")
     if uri is None:
         server, slash, uri = server.partition("/")

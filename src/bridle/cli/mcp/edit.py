@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.mcp.entry import read_entry
 from bridle.config.mcp.servers import desktop_config_path, read_desktop_config
 from bridle.mcp.approvals import FileScope, forget_choices, remove_server, scopes_of, write_server
@@ -19,7 +19,7 @@ from bridle.types.mcp import Server
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
-def run_edit(given: Given, env: Mapping[str, str]) -> int:
+def run_edit(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Change what is written down.
 
     Raises:
@@ -44,7 +44,7 @@ def run_edit(given: Given, env: Mapping[str, str]) -> int:
         raise ConfigError(f"nothing was changed: {error}") from error
 
 
-def _add(given: Given, env: Mapping[str, str], cwd: str) -> int:
+def _add(given: ParsedArguments, env: Mapping[str, str], cwd: str) -> int:
     transport, name, target, rest = (
         given.text("transport") or "stdio", given.one("name"), given.one("target"), given.all("args"),
     )  # fmt: skip
@@ -57,7 +57,7 @@ def _add(given: Given, env: Mapping[str, str], cwd: str) -> int:
     return tell(f"Added {transport} MCP server {name} {shown} to {scope} config", f"File modified: {file}")
 
 
-def _add_json(given: Given, env: Mapping[str, str], cwd: str) -> int:
+def _add_json(given: ParsedArguments, env: Mapping[str, str], cwd: str) -> int:
     name, text = given.one("name"), given.one("json")
     try:
         raw = msgspec.json.decode(text, type=dict[str, Any])
@@ -71,7 +71,7 @@ def _add_json(given: Given, env: Mapping[str, str], cwd: str) -> int:
     return tell(f"Added {kind} MCP server {name} to {scope} config", f"File modified: {file}")
 
 
-def _add_from_desktop(given: Given, env: Mapping[str, str], cwd: str) -> int:
+def _add_from_desktop(given: ParsedArguments, env: Mapping[str, str], cwd: str) -> int:
     path = desktop_config_path(sys.platform, env)
     found = read_desktop_config(path)
     if not found:
@@ -90,7 +90,7 @@ def _add_from_desktop(given: Given, env: Mapping[str, str], cwd: str) -> int:
     return tell(*lines)
 
 
-def _remove(given: Given, env: Mapping[str, str], cwd: str) -> int:
+def _remove(given: ParsedArguments, env: Mapping[str, str], cwd: str) -> int:
     name = given.one("name")
     scopes, wanted = scopes_of(name, env, cwd), _scope(given)
     if not scopes or (wanted is not None and wanted not in scopes):
@@ -125,7 +125,7 @@ class _AnyVariable(dict[str, str]):
         return super().get(key, "https://unset.example" if default is None else default)
 
 
-def _scope(given: Given) -> FileScope | None:
+def _scope(given: ParsedArguments) -> FileScope | None:
     match given.text("scope"):
         case "local" | "project" | "user" as scope:
             return scope
@@ -133,7 +133,7 @@ def _scope(given: Given) -> FileScope | None:
             return None
 
 
-def _program(given: Given, command: str, args: Sequence[str]) -> dict[str, Any]:
+def _program(given: ParsedArguments, command: str, args: Sequence[str]) -> dict[str, Any]:
     if command.startswith(("http://", "https://")):
         raise UsageError(f"{command} is an address: say how it is spoken to, with --transport http or sse")
     pairs = [each.partition("=") for each in given.all("env")]
@@ -147,7 +147,7 @@ def _program(given: Given, command: str, args: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _remote(given: Given, transport: str, url: str, rest: Sequence[str]) -> dict[str, Any]:
+def _remote(given: ParsedArguments, transport: str, url: str, rest: Sequence[str]) -> dict[str, Any]:
     if rest:
         raise UsageError(f"an address takes no arguments, and {rest[0]!r} is one")
     raw: dict[str, Any] = {"type": transport, "url": url}

@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
-from bridle.cli.mcp.scene import Scene, look, running
+from bridle.cli.mcp.folder_servers import FolderServers, look, running
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.host.browser import open_page
 from bridle.host.stdio import complain
 from bridle.mcp.auth.authorizers import Authorizers
@@ -22,29 +22,29 @@ from bridle.types.errors import UsageError
 from bridle.types.mcp import Server
 
 
-def run_login(given: Given, env: Mapping[str, str]) -> int:
+def run_login(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Log in to a server, or out of it.
 
     Raises:
         UsageError: there is no such server.
         McpError: it did not work.
     """
-    scene = look(env)
-    server = scene.find(given.one("name"))
+    folder = look(env)
+    server = folder.find(given.one("name"))
     if given.command[-1] == "logout":
-        return asyncio.run(_leave(scene, server))
-    return asyncio.run(_enter(scene, server, browser=not given.on("no-browser")))
+        return asyncio.run(_leave(folder, server))
+    return asyncio.run(_enter(folder, server, browser=not given.on("no-browser")))
 
 
-async def _enter(scene: Scene, server: Server, *, browser: bool) -> int:
-    authorizers = Authorizers(scene.env)
-    account = Account.of(server, authorizers.logins, scene.env)
-    challenge = await _challenge(scene, server)
-    wire = AuthHttp(scene.env)
-    visit = BrowserLogin(open_page=_opener(scene.env, browser=browser), pasted=_paste())
+async def _enter(folder: FolderServers, server: Server, *, browser: bool) -> int:
+    authorizers = Authorizers(folder.env)
+    account = Account.of(server, authorizers.logins, folder.env)
+    challenge = await _challenge(folder, server)
+    wire = AuthHttp(folder.env)
+    visit = BrowserLogin(open_page=_opener(folder.env, browser=browser), pasted=_paste())
     try:
         if account.settings.xaa:
-            await _enter_by_provider(scene, account, wire, visit, challenge)
+            await _enter_by_provider(folder, account, wire, visit, challenge)
         else:
             await log_in(account, visit, wire=wire, challenge=challenge)
     finally:
@@ -53,18 +53,18 @@ async def _enter(scene: Scene, server: Server, *, browser: bool) -> int:
 
 
 async def _enter_by_provider(
-    scene: Scene, account: Account, wire: AuthHttp, visit: BrowserLogin, challenge: Challenge | None
+    folder: FolderServers, account: Account, wire: AuthHttp, visit: BrowserLogin, challenge: Challenge | None
 ) -> None:
-    provider = scene.provider
+    provider = folder.provider
     if provider is None:
         raise UsageError(f"{account.name} logs in by your organisation: the setting xaaIdp must say where")
     await log_in_to_provider(account.logins, provider, wire=wire, visit=visit, now=time.time())
     await enterprise_login(account, provider, wire=wire, challenge=challenge, visit=visit)
 
 
-async def _leave(scene: Scene, server: Server) -> int:
-    account = Account.of(server, Authorizers(scene.env).logins, scene.env)
-    wire = AuthHttp(scene.env)
+async def _leave(folder: FolderServers, server: Server) -> int:
+    account = Account.of(server, Authorizers(folder.env).logins, folder.env)
+    wire = AuthHttp(folder.env)
     try:
         problem = await log_out(account, wire=wire)
     finally:
@@ -74,9 +74,9 @@ async def _leave(scene: Scene, server: Server) -> int:
     return tell(f"You are logged out of {server.name}.")
 
 
-async def _challenge(scene: Scene, server: Server) -> Challenge | None:
+async def _challenge(folder: FolderServers, server: Server) -> Challenge | None:
     """What the server says about the login that it wants; a server that cannot be asked says nothing."""
-    async with running(scene, (server,)) as every:
+    async with running(folder, (server,)) as every:
         await every.settle()
         return every.challenge(server.name)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.options import SessionOptions
 from bridle.host.stdio import complain
 from bridle.mcp.server import Ask, CallResult, ServedClient, ServerOptions, StandardStreams
@@ -22,7 +22,7 @@ _HIDDEN = ("AskUserQuestion", "CallTool", "ToolSearch")
 _LONGEST_SHOWN = 500
 
 
-def run_serve(given: Given, env: Mapping[str, str]) -> int:
+def run_serve(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Serve until standard input ends.
 
     Raises:

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from bridle.cli.mcp.scene import Scene, look, running
+from bridle.cli.mcp.folder_servers import FolderServers, look, running
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.mcp.timeouts import Timeouts
 from bridle.types.mcp import SdkServer, Server, ServerState, StdioServer
 
@@ -21,29 +21,29 @@ _MARKS = {
 _SECRET_HEADERS = ("authorization", "cookie", "key", "token", "secret")
 
 
-def run_show(given: Given, env: Mapping[str, str]) -> int:
+def run_show(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print servers and their health.
 
     Raises:
         UsageError: there is no such server.
     """
-    scene = look(env)
+    folder = look(env)
     if given.command[-1] == "list":
-        return asyncio.run(_list(scene))
-    return asyncio.run(_get(scene, scene.find(given.one("name"))))
+        return asyncio.run(_list(folder))
+    return asyncio.run(_get(folder, folder.find(given.one("name"))))
 
 
-async def _list(scene: Scene) -> int:
-    if not scene.servers:
+async def _list(folder: FolderServers) -> int:
+    if not folder.servers:
         return say("No MCP servers configured. Use `bridle mcp add` to add a server.\n")
     say("Checking MCP server health...\n\n")
-    states = await _states(scene, scene.servers)
-    lines = [f"{server.name}: {_address(server)} - {_health(server, states)}" for server in scene.servers]
+    states = await _states(folder, folder.servers)
+    lines = [f"{server.name}: {_address(server)} - {_health(server, states)}" for server in folder.servers]
     return tell(*lines)
 
 
-async def _get(scene: Scene, server: Server) -> int:
-    states = await _states(scene, (server,))
+async def _get(folder: FolderServers, server: Server) -> int:
+    states = await _states(folder, (server,))
     state = states.get(server.name)
     config = server.config
     lines = [f"{server.name}:", f"  Scope: {_scope(server)}", f"  Status: {_health(server, states)}"]
@@ -64,10 +64,10 @@ async def _get(scene: Scene, server: Server) -> int:
     return tell(*lines)
 
 
-async def _states(scene: Scene, servers: Sequence[Server]) -> dict[str, ServerState]:
-    timing = Timeouts.of(scene.env)
+async def _states(folder: FolderServers, servers: Sequence[Server]) -> dict[str, ServerState]:
+    timing = Timeouts.of(folder.env)
     patient = msgspec.structs.replace(timing, first_turn=timing.connect)
-    async with running(scene, servers, timing=patient) as every:
+    async with running(folder, servers, timing=patient) as every:
         await every.settle()
         return {state.name: state for state in every.status()}
 

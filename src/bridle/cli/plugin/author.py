@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.context.tokens import estimate
 from bridle.extensions.agents import load_agents
 from bridle.extensions.index import Index
@@ -26,7 +26,7 @@ from bridle.types.errors import ConfigError, UsageError
 _SKILLS: tuple[Kind, ...] = ("skills", "commands")
 
 
-def run_author(given: Given, env: Mapping[str, str]) -> int:
+def run_author(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Run one of the commands.
 
     Raises:
@@ -46,7 +46,7 @@ def run_author(given: Given, env: Mapping[str, str]) -> int:
         raise ConfigError(f"{error.filename or 'The plugin'}: {error.strerror or error}") from error
 
 
-def _init(given: Given) -> int:
+def _init(given: ParsedArguments) -> int:
     name = given.one("name")
     folder = os.path.abspath(name)
     author: dict[str, str] = {}
@@ -64,7 +64,7 @@ def _init(given: Given) -> int:
     return tell(f"Try it: bridle --plugin-dir {folder}\n")
 
 
-def _validate(given: Given) -> int:
+def _validate(given: ParsedArguments) -> int:
     path = given.text("path") or "."
     kind, findings = validate(path)
     errors = [each for each in findings if each.is_error]
@@ -87,7 +87,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return output if finding.line is None else {**output, "line": finding.line}
 
 
-def _eval(given: Given, env: Mapping[str, str]) -> int:
+def _eval(given: ParsedArguments, env: Mapping[str, str]) -> int:
     folder = os.path.abspath(given.text("path") or ".")
     manifest, components = examine(folder)
     if manifest is None or not os.path.isdir(folder):
@@ -127,7 +127,7 @@ def _eval(given: Given, env: Mapping[str, str]) -> int:
     return 1 if problems else 0
 
 
-def _tag(given: Given, env: Mapping[str, str]) -> int:
+def _tag(given: ParsedArguments, env: Mapping[str, str]) -> int:
     folder = os.path.abspath(given.text("path") or ".")
     tag = release_tag(folder)
     remote = given.text("remote") or "origin"

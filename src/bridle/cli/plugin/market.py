@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.plugin.scene import Scene, confirm, scene_of
+from bridle.cli.plugin.context import PluginCommandContext, command_context, confirm
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.extensions.plugins import marketplaces
 from bridle.extensions.plugins.removal import remove_marketplace
 from bridle.extensions.plugins.report import known_marketplaces
@@ -17,39 +17,39 @@ from bridle.extensions.plugins.state import lock, read_known
 from bridle.types.errors import BridleError, ConfigError
 
 
-def run_market(given: Given, env: Mapping[str, str]) -> int:
+def run_market(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Run one of the commands.
 
     Raises:
         BridleError: it cannot be done.
     """
-    scene = scene_of(env)
+    context = command_context(env)
     try:
         match given.command[-1]:
             case "add":
-                return asyncio.run(_add(scene, given))
+                return asyncio.run(_add(context, given))
             case "list":
-                return _list(scene, given)
+                return _list(context, given)
             case "update":
-                return asyncio.run(_update(scene, given))
+                return asyncio.run(_update(context, given))
             case "remove":
-                return asyncio.run(_remove(scene, given))
+                return asyncio.run(_remove(context, given))
             case _:
-                return _keep_current(scene, given)
+                return _keep_current(context, given)
     except OSError as error:
         raise ConfigError(f"{error.filename or 'The marketplaces'}: {error.strerror or error}") from error
 
 
-async def _add(scene: Scene, given: Given) -> int:
-    source = parse_source(given.one("source"), cwd=scene.around.cwd)
-    async with lock(scene.around.env):
-        found = await marketplaces.add(scene.asking(yes=given.on("yes")), source)
+async def _add(context: PluginCommandContext, given: ParsedArguments) -> int:
+    source = parse_source(given.one("source"), cwd=context.around.cwd)
+    async with lock(context.around.env):
+        found = await marketplaces.add(context.asking(yes=given.on("yes")), source)
     tell(*(f"! {fault}" for fault in found.faults))
     return tell(f"Added the marketplace {found.name} with {len(found.offers)} plugins.\n")
 
 
-def _list(scene: Scene, given: Given) -> int:
-    rows = known_marketplaces(scene.around)
+def _list(context: PluginCommandContext, given: ParsedArguments) -> int:
+    rows = known_marketplaces(context.around)
     if given.on("json"):
         output: list[dict[str, Any]] = [
             {"name": row.name, **row.raw, "installLocation": row.location, "lastUpdated": row.updated}
@@ -60,7 +60,7 @@ def _list(scene: Scene, given: Given) -> int:
         kept = ", kept up to date" if row.auto_update else ""
         tell(f"{row.name}: {row.plugins} plugins, from {row.source}{kept}\n")
         tell(f"  ! {row.problem}\n" if row.problem else "")
-    declared = scene.config.settings.extra_known_marketplaces or {}
+    declared = context.config.settings.extra_known_marketplaces or {}
     for name in declared:
         if name not in {row.name for row in rows}:
             tell(f"{name}: named in the settings, not fetched yet\n")
@@ -71,13 +71,13 @@ def _list(scene: Scene, given: Given) -> int:
     )
 
 
-async def _update(scene: Scene, given: Given) -> int:
-    around = scene.asking(yes=given.on("yes"))
-    names = given.all("names") or tuple(read_known(scene.around.env))
+async def _update(context: PluginCommandContext, given: ParsedArguments) -> int:
+    around = context.asking(yes=given.on("yes"))
+    names = given.all("names") or tuple(read_known(context.around.env))
     failed = False
     for name in names:
         try:
-            async with lock(scene.around.env):
+            async with lock(context.around.env):
                 renewed = await marketplaces.update(around, name)
         except BridleError as error:
             if len(names) == 1:
@@ -93,16 +93,16 @@ async def _update(scene: Scene, given: Given) -> int:
     return 1 if failed else 0
 
 
-def _keep_current(scene: Scene, given: Given) -> int:
+def _keep_current(context: PluginCommandContext, given: ParsedArguments) -> int:
     name, on = given.one("name"), given.text("switch") == "on"
-    marketplaces.keep_current(scene.around, name, on=on)
+    marketplaces.keep_current(context.around, name, on=on)
     return tell(f"{name} is {'kept' if on else 'not kept'} up to date.\n")
 
 
-async def _remove(scene: Scene, given: Given) -> int:
+async def _remove(context: PluginCommandContext, given: ParsedArguments) -> int:
     name = given.one("name")
     if not confirm(f"Remove {name} and its plugins?", yes=given.on("yes")):
         return 1
-    gone = await remove_marketplace(scene.around, name)
+    gone = await remove_marketplace(context.around, name)
     tell(*(f"Removed {each}." for each in gone))
     return tell(f"Removed the marketplace {name}.\n")

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from bridle.cli.plugin.scene import Scene, scene_of
+from bridle.cli.plugin.context import PluginCommandContext, command_context
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.extensions.plugins.installation import record_of
 from bridle.extensions.plugins.options import read_options, save_options
 from bridle.extensions.plugins.plugin import Manifest
@@ -23,26 +23,26 @@ from bridle.extensions.plugins.state import read_installed
 from bridle.types.errors import ConfigError, UsageError
 
 
-def run_show(given: Given, env: Mapping[str, str]) -> int:
+def run_show(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Run one of the commands.
 
     Raises:
         BridleError: it cannot be done.
     """
-    scene = scene_of(env)
+    context = command_context(env)
     match given.command[-1]:
         case "list":
-            return _list(scene, given)
+            return _list(context, given)
         case "details":
-            return _details(scene, given)
+            return _details(context, given)
         case _:
-            return _configure(scene, given)
+            return _configure(context, given)
 
 
-def _list(scene: Scene, given: Given) -> int:
-    loaded = scene.plugins()
-    rows = installed_plugins(scene.around, scene.config, loaded)
-    offers = offered_plugins(scene.around) if given.on("available") else ()
+def _list(context: PluginCommandContext, given: ParsedArguments) -> int:
+    loaded = context.plugins()
+    rows = installed_plugins(context.around, context.config, loaded)
+    offers = offered_plugins(context.around) if given.on("available") else ()
     if given.on("json"):
         installed = [_row(row) for row in rows]
         available = [_offer(row) for row in offers if not row.installed]
@@ -64,10 +64,10 @@ def _list(scene: Scene, given: Given) -> int:
     return 0
 
 
-def _details(scene: Scene, given: Given) -> int:
-    plugin = plugin_named(given.one("plugin"), scene.around, installed=True)
-    record = record_of(scene.around, read_installed(scene.around.env), plugin, None)
-    rows = installed_plugins(scene.around, scene.config, scene.plugins())
+def _details(context: PluginCommandContext, given: ParsedArguments) -> int:
+    plugin = plugin_named(given.one("plugin"), context.around, installed=True)
+    record = record_of(context.around, read_installed(context.around.env), plugin, None)
+    rows = installed_plugins(context.around, context.config, context.plugins())
     place = (str(plugin), record.scope, record.project_path or "")
     row = next(each for each in rows if (each.id, each.scope, each.project) == place)
     changed = is_changed(record)
@@ -106,8 +106,8 @@ def _told(manifest: Manifest) -> Iterator[str]:
             yield f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
 
 
-def _configure(scene: Scene, given: Given) -> int:
-    around = scene.around
+def _configure(context: PluginCommandContext, given: ParsedArguments) -> int:
+    around = context.around
     plugin = plugin_named(given.one("plugin"), around, installed=True)
     record = record_of(around, read_installed(around.env), plugin, None)
     manifest, _ = examine(record.install_path, record)
@@ -124,7 +124,7 @@ def _configure(scene: Scene, given: Given) -> int:
     if chosen:
         save_options(around.env, plugin, manifest.options, chosen)
         return tell(f"Set {', '.join(chosen)} of {plugin}.\n")
-    configs = (scene.config.settings.plugin_configs or {}).get(str(plugin))
+    configs = (context.config.settings.plugin_configs or {}).get(str(plugin))
     options = read_options(around.env, plugin, manifest.options, (configs.options if configs else None) or {})
     for key, field in manifest.options.items():
         value = (

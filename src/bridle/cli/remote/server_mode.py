@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from bridle.cli.say import say
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.cli.subcommands.sessions import MOST_REMOTE
 from bridle.config.load import load
 from bridle.config.state import is_trusted
@@ -33,7 +33,7 @@ _STREAMS = (
 _SOCKET = "CLAUDE_CODE_MESSAGING_SOCKET"
 
 
-class Wishes(Struct, frozen=True, kw_only=True):
+class ServerOptions(Struct, frozen=True, kw_only=True):
     """What the command line asks for."""
 
     name: str
@@ -46,22 +46,22 @@ class Wishes(Struct, frozen=True, kw_only=True):
     verbose: bool = False
 
 
-def run_remote_control(given: Given, env: Mapping[str, str]) -> int:
+def run_remote_control(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Serve until interrupted; returns the exit code.
 
     Raises:
         BridleError: it cannot be begun.
     """
-    wishes = read_wishes(given, env)
+    options = read_options(given, env)
     cwd = os.getcwd()
     if not is_trusted(env, cwd):
         raise UsageError(f"{cwd} is not trusted yet: run bridle here once, or bridle trust")
     if load(cwd=cwd, env=env, flag=None, setting_sources=None).settings.disable_remote_control:
         raise UsageError("sharing is turned off by the setting disableRemoteControl")
-    return asyncio.run(_serve(wishes, env, cwd))
+    return asyncio.run(_serve(options, env, cwd))
 
 
-def read_wishes(given: Given, env: Mapping[str, str]) -> Wishes:
+def read_options(given: ParsedArguments, env: Mapping[str, str]) -> ServerOptions:
     """What the command line asks for.
 
     Raises:
@@ -80,7 +80,7 @@ def read_wishes(given: Given, env: Mapping[str, str]) -> Wishes:
         first = ("--continue",)
     prefix = given.text("remote-control-session-name-prefix")
     prefix = prefix or env.get("CLAUDE_REMOTE_CONTROL_SESSION_NAME_PREFIX") or os.uname().nodename
-    return Wishes(
+    return ServerOptions(
         name=given.text("name") or f"{prefix}-{os.path.basename(os.getcwd()) or 'session'}",
         spawn=spawn,
         capacity=1 if spawn == "session" else given.whole("capacity") or MOST_REMOTE,
@@ -93,8 +93,8 @@ def read_wishes(given: Given, env: Mapping[str, str]) -> Wishes:
 class Hosted:
     """Implements `server.SharedSessions`: sessions in processes of their own."""
 
-    def __init__(self, wishes: Wishes, env: Mapping[str, str], cwd: str) -> None:
-        self._wishes = wishes
+    def __init__(self, options: ServerOptions, env: Mapping[str, str], cwd: str) -> None:
+        self._options = options
         self._env = env
         self._cwd = cwd
         self._running: dict[ChildSession, asyncio.Task[None]] = {}
@@ -104,7 +104,7 @@ class Hosted:
 
     @property
     def opens(self) -> bool:
-        return self._wishes.spawn != "session"
+        return self._options.spawn != "session"
 
     def all(self) -> Sequence[SharedSession]:
         return [child.shared_session for child in self._running]
@@ -127,24 +127,24 @@ class Hosted:
         Raises:
             BridleError: there are too many, or it cannot be started.
         """
-        wishes = self._wishes
-        if len(self._running) >= wishes.capacity:
-            raise BridleError(f"{wishes.capacity} sessions are running, which is the limit.")
+        options = self._options
+        if len(self._running) >= options.capacity:
+            raise BridleError(f"{options.capacity} sessions are running, which is the limit.")
         self._count += 1
         tree = (
             ("--worktree", f"remote-{os.getpid()}-{self._count}")
-            if wishes.spawn == "worktree" and not flags
+            if options.spawn == "worktree" and not flags
             else ()
         )
         socket = socket_path(self._env, new_uuid())
         child = ChildSession(
             ChildOptions(
-                argv=(sys.executable, "-P", "-m", "bridle", *_STREAMS, *wishes.flags, *flags, *tree),
+                argv=(sys.executable, "-P", "-m", "bridle", *_STREAMS, *options.flags, *flags, *tree),
                 cwd=self._cwd,
                 env={**self._env, _SOCKET: socket},
                 socket=socket,
-                name=wishes.name if self._count == 1 else f"{wishes.name} {self._count}",
-                log=_complain if wishes.verbose else lambda _: None,
+                name=options.name if self._count == 1 else f"{options.name} {self._count}",
+                log=_complain if options.verbose else lambda _: None,
             )
         )
         await child.start()
@@ -166,10 +166,10 @@ class Hosted:
                 self.ended.set()
 
 
-async def _serve(wishes: Wishes, env: Mapping[str, str], cwd: str) -> int:
+async def _serve(options: ServerOptions, env: Mapping[str, str], cwd: str) -> int:
     from bridle.cli.remote.sharing import place_in
 
-    hosted, token = Hosted(wishes, env, cwd), new_token()
+    hosted, token = Hosted(options, env, cwd), new_token()
     host, port = place_in(env)
     server = RemoteServer(hosted, token, listen=host, port=port, names=env.get("BRIDLE_REMOTE_HOSTS", ""))
     try:
@@ -180,10 +180,10 @@ async def _serve(wishes: Wishes, env: Mapping[str, str], cwd: str) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stopped.set)
     try:
-        if wishes.first is not None:
-            await hosted.start(wishes.first)
+        if options.first is not None:
+            await hosted.start(options.first)
         say(
-            f"Serving {cwd} as {wishes.name}. Anyone with this address can start and control sessions:\n"
+            f"Serving {cwd} as {options.name}. Anyone with this address can start and control sessions:\n"
             f"{server.address}#{token}\nctrl+c ends all of them.\n"
         )
         await stopped.wait()

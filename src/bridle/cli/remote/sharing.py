@@ -26,7 +26,7 @@ _LONGEST_NAME = 80
 _MOST_NAMES = 50
 
 
-class Remoting:
+class SessionSharing:
     """Implements `commands.context.Sharing` for one session; closed with it."""
 
     def __init__(

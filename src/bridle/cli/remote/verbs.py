@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from bridle.cli.say import tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.remote_sessions import Remote, Remotes
 from bridle.types.errors import UsageError
 from bridle.types.nearest import did_you_mean
@@ -14,7 +14,7 @@ from bridle.types.nearest import did_you_mean
 _TOKEN_LENGTH = 43
 
 
-def add_remote(given: Given, env: Mapping[str, str]) -> int:
+def add_remote(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Name a session.
 
     Raises:
@@ -25,7 +25,7 @@ def add_remote(given: Given, env: Mapping[str, str]) -> int:
     return tell(f"Added {name}: sessions here send messages to remote:{name}.")
 
 
-def list_remotes(given: Given, env: Mapping[str, str]) -> int:
+def list_remotes(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """List the sessions, and whether they can be reached."""
     del given
     from bridle.engine.teams.remote import remote_contacts
@@ -35,7 +35,7 @@ def list_remotes(given: Given, env: Mapping[str, str]) -> int:
     return tell(*(lines or ["No sessions on other machines. Add one with: bridle remote add"]))
 
 
-def remove_remote(given: Given, env: Mapping[str, str]) -> int:
+def remove_remote(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Forget a session.
 
     Raises:

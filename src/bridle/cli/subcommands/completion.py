@@ -6,17 +6,17 @@ from bridle.cli.flags import FLAGS, Flag
 from bridle.cli.say import say
 from bridle.cli.subcommands.catalog import ROOT
 from bridle.cli.subcommands.help import help_text
-from bridle.cli.subcommands.parser import Given, help_on
+from bridle.cli.subcommands.parser import ParsedArguments, help_on
 from bridle.cli.subcommands.values import HELP, Subcommand
 
 
-def run_completion(given: Given, env: Mapping[str, str]) -> int:
+def run_completion(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the script for a shell."""
     del env
     return say(_SCRIPTS[given.one("shell")]())
 
 
-def run_help(given: Given, env: Mapping[str, str]) -> int:
+def run_help(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the help of bridle or of one command.
 
     Raises:

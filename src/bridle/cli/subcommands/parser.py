@@ -8,7 +8,7 @@ from bridle.cli.subcommands.values import HELP, Argument, Subcommand
 from bridle.types.errors import CommandLineError, UsageError
 
 
-class Given(Args):
+class ParsedArguments(Args):
     """What a subcommand was given: options and arguments by name, and the names that led to it."""
 
     __slots__ = ("command",)
@@ -32,7 +32,7 @@ class Given(Args):
         return Args({name: value for name, value in self.values.items() if name in names}, ())
 
 
-class HelpWanted:
+class HelpRequested:
     """The help of a command was asked for."""
 
     __slots__ = ("command", "path")
@@ -52,7 +52,7 @@ def run_subcommand(argv: Sequence[str], env: Mapping[str, str]) -> int:
     from bridle.cli.subcommands.catalog import ROOT
 
     found, given = read(ROOT, argv)
-    if isinstance(given, HelpWanted):
+    if isinstance(given, HelpRequested):
         from bridle.cli.say import say
         from bridle.cli.subcommands.help import help_text
 
@@ -60,7 +60,7 @@ def run_subcommand(argv: Sequence[str], env: Mapping[str, str]) -> int:
     return _runner(found)(given, env)
 
 
-def read(root: Subcommand, argv: Sequence[str]) -> tuple[Subcommand, Given | HelpWanted]:
+def read(root: Subcommand, argv: Sequence[str]) -> tuple[Subcommand, ParsedArguments | HelpRequested]:
     """The command that is named below `root`, and what it is given.
 
     Raises:
@@ -72,7 +72,7 @@ def read(root: Subcommand, argv: Sequence[str]) -> tuple[Subcommand, Given | Hel
         if name is None:
             inner = command.find(command.default)
             if inner is None or _asks_for_help(before):
-                return command, HelpWanted(command, path)
+                return command, HelpRequested(command, path)
             command, path, words = inner, (*path, inner.name), before
         elif name == "help" and (path or command.find("help") is None):
             return command, help_on(command, path, after)
@@ -84,10 +84,12 @@ def read(root: Subcommand, argv: Sequence[str]) -> tuple[Subcommand, Given | Hel
     return command, _read_leaf(command, path, words)
 
 
-def _read_leaf(command: Subcommand, path: tuple[str, ...], words: list[str]) -> Given | HelpWanted:
+def _read_leaf(
+    command: Subcommand, path: tuple[str, ...], words: list[str]
+) -> ParsedArguments | HelpRequested:
     # A name that is `help` can be given behind `--`.
     if words == ["help"] and (len(path) == 1 or not command.arguments):
-        return HelpWanted(command, path)
+        return HelpRequested(command, path)
     raw_after = next(
         (at for at, each in enumerate(command.arguments) if each.raw is not None and each.raw(words)), None
     )
@@ -98,13 +100,13 @@ def _read_leaf(command: Subcommand, path: tuple[str, ...], words: list[str]) -> 
         )
     except UsageError as error:
         if _asks_for_help(words):
-            return HelpWanted(command, path)
+            return HelpRequested(command, path)
         _require_dashes(command.arguments, words, path)
         raise error if isinstance(error, CommandLineError) else _wrong(str(error), path) from error
     if values.pop("help", None):
-        return HelpWanted(command, path)
+        return HelpRequested(command, path)
     _place(values, command.arguments, plain, behind, path)
-    return Given(values, path)
+    return ParsedArguments(values, path)
 
 
 def _place(
@@ -168,7 +170,7 @@ def _split(
     return list(words), None, []
 
 
-def help_on(command: Subcommand, path: tuple[str, ...], names: Sequence[str]) -> HelpWanted:
+def help_on(command: Subcommand, path: tuple[str, ...], names: Sequence[str]) -> HelpRequested:
     """`bridle mcp help add` asks for the help of `bridle mcp add`."""
     for name in names:
         inner = command.find(name)
@@ -177,7 +179,7 @@ def help_on(command: Subcommand, path: tuple[str, ...], names: Sequence[str]) ->
                 break
             raise _wrong(f"unknown command {name!r}{did_you_mean(name, _names(command))}", path)
         command, path = inner, (*path, inner.name)
-    return HelpWanted(command, path)
+    return HelpRequested(command, path)
 
 
 def _known(command: Subcommand) -> dict[str, Flag]:
@@ -212,7 +214,7 @@ def _wrong(text: str, path: tuple[str, ...]) -> CommandLineError:
     return CommandLineError(f"{text}{see}")
 
 
-def _runner(command: Subcommand) -> Callable[[Given, Mapping[str, str]], int]:
+def _runner(command: Subcommand) -> Callable[[ParsedArguments, Mapping[str, str]], int]:
     from importlib import import_module
 
     module, _, name = command.run.partition(":")

@@ -53,7 +53,7 @@ SESSIONS = (
         examples=("bridle agents", "bridle agents --json --all"),
     ),
     Subcommand(
-        "attach", SUBCOMMANDS["attach"], "background.attaching:run_attach", arguments=(_JOB,),
+        "attach", SUBCOMMANDS["attach"], "background.attached_terminal:run_attach", arguments=(_JOB,),
         details="ctrl+] leaves the session running.", examples=("bridle attach 3f2a",),
     ),
     Subcommand(

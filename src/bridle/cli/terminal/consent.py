@@ -91,8 +91,8 @@ async def ask_for_servers(app: App, setup: Setup) -> None:
     from bridle.config.mcp.variables import approve_variables, given_variables, withheld
     from bridle.frontends.tui.dialogs.consent import approve_server
 
-    wish = ServerSources(config=setup.config, env=env, trusted=setup.trusted, attended=True)
-    found = await asyncio.to_thread(find_servers, wish)
+    sources = ServerSources(config=setup.config, env=env, trusted=setup.trusted, attended=True)
+    found = await asyncio.to_thread(find_servers, sources)
     all_at_once = False
     for server in found.servers:
         if server.scope != "project" or server.off != _WAITING:

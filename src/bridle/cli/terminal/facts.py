@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bridle.cli.terminal.looks import short_model
-from bridle.cli.terminal.places import repository_of, worktree_of
+from bridle.cli.terminal.appearance import short_model
+from bridle.cli.terminal.git_location import repository_of, worktree_of
 from bridle.engine.runtime import Runtime
 from bridle.frontends.tui.render.call import AgentProgress
 from bridle.protocol.session_totals import SessionTotals

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bridle.cli.background.standing import Standing
-from bridle.cli.remote.sharing import Remoting
+from bridle.cli.background.listed_session import ListedSession
+from bridle.cli.remote.sharing import SessionSharing
 from bridle.cli.say import say
 from bridle.cli.start import Start
+from bridle.cli.terminal.appearance import has_own_window, is_read_to, theme_of
 from bridle.cli.terminal.consent import (
     ask_for_bypass,
     ask_for_changes,
@@ -21,8 +22,7 @@ from bridle.cli.terminal.consent import (
     ask_for_trust,
     choose_session,
 )
-from bridle.cli.terminal.looks import has_own_window, is_read_to, theme_of
-from bridle.cli.terminal.stage import Stage
+from bridle.cli.terminal.session_view import SessionView
 from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
 from bridle.frontends.tui.app import App
@@ -44,7 +44,7 @@ from bridle.transcripts.session import Session
 from bridle.types.command import Command, CommandResult, Shows
 
 if TYPE_CHECKING:
-    from bridle.cli.background.moving import JobDoor
+    from bridle.cli.background.handover import SessionJobs
 
 _FOREVER = 0.0
 
@@ -73,13 +73,13 @@ class _TerminalRun:
     def __init__(self, setup: Setup, start: Start) -> None:
         self._setup = setup
         self._start = start
-        self._built: Stage | None = None
-        self._remoting: Remoting | None = None
+        self._view: SessionView | None = None
+        self._remoting: SessionSharing | None = None
         self._early_warnings: list[str] = []
         self._chat: Chat | None = None
         self._resumable = ""
-        self._standing: Standing | None = None
-        self._jobs: JobDoor | None = None
+        self._listed: ListedSession | None = None
+        self._jobs: SessionJobs | None = None
 
     async def run(self) -> int:
         setup, typed = self._setup, b""
@@ -103,13 +103,13 @@ class _TerminalRun:
             app = App(terminal, screen, keymap.keymap)
             if frame is not None:
                 typed = _take_over(frame, app)
-            standing = self._standing = await Standing.open(job, setup)
-            standing.attend(app)
+            listed = self._listed = await ListedSession.open(job, setup)
+            listed.attend(app)
             app.spawn(self._begin(app, keymap))
             try:
                 code = await app.run(typed=typed)
             finally:
-                await standing.close()
+                await listed.close()
         finally:
             terminal.close()
         if self._resumable or self._jobs is not None:
@@ -136,7 +136,7 @@ class _TerminalRun:
             setup = self._setup = set_up(setup.options, setup.env, cwd=setup.cwd)
         elif await ask_for_changes(app, setup):
             setup = self._setup = set_up(setup.options, setup.env, cwd=setup.cwd)
-        agreed = self._standing is not None and self._standing.has_agreed
+        agreed = self._listed is not None and self._listed.has_agreed
         if not agreed and not await ask_for_bypass(app, setup):
             app.end(1)
             return
@@ -162,32 +162,32 @@ class _TerminalRun:
 
     def _connect(self, app: App, begun: Begun) -> Connection:
         setup, session = begun.setup, begun.session
-        reporter = None if self._standing is None else self._standing.reporter
-        built = self._built = Stage(app, setup, session, warn=self._warn, reporter=reporter)
-        remoting = self._remoting = Remoting(
+        reporter = None if self._listed is None else self._listed.reporter
+        view = self._view = SessionView(app, setup, session, warn=self._warn, reporter=reporter)
+        remoting = self._remoting = SessionSharing(
             setup,
             session,
-            built.channel,
+            view.channel,
             here="the terminal",
             show=self._show,
-            answered=built.channel.note_answer,
+            answered=view.channel.note_answer,
             on_change=app.redraw,
         )
-        built.sharing = lambda: remoting.sign
+        view.sharing = lambda: remoting.sign
         return Connection(channel=remoting.channel, sharing=remoting)
 
     async def _part(self, live: LiveSession) -> None:
         """No one talks to the session any more."""
         if self._remoting is not None:
             await self._remoting.close()
-        if self._built is not None:
-            self._built.channel.finish(live.server.last)
+        if self._view is not None:
+            self._view.channel.finish(live.server.last)
         if live.session.entries and not self._setup.options.no_session_persistence:
             self._resumable = live.session.id
 
     async def _talk(self, app: App, keymap: KeymapFile, live: LiveSession) -> None:
-        setup, server, built, remoting = self._setup, live.server, self._built, self._remoting
-        assert built is not None and remoting is not None
+        setup, server, view, remoting = self._setup, live.server, self._view, self._remoting
+        assert view is not None and remoting is not None
         remoting.attend(server)
         showing = ScreenController(
             app,
@@ -195,19 +195,19 @@ class _TerminalRun:
             env=setup.env,
             context=live.commands.context,
             keys_file=keymap.path,
-            use_theme=built.use_theme,
-            use_layout=built.use_layout,
+            use_theme=view.use_theme,
+            use_layout=view.use_layout,
         )
         live.commands.change(lambda command: _on_screen(command, showing))
         live.commands.jobs = self._jobs = self._job_door(app, live)
         showing.tell = self._warn
-        chat = self._chat = self._jobs.chat = built.make_chat(server, live.commands, showing)
+        chat = self._chat = self._jobs.chat = view.make_chat(server, live.commands, showing)
         if has_own_window(setup):
             app.cover(())
         app.stand_on(chat)
-        self._greet(app, live.session, built)
+        self._greet(app, live.session, view)
         await remoting.begin()
-        watched = [asyncio.create_task(work) for work in built.beside(live.settings, keymap, app)]
+        watched = [asyncio.create_task(work) for work in view.beside(live.settings, keymap, app)]
         serving = asyncio.create_task(live.serve(wait_for_tasks=_FOREVER))
         gc.freeze()
         gc.enable()
@@ -223,28 +223,28 @@ class _TerminalRun:
                 task.cancel()
             await asyncio.gather(serving, *watched, return_exceptions=True)
 
-    def _job_door(self, app: App, live: LiveSession) -> "JobDoor":
+    def _job_door(self, app: App, live: LiveSession) -> "SessionJobs":
         """What the session has to do with others in the background; it can be talked to from now on."""
-        from bridle.cli.background.moving import JobDoor
+        from bridle.cli.background.handover import SessionJobs
 
-        setup, standing, session = self._setup, self._standing, live.session
-        assert standing is not None and self._built is not None
-        standing.begin(
+        setup, listed, session = self._setup, self._listed, live.session
+        assert listed is not None and self._view is not None
+        listed.begin(
             app,
             session.id,
             setup.cwd,
-            recent=self._built.recent,
+            recent=self._view.recent,
             has_prompt=bool(setup.options.prompt),
         )
         workspace = live.server.runtime.workspace
-        if standing.inside is not None:
-            standing.inside.take_over(lambda: workspace.tasks)
-        return JobDoor(app, setup, session, inside=standing.inside, workspace=workspace)
+        if listed.holder is not None:
+            listed.holder.take_over(lambda: workspace.tasks)
+        return SessionJobs(app, setup, session, holder=listed.holder, workspace=workspace)
 
-    def _greet(self, app: App, session: Session, built: Stage) -> None:
+    def _greet(self, app: App, session: Session, view: SessionView) -> None:
         setup, chat = self._setup, self._chat
         assert chat is not None
-        built.live.say(built.recent())
+        view.live.say(view.recent())
         for text in setup.config.settings.company_announcements or ():
             chat.tell(text)
         for text in self._early_notes():

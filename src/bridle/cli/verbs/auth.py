@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.load import Config, environment, load
 from bridle.config.schema import Settings
 from bridle.config.state import is_trusted
@@ -27,7 +27,7 @@ from bridle.types.nearest import did_you_mean
 _LONGEST = 16 * 1024
 
 
-def login(given: Given, env: Mapping[str, str]) -> int:
+def login(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Store a key.
 
     Raises:
@@ -44,7 +44,7 @@ def login(given: Given, env: Mapping[str, str]) -> int:
     return _login(given, name, env, pinned_organisations(name, config.settings))
 
 
-def logout(given: Given, env: Mapping[str, str]) -> int:
+def logout(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Forget stored keys.
 
     Raises:
@@ -59,17 +59,17 @@ def logout(given: Given, env: Mapping[str, str]) -> int:
     return say(f"Removed the key of {', '.join(forgotten)}. Keys in variables are not changed.\n")
 
 
-def status(given: Given, env: Mapping[str, str]) -> int:
+def status(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Say where keys come from; the exit code is 1 if there is none for the model."""
     config, env = _surroundings(env)
     return _status(config, env, as_text=given.on("text"))
 
 
-def _name(given: Given) -> str:
+def _name(given: ParsedArguments) -> str:
     return (given.text("vendor") or "anthropic").lower()
 
 
-def _login(given: Given, name: str, env: Mapping[str, str], pinned: frozenset[str]) -> int:
+def _login(given: ParsedArguments, name: str, env: Mapping[str, str], pinned: frozenset[str]) -> int:
     vendor = _vendor(name)
     place = place_of(vendor, env)
     if not place.base:

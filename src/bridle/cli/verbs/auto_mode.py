@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.load import Config, load
 from bridle.host.paths import config_home
 from bridle.permissions.auto.prompt import LARGEST_RULES, prompt
@@ -20,21 +20,21 @@ from bridle.types.errors import ConfigError, UsageError
 _ANSWER_TOKENS = 4_000
 
 
-def print_defaults(given: Given, env: Mapping[str, str]) -> int:
+def print_defaults(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the built-in rules."""
     del env
     label = given.text("label")
     return say(_pretty(to_json(DEFAULTS) if label is None else to_json(DEFAULTS, label=label)))
 
 
-def print_rules(given: Given, env: Mapping[str, str]) -> int:
+def print_rules(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the rules that count."""
     del given
     rules = merged(_load(env).settings.auto_mode)
     return say(_pretty({**to_json(rules), "classifyAllShell": rules.classify_all_shell}))
 
 
-def critique(given: Given, env: Mapping[str, str]) -> int:
+def critique(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Let a model review the user's rules.
 
     Raises:
@@ -84,7 +84,7 @@ async def _review(own: AutoRules, setup: Setup) -> str:
     return text or "The model had nothing to say; try again."
 
 
-def reset(given: Given, env: Mapping[str, str]) -> int:
+def reset(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Remove the user's rules.
 
     Raises:

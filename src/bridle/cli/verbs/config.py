@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config import edit, explain
 from bridle.config.feature_settings import checked, key_of
 from bridle.config.load import Config, load
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bridle.types.package import FeatureSetting
 
 
-def explain_key(given: Given, env: Mapping[str, str]) -> int:
+def explain_key(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Say which sources set a key."""
     explanation = explain.explain(_load(env), given.one("key"), _defaults(env))
     return (
@@ -28,18 +28,18 @@ def explain_key(given: Given, env: Mapping[str, str]) -> int:
     )
 
 
-def get_value(given: Given, env: Mapping[str, str]) -> int:
+def get_value(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the value of a key."""
     return say(_pretty(explain.explain(_load(env), given.one("key"), _defaults(env)).value))
 
 
-def list_values(given: Given, env: Mapping[str, str]) -> int:
+def list_values(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print every value."""
     del given
     return say(_pretty(_load(env).raw))
 
 
-def print_schema(given: Given, env: Mapping[str, str]) -> int:
+def print_schema(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the schema of settings files."""
     del given
     from bridle.config.json_schema import settings_schema
@@ -47,7 +47,7 @@ def print_schema(given: Given, env: Mapping[str, str]) -> int:
     return say(_pretty(settings_schema(_rows(env))))
 
 
-def check_files(given: Given, env: Mapping[str, str]) -> int:
+def check_files(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print what is wrong; the exit code is 1 if anything is."""
     del given
     config = _load(env)
@@ -59,7 +59,7 @@ def check_files(given: Given, env: Mapping[str, str]) -> int:
     return 1 if problems else 0
 
 
-def set_value(given: Given, env: Mapping[str, str]) -> int:
+def set_value(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Write a value.
 
     Raises:
@@ -79,7 +79,7 @@ def set_value(given: Given, env: Mapping[str, str]) -> int:
     return 0
 
 
-def unset_value(given: Given, env: Mapping[str, str]) -> int:
+def unset_value(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Remove a value."""
     edit.remove_value(_file(given, env), _path(given.one("key")))
     return 0
@@ -108,7 +108,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _file(given: Given, env: Mapping[str, str]) -> str:
+def _file(given: ParsedArguments, env: Mapping[str, str]) -> str:
     match given.text("scope"):
         case "project":
             return os.path.join(os.getcwd(), ".claude", "settings.json")

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from bridle.cli.say import say
-from bridle.cli.subcommands.parser import Given
-from bridle.cli.verbs.imagined import imagine
+from bridle.cli.subcommands.parser import ParsedArguments
+from bridle.cli.verbs.hypothetical_calls import imagine
 from bridle.config.source_limits import SHARED
 from bridle.host.stdio import complain
 from bridle.permissions.policy import decide
@@ -44,7 +44,7 @@ class Line(Struct, kw_only=True):
     dns: dict[str, list[str]] = {}
 
 
-def decide_lines(given: Given, env: Mapping[str, str]) -> int:
+def decide_lines(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Decide about the calls on standard input."""
     del given
     for text in sys.stdin.buffer:

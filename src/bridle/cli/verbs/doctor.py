@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.commands.queries.doctor import Check, Scene, run_checks
 from bridle.commands.queries.hook_problems import hook_faults
 from bridle.commands.reports import checks_text
@@ -20,7 +20,7 @@ from bridle.types.permission import Mode
 from bridle.types.text import encodable_value
 
 
-def run_doctor(given: Given, env: Mapping[str, str]) -> int:
+def run_doctor(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print every check; the exit code is 1 when something is broken."""
     setup = set_up(SessionOptions(), env)
     checks = asyncio.run(_look_at_security(setup) if given.has("part") else _look(setup))

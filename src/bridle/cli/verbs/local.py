@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.providers import in_process
 from bridle.providers.local_servers import LocalModel, LocalServer, discover
 from bridle.providers.trimming import is_small
 
 
-def run_local(given: Given, env: Mapping[str, str]) -> int:
+def run_local(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """List the models on this machine."""
     servers = asyncio.run(discover(env))
     inside = _inside(env)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.host.git import repository as git
 from bridle.host.git.merge import Repository, names_of
 from bridle.host.git.merge_queue import MergeQueue, Plan, Result
@@ -23,7 +23,7 @@ _SAID_LINES = 15
 _TEST_SECONDS = 1800.0
 
 
-def run_merge(given: Given, env: Mapping[str, str]) -> int:
+def run_merge(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Merge, and return the exit code.
 
     Raises:
@@ -41,7 +41,7 @@ def run_merge(given: Given, env: Mapping[str, str]) -> int:
         raise UsageError(f"another merge, or an agent that uses git, is running here: {busy}") from busy
 
 
-async def _merge(given: Given, root: str, env: Mapping[str, str]) -> int:
+async def _merge(given: ParsedArguments, root: str, env: Mapping[str, str]) -> int:
     repository = Repository(root=root, env=env)
     target = given.text("into") or git.current_branch(os.getcwd())
     if target in ("", "HEAD"):

@@ -10,7 +10,7 @@ import msgspec
 from bridle.cli.options import session_options
 from bridle.cli.say import say, tell
 from bridle.cli.subcommands.models import PASSED_ON
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.providers import catalog, fallbacks, gateway
 from bridle.providers.nearest import did_you_mean_model
 from bridle.providers.offers import Choice, Offer, offer, offers
@@ -23,7 +23,7 @@ from bridle.types.nearest import did_you_mean
 _PASSED_ON = tuple(name.lstrip("-") for name in PASSED_ON)
 
 
-def list_models(given: Given, env: Mapping[str, str]) -> int:
+def list_models(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """List models.
 
     Raises:
@@ -45,7 +45,7 @@ def list_models(given: Given, env: Mapping[str, str]) -> int:
     return tell(*_table(found)) or say(more if vendor is None and not everything else "")
 
 
-def show_model(given: Given, env: Mapping[str, str]) -> int:
+def show_model(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Show all that is known of a model.
 
     Raises:
@@ -73,7 +73,7 @@ def show_model(given: Given, env: Mapping[str, str]) -> int:
     return tell(*(f"{key:<18}{value}" for key, value in rows if value))
 
 
-def test_model(given: Given, env: Mapping[str, str]) -> int:
+def test_model(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Send a request to a model.
 
     Raises:
@@ -132,7 +132,7 @@ async def _ask(setup: Setup, model: str) -> dict[str, Any]:
     raise UsageError(f"{model} gave no answer")
 
 
-def show_chain(given: Given, env: Mapping[str, str]) -> int:
+def show_chain(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Show which models take over."""
     setup = _set_up(given, env)
     choice = _choice(setup)
@@ -212,7 +212,7 @@ def _choice(setup: Setup) -> Choice:
     return Choice(settings=setup.config.settings, own=own, env=setup.env)
 
 
-def _set_up(given: Given, env: Mapping[str, str]) -> Setup:
+def _set_up(given: ParsedArguments, env: Mapping[str, str]) -> Setup:
     return set_up(session_options(given.only(*_PASSED_ON)), env)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from bridle.cli.say import tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.feature_settings import key_of
 from bridle.extensions.packages import (
     Package,
@@ -18,7 +18,7 @@ from bridle.extensions.packages import (
 from bridle.types.errors import ConfigError, UsageError
 
 
-def run_packages(given: Given, env: Mapping[str, str]) -> int:
+def run_packages(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """List, check, approve or revoke packages.
 
     Raises:

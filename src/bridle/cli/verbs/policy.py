@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say, tell
-from bridle.cli.subcommands.parser import Given
-from bridle.cli.verbs.imagined import PRIMARY, imagine
+from bridle.cli.subcommands.parser import ParsedArguments
+from bridle.cli.verbs.hypothetical_calls import PRIMARY, imagine
 from bridle.config.load import Config, load
 from bridle.config.options import SessionOptions
 from bridle.config.state import is_trusted
@@ -44,7 +44,7 @@ _OTHER_TOOLS = """
 _WIDEST_TEXT = 100
 
 
-def why(given: Given, env: Mapping[str, str]) -> int:
+def why(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Explain the decision about a call.
 
     Raises:
@@ -65,7 +65,7 @@ def why(given: Given, env: Mapping[str, str]) -> int:
     return tell(*_lines(derivation, standing.mode))
 
 
-def lint_rules(given: Given, env: Mapping[str, str]) -> int:
+def lint_rules(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Find rules that have no effect; the exit code is 1 if there are any."""
     # What an untrusted folder brings does not count yet, but can be looked at.
     config = load(cwd=os.getcwd(), env=env, flag=None, setting_sources=None, trusted=True)
@@ -84,7 +84,7 @@ def lint_rules(given: Given, env: Mapping[str, str]) -> int:
     return 1 if complaints or findings else 0
 
 
-def _mode(given: Given) -> Mode | None:
+def _mode(given: ParsedArguments) -> Mode | None:
     name = given.text("mode")
     return next((mode for mode in MODES if mode == ("default" if name == "manual" else name)), None)
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from bridle.cli.args import parse
 from bridle.cli.options import session_options
 from bridle.cli.say import say
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.context.briefing import SessionBriefing
 from bridle.engine.loop import run_turn
 from bridle.host.stdio import complain
@@ -53,7 +53,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...]
 
 
-def run_prompt(given: Given, env: Mapping[str, str]) -> int:
+def run_prompt(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the table and return the exit code.
 
     Raises:

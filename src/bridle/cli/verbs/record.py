@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.host.stdio import complain
 from bridle.providers.cassette import Rule
 from bridle.providers.recording import Recording, Replaying
@@ -12,7 +12,7 @@ from bridle.types.errors import UsageError
 from bridle.types.model import Provider
 
 
-def run_record(given: Given, env: Mapping[str, str]) -> int:
+def run_record(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Run bridle with its models recorded.
 
     Raises:
@@ -30,7 +30,7 @@ def run_record(given: Given, env: Mapping[str, str]) -> int:
     return code
 
 
-def run_replay(given: Given, env: Mapping[str, str]) -> int:
+def run_replay(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Run bridle with the recorded answers in place of its models.
 
     Raises:

@@ -5,14 +5,14 @@ import os
 from collections.abc import Mapping
 
 from bridle.cli.say import say
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config import schedules
 from bridle.config.state import is_trusted
 from bridle.types.errors import ConfigError, UsageError
 from bridle.types.text import printable
 
 
-def list_schedules(given: Given, env: Mapping[str, str]) -> int:
+def list_schedules(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """List the scheduled prompts."""
     del given
     cwd = os.getcwd()
@@ -22,7 +22,7 @@ def list_schedules(given: Given, env: Mapping[str, str]) -> int:
     return say("".join(_line(env, cwd, entry) for entry in found))
 
 
-def approve_schedule(given: Given, env: Mapping[str, str]) -> int:
+def approve_schedule(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Approve one.
 
     Raises:
@@ -40,7 +40,7 @@ def approve_schedule(given: Given, env: Mapping[str, str]) -> int:
     return say(f"approved, as it is now:\n{_line(env, cwd, entry)}")
 
 
-def forget_schedule(given: Given, env: Mapping[str, str]) -> int:
+def forget_schedule(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Take an approval back.
 
     Raises:

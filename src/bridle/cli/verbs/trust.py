@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from bridle.cli.say import say
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.state import is_trusted, trust_root
 from bridle.config.trust import TrustItem, brought_by, revoke, trust, unapproved
 from bridle.types.errors import ConfigError, UsageError
@@ -14,7 +14,7 @@ from bridle.types.text import printable
 _LONGEST_SHOWN = 300
 
 
-def run_trust(given: Given, env: Mapping[str, str]) -> int:
+def run_trust(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Run the command.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from bridle.cli.say import say
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.features.budgets.ledger import Ledger, ledger_path
 from bridle.host.paths import projects_dir
 from bridle.providers import catalog
@@ -19,7 +19,7 @@ _ADVISER = "bridleAdviser"
 """Marks a row that stands for an answer of the advisor, which has no line of its own in a transcript."""
 
 
-def run_usage(given: Given, env: Mapping[str, str]) -> int:
+def run_usage(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Print the table and return the exit code."""
     by = given.text("by") or "day"
     path = ledger_path(env)

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.cli.background.attaching import attach
-from bridle.cli.background.entries import age, sessions
-from bridle.cli.background.finding import find_job, title_of
-from bridle.cli.background.launching import session_facts, start_job
-from bridle.cli.background.permission import Means
+from bridle.cli.background.attached_terminal import attach
+from bridle.cli.background.job_lookup import find_job, title_of
+from bridle.cli.background.job_start import session_facts, start_job
+from bridle.cli.background.launch_settings import LaunchSettings
+from bridle.cli.background.session_entries import age, sessions
 from bridle.cli.background.verbs import forget, respawn, stop
 from bridle.cli.options import flags_of
 from bridle.cli.say import tell
@@ -42,7 +42,7 @@ _SIGNS = {
 Entries = list[dict[str, Any]]
 
 
-class Wish(Struct, frozen=True):
+class JobAction(Struct, frozen=True):
     """What the user wants done with a job."""
 
     verb: str
@@ -50,10 +50,10 @@ class Wish(Struct, frozen=True):
     prompt: str = ""
 
 
-def run_board(
+def run_session_list(
     options: SessionOptions,
     env: Mapping[str, str],
-    given: Means,
+    given: LaunchSettings,
     *,
     cwd: str | None = None,
     ended: bool = False,
@@ -61,23 +61,28 @@ def run_board(
     """Show the list until the user leaves it; looking at a session leads back to it."""
     notice = ""
     while True:
-        board = Board(options, env, given, look=lambda: sessions(env, cwd=cwd, ended=ended))
-        wish = asyncio.run(board.show(notice))
-        if wish is None:
+        shown = SessionList(options, env, given, look=lambda: sessions(env, cwd=cwd, ended=ended))
+        action = asyncio.run(shown.show(notice))
+        if action is None:
             return 0
         try:
-            attach(find_job(wish.job, env)[1])
+            attach(find_job(action.job, env)[1])
             notice = ""
         except BridleError as error:
             notice = str(error)
             tell(notice)
 
 
-class Board:
+class SessionList:
     """The list on the screen."""
 
     def __init__(
-        self, options: SessionOptions, env: Mapping[str, str], given: Means, *, look: Callable[[], Entries]
+        self,
+        options: SessionOptions,
+        env: Mapping[str, str],
+        given: LaunchSettings,
+        *,
+        look: Callable[[], Entries],
     ) -> None:
         self._options = options
         self._env = env
@@ -88,7 +93,7 @@ class Board:
         self._app: App | None = None
         self._pane = self._make_pane()
 
-    async def show(self, notice: str) -> Wish | None:
+    async def show(self, notice: str) -> JobAction | None:
         """Show the list until a session is to be attached to, or None to leave."""
         self._notice = notice
         env = self._env
@@ -104,16 +109,16 @@ class Board:
         terminal.parting = screen.parting
         with terminal:
             app = self._app = App(terminal, screen, keymap.keymap)
-            chosen: list[Wish | None] = []
+            chosen: list[JobAction | None] = []
             app.spawn(self._run(app, chosen))
             app.spawn(self._follow())
             await app.run()
         return chosen[0] if chosen else None
 
-    async def _run(self, app: App, chosen: list[Wish | None]) -> None:
+    async def _run(self, app: App, chosen: list[JobAction | None]) -> None:
         await self._refresh()
-        wish: Any = await app.open(TabbedView("Sessions", [("", self._pane)]))
-        chosen.append(wish if isinstance(wish, Wish) else None)
+        action: Any = await app.open(TabbedView("Sessions", [("", self._pane)]))
+        chosen.append(action if isinstance(action, JobAction) else None)
         app.end(0)
 
     async def _follow(self) -> None:
@@ -140,7 +145,7 @@ class Board:
                     words="attach",
                     closes=True,
                     when=self._is_live,
-                    act=lambda job, _: Wish("attach", job or ""),
+                    act=lambda job, _: JobAction("attach", job or ""),
                 ),
             ),
             commands=(
@@ -150,23 +155,23 @@ class Board:
                     ask="What should it do?",
                     alone=True,
                     check=lambda _, text: "" if text else "say what it should do",
-                    act=lambda _, typed: Wish("new", prompt=typed.text),
+                    act=lambda _, typed: JobAction("new", prompt=typed.text),
                 ),
                 Command(
                     key="s",
                     words="stop",
                     confirm="Stop it?",
                     when=self._is_live,
-                    act=lambda job, _: Wish("stop", job or ""),
+                    act=lambda job, _: JobAction("stop", job or ""),
                 ),
                 Command(
                     key="r",
                     words="start again",
                     when=self._is_over,
-                    act=lambda job, _: Wish("respawn", job or ""),
+                    act=lambda job, _: JobAction("respawn", job or ""),
                 ),
                 Command(
-                    key="x", words="forget", when=self._is_over, act=lambda job, _: Wish("rm", job or "")
+                    key="x", words="forget", when=self._is_over, act=lambda job, _: JobAction("rm", job or "")
                 ),
             ),
         )
@@ -179,10 +184,10 @@ class Board:
         entry = self._known.get(job, {})
         return entry.get("kind") == "background" and "pid" not in entry
 
-    def _do(self, wish: Any) -> None:
+    def _do(self, action: Any) -> None:
         async def work() -> None:
             try:
-                self._notice = await asyncio.to_thread(self._carry_out, wish)
+                self._notice = await asyncio.to_thread(self._carry_out, action)
             except BridleError as error:
                 self._notice = str(error)
             await self._refresh()
@@ -190,17 +195,19 @@ class Board:
         if self._app is not None:
             self._app.spawn(work())
 
-    def _carry_out(self, wish: Wish) -> str:
+    def _carry_out(self, action: JobAction) -> str:
         """Do it, and say so."""
-        if wish.verb == "new":
-            facts = session_facts(new_uuid(), flags=flags_of(self._options), prompt=wish.prompt, begins=True)
+        if action.verb == "new":
+            facts = session_facts(
+                new_uuid(), flags=flags_of(self._options), prompt=action.prompt, begins=True
+            )
             return f"{start_job(facts, self._env, self._given)['id']} is started."
-        folder, facts = find_job(wish.job, self._env)
-        if wish.verb == "stop":
-            return f"{wish.job} {stop(facts)}."
-        if wish.verb == "respawn":
+        folder, facts = find_job(action.job, self._env)
+        if action.verb == "stop":
+            return f"{action.job} {stop(facts)}."
+        if action.verb == "respawn":
             respawn(facts, self._env, self._given)
-            return f"{wish.job} runs again."
+            return f"{action.job} runs again."
         return forget(folder, facts, self._env)
 
 

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bridle.cli.terminal.appearance import patience_of, short_folder, short_model, theme_of, tips_of, verbs_of
 from bridle.cli.terminal.facts import SessionFacts
-from bridle.cli.terminal.looks import patience_of, short_folder, short_model, theme_of, tips_of, verbs_of
 from bridle.engine.serve import Server
 from bridle.features.editors.feature import EDITORS
 from bridle.frontends.print.output import debug_logs
@@ -43,7 +43,7 @@ from bridle.types.variables import is_on
 from bridle.version import __version__
 
 if TYPE_CHECKING:
-    from bridle.cli.background.reporting import Reporter
+    from bridle.cli.background.state_reports import Reporter
     from bridle.features.plan_mode.answers import PlanAnswer
     from bridle.frontends.tui.chat.footer_links import FooterLinks
     from bridle.frontends.tui.completion.file_command import FileCommand
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from bridle.frontends.tui.style.text import Line
 
 
-class Stage:
+class SessionView:
     """What shows a session; it is there before the session can run."""
 
     def __init__(

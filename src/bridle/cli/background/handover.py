@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bridle.cli.background.inside import Inside
-from bridle.cli.background.launching import lasting_flags, session_facts, start_job
-from bridle.cli.background.permission import means_of, refusal
+from bridle.cli.background.holder_connection import HolderConnection
+from bridle.cli.background.job_start import lasting_flags, session_facts, start_job
+from bridle.cli.background.launch_settings import launch_settings_from, refusal
 from bridle.frontends.tui.app import App
 from bridle.frontends.tui.chat.chat import Chat
 from bridle.host.jobs import protocol, records
@@ -32,16 +32,22 @@ _TAKING_OVER_SECONDS = 15.0
 _LONGEST = 80
 
 
-class JobDoor:
+class SessionJobs:
     """Implements `commands.context.Jobs` for a session at a terminal."""
 
     def __init__(
-        self, app: App, setup: Setup, session: Session, *, inside: Inside | None, workspace: Workspace
+        self,
+        app: App,
+        setup: Setup,
+        session: Session,
+        *,
+        holder: HolderConnection | None,
+        workspace: Workspace,
     ) -> None:
         self._app = app
         self._setup = setup
         self._session = session
-        self._inside = inside
+        self._holder = holder
         self._workspace = workspace
         self.chat: Chat | None = None
         self._goes_on: records.Facts | None = None
@@ -54,19 +60,19 @@ class JobDoor:
 
     @property
     def is_inside(self) -> bool:
-        return self._inside is not None
+        return self._holder is not None
 
     @property
     def refusal(self) -> str | None:
         return refusal(self._setup.config, self._setup.env)
 
     def detach(self) -> None:
-        if self._inside is not None:
-            self._inside.detach()
+        if self._holder is not None:
+            self._holder.detach()
 
     def stop(self) -> None:
-        if self._inside is not None:
-            self._inside.stop()
+        if self._holder is not None:
+            self._holder.stop()
 
     def move(self, prompt: str) -> None:
         """End the program; the job continues the conversation once it is closed here."""
@@ -129,7 +135,7 @@ class JobDoor:
 
     def _start(self, facts: records.Facts) -> records.Facts:
         setup = self._setup
-        given = means_of(setup.config, setup.env, base=os.environ)
+        given = launch_settings_from(setup.config, setup.env, base=os.environ)
         # In this mode a person has agreed to it already, here.
         agreed = self._session.state.mode == "bypassPermissions"
         return start_job({**facts, "cwd": setup.cwd, "agreed": agreed}, setup.env, given)

@@ -288,7 +288,7 @@ async def test_an_async_hook_is_waited_for_when_it_is_tried(tmp_path: Path):
     assert "in the background" in done.out and (program.home / "ran").read_text() == "done\n"
 
 
-_DOCUMENTED = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text(encoding="utf-8")
+_DOCUMENTED = (Path(__file__).parents[3] / "docs" / "hooks.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", re.findall(r"```json\n(.*?)```", _DOCUMENTED, re.DOTALL))

@@ -13,7 +13,7 @@ from bridle.types.task import Tasks
 _READ = 64 * 1024
 
 
-class Inside:
+class HolderConnection:
     """Reports the state of the session, and learns when a terminal attaches."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -26,7 +26,7 @@ class Inside:
         """Whether a person agreed to a mode that asks nothing, before they moved the conversation here."""
 
     @classmethod
-    async def open(cls, folder: str) -> "Inside | None":
+    async def open(cls, folder: str) -> "HolderConnection | None":
         """The connection; None when the holder of the terminal is gone, which ends the program anyway."""
         facts = records.read(folder)
         if facts is None:
@@ -35,12 +35,12 @@ class Inside:
             reader, writer = await asyncio.open_unix_connection(facts["socket"])
         except OSError:
             return None
-        inside = cls(reader, writer)
-        inside.handed = facts.get("shells") or ()
-        inside.has_agreed = facts.get("agreed") is True
-        inside._send(protocol.frame(protocol.INSIDE))
-        inside.tell({"pid": os.getpid()})
-        return inside
+        connection = cls(reader, writer)
+        connection.handed = facts.get("shells") or ()
+        connection.has_agreed = facts.get("agreed") is True
+        connection._send(protocol.frame(protocol.INSIDE))
+        connection.tell({"pid": os.getpid()})
+        return connection
 
     def tell(self, values: Mapping[str, Any]) -> None:
         """Have it written down how the session stands."""

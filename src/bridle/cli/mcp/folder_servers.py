@@ -22,7 +22,7 @@ from bridle.types.nearest import did_you_mean
 from bridle.types.question import Answer, Question, Refused
 
 
-class Scene(Struct, frozen=True, kw_only=True):
+class FolderServers(Struct, frozen=True, kw_only=True):
     """What is configured for a folder."""
 
     cwd: str
@@ -48,7 +48,7 @@ class Scene(Struct, frozen=True, kw_only=True):
         return read_provider(self.config.raw.get("xaaIdp"))
 
 
-def look(env: Mapping[str, str], flags: Sequence[str] = ()) -> Scene:
+def look(env: Mapping[str, str], flags: Sequence[str] = ()) -> FolderServers:
     """Read what is configured here; problems are printed on standard error.
 
     Raises:
@@ -58,16 +58,16 @@ def look(env: Mapping[str, str], flags: Sequence[str] = ()) -> Scene:
     config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
     trusted = is_trusted(env, cwd)
     merged = environment(config, env, trusted=trusted)
-    wish = ServerSources(config=config, env=merged, trusted=trusted, attended=True, flags=tuple(flags))
-    found = find_servers(wish)
+    sources = ServerSources(config=config, env=merged, trusted=trusted, attended=True, flags=tuple(flags))
+    found = find_servers(sources)
     for problem in found.problems:
         complain(f"warning: {problem}")
-    return Scene(cwd=cwd, env=merged, config=config, servers=found.servers)
+    return FolderServers(cwd=cwd, env=merged, config=config, servers=found.servers)
 
 
 @asynccontextmanager
 async def running(
-    scene: Scene, servers: Sequence[Server], *, timing: Timeouts | None = None
+    folder: FolderServers, servers: Sequence[Server], *, timing: Timeouts | None = None
 ) -> AsyncGenerator[Servers, None]:
     """These servers connected, as far as they can be; their questions are refused."""
 
@@ -76,11 +76,11 @@ async def running(
         raise McpError(f"{name} cannot be added here.")
 
     around = ServersContext(
-        cwd=scene.cwd,
-        env=scene.env,
-        requests=RequestContext(roots=lambda: (scene.cwd,), ask=_refuse),
+        cwd=folder.cwd,
+        env=folder.env,
+        requests=RequestContext(roots=lambda: (folder.cwd,), ask=_refuse),
         read=unset,
-        authorizer=Authorizers(scene.env, provider=scene.provider),
+        authorizer=Authorizers(folder.env, provider=folder.provider),
     )
     every = Servers(servers, around, timing)
     try:

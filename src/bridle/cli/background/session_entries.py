@@ -5,8 +5,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from bridle.cli.background.finding import all_jobs, is_live
-from bridle.cli.background.presence import interactive_sessions
+from bridle.cli.background.job_lookup import all_jobs, is_live
+from bridle.cli.background.session_files import interactive_sessions
 from bridle.host.jobs import records
 
 _STATUS = {"working": "busy", "blocked": "waiting"}

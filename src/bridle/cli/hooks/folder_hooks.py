@@ -20,7 +20,7 @@ from bridle.types.workspace import Workspace
 _LONGEST_SHOWN = 100
 
 
-class Scene(Struct, frozen=True, kw_only=True):
+class FolderHooks(Struct, frozen=True, kw_only=True):
     """The hooks of a folder, and what they would run with."""
 
     config: Config
@@ -53,13 +53,13 @@ def read_object(text: str | None, option: str) -> dict[str, Any] | None:
         raise UsageError(f"{option} must be a JSON object: {error}") from error
 
 
-def look(env: Mapping[str, str]) -> Scene:
+def look(env: Mapping[str, str]) -> FolderHooks:
     """Read the hooks of all settings files."""
     cwd = os.getcwd()
     # Hooks of a folder that is not trusted are shown too, and why they do not count.
     config = load(cwd=cwd, env=env, flag=None, setting_sources=None, trusted=True)
     trusted = is_trusted(env, cwd)
-    return Scene(
+    return FolderHooks(
         config=config,
         table=from_layers(config.layers, trusted=trusted),
         limits=HttpLimits.of(config.layers, trusted=trusted),

@@ -15,7 +15,7 @@ _MOST = 1000
 _LARGEST = 10_000
 
 
-class Presence:
+class SessionFile:
     """A small file with the number of this process; removed with it."""
 
     def __init__(self, env: Mapping[str, str], cwd: str) -> None:

@@ -8,10 +8,10 @@ import sys
 import termios
 from collections.abc import Mapping
 
-from bridle.cli.background.finding import find_job, is_live
-from bridle.cli.background.permission import means
+from bridle.cli.background.job_lookup import find_job, is_live
+from bridle.cli.background.launch_settings import launch_settings
 from bridle.cli.say import tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.frontends.tui.raw_mode import enter_raw, leave_raw
 from bridle.host.jobs import protocol, records
 from bridle.host.jobs.launcher import JobError
@@ -29,14 +29,14 @@ _COVER, _UNCOVER = b"\x1b[?1049h", b"\x1b[?1049l"
 _READ = 64 * 1024
 
 
-def run_attach(given: Given, env: Mapping[str, str]) -> int:
+def run_attach(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """Show a job in this terminal until it ends or is left.
 
     Raises:
         UsageError: this is no terminal, or background sessions are turned off.
         JobError: it cannot be attached to.
     """
-    means(env)
+    launch_settings(env)
     if not (os.isatty(0) and os.isatty(1)):
         raise UsageError("bridle attach needs a terminal; bridle logs works without one")
     _, facts = find_job(given.one("id"), env)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.cli.say import tell
-from bridle.cli.subcommands.parser import Given
+from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.load import Config, load
 from bridle.config.state import is_trusted
 from bridle.extensions.plugins.context import PluginContext
@@ -20,7 +20,7 @@ from bridle.extensions.plugins.sources import Source
 from bridle.types.errors import UsageError
 
 
-def scope_of(given: Given) -> Scope | None:
+def scope_of(given: ParsedArguments) -> Scope | None:
     """The scope that was asked for."""
     match given.text("scope"):
         case "user" | "project" | "local" | "managed" as scope:
@@ -29,7 +29,7 @@ def scope_of(given: Given) -> Scope | None:
             return None
 
 
-class Scene(Struct, frozen=True, kw_only=True):
+class PluginCommandContext(Struct, frozen=True, kw_only=True):
     """Where a command was given."""
 
     around: PluginContext
@@ -37,7 +37,7 @@ class Scene(Struct, frozen=True, kw_only=True):
     trusted: bool
 
     def asking(self, *, yes: bool) -> PluginContext:
-        """A scene where commands that make plugins are run once the user has agreed."""
+        """A context where commands that make plugins are run once the user has agreed."""
 
         def may_run(source: Source) -> bool:
             return confirm(f"Run {' '.join(source.words)!r} to make the plugin?", yes=yes, required=True)
@@ -52,12 +52,12 @@ class Scene(Struct, frozen=True, kw_only=True):
         )
 
 
-def scene_of(env: Mapping[str, str]) -> Scene:
+def command_context(env: Mapping[str, str]) -> PluginCommandContext:
     cwd = os.getcwd()
     config = load(cwd=cwd, env=env, flag=None, setting_sources=None)
     _, fixed = switches(config)
     around = PluginContext(env=env, cwd=cwd, settings=config.settings, enabled_by_management=fixed)
-    return Scene(around=around, config=config, trusted=is_trusted(env, cwd))
+    return PluginCommandContext(around=around, config=config, trusted=is_trusted(env, cwd))
 
 
 def confirm(question: str, *, yes: bool, required: bool = False) -> bool:

@@ -12,7 +12,7 @@ from bridle.types.variables import is_on
 _OFF = "Background sessions are turned off here (disableAgentView or CLAUDE_CODE_DISABLE_AGENT_VIEW)."
 
 
-class Means:
+class LaunchSettings:
     """What a program of ours is started with."""
 
     __slots__ = ("env", "wrapper")
@@ -23,7 +23,9 @@ class Means:
         """Words that come before every program of ours."""
 
 
-def means(env: Mapping[str, str], *, flag: str | None = None, sources: str | None = None) -> Means:
+def launch_settings(
+    env: Mapping[str, str], *, flag: str | None = None, sources: str | None = None
+) -> LaunchSettings:
     """What to start programs with, by the settings of this folder.
 
     Raises:
@@ -35,11 +37,15 @@ def means(env: Mapping[str, str], *, flag: str | None = None, sources: str | Non
     config = load(cwd=cwd, env=env, flag=flag, setting_sources=names)
     # Whether the folder is trusted is worth asking only where it sets variables.
     brings = any(layer.source in SHARED and layer.values.get("env") for layer in config.layers)
-    return means_of(config, environment(config, env, trusted=brings and config.trusted()), base=env)
+    return launch_settings_from(
+        config, environment(config, env, trusted=brings and config.trusted()), base=env
+    )
 
 
-def means_of(config: Config, merged: Mapping[str, str], *, base: Mapping[str, str]) -> Means:
-    """Like `means`, from settings that were read already; programs get `base` alone.
+def launch_settings_from(
+    config: Config, merged: Mapping[str, str], *, base: Mapping[str, str]
+) -> LaunchSettings:
+    """Like `launch_settings`, from settings that were read already; programs get `base` alone.
 
     Raises:
         UsageError: background sessions are turned off.
@@ -47,7 +53,7 @@ def means_of(config: Config, merged: Mapping[str, str], *, base: Mapping[str, st
     if (problem := refusal(config, merged)) is not None:
         raise UsageError(problem)
     wrapper = merged.get("CLAUDE_CODE_PROCESS_WRAPPER") or config.settings.process_wrapper or ""
-    return Means(base, _located(_words(wrapper), base))
+    return LaunchSettings(base, _located(_words(wrapper), base))
 
 
 def refusal(config: Config, env: Mapping[str, str]) -> str | None:

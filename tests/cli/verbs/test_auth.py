@@ -17,7 +17,7 @@ from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Program
 
 _MODELS = {"/v1/models": {"data": [{"id": "m"}]}}
-_ROOT = str(Path(__file__).parents[2])
+_ROOT = str(Path(__file__).parents[3])
 
 
 def program(tmp_path: Path, **env: str) -> Program:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 
 from bridle.cli.args import Args
-from bridle.cli.background.permission import Means, means
+from bridle.cli.background.launch_settings import LaunchSettings, launch_settings
 from bridle.cli.options import flags_of, session_options
 from bridle.cli.say import say
 from bridle.config.options import SessionOptions
@@ -33,7 +33,7 @@ def run_in_background(args: Args, env: Mapping[str, str]) -> int:
         raise UsageError(
             "--bg starts an interactive session without a terminal: it cannot be used with --print"
         )
-    given = means(env, flag=options.settings, sources=options.setting_sources)
+    given = launch_settings(env, flag=options.settings, sources=options.setting_sources)
     command = args.text("exec")
     facts = _command(command, env) if command is not None else _session(options, env)
     if options.name is not None:
@@ -41,7 +41,7 @@ def run_in_background(args: Args, env: Mapping[str, str]) -> int:
     return say(_started(start_job(facts, env, given)))
 
 
-def start_job(facts: records.Facts, env: Mapping[str, str], given: Means) -> records.Facts:
+def start_job(facts: records.Facts, env: Mapping[str, str], given: LaunchSettings) -> records.Facts:
     """Start a job of this folder at the size that the terminal has.
 
     Raises:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.cli.terminal.places import repository_of, worktree_of
+from bridle.cli.terminal.git_location import repository_of, worktree_of
 
 
 def _repository(folder: Path, url: str = "") -> Path:

@@ -7,7 +7,7 @@ from tests.fakes.messages_server import MessagesServer, step
 from tests.fakes.program import Program
 from tests.fakes.sse import tool_use
 
-_DOCS = Path(__file__).parents[2] / "docs" / "record-replay.md"
+_DOCS = Path(__file__).parents[3] / "docs" / "record-replay.md"
 
 
 async def test_a_run_is_recorded_once_and_replayed_without_its_model(tmp_path: Path):
