@@ -58,7 +58,7 @@ async def test_calls_of_an_agent_carry_the_call_that_started_it(tmp_path: Path):
     ]
 
 
-async def test_agent_is_told_as_a_task(tmp_path: Path):
+async def test_agent_is_reported_as_a_task(tmp_path: Path):
     async with world(tmp_path, step(_agent("look")), step("Seen."), step("ok")) as it:
         messages = await it.ask("go")
     (started,) = [each for each in messages if isinstance(each, TaskStartedMessage)]
@@ -106,7 +106,7 @@ async def test_task_of_an_agent_can_be_stopped(tmp_path: Path):
     assert ended == "stopped"
 
 
-async def test_hooks_hear_who_makes_a_call(tmp_path: Path):
+async def test_hooks_learn_who_makes_a_call(tmp_path: Path):
     heard: list[Any] = []
 
     async def hook(input: Any, tool_use_id: str | None, context: Any) -> Any:

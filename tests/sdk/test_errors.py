@@ -58,7 +58,7 @@ async def test_failure_is_retried_and_announced(tmp_path: Path):
     assert text_of(messages) == "There."
 
 
-async def test_session_goes_on_after_a_failed_turn(tmp_path: Path):
+async def test_session_continues_after_a_failed_turn(tmp_path: Path):
     async with world(tmp_path, fault(400), step("Better.")) as it, it.client() as client:
         await client.query("one")
         first = [message async for message in client.receive_response()]

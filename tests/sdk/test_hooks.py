@@ -30,7 +30,7 @@ def _pre(**output: Any) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **output}}
 
 
-async def test_hook_hears_of_a_call_before_it_runs(tmp_path: Path):
+async def test_hook_sees_a_call_before_it_runs(tmp_path: Path):
     heard, hook = _hook({})
     async with world(tmp_path, step(bash("echo x")), step("ok")) as it:
         result = result_of(await it.ask("go", hooks={"PreToolUse": [HookMatcher("Bash", [hook])]}))
@@ -102,7 +102,7 @@ async def test_hook_may_add_context_after_a_call(tmp_path: Path):
     assert heard[0]["tool_response"]["stdout"] == "x" and "It was fine." in last
 
 
-async def test_hook_hears_of_a_failed_call(tmp_path: Path):
+async def test_hook_sees_a_failed_call(tmp_path: Path):
     heard, hook = _hook({})
     async with world(tmp_path, step(bash("exit 3")), step("ok")) as it:
         await it.ask(

@@ -31,7 +31,7 @@ async def _talk(it: World, *prompts: str, **chosen: Any) -> str:
     return session
 
 
-async def test_resume_goes_on_with_the_conversation(tmp_path: Path):
+async def test_resume_continues_the_conversation(tmp_path: Path):
     async with world(tmp_path, step("one"), step("two")) as it:
         session = await _talk(it, "first", "second")
         said, answers = it.said(), texts_of(it.sent(), "assistant")

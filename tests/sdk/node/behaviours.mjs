@@ -316,7 +316,7 @@ const behaviours = {
     stop();
   },
 
-  async command_that_is_waited_for_goes_on_in_the_background() {
+  async command_that_is_waited_for_moves_to_the_background() {
     let stop;
     const done = new Promise((resolve) => (stop = resolve));
     async function* prompts() {
