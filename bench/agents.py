@@ -20,10 +20,12 @@ import msgspec
 from bridle.context.briefing import SessionBriefing
 from bridle.context.environment import gather_environment
 from bridle.context.prompt import PromptInputs
-from bridle.engine.agents import Agents, Staff
-from bridle.engine.agents.means import Means
+from bridle.engine.feature import Features
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Asking, Limits, ModelFacts, Runtime
+from bridle.features.agents.feature import AGENTS, AgentsFeature
+from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
+from bridle.features.teams.feature import TeamsFeature
 from bridle.host.background import BackgroundShells
 from bridle.permissions.policy import decide
 from bridle.providers.dialects.messages_request import encode
@@ -110,7 +112,9 @@ def _runtime(folder: Path, clock: _Clock, shells: BackgroundShells, env: dict[st
         env=env,
         limits=Limits(parallel_calls=100),
         transcript=str(folder / "s1.jsonl"),
-        agents=Agents(Staff(Means(interactive=True), env)),
+        features=Features(
+            [TeamsFeature(), AgentsFeature(Agents(AgentRegistry(AgentSetup(interactive=True), env)))]
+        ),
     )
 
 
@@ -129,9 +133,10 @@ async def _measure(agents: int, *, fork: bool, history: int = 0) -> dict[str, An
         await run_turn(session, Prompt(content="go", origin=TYPED), runtime)
         await clock.all_there.wait()
         memory = (_rss() - before) / agents
-        assert runtime.agents is not None
+        started = runtime.features.find(AGENTS)
+        assert started is not None
         stopped = time.perf_counter()
-        await runtime.agents.stop_all()
+        await started.stop_all()
         stopped = time.perf_counter() - stopped
         await shells.close()
         session.close()

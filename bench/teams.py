@@ -20,13 +20,14 @@ import msgspec
 from bridle.context.briefing import SessionBriefing
 from bridle.context.environment import gather_environment
 from bridle.context.prompt import PromptInputs
-from bridle.engine.agents import Agents, Staff
-from bridle.engine.agents.means import Means
 from bridle.engine.feature import Features
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Asking, Limits, ModelFacts, Runtime
+from bridle.features.agents.feature import AGENTS, AgentsFeature
+from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
 from bridle.features.leases.feature import LeasesFeature
 from bridle.features.leases.leases import Leases
+from bridle.features.teams.feature import TeamsFeature
 from bridle.host.background import BackgroundShells
 from bridle.host.git.merge import Repository
 from bridle.host.git.merge_queue import MergeQueue, Plan
@@ -100,20 +101,21 @@ async def _measure(agents: int, job: list[Line], *, park: bool = False, **more: 
         world = _World(agents, job, park=park, **more)
         shells = BackgroundShells(str(Path(name, "storage")), on_change=lambda _: None)
         runtime = _runtime(folder, Path(name), world, shells, env)
-        assert runtime.agents is not None
+        started = runtime.features.find(AGENTS)
+        assert started is not None
         memory, cpu, began = _rss(), time.process_time(), time.perf_counter()
         await run_turn(session, Prompt(content="go", origin=TYPED), runtime)
         await world.all_there.wait()
         memory = (_rss() - memory) / agents
         if not park:
-            await asyncio.gather(*runtime.agents.staff.beside.values())
+            await asyncio.gather(*started.registry.beside.values())
         cpu = (time.process_time() - cpu) / agents
         took = time.perf_counter() - began
         stopping = time.perf_counter()
-        await runtime.agents.stop_all()
+        await started.stop_all()
         stopping = time.perf_counter() - stopping
         merging = await _merge(folder, env) if more else 0.0
-        await runtime.agents.close()
+        await started.close()
         await shells.close()
         session.close()
     spawn = [world.arrived[number] - start for number, start in enumerate(world.began)]
@@ -140,8 +142,13 @@ def _runtime(
         env=env,
         limits=Limits(parallel_calls=100),
         transcript=str(base / "s1.jsonl"),
-        agents=Agents(Staff(Means(), env)),
-        features=Features([LeasesFeature(lambda: Leases.of_session(str(base / "broker"), "s1"))]),
+        features=Features(
+            [
+                LeasesFeature(lambda: Leases.of_session(str(base / "broker"), "s1")),
+                TeamsFeature(),
+                AgentsFeature(Agents(AgentRegistry(AgentSetup(), env))),
+            ]
+        ),
     )
 
 

@@ -16,6 +16,9 @@ LAYERS = (
 )
 LEVELS = {package: level for level, packages in enumerate(LAYERS) for package in packages}
 
+FEATURE_IMPORTS = {"teams": {"agents"}, "workflows": {"agents"}, "monitors": {"schedules"}}
+"""Which features may import which others; all other meetings go through keys and moments (decision 26)."""
+
 
 def level(module: str) -> int:
     """How high a module stands, by its path below `src/bridle`."""

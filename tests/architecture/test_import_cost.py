@@ -131,7 +131,7 @@ _UNTIL_AN_AGENT_IS_EXPECTED = """
 import sys
 mark = sys.argv.pop()
 def watch(event, args):
-    if event == "import" and args[0] == "bridle.engine.agents.run":
+    if event == "import" and args[0] == "bridle.features.agents.run":
         open(mark, "w").close()
 sys.addaudithook(watch)
 from bridle.__main__ import main

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from tests.architecture.layers import LAYERS, LEVELS, level
+from tests.architecture.layers import FEATURE_IMPORTS, LAYERS, LEVELS, level
 from tests.architecture.modules import SOURCE, modules
 
 
@@ -23,6 +23,18 @@ def test_documents_draw_the_layers_as_they_are():
     drawing = page.partition("## Layers")[2].split("```")[1]
     drawn = [set(line.split()) for line in drawing.strip().splitlines()]
     assert drawn[::-1] == [layer - {"version"} for layer in LAYERS[:-1]]
+
+
+def test_features_import_only_those_that_they_are_made_of():
+    wrong: list[str] = []
+    for module in modules():
+        if not module.startswith("features/") or module.count("/") < 2:
+            continue
+        own = module.split("/")[1]
+        others = {name.split(".")[2] for name in _imports(module).all if name.startswith("bridle.features.")}
+        allowed = {own, "context", *FEATURE_IMPORTS.get(own, ())}
+        wrong += [f"{module} may not import features.{other}" for other in sorted(others - allowed)]
+    assert wrong == []
 
 
 def test_no_module_imports_itself_through_others():

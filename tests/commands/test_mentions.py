@@ -115,13 +115,22 @@ async def test_what_is_mentioned_is_bounded(tmp_path: Path):
 
 
 async def test_agents_and_binary_files_leave_a_note(tmp_path: Path):
+    from msgspec.structs import replace
+
+    from bridle.engine.feature import Features
     from bridle.engine.mentions import attach
     from bridle.engine.turn import Turn
+    from bridle.features.agents.feature import AgentsFeature
+    from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
+    from bridle.types.agent import AgentDefinition
 
     commanded = Commanded(tmp_path)
     (commanded.project / "data.bin").write_bytes(b"\0\1\2" * 100)
     prompt = Prompt(content="let @agent-reviewer look at @data.bin", origin=TYPED)
-    turn = Turn(commanded.session, prompt, commanded.server.runtime)
-    whole = await attach(turn, prompt, agents=("reviewer",))
+    reviewer = AgentDefinition(name="reviewer", description="d", text="p", source="user")
+    agents = Agents(AgentRegistry(AgentSetup(found=lambda: (reviewer,)), {}))
+    runtime = replace(commanded.server.runtime, features=Features([AgentsFeature(agents)]))
+    turn = Turn(commanded.session, prompt, runtime)
+    whole = await attach(turn, prompt)
     texts = [block["text"] for block in whole.beside if block["type"] == "text"]
     assert "reviewer" in texts[0] and "data.bin cannot be shown" in texts[1]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, cast
 
-from bridle.engine.agents.assignment import Assignment
+from bridle.engine.assignment import Assignment
 from bridle.engine.feature import Feature, Features
 from bridle.features.registry import open_features
 from bridle.types.service import Service

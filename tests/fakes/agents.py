@@ -9,10 +9,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.engine.agents import Agents, Staff
-from bridle.engine.agents.means import Means
+from bridle.engine.feature import Features
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
+from bridle.features.agents.feature import AGENTS, AgentsFeature
+from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
+from bridle.features.teams.feature import TEAM, TeamsFeature
+from bridle.features.teams.feature import Team as Mates
 from bridle.host.background import BackgroundShells
 from bridle.providers.scripted import Asked, ScriptedProvider
 from bridle.tools.agent import TOOL as AGENT
@@ -87,8 +90,15 @@ class Team:
 
     @property
     def agents(self) -> Agents:
-        assert self.runtime.agents is not None
-        return self.runtime.agents
+        found = self.runtime.features.find(AGENTS)
+        assert found is not None
+        return found
+
+    @property
+    def mates(self) -> Mates:
+        found = self.runtime.features.find(TEAM)
+        assert found is not None
+        return found
 
     async def prompt(self, text: str = "<main>") -> Outcome:
         return await run_turn(self.session, Prompt(content=text, origin=TYPED), self.runtime)
@@ -122,7 +132,7 @@ async def team(
     channel: FakeChannel | None = None,
     env: Mapping[str, str] | None = None,
     change: Callable[[Runtime], Runtime] = lambda runtime: runtime,
-    **means: Any,
+    **setup: Any,
 ) -> AsyncGenerator[Team]:
     """A session in `folder` that allows every call and keeps transcripts."""
     channel = channel or FakeChannel()
@@ -146,7 +156,14 @@ async def team(
             workspace=Workspace(str(folder), tasks=shells),
             env=variables,
             transcript=str(folder / "s1.jsonl"),
-            agents=Agents(Staff(Means(found=lambda: agents, **means), variables)),
+            features=Features(
+                [
+                    TeamsFeature(),
+                    AgentsFeature(
+                        Agents(AgentRegistry(AgentSetup(found=lambda: agents, **setup), variables))
+                    ),
+                ]
+            ),
         )
     )
     made.append(Team(session, runtime, channel, minds))

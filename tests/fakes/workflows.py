@@ -41,7 +41,7 @@ class Workshop:
 
     @property
     def runs(self) -> SessionWorkflows:
-        return self.workflows.open()
+        return self.workflows.runs()
 
     async def start(self, script: str = "", *, prompt: str = "go", **launch: Any) -> Launched:
         """Begin a run; a script without metadata gets some."""

@@ -4,7 +4,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from bridle.engine.agents.tools import AgentToolbox
+from bridle.features.agents.tools import AgentToolbox
 from bridle.providers.trimming import SlimToolbox
 from bridle.tools.deferred import Findable, found_before, listing, told_before
 from bridle.tools.deferred_toolbox import DeferredToolbox

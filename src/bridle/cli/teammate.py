@@ -10,10 +10,10 @@ import msgspec
 from bridle.cli.start import Start
 from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.config.options import SessionOptions
-from bridle.engine.teams.membership import Membership
-from bridle.engine.teams.wire import Hello, Summons, ToMember, Welcome
+from bridle.features.teams.membership import Membership
+from bridle.features.teams.summons import OF_THE_PANE
+from bridle.features.teams.wire import Hello, Summons, ToMember, Welcome
 from bridle.host.jsonlines import to_line
-from bridle.session.parts.summons import OF_THE_PANE
 from bridle.session.prepare import set_up
 from bridle.types.errors import UsageError
 

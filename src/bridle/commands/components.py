@@ -19,6 +19,7 @@ from bridle.commands.queries.memory_files import memory_places, takes_notes
 from bridle.commands.settings import save, settings_file
 from bridle.config.edit import remove_value, set_value
 from bridle.context.tokens import estimate
+from bridle.features.agents.feature import AGENTS
 from bridle.host.paths import config_home
 from bridle.types.command import CommandResult, Says, Shows
 from bridle.types.errors import McpError, UsageError
@@ -69,10 +70,10 @@ async def hooks(arguments: str, context: CommandContext) -> CommandResult:
 
 async def peers(arguments: str, context: CommandContext) -> CommandResult:
     """Agents of this session that are at work, and sessions on other machines."""
-    from bridle.engine.teams.remote import remote_contacts
+    from bridle.features.teams.remote import remote_contacts
 
     del arguments
-    known = context.runtime.agents
+    known = context.runtime.features.find(AGENTS)
     rows = [f"{task.id}  {task.description}" for task in known.running()] if known is not None else []
     rows += (f"{each.address}  {each.status}  {each.about}" for each in await remote_contacts(context.env))
     return Says("\n".join(rows) or "No agent is at work, and no other session can be written to.")

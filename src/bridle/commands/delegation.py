@@ -2,6 +2,7 @@
 
 from bridle.commands.context import CommandContext
 from bridle.engine.turn import Turn
+from bridle.features.agents.feature import AGENTS
 from bridle.types.block import text_of
 from bridle.types.command import Asks
 from bridle.types.delegation import AgentCompleted, AgentReport, Delegation
@@ -14,7 +15,7 @@ _LONGEST_DESCRIPTION = 60
 
 def runs_apart(asks: Asks, context: CommandContext) -> bool:
     """Whether a command wants an agent of its own, and agents are to be had."""
-    return asks.agent is not None and context.runtime.agents is not None
+    return asks.agent is not None and context.runtime.features.find(AGENTS) is not None
 
 
 async def run_apart(asks: Asks, context: CommandContext) -> str:
@@ -41,7 +42,7 @@ async def delegate(delegation: Delegation, context: CommandContext) -> AgentRepo
     Raises:
         ToolError: there are no agents, or this one could not be started or finish.
     """
-    agents = context.runtime.agents
+    agents = context.runtime.features.find(AGENTS)
     if agents is None:
         raise ToolError("There are no agents in this session.")
     turn = Turn(context.session, Prompt(content=delegation.prompt, origin=context.origin), context.runtime)

@@ -4,6 +4,7 @@ import os.path
 
 from bridle.commands.context import CommandContext
 from bridle.commands.delegation import delegate, report_text
+from bridle.features.agents.feature import AGENTS
 from bridle.host.paths import config_home
 from bridle.types.command import Asks, CommandResult, Says
 from bridle.types.delegation import Delegation
@@ -43,7 +44,7 @@ async def subtask(arguments: str, context: CommandContext) -> CommandResult:
     """Hand a task to a copy of the conversation that works on the side."""
     if not arguments:
         raise UsageError("Say what the task is: /subtask <task>.")
-    if context.runtime.agents is None:
+    if context.runtime.features.find(AGENTS) is None:
         return Asks(content=arguments, shown=f"/subtask {arguments}")
     delegation = Delegation(description=arguments[:_LONGEST_DESCRIPTION], prompt=arguments, background=True)
     return Says(report_text(await delegate(delegation, context)))

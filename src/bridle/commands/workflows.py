@@ -30,7 +30,7 @@ async def workflows(arguments: str, context: CommandContext) -> CommandResult:
     known = context.runtime.features.find(SESSION_WORKFLOWS)
     if known is None or not known.shown:
         raise UsageError("Workflows are turned off in this session.")
-    runs = known.open()
+    runs = known.runs()
     views = await runs.views(context.runtime)
     words = arguments.split()
     if not words:
@@ -45,7 +45,7 @@ async def workflows(arguments: str, context: CommandContext) -> CommandResult:
 def complete(context: CommandContext) -> tuple[str, ...]:
     """The runs that can be named."""
     known = context.runtime.features.find(SESSION_WORKFLOWS)
-    return () if known is None else known.open().ids(context.runtime)
+    return () if known is None else known.runs().ids(context.runtime)
 
 
 async def _direct(

@@ -124,6 +124,11 @@ class SessionOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.continue_newest or self.resume is not None
 
     @property
+    def has_person(self) -> bool:
+        """Whether a person is at the terminal."""
+        return not (self.print_mode or self.input_format is not None or self.output_format is not None)
+
+    @property
     def is_hosted(self) -> bool:
         """Whether a program writes prompts while the session runs."""
         return self.input_format == "stream-json"

@@ -14,5 +14,4 @@ async def attach_to_prompt(turn: Turn, prompt: Prompt) -> Prompt:
         return prompt
     from bridle.engine.mentions import attach
 
-    names = () if runtime.agents is None else tuple(each.name for each in runtime.agents.definitions())
-    return await attach(turn, prompt, agents=names)
+    return await attach(turn, prompt)

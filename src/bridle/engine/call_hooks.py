@@ -90,7 +90,7 @@ async def hear_task(turn: Turn, task: ListedTask) -> str | None:
     if not turn.runtime.hooks.listens_to(kind.__name__):
         return None
     # With the first task comes what only teams need.
-    from bridle.engine.teams.team import team_name
+    from bridle.types.team import team_name
 
     said = await turn.runtime.hooks.fire(
         kind(

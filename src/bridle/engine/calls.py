@@ -18,8 +18,6 @@ from bridle.types.tool import Tool, ToolOutput
 if TYPE_CHECKING:
     from bridle.types.hook_moment import BatchCall
 
-_STARTS_AGENTS = "Agent"
-
 
 class _Job:
     """A call in the queue."""
@@ -68,8 +66,8 @@ class CallQueue:
         if not self._jobs:
             import_module("bridle.engine.dispatch")
         tool = self._turn.runtime.toolbox.find(name)
-        if tool is not None and tool.name == _STARTS_AGENTS and self._turn.runtime.agents is not None:
-            import_module("bridle.engine.agents.start")
+        if tool is not None:
+            self._turn.runtime.features.expect_call(tool.name)
 
     def add(self, block: ToolUseBlock, *, flaw: str | None, source: str) -> None:
         """Queue the call of a complete block; `source` is the transcript entry that holds it."""

@@ -19,7 +19,6 @@ from bridle.engine.consult import consult
 from bridle.engine.feature import RunningCall
 from bridle.engine.gate import Passage, TurnedAway, ask_again, pass_gate, read_call, standing
 from bridle.engine.parsing import prepare_call
-from bridle.engine.services import services_of
 from bridle.engine.turn import Turn
 from bridle.engine.views import keeper, view_of
 from bridle.permissions.files.hidden_files import hides
@@ -191,7 +190,7 @@ def _context(call: Call, tool: Tool, turn: Turn) -> ToolContext:
         permit=Permit(sandbox=runtime.sandbox, hides=hides(turn.rules, lambda: standing(turn))),
         agent_id=turn.session.agent_id,
         offered=runtime.toolbox.names,
-        services=services_of(call, turn),
+        services=lambda key: runtime.features.offered(key, call, turn),
     )
 
 

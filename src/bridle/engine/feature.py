@@ -15,7 +15,7 @@ from bridle.types.service import Offered, Service
 
 if TYPE_CHECKING:
     from bridle.config.load import Config
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.call import Call
     from bridle.engine.gate import Passage
     from bridle.engine.runtime import Runtime
@@ -90,6 +90,10 @@ class Feature:
         """What an agent with these tools can choose from, told when it begins."""
         del tools
 
+    def toolbox(self, toolbox: "Toolbox") -> "Toolbox":
+        """The tools of the session, perhaps fewer; asked once, when it is put together."""
+        return toolbox
+
     def channel(self, channel: "Channel") -> "Channel":
         """What the session reports to and asks, perhaps with something in between."""
         return channel
@@ -98,6 +102,9 @@ class Feature:
         """What answers the session, perhaps with something in between."""
         return provider
 
+    async def open(self) -> None:
+        """The session is put together, and takes no prompts yet."""
+
     async def begin(self) -> None:
         """The session begins to take prompts."""
 
@@ -105,6 +112,10 @@ class Feature:
         """The prompt of a turn, with what belongs beside it."""
         del turn
         return prompt
+
+    def mention(self, name: str) -> str | None:
+        """What the user means who names this with `@`, where it is no file."""
+        del name
 
     def work(self) -> None:
         """A turn begins."""
@@ -144,6 +155,15 @@ class Feature:
     def reminder(self, session: "Session") -> str | None:
         """What a conversation should hear before its next step, once."""
         del session
+
+    def expect_call(self, tool: str) -> None:
+        """The model writes a call of this tool: what it needs may be loaded meanwhile."""
+        del tool
+
+    def complete_call(self, tool: str, call: "Call", input: Any, turn: "Turn") -> "Call":
+        """The call with the input that everyone goes by: hooks, rules, people and the tool."""
+        del tool, input, turn
+        return call
 
     def refuse_tool(self, name: str) -> str | None:
         """Why a tool that the session does not offer cannot be used, where this feature knows."""
@@ -202,6 +222,11 @@ class Feature:
     async def skill_called(self, name: str) -> None:
         """A skill begins to count."""
         del name
+
+    def move_to_background(self, task_id: str | None = None) -> int:
+        """The user does not want to wait for calls, or for one job: how many continue in the background."""
+        del task_id
+        return 0
 
     def interrupt(self) -> int:
         """The user wants quiet: begin to end what runs in the background; how many there are."""
@@ -295,6 +320,28 @@ class Features:
         """What a call would do, where a feature can say more than its input does."""
         acting = self.at("describe_call")
         return next((words for each in acting if (words := each.describe_call(tool, call, turn))), None)
+
+    def toolbox(self, toolbox: "Toolbox") -> "Toolbox":
+        for each in self.at("toolbox"):
+            toolbox = each.toolbox(toolbox)
+        return toolbox
+
+    def mention(self, name: str) -> str | None:
+        """What the user means who names this with `@`."""
+        return next((meant for each in self.at("mention") if (meant := each.mention(name))), None)
+
+    def expect_call(self, tool: str) -> None:
+        for each in self.at("expect_call"):
+            each.expect_call(tool)
+
+    def complete_call(self, tool: str, call: "Call", input: Any, turn: "Turn") -> "Call":
+        for each in self.at("complete_call"):
+            call = each.complete_call(tool, call, input, turn)
+        return call
+
+    def move_to_background(self, task_id: str | None = None) -> int:
+        """How many calls, or jobs of one name, continue in the background."""
+        return sum(each.move_to_background(task_id) for each in self.at("move_to_background"))
 
     def interrupt(self) -> int:
         """Begin to end what runs in the background; how many there are."""

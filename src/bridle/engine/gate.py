@@ -49,13 +49,8 @@ def read_call(call: Call, tool: Tool, turn: Turn) -> tuple[Call, Any]:
         ToolError: the tool cannot take it.
     """
     call, input = parse_input(tool, call)
-    if tool.name != "SendMessage":
-        return call, input
-    from bridle.engine.teams.remote import named_fully
-
-    # A message has the whole address of its receiver: one on another machine is asked about.
-    to = named_fully(input.to, turn)
-    return parse_input(tool, msgspec.structs.replace(call, input={**call.input, "to": to}))
+    complete = turn.runtime.features.complete_call(tool.name, call, input, turn)
+    return (call, input) if complete is call else parse_input(tool, complete)
 
 
 async def pass_gate(call: Call, tool: Tool, input: Any, turn: Turn, *, hook: Decision | None) -> Passage:

@@ -8,12 +8,10 @@ def let_go(runtime: Runtime, *, call_id: str | None = None) -> int:
     """Move running commands and agents, or those of one call, to the background; how many there were."""
     tasks = runtime.workspace.tasks
     commands = tasks.move_waited(call_id) if isinstance(tasks, BackgroundShells) else 0
-    agents = runtime.agents
-    if agents is None:
-        return commands
+    features = runtime.features
     if call_id is None:
-        return commands + agents.move_to_background()
+        return commands + features.move_to_background()
     waited = [
         job.id for job in runtime.workspace.jobs() if job.call_id == call_id and job.kind == "local_agent"
     ]
-    return commands + sum(agents.move_to_background(each) for each in waited)
+    return commands + sum(map(features.move_to_background, waited))

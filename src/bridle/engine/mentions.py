@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -42,7 +42,7 @@ class Mention(Struct, frozen=True):
     last: int | None = None
 
 
-async def attach(turn: Turn, prompt: Prompt, *, agents: Sequence[str] = ()) -> Prompt:
+async def attach(turn: Turn, prompt: Prompt) -> Prompt:
     """The prompt with what it mentions beside it; what may not or cannot be read is left as it was typed.
 
     What the user did not name, but a skill, a schedule, a remote client or a pipe did, counts only where the
@@ -57,7 +57,7 @@ async def attach(turn: Turn, prompt: Prompt, *, agents: Sequence[str] = ()) -> P
     left = _MOST_CHARS
     typed = _typed_names(turn.prompt)
     for mention in list(dict.fromkeys(mentions_in(text)))[:_MOST_MENTIONS]:
-        found = await _found(mention, turn, agents, typed=mention.name in typed)
+        found = await _found(mention, turn, typed=mention.name in typed)
         if all(block in prompt.beside for block in found):
             continue  # The skill that the prompt calls has brought it already.
         size = sum(len(str(block)) for block in found)
@@ -92,7 +92,7 @@ def mentions_in(text: str) -> Iterator[Mention]:
         yield Mention(name[: lines.start()], first, max(first, int(lines[2] or lines[1])))
 
 
-async def _found(mention: Mention, turn: Turn, agents: Sequence[str], *, typed: bool) -> list[UserBlock]:
+async def _found(mention: Mention, turn: Turn, *, typed: bool) -> list[UserBlock]:
     path = turn.runtime.workspace.resolve(mention.name)
     is_folder = os.path.isdir(path)
     if is_folder or os.path.isfile(path):
@@ -104,9 +104,8 @@ async def _found(mention: Mention, turn: Turn, agents: Sequence[str], *, typed: 
                 return [text_block(f"<mention>{mention.name} was left out: {why}.</mention>")]
             case _:
                 return _folder(mention.name, path) if is_folder else await _file(mention, path, turn)
-    if (agent := mention.name.removeprefix("agent-")) in agents:
-        wish = text_block(f"<mention>The user wants the agent {agent} to work on this.</mention>")
-        return [wish] if typed else []
+    if (meant := turn.runtime.features.mention(mention.name)) is not None:
+        return [text_block(f"<mention>{meant}</mention>")] if typed else []
     return await _resource(mention.name, turn, typed=typed)
 
 

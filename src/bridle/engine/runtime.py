@@ -23,7 +23,6 @@ from bridle.types.usage import Usage
 from bridle.types.workspace import Workspace
 
 if TYPE_CHECKING:
-    from bridle.engine.agents import Agents
     from bridle.engine.structured import AnswerShape
     from bridle.types.checkpoint import Checkpoints
     from bridle.types.command import Commands
@@ -175,8 +174,6 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """Hooks may put calls off to a later run, which makes no sense where a person waits."""
     watch: CacheWatch = msgspec.field(default_factory=CacheWatch)
     """Notices when the cached prefix is lost."""
-    agents: "Agents | None" = None
-    """Whom work can be handed to, where it can."""
     features: Features = Features()
     """The capabilities of the session that the engine knows nothing about."""
     styles: Callable[[], Sequence[str]] = lambda: ("default",)

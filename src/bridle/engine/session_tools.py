@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from bridle.engine.agents import Agents
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.model_facts import SMALL_WINDOW
 from bridle.tools.toolbox import BuiltinToolbox, Deferral
@@ -15,8 +14,6 @@ from bridle.types.tool import Tool, Toolbox
 if TYPE_CHECKING:
     from bridle.tools.deferred_toolbox import DeferredToolbox
 
-Listing = Callable[[], str | None]
-"""What the model is told when a conversation begins, if anything."""
 Offer = Callable[[], Sequence[Tool]]
 """Tools that are looked up anew at each step, because they come and go."""
 
@@ -140,21 +137,6 @@ def news(
 def again(deferring: "DeferredToolbox | None", offered: Toolbox) -> tuple[Callable[[], str | None], ...]:
     """What the model must be told again after a compaction."""
     return () if deferring is None else (lambda: deferring.again(offered),)
-
-
-def agent_listing(agents: Agents, session: Session, toolbox: Toolbox) -> Listing:
-    """The agents, without those that rules deny."""
-
-    def listing() -> str | None:
-        if "Agent" not in toolbox.names():
-            return None
-        if not any(rule.tool == "Agent" for rule in session.state.rules):
-            return agents.listing()
-        from bridle.permissions.matching import denied_agents
-
-        return agents.listing(denied_agents(session.state.rules))
-
-    return listing
 
 
 def _none() -> Sequence[Tool]:

@@ -9,7 +9,7 @@ What follows from all of them together is remembered as well: most looks at the 
 import os
 import os.path
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
@@ -20,6 +20,9 @@ from bridle.extensions.frontmatter import first_line, read_front
 from bridle.extensions.roots import Kind, Root
 from bridle.host.files import read_bytes
 from bridle.types.errors import ConfigError
+
+if TYPE_CHECKING:
+    from bridle.extensions.agents import AgentFiles
 
 LARGEST_FILE = 4 * 1024 * 1024
 _NAME = "files"
@@ -262,9 +265,11 @@ def _read(path: str) -> str:
     return read_bytes(path, LARGEST_FILE).decode("utf-8", "replace")
 
 
-class ExtensionFiles(Struct, frozen=True):
+class ExtensionFiles(Struct, frozen=True, kw_only=True):
     """Where the extension files of a session lie."""
 
     index: Index
     roots: Callable[[Kind], tuple[Root, ...]]
     """The folders of a kind: the administrator's, the user's, the project's, plugins'."""
+    agents: "AgentFiles"
+    """The agents in these folders."""

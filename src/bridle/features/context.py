@@ -1,6 +1,6 @@
 """What a feature is opened with."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from bridle.engine.hook_door import HookDoor
     from bridle.engine.runtime import ModelFacts, Runtime
     from bridle.extensions.index import ExtensionFiles
+    from bridle.features.agents.registry import AgentServers
+    from bridle.features.teams.membership import Membership
+    from bridle.types.agent import AgentDefinition
     from bridle.types.mcp import McpServers
     from bridle.types.monitor import PluginMonitor
     from bridle.types.plugin import SessionPlugins
@@ -66,6 +69,22 @@ class FeatureContext(Struct, frozen=True, kw_only=True):
     facts: "Callable[[str], ModelFacts]"
     """What is known of a model."""
     plugins: "SessionPlugins | None" = None
+    agent: "AgentDefinition | None" = None
+    """What the main thread is, where it is to be an agent."""
+    member: "Membership | None" = None
+    """The team that this process is a teammate in."""
+    answers: bool = False
+    """The model answers in this process, so that no other process could ask it."""
+    resolve_model: Callable[[str, str], str] = lambda name, parent: name
+    """The full id of a model that an agent names, in a session whose model is the second."""
+    may_choose_for_agent: Callable[[str, str], bool] = lambda name, parent: True
+    """Whether anyone other than the user may choose this model instead of the parent's."""
+    is_approved: Callable[[str], bool] = lambda file: True
+    """Whether the user has approved a file of the project as it is now."""
+    skill_text: "Callable[[str], Awaitable[str | None]] | None" = None
+    """The text of a skill that an agent begins with."""
+    open_agent_servers: "Callable[[AgentDefinition, str], Awaitable[AgentServers | None]] | None" = None
+    """Connects the MCP servers that an agent brings along."""
     plugin_monitors: "Callable[[], Sequence[PluginMonitor]]" = tuple
     plugin_language_servers: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
     """The entries of plugins by their names."""

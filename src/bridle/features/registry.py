@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from bridle.engine.feature import Feature, Features
 from bridle.engine.tool_services import ToolServices
 from bridle.features.advisor.feature import AdvisorFeature
+from bridle.features.agents.feature import open_agents
 from bridle.features.auto_mode.feature import open_auto_mode
 from bridle.features.budgets.feature import open_budgets
 from bridle.features.context import FeatureContext
@@ -18,6 +19,7 @@ from bridle.features.plugins.feature import PluginsFeature
 from bridle.features.schedules.feature import SchedulesFeature
 from bridle.features.side_work.feature import open_side_work
 from bridle.features.skills.feature import open_skills
+from bridle.features.teams.feature import TeamsFeature
 from bridle.features.workflows.feature import open_workflows
 from bridle.features.worktrees.feature import open_worktrees
 
@@ -29,6 +31,8 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     open_leases,
     open_memory,
     open_skills,
+    TeamsFeature,
+    open_agents,
     open_workflows,
     open_plan_mode,
     open_worktrees,
@@ -39,6 +43,7 @@ FEATURES: tuple[Callable[[FeatureContext], Feature | None], ...] = (
     ToolServices,
     open_side_work,
 )
+"""In the order in which they are opened; the last is closed first, so what runs agents ends before them."""
 
 
 def open_features(context: FeatureContext, more: Sequence[Feature] = ()) -> Features:

@@ -1,6 +1,7 @@
 """What the frames of a session say that no event carries."""
 
 from bridle.engine.runtime import Runtime
+from bridle.features.agents.feature import AGENTS
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.protocol.init_frame import InitFacts, Inventory
 from bridle.session.setup import Setup
@@ -46,6 +47,7 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
     """What the session has besides its tools, as it stands now."""
     if runtime is None:
         return Inventory()
+    agents = runtime.features.find(AGENTS)
     servers = () if runtime.servers is None else runtime.servers.status()
     plugins, skills = runtime.features.find(PLUGINS), runtime.features.find(SESSION_SKILLS)
     everywhere, terminal = command_names(runtime.commands)
@@ -54,7 +56,7 @@ def inventory_of(runtime: Runtime | None) -> Inventory:
         terminal_commands=terminal,
         skills=() if skills is None else skills.names(),
         servers=[{"name": each.name, "status": each.status, "source": each.source} for each in servers],
-        agents=() if runtime.agents is None else [each.name for each in runtime.agents.definitions()],
+        agents=() if agents is None else [each.name for each in agents.definitions()],
         plugins=() if plugins is None else plugins.listing(),
         plugin_errors=() if plugins is None else plugins.faults(),
     )

@@ -10,14 +10,13 @@ from msgspec import Struct
 from bridle.config.state import installation_id
 from bridle.context.briefing import SessionBriefing
 from bridle.context.window import habits_from
-from bridle.engine.agents import Agents
 from bridle.engine.attachments import attach_to_prompt
 from bridle.engine.feature import Features
 from bridle.engine.mcp_servers import LazyServers
 from bridle.engine.permission_news import PermissionNews
 from bridle.engine.runtime import Asking, Runtime
 from bridle.engine.serve import Inbox
-from bridle.engine.session_tools import again, agent_listing, fitted, news
+from bridle.engine.session_tools import again, fitted, news
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.permissions.decision import decider
 from bridle.session import choices, model_choices, permission_choices
@@ -25,7 +24,6 @@ from bridle.session.base import SessionBase
 from bridle.session.commands import SessionCommands, Source
 from bridle.session.conversation import checkpoints_of, transcript_of
 from bridle.session.parts import tools
-from bridle.session.parts.agents import open_agents
 from bridle.session.parts.briefing import brief, permission_news
 from bridle.session.parts.extensions import Extensions, chosen_style, extension_files, open_extensions
 from bridle.session.parts.features import OfferedTools, session_features, with_features
@@ -52,7 +50,6 @@ class Parts(Struct, frozen=True, kw_only=True):
     features: Features
     servers: LazyServers | None
     extensions: Extensions
-    agents: Agents
     tools: Toolbox
     """All of them, whatever the window of the model."""
     deferring: "DeferredToolbox | None"
@@ -81,7 +78,7 @@ async def open_parts(base: SessionBase) -> Parts:
     deferring, offered = tools.offered(base, brought, packages, servers, features)
     offers.names = offered.names()
     extensions = open_extensions(base, files, features.find(SESSION_SKILLS))
-    agents, offered = open_agents(base, extensions, offered)
+    offered = features.toolbox(offered)
     return Parts(
         provider=features.provider(provider),
         warming=warming,
@@ -89,7 +86,6 @@ async def open_parts(base: SessionBase) -> Parts:
         features=features,
         servers=servers,
         extensions=extensions,
-        agents=agents,
         tools=offered,
         deferring=deferring,
         toolbox=fitted(offered, base.window),
@@ -137,7 +133,6 @@ async def make_runtime(base: SessionBase, parts: Parts, commands: SessionCommand
             parts.permissions.news,
         ),
         restore=again(parts.deferring, parts.toolbox),
-        agents=parts.agents,
         styles=extensions.style_names,
         features=parts.features,
         arrivals=inbox,
@@ -158,7 +153,6 @@ async def brief_at(base: SessionBase, parts: Parts, place: Setup) -> SessionBrie
         roots=base.roots,
         hooks=base.hooks,
         listings=(
-            agent_listing(parts.agents, base.session, parts.toolbox),
             *parts.features.listings(parts.toolbox),
             parts.permissions.opening,
         ),
@@ -180,11 +174,11 @@ class _Closing(Protocol):
     async def close(self) -> None: ...
 
 
-async def close_parts(base: SessionBase, parts: Parts, team: _Closing | None) -> None:
+async def close_parts(base: SessionBase, parts: Parts) -> None:
     """Take everything down, what works for others last."""
     parts.warming.cancel()
     await asyncio.gather(parts.warming, return_exceptions=True)
-    await _close_each(parts.features, parts.agents, team)
+    await parts.features.close()
     await base.hooks.say_goodbye()
     await _close_each(base.hooks, base.shells, parts.servers, base.plugins, base.sandbox)
     await _close_each(parts.provider, parts.checkpoints)

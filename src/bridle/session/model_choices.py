@@ -18,6 +18,10 @@ from bridle.types.variables import is_on, whole_number
 
 if TYPE_CHECKING:
     from bridle.providers.vendor import CloudCommands
+    from bridle.session.setup import Setup
+
+_ALIASES = ("sonnet", "opus", "haiku", "fable")
+"""Each stands for a model of the vendor that the main model is of."""
 
 
 def choose_model(
@@ -136,3 +140,29 @@ def _extra_body(env: Mapping[str, str]) -> Mapping[str, Any]:
         return msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise UsageError(f"CLAUDE_CODE_EXTRA_BODY is not a JSON object: {error}") from error
+
+
+def resolve_model(name: str, parent: str, setup: "Setup") -> str:
+    """The full id of a model that an agent names; where its vendor is another one's, the nearest there is."""
+    own = setup.config.raw.get("bridleModels")
+    main = catalog.find(parent, own)
+    if main.dialect == "offline":
+        return parent
+    if name.lower() in _ALIASES and main.vendor != "anthropic":
+        return catalog.small_model(setup.env, main) if name.lower() == "haiku" else parent
+    return catalog.resolve(name, setup.env, own=own)
+
+
+def may_choose(name: str, setup: "Setup", *more: str) -> bool:
+    """Whether a project or a model may choose a model: it is on a service that the user's own models are on.
+
+    `more` are models that are in use already.
+    """
+    options = setup.options
+    flags = (options.model, options.fallback_model, options.advisor)
+    return name == "inherit" or users_models(setup.config, *flags, setup.model, *more).cover(name)
+
+
+def may_choose_beside(name: str, setup: "Setup", parent: str) -> bool:
+    """Whether a model may be chosen instead of a parent's; an alias is one of the parent's vendor."""
+    return name.lower() in _ALIASES or may_choose(name, setup, parent)

@@ -19,7 +19,6 @@ from bridle.session.host import Begun, Connection, Host
 from bridle.session.parts.hooks import greet, has_hooks, lazy_hooks
 from bridle.session.parts.permissions import open_sandbox
 from bridle.session.parts.plugins import open_plugins
-from bridle.session.parts.teams import Team, joined, open_team
 from bridle.session.prepare import set_up
 from bridle.session.settings import SessionSettings
 from bridle.session.setup import Setup
@@ -88,7 +87,6 @@ class LiveSession:
         self.commands = commands
         self._base = base
         self._parts = parts
-        self._team: Team | None = None
         commands.attend(server, self.settings, inbox)
 
     async def serve(self, *, wait_for_tasks: float | None = None) -> None:
@@ -103,7 +101,8 @@ class LiveSession:
             UsageError: there can be no such work tree.
         """
         base, parts = self._base, self._parts
-        self._team = await open_team(base, parts.agents, self.server.runtime, is_whole=base.host.answers)
+        for feature in parts.features.at("open"):
+            await feature.open()
         await self._let_scripts_in()
         if parts.packages is not None:
             parts.packages.listen(base.hooks)
@@ -115,7 +114,7 @@ class LiveSession:
 
     async def close(self) -> None:
         """End everything that the session has started."""
-        await close_parts(self._base, self._parts, self._team)
+        await close_parts(self._base, self._parts)
         if self._base.workspace.visit is not None:
             from bridle.features.worktrees.start import leave_worktree
 
@@ -163,7 +162,9 @@ async def _lay_base(
     current: CurrentRuntime,
 ) -> SessionBase:
     options, config = setup.options, setup.config
-    channel = joined(setup, session, connection.channel, inbox.put)
+    channel, member = connection.channel, setup.member
+    if member is not None:
+        channel = member.join(session, channel, inbox.put)  # Its leader shares it.
     storage = storage_of(setup, session)
     shells = Shells(storage)
     roots = choices.choose_roots(options, config, setup.cwd, trusted=setup.trusted)

@@ -11,7 +11,6 @@ from bridle.extensions.roots import Kind, Root
 from bridle.host.programs import PROGRAMS
 from bridle.host.secrets import SECRETS
 from bridle.session import choices, model_choices, permission_choices
-from bridle.session.parts.agents import coordinator, main_agent
 from bridle.session.parts.extensions import agent_files
 from bridle.session.parts.plugins import early_plugins
 from bridle.session.setup import Setup
@@ -84,6 +83,10 @@ def _main_agent(
 ) -> AgentDefinition | None:
     named = options.agent is not None or "agent" in config.raw
     proposed = () if named or plugins is None else plugins.agents()
+    if not named and not proposed and "CLAUDE_CODE_COORDINATOR_MODE" not in env:
+        return None
+    from bridle.features.agents.main_agent import coordinator, main_agent
+
     if not named and not proposed:
         return coordinator(env)
     roots = _no_roots if plugins is None else plugins.roots

@@ -11,9 +11,9 @@ from bridle.types.agent import AgentDefinition
 from bridle.types.permission import Rule
 
 if TYPE_CHECKING:
-    from bridle.engine.teams.membership import Membership
     from bridle.extensions.plugins.plugin import Plugins
     from bridle.extensions.plugins.session_cache import CachedPlugins
+    from bridle.features.teams.membership import Membership
 
 
 class Setup(Struct, frozen=True, kw_only=True):

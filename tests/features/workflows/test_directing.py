@@ -42,7 +42,7 @@ async def test_stopping_ends_every_agent_and_leaves_what_was_finished(tmp_path: 
         await _asked(made, "b", 3)
         task = await made.team.runtime.workspace.tasks.stop(launched.run_id)
         view = made.run(launched.run_id).view()
-        assert not made.team.agents.staff.running
+        assert not made.team.agents.registry.running
     assert task.status == "killed" and view.state == "stopped"
     assert [each.state for each in view.agents] == ["done", "stopped", "stopped", "stopped"]
 

@@ -66,7 +66,7 @@ async def test_what_the_script_did_about_the_failure_is_not_asked_for_again(tmp_
         await _stands(run, "failed running")
         run.decide(1, "restart")
         (task,) = await made.team.over()
-        assert not made.team.agents.staff.running
+        assert not made.team.agents.registry.running
     assert answer_of(task) == "A"
     assert _states(run) == "done stopped"
 
@@ -273,7 +273,7 @@ async def test_stopping_a_run_right_after_leaves_nothing_at_work(tmp_path: Path)
         await _stands(run, "failed running")
         run.decide(1, "restart")
         await run.stop()
-        assert not made.team.agents.staff.running
+        assert not made.team.agents.registry.running
         assert run.state == "stopped" and not any(each.state == "running" for each in run.view().agents)
 
 

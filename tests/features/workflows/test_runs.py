@@ -335,7 +335,7 @@ async def test_an_isolated_agent_changes_a_work_tree_that_the_note_names(tmp_pat
 async def test_agents_that_nobody_waits_for_end_with_the_script(tmp_path: Path):
     async with workshop(tmp_path, {"a": [says("x", then=asyncio.Event().wait)]}) as made:
         task = await made.finish("agent('<a>'); return 'done'")
-        assert not made.team.agents.staff.running
+        assert not made.team.agents.registry.running
         (view,) = await made.runs.views(made.team.runtime)
     assert answer_of(task) == "done" and [each.state for each in view.agents] == ["stopped"]
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from bridle.engine.teams.inbound import Inbound
+from bridle.features.teams.inbound import Inbound
 from bridle.frontends.remote.access import new_token
 from bridle.frontends.remote.http import Timeouts
 from bridle.frontends.remote.server import RemoteServer

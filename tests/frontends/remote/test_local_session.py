@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bridle.engine.serve import Inbox, Server
-from bridle.engine.teams.inbound import Inbound
+from bridle.features.teams.inbound import Inbound
 from bridle.frontends.remote.channel import SharedChannel
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.local_session import LocalSession, LocalSessionParts

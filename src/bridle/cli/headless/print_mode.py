@@ -15,7 +15,6 @@ from bridle.host.stdio import complain
 from bridle.host.streams import Output, read_all
 from bridle.session.host import Begun, Connection, Host
 from bridle.session.open import LiveSession, begin_session, open_session
-from bridle.session.parts.agents import with_initial
 from bridle.session.prepare import set_up
 from bridle.session.setup import Setup
 from bridle.transcripts.deferred_calls import deferred_call
@@ -120,7 +119,12 @@ class _Run:
         self._live = live
         if self._shape is not None:
             live.server.shape_answers(self._shape)
-        for prompt in with_initial(self._setup.agent, prompts or _continuation(session, options), session):
+        prompts = prompts or _continuation(session, options)
+        if (agent := self._setup.agent) is not None:
+            from bridle.features.agents.main_agent import with_initial
+
+            prompts = with_initial(agent, prompts, session)
+        for prompt in prompts:
             live.inbox.put(prompt)
         # From here on there is garbage; what start-up made stays and is never looked at again.
         gc.freeze()

@@ -14,7 +14,7 @@ from bridle.cli.subcommands.parser import ParsedArguments
 from bridle.cli.subcommands.sessions import MOST_REMOTE
 from bridle.config.load import load
 from bridle.config.state import is_trusted
-from bridle.engine.teams.peers import socket_path
+from bridle.features.teams.peers import socket_path
 from bridle.frontends.remote.access import new_token
 from bridle.frontends.remote.child_session import ChildOptions, ChildSession
 from bridle.frontends.remote.errors import RequestRefused

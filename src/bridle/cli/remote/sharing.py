@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from bridle.engine.serve import Server
+from bridle.features.teams.feature import TEAM
 from bridle.frontends.remote.channel import SharedChannel
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
@@ -159,12 +160,12 @@ class SessionSharing:
 
     def _let_answer(self, reply: tuple[str, str] | None) -> None:
         """Let sessions to which this one writes know where answers reach it."""
-        agents = None if self._attended is None else self._attended.runtime.agents
-        if agents is not None:
-            agents.staff.reply = reply
+        team = None if self._attended is None else self._attended.runtime.features.find(TEAM)
+        if team is not None:
+            team.reply = reply
 
     def _make_shared(self, server: Server) -> "LocalSession":
-        from bridle.engine.teams.inbound import Inbound
+        from bridle.features.teams.inbound import Inbound
         from bridle.frontends.remote.local_session import LocalSession, LocalSessionParts
 
         setup = self._setup

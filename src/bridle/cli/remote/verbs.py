@@ -28,7 +28,7 @@ def add_remote(given: ParsedArguments, env: Mapping[str, str]) -> int:
 def list_remotes(given: ParsedArguments, env: Mapping[str, str]) -> int:
     """List the sessions, and whether they can be reached."""
     del given
-    from bridle.engine.teams.remote import remote_contacts
+    from bridle.features.teams.remote import remote_contacts
 
     found = asyncio.run(remote_contacts(env))
     lines = [f"{each.address}  {each.status}  {each.about}" for each in found]

@@ -11,11 +11,11 @@ import msgspec
 from msgspec import Struct
 
 from bridle.cli.args import Args
+from bridle.features.teams.summons import OF_THE_PANE
 from bridle.host.files import read_bytes, write_atomic
 from bridle.host.panes.selection import is_iterm
 from bridle.host.paths import bridle_dir
 from bridle.host.programs import find_program
-from bridle.session.parts.summons import OF_THE_PANE
 from bridle.types.errors import UsageError
 from bridle.types.ids import new_uuid
 

@@ -10,6 +10,7 @@ from bridle.commands.context import CommandContext
 from bridle.context.tokens import estimate
 from bridle.extensions.listing import cost_of
 from bridle.extensions.skills import Skill
+from bridle.features.agents.feature import AGENTS
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.hooks.table import Table, from_layers
 from bridle.permissions.matching import denied_agents
@@ -75,7 +76,7 @@ def skill_facts(context: CommandContext) -> list[SkillFacts]:
 
 def agent_facts(context: CommandContext) -> list[AgentFacts]:
     """Every agent, with whether a rule keeps it from being started."""
-    agents = context.runtime.agents
+    agents = context.runtime.features.find(AGENTS)
     denied = denied_agents(context.session.state.rules)
     every = () if agents is None else agents.definitions()
     return [_agent_facts(each, denied=each.name in denied) for each in every]

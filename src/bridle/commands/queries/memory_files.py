@@ -9,7 +9,8 @@ from bridle.commands.queries.context_window import memory_files
 from bridle.context.memory import INDEX, quick_places, topics
 from bridle.context.memory_folder import is_enabled
 from bridle.context.tokens import estimate
-from bridle.engine.agents.memory import memory_folder
+from bridle.features.agents.feature import AGENTS
+from bridle.features.agents.memory import memory_folder
 from bridle.host.files import read_bytes
 from bridle.host.paths import config_home
 from bridle.types.session_services import MEMORY
@@ -78,7 +79,7 @@ def _notes(context: CommandContext) -> list[MemoryPlace]:
 
 
 def _of_agents(context: CommandContext) -> list[MemoryPlace]:
-    agents = context.runtime.agents
+    agents = context.runtime.features.find(AGENTS)
     rows: list[MemoryPlace] = []
     for definition in () if agents is None else agents.definitions():
         if definition.memory is not None:

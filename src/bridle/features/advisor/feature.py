@@ -13,7 +13,7 @@ from bridle.types.session_services import ADVISE
 
 if TYPE_CHECKING:
     from bridle.config.load import Config
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.call import Call
     from bridle.engine.turn import Turn
 

@@ -8,7 +8,7 @@ from bridle.features.context import FeatureContext
 from bridle.types.permission import Allow, Ask, Case, Decision
 
 if TYPE_CHECKING:
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.turn import Turn
 
 

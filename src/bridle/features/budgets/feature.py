@@ -11,7 +11,7 @@ from bridle.types.session_services import TOKEN_GOAL
 from bridle.types.turn import Prompt
 
 if TYPE_CHECKING:
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.turn import Turn
     from bridle.features.budgets.token_goal import TokenGoal
     from bridle.types.model import Provider

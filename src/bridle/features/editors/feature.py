@@ -8,7 +8,7 @@ from bridle.features.context import FeatureContext
 from bridle.types.service import Service
 
 if TYPE_CHECKING:
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.turn import Turn
     from bridle.features.editors.choice import Choose
     from bridle.features.editors.session import SessionEditors

@@ -8,7 +8,7 @@ from bridle.types.language import LANGUAGES
 from bridle.types.service import Service
 
 if TYPE_CHECKING:
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.features.language_servers.session import SessionLanguages
     from bridle.transcripts.session import Session
 

@@ -14,7 +14,7 @@ from bridle.host.paths import bridle_dir
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.features.leases.leases import Leases
     from bridle.types.tool import ToolContext
 

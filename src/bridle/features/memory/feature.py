@@ -13,7 +13,7 @@ from bridle.types.service import Service
 from bridle.types.session_services import MEMORY
 
 if TYPE_CHECKING:
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.runtime import Runtime
     from bridle.engine.turn import Turn
     from bridle.features.memory.extraction import Extraction

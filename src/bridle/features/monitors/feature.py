@@ -10,7 +10,7 @@ from bridle.types.monitor import MONITORS, PluginMonitor
 from bridle.types.service import Service
 
 if TYPE_CHECKING:
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.call import Call
     from bridle.engine.turn import Turn
     from bridle.features.monitors.session import SessionMonitors

@@ -9,7 +9,7 @@ from bridle.types.plugin import PLUGINS
 from bridle.types.service import Service
 
 if TYPE_CHECKING:
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.runtime import Runtime
     from bridle.features.plugins.hints import PluginHints
     from bridle.transcripts.session import Session

@@ -10,7 +10,7 @@ from bridle.types.service import Service
 from bridle.types.variables import is_on
 
 if TYPE_CHECKING:
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.call import Call
     from bridle.engine.turn import Turn
     from bridle.features.schedules.session import SessionSchedules

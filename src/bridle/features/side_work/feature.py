@@ -8,7 +8,7 @@ from bridle.features.context import FeatureContext
 from bridle.types.variables import is_off
 
 if TYPE_CHECKING:
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.runtime import Runtime
     from bridle.engine.turn import Turn
     from bridle.features.side_work.queue import SideQueue

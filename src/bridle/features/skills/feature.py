@@ -18,7 +18,7 @@ from bridle.types.variables import is_on, whole_number
 
 if TYPE_CHECKING:
     from bridle.config.load import Config
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.call import Call
     from bridle.engine.turn import Turn
     from bridle.transcripts.session import Session
@@ -44,9 +44,8 @@ class SkillsFeature(Feature):
     def offer(self, key: Service[Any], call: "Call", turn: "Turn") -> Any:
         if key is not SKILLS:
             return None
-        from bridle.engine.services import services_of
 
-        return partial(self._skills.use, turn, delegate=services_of(call, turn)(DELEGATE))
+        return partial(self._skills.use, turn, delegate=turn.runtime.features.offered(DELEGATE, call, turn))
 
     def commands(self) -> "Sequence[Command]":
         return self._skills.commands()

@@ -16,7 +16,6 @@ from bridle.types.command import Command, CommandResult, Says
 from bridle.types.event import Noticed
 from bridle.types.permission import Effect
 from bridle.types.service import Service
-from bridle.types.workflow import WORKFLOWS
 
 if TYPE_CHECKING:
     from bridle.config.load import Config
@@ -83,11 +82,13 @@ class WorkflowsFeature(Feature):
 
     def offer(self, key: Service[Any], call: "Call", turn: "Turn") -> Any:
         """What the tool begins runs with."""
+        from bridle.types.workflow import WORKFLOWS
+
         if key is not WORKFLOWS:
             return None
         from bridle.features.workflows.session import CallWorkflows
 
-        return CallWorkflows(self.open(), turn, call.id)
+        return CallWorkflows(self.runs(), turn, call.id)
 
     def enabled_tools(self) -> frozenset[str]:
         return frozenset((TOOL,)) if self.offered else frozenset()
@@ -100,7 +101,7 @@ class WorkflowsFeature(Feature):
             return None
         from bridle.features.workflows.description import describe
 
-        return describe(call.input, turn, self.open(), self.files())
+        return describe(call.input, turn, self.runs(), self.files())
 
     async def attach(self, turn: "Turn", prompt: "Prompt") -> "Prompt":
         """Only people ask for more effort by a word."""
@@ -150,7 +151,7 @@ class WorkflowsFeature(Feature):
         """Workflows are in use: the model should know of the tool."""
         self._wanted = True
 
-    def open(self) -> "SessionWorkflows":
+    def runs(self) -> "SessionWorkflows":
         """The runs of the session."""
         if self._session is None:
             from bridle.features.workflows.session import SessionWorkflows
@@ -199,7 +200,7 @@ class WorkflowsFeature(Feature):
             from bridle.features.workflows.commands import begin
 
             self.want()
-            return Says(await begin(self.open(), file.name, arguments, caller))
+            return Says(await begin(self.runs(), file.name, arguments, caller))
 
         return Command(
             name=file.name,

@@ -6,18 +6,18 @@ import msgspec
 from msgspec import Struct
 
 from bridle.context.single_line import one_line
-from bridle.engine.agents.assignment import Assignment
-from bridle.engine.agents.start import effort_of, model_of, new_agent_id
+from bridle.engine.assignment import Assignment
 from bridle.engine.rule_checks import objection
 from bridle.engine.structured import AnswerShape
+from bridle.features.agents.start import effort_of, model_of, new_agent_id
 from bridle.features.workflows.worker import WORKER
 from bridle.types.agent import AgentDefinition
 from bridle.types.errors import ToolError, UsageError
 from bridle.types.permission import Deny
 
 if TYPE_CHECKING:
-    from bridle.engine.agents import Agents
     from bridle.engine.turn import Turn
+    from bridle.features.agents.registry import Agents
 
 _LONGEST_LABEL = 80
 _LONGEST_PROMPT = 400_000

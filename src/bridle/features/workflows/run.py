@@ -9,9 +9,9 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from bridle.context.single_line import one_line
-from bridle.engine.agents import Agents
-from bridle.engine.agents.assignment import output_path
 from bridle.engine.turn import Turn
+from bridle.features.agents.records import output_path
+from bridle.features.agents.registry import Agents
 from bridle.features.workflows.agents import Verdict, phases_of, preview_of
 from bridle.features.workflows.calls import Calls, value_of
 from bridle.features.workflows.journal import Journal, RunFolder, RunNote

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from bridle.engine.agents import Agents
 from bridle.engine.turn import Turn
+from bridle.features.agents.registry import Agents
 from bridle.features.workflows.journal import Journal
 from bridle.features.workflows.run_log import RunLog
 from bridle.features.workflows.slots import Slots

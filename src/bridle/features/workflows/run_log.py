@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from bridle.context.single_line import one_line
-from bridle.engine.agents.log import AgentLog
+from bridle.features.agents.log import AgentLog
 from bridle.features.workflows.agents import AgentCall
 from bridle.types.task import TaskUsage
 

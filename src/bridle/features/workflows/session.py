@@ -9,6 +9,7 @@ import msgspec
 
 from bridle.engine.runtime import Runtime
 from bridle.engine.turn import Turn
+from bridle.features.agents.feature import AGENTS
 from bridle.features.workflows.agents import phases_of, view_of
 from bridle.features.workflows.journal import RunFolder, RunNote, is_run_id, new_run_id, run_folders
 from bridle.features.workflows.run import Plan, WorkflowRun
@@ -46,7 +47,7 @@ class SessionWorkflows:
         Raises:
             ToolError: there is no such workflow or run, or the script cannot be run.
         """
-        agents = turn.runtime.agents
+        agents = turn.runtime.features.find(AGENTS)
         if agents is None:
             raise ToolError("There are no agents in this session, so no workflow can run.")
         if (refusal := self._refusal()) is not None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
-from bridle.engine.agents.assignment import most_at_once
+from bridle.features.agents.records import most_at_once
 
 _MOST_AT_ONCE = 16
 _USUAL_STAGGER = 3.0

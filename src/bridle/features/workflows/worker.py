@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from bridle.engine.agents import Agents
-from bridle.engine.agents.assignment import Assignment
-from bridle.engine.agents.start import gone, make_run
-from bridle.engine.agents.worktree import open_place
+from bridle.engine.assignment import Assignment
 from bridle.engine.guards import is_overspent
 from bridle.engine.turn import Turn
+from bridle.engine.worktree_places import open_place
+from bridle.features.agents.registry import Agents
+from bridle.features.agents.start import gone, make_run
 from bridle.transcripts.session import Session
 from bridle.types.agent import AgentDefinition
 from bridle.types.delegation import AgentCompleted
@@ -54,7 +54,7 @@ async def work(
         assignment = msgspec.structs.replace(assignment, place=place)
     run = make_run(agents, lead, assignment, told=told)
     opened(run.session)
-    agents.staff.running[assignment.agent_id] = run
+    agents.registry.running[assignment.agent_id] = run
     run.begin(_nobody_stops)
     try:
         done = await run.report()

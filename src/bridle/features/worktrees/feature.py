@@ -12,7 +12,7 @@ from bridle.types.session_services import WORKTREES
 from bridle.types.worktree import WORKTREE_OPTIONS, WorktreeOptions
 
 if TYPE_CHECKING:
-    from bridle.engine.agents.assignment import Assignment
+    from bridle.engine.assignment import Assignment
     from bridle.engine.call import Call
     from bridle.engine.runtime import Runtime
     from bridle.engine.turn import Turn

@@ -2,8 +2,8 @@
 
 import os
 
-from bridle.engine.agents.worktree import open_place
 from bridle.engine.runtime import Runtime
+from bridle.engine.worktree_places import open_place
 from bridle.host.git import repository as git
 from bridle.host.git import worktrees
 from bridle.host.git.worktree_base import Pull, read_pull

@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from bridle.commands.registry import Registry
-from bridle.engine.teams.inbound import NotTaken, read_letter
-from bridle.engine.teams.peers import send_to_socket
+from bridle.features.teams.inbound import NotTaken, read_letter
+from bridle.features.teams.peers import send_to_socket
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.restrictions import MODES, check_commands
 from bridle.frontends.remote.shared_session import SharedSession

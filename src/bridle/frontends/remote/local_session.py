@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.engine.serve import Server
-from bridle.engine.teams.inbound import Inbound, NotTaken
+from bridle.features.teams.inbound import Inbound, NotTaken
 from bridle.frontends.remote.channel import Pending
 from bridle.frontends.remote.errors import RequestRefused
 from bridle.frontends.remote.questions import read_answer, shown

@@ -8,9 +8,9 @@ from typing import Any
 
 from bridle.config.schema import SECONDS
 from bridle.context.briefing import Keep, SessionBriefing
-from bridle.engine.agent_summaries import AgentSummaries
 from bridle.engine.runtime import Briefing
 from bridle.engine.serve import Inbox, Server
+from bridle.features.agents.summaries import AgentSummaries
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.frontends.print.output import debug_logs
 from bridle.frontends.session_facts import facts_of, inventory_of, tells_agent_text

@@ -21,8 +21,6 @@ _LARGEST_SEED = 1_000_000
 
 async def interrupt(dispatcher: ControlDispatcher, request: Mapping[str, Any]) -> Frame:
     dispatcher.server.interrupt()
-    if dispatcher.runtime.agents is not None and not dispatcher.runtime.offer.per_task_stop:
-        dispatcher.runtime.agents.interrupt()
     if not dispatcher.runtime.offer.per_task_stop:
         dispatcher.runtime.features.interrupt()
     if request.get("cancel_queued") is True:

@@ -6,6 +6,7 @@ from typing import Any
 
 from bridle.engine.runtime import Runtime
 from bridle.engine.structured import AnswerShape
+from bridle.features.agents.feature import AGENTS
 from bridle.features.skills.feature import SESSION_SKILLS
 from bridle.protocol.control import Frame
 from bridle.protocol.control_requests.dispatcher import ControlDispatcher
@@ -55,8 +56,8 @@ def _take_over(dispatcher: ControlDispatcher, offer: HostOffer) -> None:
     dispatcher.server.change(offer=offer)
     dispatcher.server.alias_tools(offer.tool_aliases)
     runtime, brought = dispatcher.runtime, offer.servers
-    if runtime.agents is not None:
-        for problem in runtime.agents.take_from_host(offer.agents):
+    if (agents := runtime.features.find(AGENTS)) is not None:
+        for problem in agents.take_from_host(offer.agents):
             runtime.channel.emit(Noticed(problem, "warning"))
     if (skills := runtime.features.find(SESSION_SKILLS)) is not None:
         skills.restrict(offer.skills)
@@ -107,7 +108,8 @@ def read_offer(request: Mapping[str, Any]) -> HostOffer:
 
 def agents_of(runtime: Runtime) -> list[Frame]:
     """The agents of the session, as lists of agents show them."""
-    agents = () if runtime.agents is None else runtime.agents.definitions()
+    known = runtime.features.find(AGENTS)
+    agents = () if known is None else known.definitions()
     return [
         {
             "name": agent.name,

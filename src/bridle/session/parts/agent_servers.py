@@ -5,7 +5,7 @@ from typing import Any
 
 from bridle.config.mcp.variables import NEVER_GIVEN, credentials
 from bridle.config.source_limits import CHANGED
-from bridle.engine.agents.means import AgentServers
+from bridle.features.agents.registry import AgentServers
 from bridle.mcp.client_requests import RequestContext
 from bridle.mcp.servers import Servers
 from bridle.session import choices

@@ -15,7 +15,6 @@ from bridle.engine.model_facts import Facts, has_small_window
 from bridle.engine.permission_news import PermissionNews
 from bridle.host.git import repository
 from bridle.session import choices, permission_choices
-from bridle.session.parts.agents import agent_prompt
 from bridle.session.parts.extensions import Style
 from bridle.session.setup import Setup
 from bridle.transcripts.session import Session
@@ -46,7 +45,9 @@ async def brief(
     speaks_git = switches.git and settings.include_git_instructions is not False
     custom = _text_or_file(options.system_prompt, options.system_prompt_file, "system-prompt")
     if custom is None and setup.agent is not None:
-        custom = agent_prompt(setup.agent, setup)
+        from bridle.features.agents.main_agent import agent_prompt
+
+        custom = agent_prompt(setup.agent, cwd=setup.cwd, env=setup.env, trusted=setup.trusted)
     inputs = PromptInputs(
         environment=gather_environment(setup.cwd, model=setup.model, env=env, extra_roots=roots),
         tools=tools,

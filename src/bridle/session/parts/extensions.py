@@ -34,10 +34,6 @@ class Extensions(Struct, frozen=True, kw_only=True):
     skills: SessionSkills | None
     """None where slash commands are turned off."""
 
-    async def skill_text(self, name: str) -> str | None:
-        """The text of a skill that an agent begins with."""
-        return None if self.skills is None else await self.skills.text_for(name)
-
     def styles(self) -> "Mapping[str, OutputStyle]":
         """Every output style by its name in small letters."""
         from bridle.extensions.styles import load_styles
@@ -120,15 +116,15 @@ def extension_files(base: SessionBase) -> ExtensionFiles:
         own = roots_of(kind, whereabouts(config, env, cwd=setup.cwd, extra=base.workspace.roots[1:]))
         return (*own, *base.plugins.roots(kind))
 
-    return ExtensionFiles(open_index(env), roots)
+    index = open_index(env)
+    return ExtensionFiles(index=index, roots=roots, agents=AgentFiles(index, lambda: roots("agents")))
 
 
 def open_extensions(base: SessionBase, files: ExtensionFiles, skills: SessionSkills | None) -> Extensions:
     """What the extension files bring to a session besides skills; what is wrong with them is told."""
     env = base.setup.env
     index, roots = files.index, files.roots
-    agents = AgentFiles(index, lambda: roots("agents"))
-    extensions = Extensions(index=index, roots=roots, agents=agents, skills=skills)
+    extensions = Extensions(index=index, roots=roots, agents=files.agents, skills=skills)
     # Host programs show nobody what is written to standard error.
     if not env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-"):
         for problem in extensions.problems():

@@ -7,15 +7,17 @@ from bridle.engine.feature import Feature, Features
 from bridle.extensions.index import ExtensionFiles
 from bridle.features.context import FeatureContext
 from bridle.features.registry import open_features
-from bridle.session import choices
+from bridle.features.skills.feature import SESSION_SKILLS
+from bridle.session import choices, model_choices
 from bridle.session.base import SessionBase
-from bridle.session.parts.agents import may_choose
 from bridle.types.event import Noticed
 
 if TYPE_CHECKING:
     from bridle.engine.mcp_servers import LazyServers
-    from bridle.engine.teams.membership import Membership
+    from bridle.features.agents.registry import AgentServers
+    from bridle.features.teams.membership import Membership
     from bridle.session.parts.packages import Packages
+    from bridle.types.agent import AgentDefinition
     from bridle.types.tool import Tool
 
 
@@ -38,7 +40,7 @@ def session_features(
 ) -> Features:
     """The features of a session; nothing of them runs yet."""
     setup = base.setup
-    options, env = setup.options, setup.env
+    options, env, approved = setup.options, setup.env, setup.config.approved_content
     context = FeatureContext(
         session=base.session,
         workspace=base.workspace,
@@ -68,7 +70,15 @@ def session_features(
         servers=servers,
         window=base.window,
         offers=offers,
-        may_choose_model=lambda name: may_choose(name, setup),
+        may_choose_model=lambda name: model_choices.may_choose(name, setup),
+        agent=setup.agent,
+        member=setup.member,
+        answers=base.host.answers,
+        resolve_model=lambda name, parent: model_choices.resolve_model(name, parent, setup),
+        may_choose_for_agent=lambda name, parent: model_choices.may_choose_beside(name, setup, parent),
+        is_approved=lambda file: approved is None or approved.covers_file(file),
+        skill_text=lambda name: _skill_text(base, name),
+        open_agent_servers=lambda definition, _: _agent_servers(base, definition),
         plugin_language_servers=base.plugins.language_servers,
         plugin_monitors=base.plugins.monitors,
         own_settings=_own_settings(base, packages),
@@ -103,6 +113,19 @@ def _from_outside(
 def _leader(member: "Membership") -> tuple[str, str]:
     """The run that a teammate works for, and its name in it."""
     return member.summons.leader, member.summons.definition.name
+
+
+async def _skill_text(base: SessionBase, name: str) -> str | None:
+    skills = base.runtime().features.find(SESSION_SKILLS)
+    return None if skills is None else await skills.text_for(name)
+
+
+async def _agent_servers(base: SessionBase, definition: "AgentDefinition") -> "AgentServers | None":
+    if not definition.mcp_servers:
+        return None
+    from bridle.session.parts.agent_servers import open_agent_servers
+
+    return await open_agent_servers(base, definition)
 
 
 def with_features(

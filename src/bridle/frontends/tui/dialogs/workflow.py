@@ -32,7 +32,7 @@ def script_path(input: Mapping[str, Any], runtime: Runtime) -> str | None:
             file = workflows.files().get(name.removeprefix("/"))
             return None if file is None else file.path
         case {"resumeFromRunId": str() as run_id} if run_id and workflows is not None:
-            folder = workflows.open().folder(run_id, runtime)
+            folder = workflows.runs().folder(run_id, runtime)
             return None if folder is None else folder.script
         case _:
             return None

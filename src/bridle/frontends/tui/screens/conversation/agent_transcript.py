@@ -4,9 +4,9 @@ import os.path
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bridle.engine.agents.assignment import PROCESS_SESSION
-from bridle.engine.agents.remembered import read_meta
 from bridle.engine.runtime import Runtime
+from bridle.features.agents.records import PROCESS_SESSION
+from bridle.features.agents.transcripts import read_meta
 from bridle.transcripts.conversation import fold
 from bridle.transcripts.reader import load
 from bridle.transcripts.store import lookup

@@ -18,7 +18,7 @@ from bridle.types.workflow import RunView
 async def open_workflows(context: CommandContext, screen: ScreenContext) -> OpenScreen:
     """Runs of workflows, those of earlier processes included."""
     known = context.runtime.features.find(SESSION_WORKFLOWS)
-    runs = known.open() if known is not None and known.shown else None
+    runs = known.runs() if known is not None and known.shown else None
     views = {} if runs is None else {view.run_id: view for view in await runs.views(context.runtime)}
 
     async def read() -> Board:

@@ -1,0 +1,30 @@
+"""What an agent is to do, as the engine and every feature see it."""
+
+from msgspec import Struct
+
+from bridle.engine.structured import AnswerShape
+from bridle.engine.worktree_places import Place
+from bridle.types.agent import AgentDefinition
+from bridle.types.permission import Rule
+
+
+class Assignment(Struct, frozen=True, kw_only=True):
+    """Who does what, and how."""
+
+    agent_id: str
+    definition: AgentDefinition
+    description: str
+    prompt: str
+    call_id: str
+    name: str | None = None
+    model: str
+    effort: str | None = None
+    background: bool = False
+    depth: int = 1
+    fork: bool = False
+    place: Place | None = None
+    team: str | None = None
+    """The team that it is a named member of."""
+    rules: tuple[Rule, ...] = ()
+    shape: AnswerShape | None = None
+    """The shape that its answer must have."""

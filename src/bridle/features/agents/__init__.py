@@ -1,0 +1,1 @@
+"""Agents: conversations that work for another one, driven by the same loop."""

@@ -1,0 +1,75 @@
+"""What agents know of those that work in processes of their own, which another feature runs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from bridle.engine.assignment import Assignment
+from bridle.engine.turn import Turn
+from bridle.types.delegation import AgentCompleted
+from bridle.types.message import Letter
+from bridle.types.permission import PermissionUpdate
+from bridle.types.task import Task
+
+
+class Inbox(Protocol):
+    """Where messages to an agent are put."""
+
+    def put(self, letter: Letter) -> None: ...
+
+    def tell(self, text: str, *, sender: str) -> None: ...
+
+
+class Run(Protocol):
+    """An agent at work, in this process or in another."""
+
+    over: asyncio.Event
+    moved: asyncio.Event
+
+    @property
+    def lead(self) -> Turn: ...
+
+    @property
+    def work(self) -> Assignment: ...
+
+    @property
+    def task(self) -> Task: ...
+
+    @property
+    def mail(self) -> Inbox | None: ...
+
+    def begin(self, stop: Callable[[], Awaitable[None]]) -> None: ...
+
+    async def report(self) -> AgentCompleted: ...
+
+    def settle(self) -> None: ...
+
+    def move_to_background(self) -> bool: ...
+
+    def hush(self) -> None: ...
+
+    def take_rules(self, update: PermissionUpdate) -> None: ...
+
+
+class Processes(Protocol):
+    """Agents that have processes of their own."""
+
+    def has(self, name: str) -> bool:
+        """Whether one of this name is at work, or on its way to it."""
+        ...
+
+    async def hire(self, turn: Turn, work: Assignment, *, resumes: str | None = None) -> Run | None:
+        """Start one, or continue the conversation `resumes`; None where it works in this process."""
+        ...
+
+    def share(self, update: Mapping[str, Any], *, without: str | None = None) -> None:
+        """Tell them of a change of rules."""
+        ...
+
+    async def end(self, agent_id: str) -> None:
+        """End one; harmless when it has ended."""
+        ...
+
+    async def end_idle(self) -> int:
+        """End all that have nothing to do; how many there were."""
+        ...

@@ -1,0 +1,131 @@
+"""What an agent works with: the parts of the session, with others in the place of those that are its own."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from bridle.engine.assignment import Assignment
+from bridle.engine.cache_watch import CacheWatch
+from bridle.engine.consult import charged_to
+from bridle.engine.runtime import Arrivals, Briefing, Limits, Runtime
+from bridle.features.agents.channel import AgentView, SharedCheckpoints
+from bridle.features.agents.memory import memory_prompt
+from bridle.features.agents.records import most_depth, transcript_path
+from bridle.features.agents.tools import AgentToolbox, Standing, select
+from bridle.tools.toolbox import JoinedToolbox
+from bridle.types.channel import Channel
+from bridle.types.hook import Stop, SubagentStop
+from bridle.types.hook_outcome import AgentStanding
+from bridle.types.tool import Tool, Toolbox
+from bridle.types.workspace import Workspace
+
+
+class OwnParts(Struct, frozen=True, kw_only=True):
+    """What is an agent's own and comes from outside."""
+
+    channel: Channel
+    stopped: Callable[[Stop], SubagentStop]
+    """Its stop as that of a subagent."""
+    arrivals: Arrivals | None = None
+    toolbox: Toolbox | None = None
+    """What it chooses its tools from, where that is not what the lead has."""
+    extra_tools: Callable[[], Sequence[Tool]] | None = None
+    planning: bool = False
+    mode: Callable[[], str] = lambda: "default"
+    """Its permission mode as it stands."""
+    appended: str = ""
+    """Stands at the end of its prompt."""
+
+
+def agent_runtime(lead: Runtime, work: Assignment, own: OwnParts) -> Runtime:
+    """The runtime of an agent that works for `lead`."""
+    definition = work.definition
+    base = own.toolbox or lead.toolbox
+    if own.extra_tools is not None:
+        base = JoinedToolbox(base, own.extra_tools)
+    selection = select(
+        definition,
+        Standing(
+            background=work.background,
+            teammate=work.team is not None,
+            planning=own.planning,
+            may_start=work.depth < most_depth(lead.env),
+        ),
+    )
+    workspace = _workspace(lead, work)
+    hooks = lead.hooks.for_agent(
+        work.agent_id,
+        definition.name,
+        workspace=workspace,
+        standing=lambda: AgentStanding(own.mode(), _effort(lead, work)),
+    )
+    habits = lead.habits
+    if definition.auto_compact_window is not None:
+        habits = msgspec.structs.replace(habits, window=definition.auto_compact_window)
+    toolbox = base if work.fork else _tools(AgentToolbox(base, selection.takes), work)
+    return msgspec.structs.replace(
+        lead,
+        provider=charged_to(lead.provider, definition.name),
+        channel=own.channel,
+        workspace=workspace,
+        toolbox=toolbox,
+        briefing=lead.briefing
+        if work.fork
+        else _briefing(lead, work, own, cwd=workspace.cwd, toolbox=toolbox),
+        asking=msgspec.structs.replace(lead.asking, effort=work.effort, task_budget=None),
+        hooks=AgentView(hooks, own.stopped, reminder=definition.reminder),
+        limits=Limits(
+            max_turns=definition.max_turns,
+            max_budget_usd=lead.limits.max_budget_usd,
+            parallel_calls=lead.limits.parallel_calls,
+            message_result_chars=lead.limits.message_result_chars,
+        ),
+        checkpoints=None if lead.checkpoints is None else SharedCheckpoints(lead.checkpoints),
+        habits=habits,
+        restore=(),
+        watch=CacheWatch(),
+        transcript=None if lead.transcript is None else transcript_path(lead, work.agent_id),
+        shape=work.shape,
+        arrivals=own.arrivals,
+        defers=False,
+        features=lead.features.for_agent(work),
+    )
+
+
+def _tools(own: Toolbox, work: Assignment) -> Toolbox:
+    """Its tools, and the one that takes its answer where that must have a shape."""
+    shape = work.shape
+    return own if shape is None else JoinedToolbox(own, lambda: (shape.tool,))
+
+
+def _effort(lead: Runtime, work: Assignment) -> str | None:
+    """How hard it thinks, where its model can be told."""
+    return work.effort if work.effort in lead.facts(work.model).efforts else None
+
+
+def _briefing(lead: Runtime, work: Assignment, own: OwnParts, *, cwd: str, toolbox: Toolbox) -> Briefing:
+    definition = work.definition
+    remembered = memory_prompt(definition, cwd=lead.workspace.start, env=lead.env, trusted=lead.trusted)
+    appended = f"\n\n{own.appended}" if own.appended else ""
+    return lead.briefing.for_agent(
+        f"{definition.prompt.strip()}{remembered}{appended}",
+        cwd=cwd,
+        model=work.model,
+        instructions=not definition.omit_instructions,
+        listings=lead.features.agent_listings(toolbox),
+    )
+
+
+def _workspace(lead: Runtime, work: Assignment) -> Workspace:
+    """A place of the agent's own; the jobs stay those of the session."""
+    before = lead.workspace
+    cwd = before.cwd if work.place is None else work.place.path
+    start = before.start if work.place is None else work.place.path
+    workspace = Workspace(start, tasks=lambda: before.tasks, extra_roots=before.roots[1:])
+    workspace.cwd = cwd
+    workspace.origins = before.origins if start == before.start else (*before.origins, before.start)
+    if work.place is None:
+        for path, state in reversed(before.files.newest()):
+            workspace.files.note(path, state)
+    return workspace

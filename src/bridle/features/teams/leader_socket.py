@@ -1,0 +1,245 @@
+"""Where the processes of teammates are heard: how they stand, what they ask, whom they write to."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bridle.engine.turn import Turn
+from bridle.features.agents.records import transcript_path
+from bridle.features.teams.messenger import Messenger
+from bridle.features.teams.process import MemberProcess
+from bridle.features.teams.questions import OpenQuestion
+from bridle.features.teams.roster import Card
+from bridle.features.teams.task_set import TaskSet
+from bridle.features.teams.wire import (
+    Agreed,
+    Happened,
+    Hello,
+    Left,
+    Line,
+    Listing,
+    MemberState,
+    Rang,
+    Replied,
+    Sending,
+    Stood,
+    ToLeader,
+    Welcome,
+)
+from bridle.types.errors import ToolError
+from bridle.types.event import ApiFault, AssistantSaid, FromAgent, Noticed, ToolFinished, ToolStarted
+from bridle.types.question import NetworkQuestion, PermissionQuestion, Permitted, Question
+from bridle.types.usage import ModelSpend, Usage
+
+if TYPE_CHECKING:
+    from bridle.features.agents.registry import Agents
+    from bridle.features.teams.feature import Team
+
+START_SECONDS = 60.0
+"""For a process to come."""
+
+
+class LeaderSocket:
+    """Speaks with every process of the team; closed with the session."""
+
+    def __init__(
+        self,
+        agents: "Agents",
+        team: "Team",
+        lead: Callable[[], Turn],
+        members: Mapping[str, MemberProcess],
+        *,
+        follow: Callable[[MemberProcess, Turn], None],
+        forget: Callable[[MemberProcess], object],
+        keep: Callable[[Card], None],
+    ) -> None:
+        self._agents = agents
+        self._team = team
+        self._lead = lead
+        self._members = members
+        self._follow = follow
+        self._forget = forget
+        self._keep = keep
+        self._tasks = TaskSet()
+
+    async def close(self) -> None:
+        """Hear nobody any more."""
+        await self._tasks.close()
+
+    async def attend(self, line: Line) -> None:
+        """Speak with whoever has connected until they go."""
+        if (own := asyncio.current_task()) is not None:
+            self._tasks.include(own)
+        member: MemberProcess | None = None
+        try:
+            if (member := await self._greet(line)) is None:
+                return
+            while (said := await line.from_member()) is not None:
+                self._hear(member, line, said)
+        finally:
+            await line.close()
+            if member is not None:
+                self._lose(member)
+
+    async def _greet(self, line: Line) -> MemberProcess | None:
+        """Who it is; None for somebody whom nobody has sent for."""
+        hello = await line.from_member()
+        member = self._members.get(hello.agent_id) if isinstance(hello, Hello) else None
+        if member is None or not isinstance(hello, Hello) or member.gone.is_set():
+            return None
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await member.expected.wait()
+        except TimeoutError:
+            return None
+        pid = line.peer()
+        expected = member.pid if member.pane is None else member.pane.pid
+        # What is said now is for the process in the pane alone: it holds the keys of the session.
+        if member.is_connected or (None not in (pid, expected) and pid != expected):
+            return None
+        line.say(Welcome(None if hello.state is not None else member.summons))
+        member.connect(line, hello.pid if pid is None else pid)
+        if hello.state is not None:
+            self._note(member, hello.state)
+        self._look_at_questions(member)
+        return member
+
+    def _hear(self, member: MemberProcess, line: Line, said: ToLeader) -> None:
+        match said:
+            case Stood(state=state):
+                self._note(member, state)
+            case Happened():
+                self._lead().runtime.channel.emit(_retold(member, said))
+            case Rang():
+                self._look_at_questions(member)
+            case Sending() | Listing():
+                self._tasks.begin(self._reply(member, line, said))
+            case Agreed(updates=updates):
+                self._tasks.begin(self.agree(member, updates))
+            case Left():
+                member.left = True
+            case Hello():
+                pass  # It is known already.
+
+    def _note(self, member: MemberProcess, state: MemberState) -> None:
+        """Take in how a member stands, and charge the session with what it has cost."""
+        member.take(state)
+        self._charge(member, state.spend)
+        if state.status == "working" and not member.is_followed:
+            # Somebody at its pane, or another member, gave it something to do.
+            self._follow(member, self._agents.registry.lead or self._lead())
+
+    def _charge(self, member: MemberProcess, spend: Mapping[str, ModelSpend]) -> None:
+        before: Mapping[str, ModelSpend] = {} if member.card is None else member.card.counted
+        if spend == before:
+            return
+        session = self._lead().session
+        for model, now in spend.items():
+            new = now.less(before.get(model, ModelSpend()))
+            if new.usd or new.usage != Usage():
+                session.record_cost(
+                    model,
+                    new.usage,
+                    new.usd,
+                    context_window=new.context_window,
+                    max_output=new.max_output,
+                )
+        session.save_cost()
+        if member.card is not None:
+            member.card = msgspec.structs.replace(member.card, counted=spend)
+            self._keep(member.card)
+
+    def _look_at_questions(self, member: MemberProcess) -> None:
+        """Put what a member wants to know before somebody, and take away what is settled."""
+        waiting = {each.id: each for each in member.questions.waiting()}
+        for key in [each for each in member.asked if each not in waiting]:
+            member.asked.pop(key).cancel()
+        for key, each in waiting.items():
+            if key not in member.asked:
+                member.asked[key] = self._tasks.begin(self._ask(member, each))
+
+    async def _ask(self, member: MemberProcess, asked: OpenQuestion) -> None:
+        turn = self._lead()
+        answer = await turn.runtime.channel.ask(_named(asked.question, member))
+        # From here on it is settled and must not be taken away by the member's own news of it.
+        member.asked.pop(asked.id, None)
+        try:
+            counts = member.questions.settle(asked.id, answer)
+        except OSError as error:
+            text = f"{member.name} cannot be answered: {error.strerror}. Answer in its pane."
+            turn.runtime.channel.emit(Noticed(text, "warning"))
+            return
+        if counts:
+            member.say(Rang())
+            if isinstance(answer, Permitted) and answer.updates:
+                await self.agree(member, answer.updates)
+
+    async def agree(self, member: MemberProcess, updates: tuple[Mapping[str, Any], ...]) -> None:
+        """What somebody agrees to for a member holds for the session, and spares others the question."""
+        from bridle.features.agents.start import agree
+
+        await agree(self._agents, self._lead(), updates, without=member.work.agent_id)
+
+    async def _reply(self, member: MemberProcess, line: Line, said: Sending | Listing) -> None:
+        lead = self._agents.registry.lead or self._lead()
+        path = transcript_path(lead.runtime, member.work.agent_id)
+        session = lead.session.child(member.work.agent_id, path, cwd=lead.session.cwd)
+        turn = Turn(session, lead.prompt, _quiet(lead))
+        messenger = Messenger(self._agents, self._team, turn, call_id=member.work.call_id)
+        try:
+            match said:
+                case Sending():
+                    done = await messenger.send(
+                        to=said.to, text=said.text, summary=said.summary, notify_when_idle=said.notify
+                    )
+                    line.say(Replied(said.id, deliveries=done))
+                case Listing():
+                    line.say(Replied(said.id, contacts=await messenger.contacts()))
+        except ToolError as fault:
+            line.say(Replied(said.id, error=str(fault)))
+
+    def _lose(self, member: MemberProcess) -> None:
+        for task in member.asked.values():
+            task.cancel()
+        member.asked.clear()
+        member.lose()
+        if not member.is_followed:
+            self._forget(member)
+
+
+def _retold(member: MemberProcess, said: Happened) -> FromAgent:
+    """An event of a member as that of an agent."""
+    fields = dict(said.fields)
+    match said.kind:
+        case "tool_started":
+            event = ToolStarted(**fields)
+        case "tool_finished":
+            event = ToolFinished(**fields)
+        case "assistant_said":
+            fault: Any = fields.pop("fault")
+            event = AssistantSaid(**fields, fault=None if fault is None else msgspec.convert(fault, ApiFault))
+    work = member.work
+    return FromAgent(
+        call_id=work.call_id,
+        agent_id=work.agent_id,
+        agent_type=work.definition.name,
+        description=work.description,
+        event=event,
+    )
+
+
+def _named(question: Question, member: MemberProcess) -> Question:
+    match question:
+        case PermissionQuestion():
+            return msgspec.structs.replace(question, agent_id=member.work.agent_id, asker=member.name)
+        case NetworkQuestion():
+            return msgspec.structs.replace(question, asker=member.name)
+        case _:
+            return question
+
+
+def _quiet(turn: Turn) -> Any:
+    """The parts of a turn for work that is nobody's prompt."""
+    return msgspec.structs.replace(turn.runtime, shape=None)

@@ -1,0 +1,203 @@
+"""Sessions of one user write to each other through sockets."""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bridle.features.teams.peers import PeerSocket, live_sessions, send_to_session, send_to_socket
+from bridle.types.errors import ToolError
+from bridle.types.message import Letter
+from bridle.types.turn import Prompt
+
+_LETTER = Letter(id="l1", sender="main", text="hello", sent=0)
+
+
+def _door(folder: Path, heard: list[Prompt], inbound: str = "accept", **env: str) -> PeerSocket:
+    variables = {"HOME": str(folder), "XDG_RUNTIME_DIR": str(folder), **env}
+    return PeerSocket("s1", env=variables, cwd=str(folder), deliver=heard.append, inbound=inbound)
+
+
+async def test_a_message_reaches_the_other_session_and_the_socket_is_private(tmp_path: Path):
+    heard: list[Prompt] = []
+    door = _door(tmp_path, heard)
+    await door.open()
+    try:
+        assert os.stat(door.path).st_mode & 0o777 == 0o600
+        assert os.stat(os.path.dirname(door.path)).st_mode & 0o077 == 0
+        (card,) = live_sessions({"HOME": str(tmp_path)})
+        await send_to_socket(card.socket, _LETTER, pid=os.getpid())
+    finally:
+        await door.close()
+
+    (prompt,) = heard
+    assert "hello" in str(prompt.content) and prompt.query and prompt.meta
+    assert 'from="another session"' in str(prompt.content)
+    assert not os.path.exists(door.path)
+    assert live_sessions({"HOME": str(tmp_path)}) == []
+
+
+@pytest.mark.parametrize(("inbound", "taken"), [("refuse", []), ("hold", [False]), ("accept", [True])])
+async def test_the_setting_decides_about_messages(tmp_path: Path, inbound: str, taken: list[bool]):
+    heard: list[Prompt] = []
+    door = _door(tmp_path, heard, inbound)
+    await door.open()
+    try:
+        if inbound == "refuse":
+            with pytest.raises(ToolError, match="crossSessionInbound"):
+                await send_to_socket(door.path, _LETTER, pid=os.getpid())
+        else:
+            await send_to_socket(door.path, _LETTER, pid=os.getpid())
+    finally:
+        await door.close()
+    assert [prompt.query for prompt in heard] == taken
+
+
+async def test_a_token_keeps_out_who_does_not_know_it(tmp_path: Path):
+    heard: list[Prompt] = []
+    path = str(tmp_path / "d" / "own.sock")
+    door = _door(tmp_path, heard, CLAUDE_CODE_MESSAGING_TOKEN="secret", CLAUDE_CODE_MESSAGING_SOCKET=path)
+    await door.open()
+    try:
+        with pytest.raises(ToolError, match="token"):
+            await send_to_socket(path, _LETTER, pid=os.getpid())
+        await send_to_socket(path, _LETTER, token="secret", pid=os.getpid())
+    finally:
+        await door.close()
+    assert len(heard) == 1
+
+
+async def test_what_is_no_message_is_refused_and_the_door_stays_open(tmp_path: Path):
+    heard: list[Prompt] = []
+    door = _door(tmp_path, heard)
+    await door.open()
+    try:
+        for line in (b"not json\n", b'{"letter": 1}\n', b"\n"):
+            reader, writer = await asyncio.open_unix_connection(door.path)
+            writer.write(line)
+            async with asyncio.timeout(50):
+                reply = msgspec.json.decode(await reader.readline())
+            writer.close()
+            assert reply == {"error": "this is no message"}
+        await send_to_socket(door.path, _LETTER, pid=os.getpid())
+    finally:
+        await door.close()
+    assert len(heard) == 1
+
+
+async def test_a_socket_that_a_dead_session_left_is_replaced(tmp_path: Path):
+    first, second = _door(tmp_path, []), _door(tmp_path, [])
+    await first.open()
+    # A process that is killed closes its socket and leaves the name.
+    os.rename(first.path, f"{first.path}.kept")
+    await first.close()
+    os.rename(f"{first.path}.kept", first.path)
+
+    await second.open()
+    try:
+        await send_to_socket(second.path, _LETTER, pid=os.getpid())
+    finally:
+        await second.close()
+
+
+async def test_a_file_that_is_no_socket_of_ours_is_not_written_to(tmp_path: Path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ToolError, match="no socket of a session"):
+        await send_to_socket(str(tmp_path / "file"), _LETTER, pid=os.getpid())
+
+
+@asynccontextmanager
+async def _foreign(path: str) -> AsyncGenerator[list[bytes]]:
+    """A socket of the user that no session opened; what it is told."""
+    heard: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.readline())
+        writer.write(b'{"ok":true}\n')
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, path)
+    try:
+        yield heard
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "{folder}/other.sock",
+        "{folder}/link.sock",
+        "{folder}/../{name}/other.sock",
+        "{folder}//other.sock",
+        "other.sock",
+        "./other.sock",
+        "\x00other",
+        "@other",
+        "",
+        ".",
+        "/",
+        "{folder}",
+        "{door}/../other.sock",
+        "{door}/",
+        "{door}\x00",
+        " {door}",
+    ],
+)
+async def test_only_the_very_socket_of_a_session_is_connected_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelled: str
+):
+    """S1: a message reaches no docker, agent or database of the user."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link.sock").symlink_to(tmp_path / "other.sock")
+    env = {"HOME": str(tmp_path)}
+    door = PeerSocket("s1", env=env, cwd="/w", deliver=lambda _: None)
+    async with asyncio.timeout(50), _foreign(str(tmp_path / "other.sock")) as heard:
+        await door.open()
+        path = spelled.format(folder=tmp_path, name=tmp_path.name, door=door.path)
+        with pytest.raises(ToolError, match="no session of yours"):
+            await send_to_session(path, _LETTER, env=env)
+        await send_to_session(door.path, _LETTER, env=env)
+        await door.close()
+    assert heard == []
+
+
+async def test_a_socket_that_another_process_has_taken_over_hears_nothing(tmp_path: Path):
+    path = str(tmp_path / "other.sock")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        with pytest.raises(ToolError, match="another process"):
+            await send_to_socket(path, _LETTER, pid=1)
+        with listening.accept()[0] as connection:
+            connection.setblocking(False)
+            async with asyncio.timeout(50):
+                assert await asyncio.get_running_loop().sock_recv(connection, 100) == b""
+
+
+@pytest.mark.parametrize("how", ["link", "open", "folder", "fifo"])
+async def test_a_card_that_others_could_have_written_does_not_count(tmp_path: Path, how: str):
+    env = {"HOME": str(tmp_path)}
+    door = PeerSocket("s1", env=env, cwd="/w", deliver=lambda _: None)
+    async with asyncio.timeout(50):
+        await door.open()
+        folder = tmp_path / ".claude" / "bridle" / "broker" / "sessions"
+        (card,) = folder.iterdir()
+        match how:
+            case "link":
+                card.rename(tmp_path / "card")
+                card.symlink_to(tmp_path / "card")
+            case "open":
+                card.chmod(0o666)
+            case "folder":
+                folder.chmod(0o777)
+            case _:
+                card.unlink()
+                os.mkfifo(card)
+        assert live_sessions(env) == []
+        await door.close()
