@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bridle.engine.feature import Features
 from bridle.engine.loop import run_turn
 from bridle.engine.runtime import Runtime
 from bridle.features.agents.feature import AGENTS, AgentsFeature
@@ -30,6 +29,7 @@ from bridle.types.tool import Tool, ToolContext, ToolOutput, tool
 from bridle.types.turn import Outcome, Prompt
 from bridle.types.workspace import Workspace
 from tests.fakes.engine import FakeChannel, make_runtime
+from tests.fakes.features import with_feature
 
 
 class EchoInput(Struct):
@@ -150,22 +150,14 @@ async def team(
         channel.emit(event)
 
     shells = BackgroundShells(str(folder / "storage"), on_change=on_change)
-    runtime = change(
-        msgspec.structs.replace(
-            make_runtime(folder, minds, AGENT, *tools, channel=channel),
-            workspace=Workspace(str(folder), tasks=shells),
-            env=variables,
-            transcript=str(folder / "s1.jsonl"),
-            features=Features(
-                [
-                    TeamsFeature(),
-                    AgentsFeature(
-                        Agents(AgentRegistry(AgentSetup(found=lambda: agents, **setup), variables))
-                    ),
-                ]
-            ),
-        )
+    runtime = msgspec.structs.replace(
+        make_runtime(folder, minds, AGENT, *tools, channel=channel),
+        workspace=Workspace(str(folder), tasks=shells),
+        env=variables,
+        transcript=str(folder / "s1.jsonl"),
     )
+    registry = AgentRegistry(AgentSetup(found=lambda: agents, **setup), variables)
+    runtime = change(with_feature(runtime, TeamsFeature(), AgentsFeature(Agents(registry))))
     made.append(Team(session, runtime, channel, minds))
     try:
         yield made[0]

@@ -246,6 +246,9 @@ class Feature:
         """The same for an agent of the session. None: the agent does without, and so it is unless said."""
         del work
 
+    def for_hook_agent(self) -> "Feature | None":
+        """The same for an agent that judges for a hook, which may only read. None: it does without."""
+
     async def close(self) -> None:
         """The session ends."""
 
@@ -428,6 +431,11 @@ class Features:
     def for_agent(self, work: "Assignment") -> "Features":
         """What an agent inherits, as each feature says."""
         own = [made for each in self._members if (made := each.for_agent(work)) is not None]
+        return Features(own, borrowed=self._members)
+
+    def for_hook_agent(self) -> "Features":
+        """What an agent that judges for a hook inherits, as each feature says."""
+        own = [made for each in self.at("for_hook_agent") if (made := each.for_hook_agent()) is not None]
         return Features(own, borrowed=self._members)
 
     async def close(self) -> None:

@@ -89,12 +89,10 @@ def _confined(session: Session, runtime: Runtime, system: str) -> Runtime:
         hooks=NoHooks(),
         persist=None,
         checkpoints=None,
-        agents=None,
         shape=None,
         arrivals=None,
         limits=Limits(max_turns=_MOST_STEPS, max_budget_usd=left),
-        # No one reviews what a hook asks a model to do, and nothing follows its turn.
-        features=runtime.features.without("auto_mode", "side_work"),
+        features=runtime.features.for_hook_agent(),
     )
 
 

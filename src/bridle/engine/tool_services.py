@@ -38,6 +38,9 @@ class ToolServices(Feature):
     def for_agent(self, work: "Assignment") -> Feature:
         return self
 
+    def for_hook_agent(self) -> Feature:
+        return self
+
 
 def _announce(turn: "Turn", text: str) -> None:
     """Show a line, ask the terminal to notify, and tell notification hooks, which may carry it further."""

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridle.engine.feature import Features
 from bridle.engine.runtime import Runtime
 from bridle.features.agents.feature import AgentsFeature
 from bridle.features.agents.registry import AgentRegistry, Agents, AgentSetup
@@ -17,6 +16,7 @@ from bridle.tools.tasks.task_create import TOOL as CREATE
 from bridle.tools.tasks.task_update import TOOL as UPDATE
 from bridle.types.agent import AgentDefinition
 from tests.fakes.agents import FakeMinds, team
+from tests.fakes.features import with_feature
 from tests.fakes.hooked import hooked
 from tests.fakes.processes import eventually
 
@@ -33,9 +33,8 @@ def _start(prompt: str = "<job>", **more: Any) -> Any:
 def _in_a_team(runtime: Runtime) -> Runtime:
     env = {**runtime.env, **_TEAMS}
     registry = AgentRegistry(AgentSetup(found=lambda: (_HELPER,)), env)
-    return msgspec.structs.replace(
-        runtime, features=Features([TeamsFeature(), AgentsFeature(Agents(registry))]), env=env
-    )
+    runtime = msgspec.structs.replace(runtime, env=env)
+    return with_feature(runtime, TeamsFeature(), AgentsFeature(Agents(registry)))
 
 
 async def test_a_member_is_told_who_it_is_and_shares_the_task_list(tmp_path: Path):

@@ -43,6 +43,9 @@ class BudgetsFeature(Feature):
     def for_agent(self, work: "Assignment") -> Feature:
         return self
 
+    def for_hook_agent(self) -> Feature:
+        return self
+
 
 def open_budgets(context: FeatureContext) -> BudgetsFeature:
     """With the ledger, where budgets are set or usage is to be recorded."""
