@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class Flag:
     """A plain class, so that `--help` imports next to nothing.
 
-    `optional` may stand without a value; `many` takes every word up to the next flag and may be repeated;
+    `optional` may be given without a value; `many` takes every word up to the next flag and may be repeated;
     `each` takes one word and may be repeated; `pairs` takes every KEY=value behind it and may be repeated.
     A flag without help works but is not listed. `ignored` asks for something that bridle does anyway or
     never, `later` is refused with a sentence.

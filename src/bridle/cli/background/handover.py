@@ -50,7 +50,7 @@ class SessionJobs:
         self._holder = holder
         self._workspace = workspace
         self.chat: Chat | None = None
-        self._goes_on: records.Facts | None = None
+        self._next_job: records.Facts | None = None
         """The job to start once this program has closed the conversation."""
         self._shells: BackgroundShells | None = None
         """Keeps the running commands until the job takes them over."""
@@ -90,9 +90,9 @@ class SessionJobs:
             stopped=self._stopped if adopts else (),
         )
         facts = session_facts(session.id, flags=self._flags(), prompt=words, begins=not session.entries)
-        self._goes_on = {**facts, "prompt": _about(session) or words}
+        self._next_job = {**facts, "prompt": _about(session) or words}
         if handed:
-            self._goes_on["shells"] = msgspec.to_builtins(handed)
+            self._next_job["shells"] = msgspec.to_builtins(handed)
         self._app.end(0)
 
     def begin(self, session_id: str, prompt: str) -> str:
@@ -101,11 +101,11 @@ class SessionJobs:
 
     def hand_over(self) -> str:
         """Start what was moved; what to say about it, nothing when nothing was."""
-        if self._goes_on is None:
+        if self._next_job is None:
             return ""
         is_taken = False
         try:
-            facts = self._start(self._goes_on)
+            facts = self._start(self._next_job)
             is_taken = self._shells is not None and _are_taken_over(facts, self._setup.env)
         except BridleError as error:
             return f"error: {error}\nResume with: bridle --resume {self._session.id}\n"

@@ -43,7 +43,7 @@ class HolderConnection:
         return connection
 
     def tell(self, values: Mapping[str, Any]) -> None:
-        """Have it written down how the session stands."""
+        """Report the state of the session to the holder."""
         self._send(protocol.message(protocol.STATE, **values))
 
     def take_over(self, tasks: Callable[[], Tasks]) -> None:

@@ -1,4 +1,4 @@
-"""Finds background sessions again, and says how they stand."""
+"""Finds background sessions by id, name or prompt."""
 
 from collections.abc import Mapping
 

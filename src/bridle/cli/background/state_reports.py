@@ -15,8 +15,8 @@ from bridle.types.question import (
 from bridle.types.turn import Outcome
 
 _LONGEST = 200
-_AT_REST = {"state": "done", "status": "idle", "waitingFor": None}
-_AT_WORK = {"state": "working", "status": "busy", "waitingFor": None}
+_IDLE = {"state": "done", "status": "idle", "waitingFor": None}
+_BUSY = {"state": "working", "status": "busy", "waitingFor": None}
 _INTERRUPTED = ("aborted_streaming", "aborted_tools")
 
 Tell = Callable[[Mapping[str, Any]], None]
@@ -28,31 +28,31 @@ class Reporter:
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._asked: list[str] = []
-        self._resting: Mapping[str, Any] = _AT_WORK
+        self._idle_state: Mapping[str, Any] = _BUSY
 
     def opened(self, session_id: str, cwd: str, *, has_prompt: bool) -> None:
         """The session can be talked to."""
-        self._resting = _AT_WORK if has_prompt else _AT_REST
-        self._tell({"sessionId": session_id, "cwd": cwd, **self._resting})
+        self._idle_state = _BUSY if has_prompt else _IDLE
+        self._tell({"sessionId": session_id, "cwd": cwd, **self._idle_state})
 
     def held_up(self, is_held_up: bool) -> None:
         """A question before the session begins was opened or closed."""
         waits = {"state": "blocked", "status": "waiting", "waitingFor": "an answer before it can start"}
-        self._tell(waits if is_held_up else _AT_WORK)
+        self._tell(waits if is_held_up else _BUSY)
 
     def take(self, event: Event) -> None:
         match event:
             case TurnStarted():
-                self._stand(_AT_WORK)
+                self._set_state(_BUSY)
             case TurnFinished(outcome=outcome):
                 has_failed = outcome.is_error and outcome.reason not in _INTERRUPTED
-                self._stand({**_AT_REST, "state": "failed"} if has_failed else _AT_REST)
+                self._set_state({**_IDLE, "state": "failed"} if has_failed else _IDLE)
             case SessionNamed(title=title):
                 self._tell({"name": title[:_LONGEST]})
             case ConversationReset(session_id=session_id):
                 self._tell({"sessionId": session_id})
             case _:
-                pass  # No news for those who only want to know how it stands.
+                pass  # Other events do not change the state.
 
     def finish(self, outcome: Outcome | None) -> None:
         """Who holds the terminal sees the end of the program, and how it ended."""
@@ -72,8 +72,8 @@ class Reporter:
 
         return asked
 
-    def _stand(self, how: Mapping[str, Any]) -> None:
-        self._resting = how
+    def _set_state(self, how: Mapping[str, Any]) -> None:
+        self._idle_state = how
         if not self._asked:
             self._tell(how)
 
@@ -81,7 +81,7 @@ class Reporter:
         if self._asked:
             self._tell({"state": "blocked", "status": "waiting", "waitingFor": self._asked[0]})
         else:
-            self._tell(self._resting)
+            self._tell(self._idle_state)
 
 
 def waiting_for(question: Question) -> str:

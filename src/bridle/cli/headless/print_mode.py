@@ -79,7 +79,7 @@ class _Run:
         self._shape = shape
         self._around = around
         self._output = Output(_STDOUT, on_closed=self._lose_output)
-        self._remoting: SessionSharing | None = None
+        self._sharing: SessionSharing | None = None
         self._live: LiveSession | None = None
         self._task: asyncio.Task[None] | None = None
         self._code: int | None = None
@@ -104,13 +104,13 @@ class _Run:
 
     def _connect(self, begun: Begun, front: FrontEnd) -> Connection:
         channel = _channel(begun.setup.options, front, self._servers)
-        self._remoting = remoting = _remoting(begun.setup, begun.session, channel, front)
+        self._sharing = sharing = _session_sharing(begun.setup, begun.session, channel, front)
         return Connection(
-            channel=channel if remoting is None else remoting.channel,
+            channel=channel if sharing is None else sharing.channel,
             exchange=front.exchange,
             work=front.work,
             rest=front.rest,
-            sharing=remoting,
+            sharing=sharing,
         )
 
     async def _work(self, live: LiveSession, front: FrontEnd, prompts: list[Prompt]) -> None:
@@ -136,13 +136,13 @@ class _Run:
             self._task = asyncio.create_task(self._serve(live, front))
             await asyncio.wait([self._task])
         finally:
-            if self._remoting is not None:
-                await self._remoting.close()
+            if self._sharing is not None:
+                await self._sharing.close()
 
     async def _serve(self, live: LiveSession, front: FrontEnd) -> None:
-        if self._remoting is not None:
-            self._remoting.attend(live.server)
-            await self._remoting.begin()
+        if self._sharing is not None:
+            self._sharing.attend(live.server)
+            await self._sharing.begin()
         serving = asyncio.create_task(live.serve())
         following = asyncio.create_task(live.settings.run())
         feeding = asyncio.create_task(front.feed(live.inbox, live.server, live.settings))
@@ -246,7 +246,9 @@ def _channel(options: SessionOptions, front: FrontEnd, servers: "Callable[[], Mc
     return PermissionToolChannel(front.channel, tool, servers)
 
 
-def _remoting(setup: Setup, session: Session, channel: Channel, front: FrontEnd) -> "SessionSharing | None":
+def _session_sharing(
+    setup: Setup, session: Session, channel: Channel, front: FrontEnd
+) -> "SessionSharing | None":
     """Remote control: with every host, otherwise only on request."""
     asked = setup.options.remote_control is not None or setup.config.settings.remote_control_at_startup
     if not setup.options.is_hosted and not asked:
@@ -316,7 +318,7 @@ def _prompts_at_hand(options: SessionOptions) -> list[Prompt]:
 
 
 def _continuation(session: Session, options: SessionOptions) -> list[Prompt]:
-    """What stands for a prompt where a call that was put off is to be taken up again.
+    """The prompt of a run that continues a deferred call.
 
     Raises:
         UsageError: there is none.

@@ -32,7 +32,7 @@ def run_help(given: ParsedArguments, env: Mapping[str, str]) -> int:
 
 
 class _Node:
-    """What can stand behind a command: the names of its commands, its options, and words in its places."""
+    """What can follow a command: its subcommands, its options, and values of its arguments."""
 
     __slots__ = ("commands", "files", "flags", "folders", "words")
 

@@ -4,7 +4,7 @@ from bridle.cli.flags import SUBCOMMANDS
 from bridle.cli.subcommands.values import JSON, YES, Argument, Subcommand, option, repeated, switch
 
 _SCOPE = option(
-    "-s", "--scope", value="scope", help="for whom", choices=("user", "project", "local", "managed")
+    "-s", "--scope", value="scope", help="where it applies", choices=("user", "project", "local", "managed")
 )
 _PLUGIN = Argument("plugin", "name@marketplace, or the name if it is unique")
 _PATH = Argument("path", "the folder; this one unless named", "optional", completes="folder")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Argument:
     """A word, or words, that a subcommand takes by their place.
 
-    `many` are any number, `some` at least one. Words of a `passed` argument stand behind `--`. From an
+    `many` are any number, `some` at least one. Words of a `passed` argument come after `--`. From an
     argument that is `raw` for a command line on, what looks like an option is a word too.
     """
 

@@ -23,7 +23,7 @@ _SHOWN_LIMITS = ("five_hour", "seven_day")
 
 
 class SessionFacts:
-    """Follows the events of a session, and knows how it stands."""
+    """Follows the events of a session, and knows its state."""
 
     def __init__(self, setup: Setup, session: Session, *, runtime: Callable[[], Runtime | None]) -> None:
         self._setup, self._session, self._runtime = setup, session, runtime

@@ -74,7 +74,7 @@ class _TerminalRun:
         self._setup = setup
         self._start = start
         self._view: SessionView | None = None
-        self._remoting: SessionSharing | None = None
+        self._sharing: SessionSharing | None = None
         self._early_warnings: list[str] = []
         self._chat: Chat | None = None
         self._resumable = ""
@@ -164,7 +164,7 @@ class _TerminalRun:
         setup, session = begun.setup, begun.session
         reporter = None if self._listed is None else self._listed.reporter
         view = self._view = SessionView(app, setup, session, warn=self._warn, reporter=reporter)
-        remoting = self._remoting = SessionSharing(
+        sharing = self._sharing = SessionSharing(
             setup,
             session,
             view.channel,
@@ -173,22 +173,22 @@ class _TerminalRun:
             answered=view.channel.note_answer,
             on_change=app.redraw,
         )
-        view.sharing = lambda: remoting.sign
-        return Connection(channel=remoting.channel, sharing=remoting)
+        view.sharing = lambda: sharing.sign
+        return Connection(channel=sharing.channel, sharing=sharing)
 
     async def _part(self, live: LiveSession) -> None:
         """No one talks to the session any more."""
-        if self._remoting is not None:
-            await self._remoting.close()
+        if self._sharing is not None:
+            await self._sharing.close()
         if self._view is not None:
             self._view.channel.finish(live.server.last)
         if live.session.entries and not self._setup.options.no_session_persistence:
             self._resumable = live.session.id
 
     async def _talk(self, app: App, keymap: KeymapFile, live: LiveSession) -> None:
-        setup, server, view, remoting = self._setup, live.server, self._view, self._remoting
-        assert view is not None and remoting is not None
-        remoting.attend(server)
+        setup, server, view, sharing = self._setup, live.server, self._view, self._sharing
+        assert view is not None and sharing is not None
+        sharing.attend(server)
         showing = ScreenController(
             app,
             live.session,
@@ -206,8 +206,8 @@ class _TerminalRun:
             app.cover(())
         app.stand_on(chat)
         self._greet(app, live.session, view)
-        await remoting.begin()
-        watched = [asyncio.create_task(work) for work in view.beside(live.settings, keymap, app)]
+        await sharing.begin()
+        watched = [asyncio.create_task(work) for work in view.background_work(live.settings, keymap, app)]
         serving = asyncio.create_task(live.serve(wait_for_tasks=_FOREVER))
         gc.freeze()
         gc.enable()

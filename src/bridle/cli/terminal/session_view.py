@@ -191,8 +191,8 @@ class SessionView:
             self.file_command.on_change = lambda: self._complete_again(input)
         return self._chat
 
-    def beside(self, settings: SessionSettings, keymap: KeymapFile, app: App) -> list[Any]:
-        """The tasks that run beside the turns."""
+    def background_work(self, settings: SessionSettings, keymap: KeymapFile, app: App) -> list[Any]:
+        """The tasks that run in the background of the turns."""
         works: list[Any] = [settings.run(), self._follow_keys(keymap, app)]
         if self.status_command is not None:
             self.status_command.refresh()
@@ -215,7 +215,7 @@ class SessionView:
         return welcome(width, version=__version__, model=setup.model, folder=folder)
 
     def status(self) -> Status:
-        """How the session stands."""
+        """The state of the session for the status row."""
         session, server = self._session, self._server
         state = session.state
         window = 0 if server is None else server.runtime.facts(state.model).context_window

@@ -44,7 +44,7 @@ def run_replay(given: ParsedArguments, env: Mapping[str, str]) -> int:
         complain(f"error: the run is not as recorded in {path}: {replaying.difference}")
         return 1
     if replaying.left:
-        complain(f"error: {replaying.left} recorded requests were not made; record the run anew")
+        complain(f"error: {replaying.left} recorded requests were not made; record the run again")
         return 1
     return code
 
