@@ -132,8 +132,8 @@ def test_a_piece_of_advice_names_exactly_the_tools_that_it_needs():
 
 
 def test_with_nobody_to_answer_the_prompt_says_so():
-    assert "Nobody can answer" in whole(replace(INPUTS, person=False))
-    assert "Nobody can answer" not in whole(replace(INPUTS, person=True))
+    assert "No one can answer" in whole(replace(INPUTS, person=False))
+    assert "No one can answer" not in whole(replace(INPUTS, person=True))
 
 
 def test_git_advice_and_attribution_can_be_turned_off():

@@ -6,7 +6,7 @@ import pytest
 
 from bridle.features.agents.tools import AgentToolbox
 from bridle.providers.trimming import SlimToolbox
-from bridle.tools.deferred import Findable, found_before, listing, told_before
+from bridle.tools.deferred import Findable, found_before, listed_before, listing
 from bridle.tools.deferred_toolbox import DeferredToolbox
 from bridle.tools.tool_search import find
 from bridle.tools.toolbox import Deferral, choose
@@ -248,9 +248,9 @@ def test_names_that_a_conversation_has_heard_are_found_in_it():
     box = _box(_tool("mcp__a__one"), _tool("mcp__a__two"))
     for text in (box.news(_Conversation(), box), box.again(box)):
         told = f"<system-reminder>\n{text}\n\n# Something else\nRead\n</system-reminder>"
-        heard = list(told_before([{"role": "user", "content": [{"type": "text", "text": told}]}]))
+        heard = list(listed_before([{"role": "user", "content": [{"type": "text", "text": told}]}]))
         assert heard == ["WebFetch", "mcp__a__one", "mcp__a__two"]
-    assert list(told_before([{"role": "user", "content": "go"}])) == []
+    assert list(listed_before([{"role": "user", "content": "go"}])) == []
 
 
 def test_what_is_told_again_is_what_is_offered():

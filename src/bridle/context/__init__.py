@@ -1,1 +1,1 @@
-"""What the model is told before the conversation: prompt, environment, instructions."""
+"""The text before the conversation: system prompt, environment, instructions."""

@@ -1,4 +1,4 @@
-"""What the model of one session is told besides the conversation."""
+"""What the model of one session reads besides the conversation."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -22,7 +22,7 @@ class Keep(Struct, frozen=True, kw_only=True):
 
     known: Callable[[], KeptPrompt | None]
     record: Callable[[KeptPrompt | None], None]
-    """Keep another one, or with None let go of it."""
+    """Replaces the kept prompt; None drops it."""
 
 
 class SessionBriefing:
@@ -40,11 +40,11 @@ class SessionBriefing:
     ) -> None:
         self._inputs = inputs
         self._is_small = is_small
-        """Whether a model has so small a window that it is told only what it must know."""
+        """Whether a model's context window is so small that it gets only the necessary parts."""
         self._listings = listings
         """What there is to choose from when a conversation begins, such as agents; None for nothing."""
         self._on_load = on_load
-        """Told of every file that is put before the model."""
+        """Called with every instruction file that is put into the context."""
         self._reason: LoadReason | None = None
         self._scope = scope
         self._git = git
@@ -59,7 +59,7 @@ class SessionBriefing:
         return self._instructions().files
 
     def rephrased(self, **changes: Any) -> "SessionBriefing":
-        """The same for a session whose system prompt is to be another: fields of `PromptInputs`."""
+        """A copy with a different system prompt: changed fields of `PromptInputs`."""
         other = SessionBriefing(
             msgspec.structs.replace(self._inputs, **changes),
             scope=self._scope,
@@ -72,7 +72,7 @@ class SessionBriefing:
         return other
 
     def keeping(self, keep: Keep) -> "SessionBriefing":
-        """The same for a session whose system prompt stays as it was first sent."""
+        """A copy whose system prompt stays as it was first sent."""
         other = self.rephrased()
         other._keep = keep
         return other
@@ -86,7 +86,7 @@ class SessionBriefing:
         instructions: bool,
         listings: Sequence[Callable[[], str | None]] = (),
     ) -> "SessionBriefing":
-        """The same for an agent of the session, with its own system prompt and model."""
+        """A copy for an agent of the session, with its own system prompt and model."""
         other = SessionBriefing(
             msgspec.structs.replace(
                 self._inputs,

@@ -1,4 +1,4 @@
-"""A conversation as somebody reads it who was not there: what was said, without results and thoughts."""
+"""A conversation as a reader from outside needs it: the messages, without results and thinking."""
 
 from collections.abc import Sequence
 from typing import Any

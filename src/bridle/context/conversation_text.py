@@ -21,18 +21,18 @@ def retell(messages: Sequence[SentMessage], *, units: int) -> list[SentMessage]:
     call. Thoughts are left out, pictures and documents stay.
     """
     most, names = min(_LONGEST_PART, units // _PARTS), _names(messages)
-    told = [_told(message, names, most) for message in messages]
-    if sum(map(weigh, told)) <= units:
-        return told
-    begins = [at for at, message in enumerate(told) if message["role"] == "assistant"]
-    opening = _opening(told[: begins[0]] if begins else told, most)
-    left, start = units - weigh(opening), len(told)
+    texts = [_as_text(message, names, most) for message in messages]
+    if sum(map(weigh, texts)) <= units:
+        return texts
+    begins = [at for at, message in enumerate(texts) if message["role"] == "assistant"]
+    opening = _opening(texts[: begins[0]] if begins else texts, most)
+    left, start = units - weigh(opening), len(texts)
     for at in reversed(begins):
-        left -= sum(map(weigh, told[at:start]))
+        left -= sum(map(weigh, texts[at:start]))
         if left < 0:
             break
         start = at
-    return [opening, *told[start:]]
+    return [opening, *texts[start:]]
 
 
 def clipped(text: str, most: int) -> str:
@@ -60,12 +60,12 @@ def _names(messages: Sequence[SentMessage]) -> dict[str, str]:
     }
 
 
-def _told(message: SentMessage, names: dict[str, str], most: int) -> SentMessage:
+def _as_text(message: SentMessage, names: dict[str, str], most: int) -> SentMessage:
     content = message["content"]
     if isinstance(content, str):
         return message
-    told = [part for block in content for part in _parts(block, names, most)]
-    return {"role": message["role"], "content": told or "(nothing)"}
+    parts = [part for block in content for part in _parts(block, names, most)]
+    return {"role": message["role"], "content": parts or "(nothing)"}
 
 
 def _parts(block: Block, names: dict[str, str], most: int) -> list[Block]:

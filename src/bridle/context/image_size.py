@@ -10,7 +10,7 @@ _FRAMES = frozenset((0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB,
 
 
 def picture_size(encoded: str) -> tuple[int, int] | None:
-    """Width and height of a PNG, GIF, WebP or JPEG in base64; None when they cannot be told."""
+    """Width and height of a PNG, GIF, WebP or JPEG in base64; None when the header cannot be read."""
     head = _bytes(encoded[:_SHORT_HEAD])
     if head.startswith(b"\x89PNG") and len(head) >= 24:
         return _big(head[16:20]), _big(head[20:24])

@@ -50,7 +50,7 @@ class Instructions(Struct, frozen=True, kw_only=True):
     seen: frozenset[str] = frozenset()
     """Every file that was looked into, links followed; it is not looked into again."""
     outside: tuple[str, ...] = ()
-    """Files outside the project that it imports and that nobody has agreed to, links followed."""
+    """Imported files outside the project that were not approved, links followed."""
 
 
 class Scope(Struct, frozen=True, kw_only=True):

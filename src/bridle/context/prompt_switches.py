@@ -1,4 +1,4 @@
-"""The environment variables that say how much the model is told."""
+"""The environment variables that switch parts of the prompt on and off."""
 
 from collections.abc import Mapping
 

@@ -101,11 +101,11 @@ def _shown(path: str, content: str, changes: Sequence[str], tokens: int) -> str 
 
 def _written(path: str, changes: Sequence[str], tokens: int) -> str | None:
     """What was written into a file of which only a part is known, the newest first; None if nothing fits."""
-    told: list[str] = []
+    kept: list[str] = []
     for change in changes:
-        if change.strip() and estimate("\n…\n".join([*told, change])) <= tokens:
-            told.append(change)
-    return f"## {path} (what you wrote into it last)\n" + "\n…\n".join(told) if told else None
+        if change.strip() and estimate("\n…\n".join([*kept, change])) <= tokens:
+            kept.append(change)
+    return f"## {path} (what you wrote into it last)\n" + "\n…\n".join(kept) if kept else None
 
 
 def _lines_around(content: str, change: str, count: int) -> set[int]:
@@ -120,14 +120,14 @@ def _lines_around(content: str, change: str, count: int) -> set[int]:
 
 def _excerpt(lines: Sequence[str], near: set[int]) -> str:
     """Some lines of a file with their numbers, and a mark where others are left out."""
-    told: list[str] = []
+    kept: list[str] = []
     before = -1
     for at in sorted(near):
         if at != before + 1:
-            told.append("…")
-        told.append(f"{at + 1}\t{lines[at]}")
+            kept.append("…")
+        kept.append(f"{at + 1}\t{lines[at]}")
         before = at
-    return "\n".join(told if before == len(lines) - 1 else [*told, "…"])
+    return "\n".join(kept if before == len(lines) - 1 else [*kept, "…"])
 
 
 def _todos(workspace: Workspace) -> str | None:

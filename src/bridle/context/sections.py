@@ -19,8 +19,8 @@ changed; a task gets a finished, checked result, not a plan.
 options or fallbacks for cases that cannot happen.
 - Write as the project writes: style, names, structure, libraries. Check the manifest before you use a \
 dependency. Comment only on reasons the code cannot show.
-- Prefer editing files to adding them. Leave no documents, scratch files or debug output that nobody asked \
-for.
+- Prefer editing files to adding them. Leave no documents, scratch files or debug output that were not \
+asked for.
 - Check your work: find how the project tests, lints and type-checks, run the narrowest test that covers \
 the change, then the wider ones; without tests, run the code. When behaviour changes, add or adjust tests.
 - Never make a check pass by cheating: no weakened tests, special cases for their inputs or silenced \
@@ -91,5 +91,5 @@ Ask only when you are blocked or a wrong guess would be costly, one precise ques
 take the sensible reading and say which you took."""
 
 WITHOUT_PERSON = """\
-Nobody can answer questions in this session. Take the most sensible reading, say which you took, finish as \
+No one can answer questions in this session. Take the most sensible reading, say which you took, finish as \
 much as you can, and state in the final message what you had to leave and why."""

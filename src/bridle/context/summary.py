@@ -75,7 +75,7 @@ def summary_request(focus: str = "", *, since: str | None = None) -> str:
 
 
 def once_more(request: str, flaw: str) -> str:
-    """The same request for a model whose first summary was not good enough."""
+    """The request after a first summary that was not good enough."""
     return request + _AGAIN.format(flaw=flaw)
 
 
@@ -94,8 +94,8 @@ def flaw_in(message: AssistantMessage, pins: tuple[str, ...] = ()) -> str | None
 def _speaks_of(summary: str, pin: str) -> bool:
     """Whether at least a third of the longer words of a pin are in the summary, in its words or nearly so."""
     words = {word.casefold() for word in re.findall(r"\w{4,}", pin)}
-    told = summary.casefold()
-    return sum(word in told for word in words) * 3 >= len(words)
+    text = summary.casefold()
+    return sum(word in text for word in words) * 3 >= len(words)
 
 
 def read_summary(message: AssistantMessage) -> str:
@@ -128,7 +128,7 @@ def opening_text(
     in_turn: bool = False,
     partly: bool = False,
 ) -> str:
-    """What stands at the head of the new conversation; in the middle of a turn the work goes on at once."""
+    """The first message of the new conversation; in the middle of a turn the model continues at once."""
     text = (_PART_OPENING if partly else _OPENING).format(summary=summary)
     if words:
         text += _SAID.format(words="\n".join(f"<user-message>{each}</user-message>" for each in words))

@@ -30,7 +30,7 @@ def deferring(
     """The tools of the session where some come later; None where all are told at once from the start."""
     if others is None and (deferral.when != "always" or not own.deferred()):
         return None
-    from bridle.tools.deferred import found_before, told_before
+    from bridle.tools.deferred import found_before, listed_before
     from bridle.tools.deferred_toolbox import DeferredToolbox
 
     results = [entry.get("toolUseResult") for entry in session.entries if entry["type"] == "user"]
@@ -40,7 +40,7 @@ def deferring(
         deferral=deferral,
         window=window,
         loaded=found_before(results),
-        heard=lambda other: told_before(other.history.messages) if isinstance(other, Session) else (),
+        listed=lambda other: listed_before(other.history.messages) if isinstance(other, Session) else (),
         waiting=lambda: () if servers is None else servers.waiting(),
     )
 

@@ -1,4 +1,4 @@
-"""Hooks that nobody waits for: they go on beside the session and are heard when they are done."""
+"""Hooks that run in the background; what they print reaches the model when they are done."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,8 +16,8 @@ _NO_WORDS = "a hook that ran in the background ended with exit code 2 and said n
 class BackgroundHooks:
     """The background hooks of one session; closed with it.
 
-    `rewake` is given text that the model should hear now, `tell` a sentence for the user. What a hook
-    decides comes too late and does not count.
+    `rewake` gets text that the model should read now, `tell` a sentence for the user. A decision of a
+    background hook comes too late and is ignored.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class BackgroundHooks:
         self._cut = cut
         self._most = most
         self._running: dict[asyncio.Task[Reply], HookCall] = {}
-        self._heard: list[str] = []
+        self._contexts: list[str] = []
         self._closed = False
 
     def adopt(self, call: HookCall, detached: Detached) -> bool:
@@ -47,8 +47,8 @@ class BackgroundHooks:
 
     def collect(self) -> tuple[str, ...]:
         """What hooks that ended since the last time have to say to the model."""
-        heard, self._heard = tuple(self._heard), []
-        return heard
+        contexts, self._contexts = tuple(self._contexts), []
+        return contexts
 
     def __len__(self) -> int:
         """How many still run."""
@@ -83,10 +83,10 @@ class BackgroundHooks:
             self._tell(f"the {call.name} hook ran in the background, too late to decide: {ignored[:200]}")
 
     def _keep(self, context: tuple[str, ...]) -> None:
-        """Hold on to the newest words; whoever never collects must not fill the memory."""
-        self._heard += context
-        while len(self._heard) > 1 and sum(map(len, self._heard)) > _MOST_KEPT:
-            del self._heard[0]
+        """Keep the newest contexts; a session that never collects must not fill the memory."""
+        self._contexts += context
+        while len(self._contexts) > 1 and sum(map(len, self._contexts)) > _MOST_KEPT:
+            del self._contexts[0]
 
 
 async def _finish(detached: Detached) -> Reply:

@@ -59,7 +59,7 @@ class CommandHooks:
         self._left_running: list[Process] = []
 
     async def run(self, call: HookCall) -> Reply:
-        """Run one hook to its end, or until it says that it goes on in the background."""
+        """Run one hook to its end, or until it says that it continues in the background."""
         if not isinstance(call.hook, CommandHook):
             raise TypeError(f"{type(call.hook).__name__} is not a command hook")
         self._forget_the_gone()
@@ -177,7 +177,7 @@ def _is_plain(script: str) -> bool:
 
 
 def _script(hook: CommandHook, env: Mapping[str, str]) -> tuple[str, list[str]]:
-    """What a shell is told so that it runs, or becomes, the hook.
+    """Script and arguments with which a shell runs, or becomes, the hook.
 
     Raises:
         OSError: there is no PowerShell.
@@ -194,9 +194,9 @@ def _script(hook: CommandHook, env: Mapping[str, str]) -> tuple[str, list[str]]:
 
 
 def _environment(call: HookCall, env: Mapping[str, str], project_dir: str) -> dict[str, str]:
-    """The session's environment and what a hook is told by it; telemetry is not the hook's."""
+    """The session's environment without telemetry, and the variables that every hook gets."""
     origin = call.origin
-    told: dict[str, str | None] = {
+    added: dict[str, str | None] = {
         "PWD": project_dir,
         "CLAUDECODE": "1",
         "CLAUDE_CODE_CHILD_SESSION": "1",
@@ -213,18 +213,18 @@ def _environment(call: HookCall, env: Mapping[str, str], project_dir: str) -> di
         for name, value in env.items()
         if not name.startswith(("OTEL_", "CLAUDE_PLUGIN_OPTION_")) and name not in _OF_ANOTHER_SESSION
     }
-    return {**kept, **{name: value for name, value in told.items() if value is not None}}
+    return {**kept, **{name: value for name, value in added.items() if value is not None}}
 
 
 def _filled_in(word: str, env: Mapping[str, str]) -> str:
-    """Without a shell nobody else puts the folders into the words."""
+    """A word with the folder variables replaced, as a shell would do it."""
     for name in ("CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR"):
         word = word.replace(f"${{{name}}}", env.get(name, ""))
     return word
 
 
 def _announcement(printed: bytes) -> dict[str, Any] | None:
-    """The object with which a hook says that it goes on in the background, as its first line."""
+    """The first line, if it is the object with which a hook says that it continues in the background."""
     line = printed[:_LONGEST_ANNOUNCEMENT].lstrip().partition(b"\n")[0]
     if not line.startswith(b"{") or b'"async"' not in line:
         return None

@@ -77,11 +77,11 @@ class HookCall(Struct, frozen=True, kw_only=True):
     timeout: float
     """Seconds after which the runner cancels the handler; a handler need not watch the clock."""
     progress: Callable[[str, str], None] = lambda _stdout, _stderr: None
-    """Told now and then what a hook that takes its time has printed so far."""
+    """Called now and then with the output so far of a hook that takes long."""
 
 
 class Ran(Struct, frozen=True, kw_only=True):
-    """A program ended by itself; its exit code and output decide."""
+    """A program that ended; its exit code and output decide."""
 
     exit_code: int
     stdout: str
@@ -106,7 +106,7 @@ class Refused(Struct, frozen=True, kw_only=True):
 
 
 class Failed(Struct, frozen=True, kw_only=True):
-    """The hook could not do its work; it lets the event go on unless its `onFailure` is `block`."""
+    """The hook could not do its work; the event continues unless `onFailure` of the hook is `block`."""
 
     reason: str
     """One sentence for the user."""
@@ -122,7 +122,7 @@ class TimedOut(Struct, frozen=True, kw_only=True):
 
 
 class Detached(Struct, frozen=True, kw_only=True):
-    """The hook goes on beside the session."""
+    """The hook continues in the background."""
 
     rest: "Callable[[], Awaitable[Reply]]"
     """To be called exactly once: waits for the end; cancelling it ends what still runs."""
@@ -137,7 +137,7 @@ Handler = Callable[[HookCall], Awaitable[Reply]]
 
 
 class Background(Protocol):
-    """Where hooks go that nobody waits for."""
+    """Takes over hooks that run in the background."""
 
     def adopt(self, call: HookCall, detached: Detached) -> bool:
         """Take over a hook; False when there are too many already, and then `rest` was not called."""

@@ -12,7 +12,7 @@ from bridle.config.source_limits import SHARED
 from bridle.config.sources import Layer
 from bridle.hooks.endpoint import is_allowed, read_endpoint
 from bridle.hooks.handler import Answered, Failed, Handler, HookCall, Reply
-from bridle.hooks.http_post import Headers, Posted, post
+from bridle.hooks.http_post import Headers, HttpReply, post
 from bridle.host.http.client import HttpFault
 from bridle.types.errors import ConfigError
 
@@ -97,7 +97,7 @@ def fill_headers(hook: HttpHook, env: Mapping[str, str], *, allowed: tuple[str, 
     ]
 
 
-def _read(posted: Posted, hook: HttpHook) -> Reply:
+def _read(posted: HttpReply, hook: HttpHook) -> Reply:
     shown = posted.body[: 4 * _LONGEST_SHOWN].decode("utf-8", "replace")[:_LONGEST_SHOWN]
     if 300 <= posted.status < 400:
         reason = f"was redirected by {_place(hook)}, which is not followed; name the last URL instead"

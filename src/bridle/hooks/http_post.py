@@ -11,7 +11,7 @@ from bridle.types.errors import ConfigError
 from bridle.version import __version__
 
 MOST_BYTES = 1024 * 1024
-# Whoever calls the hook sees to its time.
+# The timeout of a hook is the caller's to keep.
 _LIMITS = Limits(connect=15, idle=86_400, body=MOST_BYTES)
 _USUAL = (
     ("User-Agent", f"bridle/{__version__} (hook)"),
@@ -23,12 +23,12 @@ _USUAL = (
 Headers = Sequence[tuple[str, str]]
 
 
-class Posted(Struct, frozen=True):
+class HttpReply(Struct, frozen=True):
     status: int
     body: bytes
 
 
-async def post(endpoint: WebAddress, body: bytes, *, headers: Headers, env: Mapping[str, str]) -> Posted:
+async def post(endpoint: WebAddress, body: bytes, *, headers: Headers, env: Mapping[str, str]) -> HttpReply:
     """Send a JSON body and return what came back.
 
     Raises:
@@ -42,7 +42,7 @@ async def post(endpoint: WebAddress, body: bytes, *, headers: Headers, env: Mapp
     request = Request("POST", endpoint.url, (*usual, *headers, ("Connection", "close")), body)
     try:
         async with client.send(request, _LIMITS) as response:
-            return Posted(response.status, await response.read())
+            return HttpReply(response.status, await response.read())
     finally:
         await client.close()
 

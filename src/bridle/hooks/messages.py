@@ -1,4 +1,4 @@
-"""What a person is told of what hooks did: a line for each refusal, and for each hook that took long."""
+"""Lines about hooks for the user: one for each refusal, and one for each hook that took long."""
 
 from bridle.types.hook import HookEvent
 from bridle.types.hook_outcome import HookOutcome
@@ -38,7 +38,7 @@ def refusals(event: HookEvent, said: HookOutcome) -> list[str]:
 
 
 def delays(said: HookOutcome) -> list[str]:
-    """A line for each hook that somebody had to wait for."""
+    """A line for each slow hook."""
     return [f"The {run.name} hook took {run.seconds:.1f} s." for run in said.runs if run.slow]
 
 

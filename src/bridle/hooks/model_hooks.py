@@ -29,13 +29,13 @@ _INSPECTOR = (
 
 
 class AskModel(Protocol):
-    """One question to a model, counted and budgeted by whoever provides it; None means the small model."""
+    """Asks a model one question; the caller counts the cost. None as the model means the small one."""
 
     async def __call__(self, prompt: str, *, system: str, model: str | None) -> str: ...
 
 
 class RunAgent(Protocol):
-    """A bounded agent with reading tools that nobody is asked about; returns its last words."""
+    """Runs a bounded agent with read-only tools that need no approval; returns its last message."""
 
     async def __call__(self, prompt: str, *, system: str, model: str | None, timeout: float) -> str: ...
 
@@ -109,7 +109,7 @@ def _read(said: str, call: HookCall, *, continues: bool) -> Reply:
     event = call.payload["hook_event_name"]
     reason = (verdict.reason or "the condition of the hook does not hold")[:_LONGEST_REASON]
     if verdict.impossible and event in ("Stop", "SubagentStop"):
-        # To go on towards what cannot be reached would only burn money.
+        # Continuing towards a condition that cannot be met would only burn money.
         return Answered(output={"systemMessage": f"The condition cannot be met: {reason}"}, text=said)
     if event == "PostToolUse" and not continues:
         return Answered(output={"continue": False, "stopReason": reason}, text=said)

@@ -201,7 +201,7 @@ _SHOW_REFUSAL = (
 
 
 class _FlawError(Exception):
-    """An output that is no output object of this event; the text goes on after the hook's name."""
+    """Output that is no valid output object of this event; the message begins after the hook's name."""
 
 
 class _Verdict(Struct, frozen=True, rename="camel"):

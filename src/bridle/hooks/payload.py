@@ -17,7 +17,7 @@ _KNOW_THE_MODE = frozenset((
 
 
 class HookContext(Struct, frozen=True, kw_only=True):
-    """What every hook is told, as it stands when the event happens."""
+    """The fields of every hook's input, as they are when the event happens."""
 
     session_id: str
     transcript_path: str

@@ -17,7 +17,7 @@ _MOST_COMPLAINTS = 64 * 1024
 
 
 class Program:
-    """A running script in a process group of its own; to be finished or ended by whoever started it."""
+    """A running script in a process group of its own; the caller must finish or end it."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Program:
             OSError: the shell or the directory cannot be used.
         """
         if reaper is not None:
-            reaper.pipe()  # Whoever watches over the program must be there before it is.
+            reaper.pipe()  # The reaper must run before the program does.
         feed = _Feed(input)
         output, complaints = _Intake(most_output, most_output), _Intake(_MOST_COMPLAINTS, most_output)
         try:
@@ -106,16 +106,16 @@ class Program:
         return not any(future.done() for future in over)
 
     async def _wait(self, ends: list[asyncio.Future[Any]], report: Callable[[], None]) -> None:
-        told = 0
+        reported = 0
         while not (await asyncio.wait(ends, timeout=_REPORT_EVERY, return_when=asyncio.FIRST_COMPLETED))[0]:
-            if (printed := len(self._output.data) + len(self._complaints.data)) != told:
-                told = printed
+            if (printed := len(self._output.data) + len(self._complaints.data)) != reported:
+                reported = printed
                 report()
 
     async def finish(self) -> int | None:
-        """Take in its last words and let go of it; the exit code, or None when it had to be ended.
+        """Read its last output and return the exit code, or None when it had to be ended.
 
-        What it left running in its group goes on, and is the caller's to end.
+        Processes that it left in its group keep running; the caller must end them.
         """
         if self.floods or self.process.code is None:
             await self.end()

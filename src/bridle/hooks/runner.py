@@ -39,13 +39,13 @@ _SECONDS: dict[Kind, float] = {
 _SECONDS_AT_MOST: dict[str, float] = {
     "UserPromptSubmit": 30, "PreModelSwitch": 30, "PostModelSwitch": 30, "MessageDisplay": 10,
 }  # fmt: skip
-"""Events that somebody waits for; a hook that names its own time, or the host's code, may take longer."""
+"""Seconds for events that the user waits for; a hook's own timeout and the host's code may take longer."""
 SESSION_END_SECONDS = 1.5
 _SESSION_END_AT_MOST = 60.0
 _OF_THE_HOST = ("callback", "function")
 
 Covers = Callable[[str, str, Mapping[str, Any]], bool]
-"""Whether a permission rule speaks of a call of a tool; True where that cannot be told."""
+"""Whether a permission rule matches a call of a tool; True if that is unclear."""
 
 
 class RunnerContext(Struct, frozen=True, kw_only=True):
@@ -56,9 +56,9 @@ class RunnerContext(Struct, frozen=True, kw_only=True):
     cut: Cut
     covers: Covers = lambda _rule, _tool, _input: True
     emit: Callable[[HookStarted | HookProgressed | HookRun], None] = lambda _: None
-    """Hears of every hook but the host's own."""
+    """Called for every hook but the host's own."""
     background: Background | None = None
-    """Without one, hooks that want to go on beside the session are waited for."""
+    """Without one, hooks that want to run in the background are waited for."""
     session_end_seconds: float = SESSION_END_SECONDS
     """What all hooks of the end share; a hook that names a longer time raises it."""
     clock: Callable[[], float] = time.monotonic
@@ -163,7 +163,7 @@ class HookRunner:
         return await self._detach(call, reply) if isinstance(reply, Detached) else reply
 
     async def _detach(self, call: HookCall, detached: Detached) -> Reply:
-        """Let a hook that has begun go on by itself."""
+        """Move a running hook to the background."""
         if self._around.background is None:
             return await _within(detached.timeout, detached.rest)
         if self._around.background.adopt(call, detached):

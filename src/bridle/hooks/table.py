@@ -26,7 +26,7 @@ _KINDS_TAKEN: dict[str, tuple[Kind, ...]] = {
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One hook as somebody wrote it."""
+    """One hook as it is configured."""
 
     event: str
     matcher_text: str | None = None
@@ -34,7 +34,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     hook: AnyHook
     origin: Origin
     scope: str | None = None
-    """The id of the only agent whose events it hears; None for all."""
+    """The id of the only agent whose events it gets; None for all."""
 
     @property
     def kind(self) -> Kind:
@@ -50,7 +50,7 @@ Disabled = Literal["no", "by people", "by management"]
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """Which hooks count, whoever wrote them."""
+    """Which hooks may run."""
 
     trusted: bool = True
     """Whether the folder's own hooks may run."""
@@ -98,7 +98,7 @@ class Table(Struct, frozen=True, kw_only=True):
 def from_layers(layers: Sequence[Layer], *, trusted: bool, plugins: Sequence[Table] = ()) -> Table:
     """The hooks of all settings files and plugins, lowest file first, plugins last.
 
-    The layers have been checked when the settings were loaded, and what was wrong is told there.
+    The layers were checked when the settings were loaded, and their problems were reported then.
     """
     entries: list[Entry] = []
     problems: list[Problem] = []
@@ -208,7 +208,7 @@ class Listeners:
         return (*self.table.entries, *self._added)
 
     def replace(self, table: Table) -> None:
-        """Go on with other settings from the next event on."""
+        """Use another table from the next event on."""
         self.table = table
         self._count()
 
@@ -239,10 +239,10 @@ def _read(values: Mapping[str, Any], origin: Origin, text: str, *, scope: str | 
     entries: list[Entry] = []
     problems: list[Problem] = []
     for event, groups in msgspec.convert(events, HookTable).items():
-        heard = "SubagentStop" if origin.source == "agent" and event == "Stop" else event
+        renamed = "SubagentStop" if origin.source == "agent" and event == "Stop" else event
         for index, group in enumerate(groups):
             path: KeyPath = ("hooks", event, index)
-            found = _of_group(heard, group, origin, path, lines, scope=scope)
+            found = _of_group(renamed, group, origin, path, lines, scope=scope)
             entries += found
             problems += _shape_problems(found, path, lines)
     return Table(entries=tuple(entries), problems=tuple(problems))

@@ -16,7 +16,7 @@ class HostRefused(BridleError):
     """The host answered a request with an error."""
 
 
-class HostGone(BridleError):
+class HostClosed(BridleError):
     """The host closed its side before it answered."""
 
 
@@ -60,10 +60,10 @@ class ControlExchange:
 
         Raises:
             HostRefused: the answer is an error.
-            HostGone: there will be no answer.
+            HostClosed: there will be no answer.
         """
         if self._gone:
-            raise HostGone("The host program has closed its side.")
+            raise HostClosed("The host program has closed its side.")
         request_id = new_uuid()
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
@@ -95,7 +95,7 @@ class ControlExchange:
         self._gone = True
         for answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(HostGone("The host program closed its side before it answered."))
+                answer.set_exception(HostClosed("The host program closed its side before it answered."))
 
 
 def success(request: ControlRequest, answer: Frame | None = None, **beside: Any) -> Frame:

@@ -342,12 +342,12 @@ class Framer:
         yield progress_frame(event.call_id, event.tool, event.seconds, session_id=self._facts.session_id)
 
     def _news(self, event: PromptSuggested | LimitChanged) -> Frame:
-        told: Frame = (
+        frame: Frame = (
             {"type": "prompt_suggestion", "suggestion": event.text}
             if isinstance(event, PromptSuggested)
             else {"type": "rate_limit_event", "rate_limit_info": dict(event.info)}
         )
-        return {**told, "session_id": self._facts.session_id, "uuid": new_uuid()}
+        return {**frame, "session_id": self._facts.session_id, "uuid": new_uuid()}
 
     def _compaction(self, event: CompactionFinished) -> Iterator[Frame]:
         if event.error is not None:

@@ -25,22 +25,22 @@ class Heartbeats:
         """A line for each call that was silent for too long; `now` comes from the caller's clock."""
         for call_id, call in self._running.items():
             if call.began is None:
-                call.began = call.heard = now
-            if now - call.heard >= self._seconds:
-                call.heard = now
+                call.began = call.last_report = now
+            if now - call.last_report >= self._seconds:
+                call.last_report = now
                 yield progress_frame(
                     call_id, call.tool, now - call.began, session_id=session_id, heartbeat=True
                 )
 
 
 class _Call:
-    __slots__ = ("began", "heard", "tool")
+    __slots__ = ("began", "last_report", "tool")
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
         self.began: float | None = None
         """None until the clock was first looked at."""
-        self.heard = 0.0
+        self.last_report = 0.0
 
 
 def progress_frame(

@@ -206,8 +206,8 @@ class LiveSession:
     def _lose_copy(self, key: SessionKey, error: str) -> None:
         """Tell the program that its store has not taken some lines."""
         session_id = key["session_id"] if self._session is None else self._session.id
-        told = {"type": "system", "subtype": "mirror_error", "key": key, "error": error}
-        self._tell({**told, "session_id": session_id, "uuid": new_uuid()})
+        frame = {"type": "system", "subtype": "mirror_error", "key": key, "error": error}
+        self._tell({**frame, "session_id": session_id, "uuid": new_uuid()})
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

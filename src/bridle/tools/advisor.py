@@ -24,7 +24,7 @@ async def TOOL(input: AdvisorInput, ctx: ToolContext) -> ToolOutput:
     answer = await ctx.need(ADVISE)(input.question)
     text = text_of(answer["content"]).strip()
     if not text:
-        raise ToolError(f"The advisor {answer['model']} said nothing; go on without it.")
+        raise ToolError(f"The advisor {answer['model']} gave no answer; continue without it.")
     if len(text) > _MOST_CHARACTERS:
         text = f"{text[:_MOST_CHARACTERS]}\n[The advice was longer and is cut here.]"
     data = {"advice": text, "model": answer["model"], "usage": answer["usage"]}

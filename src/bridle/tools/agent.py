@@ -43,7 +43,7 @@ def _check(input: AgentInput, ctx: ToolContext) -> None:
     "Agent",
     AgentInput,
     subject=lambda input: input.subagent_type or "general-purpose",
-    # Whatever the agent does passes the gate by itself.
+    # The agent's own calls pass the gate.
     read_only=True,
     parallel=lambda _: True,
     check=_check,
@@ -93,8 +93,8 @@ def _completed(report: AgentCompleted) -> ToolOutput:
 def _launched(report: AgentLaunched) -> ToolOutput:
     content = (
         f"The agent works in the background. agentId: {report.agent_id}\n"
-        "A note will bring its report; until then go on with something else, or end your turn. Do not do its "
-        f"work yourself and do not guess its result. It writes along to {report.output_file}"
+        "You are notified with its report; until then work on something else, or end your turn. Do not do "
+        f"its work yourself and do not guess its result. Its output so far is in {report.output_file}"
     )
     return ToolOutput(
         content=content,

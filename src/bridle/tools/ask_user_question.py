@@ -68,7 +68,7 @@ def _answers(answer: Answer) -> Mapping[str, str]:
         case Permitted() | Supplied():
             return {}
         case Refused(by_person=False):
-            raise ToolError("Nobody can answer here; decide yourself and say what you assumed.")
+            raise ToolError("No one can answer here; decide yourself and say what you assumed.")
         case Refused(message=message):
             raise ToolError(f"The user did not answer: {message[:_MOST_ANSWER] or 'no reason given'}")
 

@@ -10,11 +10,11 @@ class Listing(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     """Names that older transcripts, rules and models use for it."""
     needs_person: bool = False
-    """Only offered when somebody can answer."""
+    """Only offered when a person can answer."""
     deferred: bool = False
-    """Rarely used: told to the model by name alone, where tools can be searched for."""
+    """Rarely used: listed by name alone where tools can be searched for."""
     opt_in: bool = False
-    """Only offered while somebody has chosen what it works with."""
+    """Only offered while the user has configured it."""
 
 
 CATALOG: tuple[Listing, ...] = (

@@ -1,4 +1,4 @@
-"""Let a prompt come by itself."""
+"""Schedule a prompt."""
 
 from typing import Annotated
 

@@ -14,7 +14,7 @@ class CronListInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 @tool("CronList", CronListInput, read_only=True)
 async def TOOL(input: CronListInput, ctx: ToolContext) -> ToolOutput:
-    """List the prompts that will come by themselves."""
+    """List the scheduled prompts."""
     del input
     found = ctx.need(SCHEDULES).all()
     return ToolOutput(

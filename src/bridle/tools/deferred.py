@@ -1,4 +1,4 @@
-"""What is told of tools that the model can load: their names, and the tools that find and call them."""
+"""Deferred tools: the list of their names for the model, and the tools that find and call them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ _DESCRIPTION = (
 
 NEWS = f"# More tools\nLoad them with {SEARCH} before you call them:"
 AGAIN = f"Tools that {SEARCH} can load:"
-"""How the model is told the names, and once more when a conversation has lost its beginning."""
+"""Headings of the list of names: the first time, and after a compaction."""
 
 DEFINITION: ToolDefinition = {
     "name": SEARCH,
@@ -83,8 +83,8 @@ def listing(names: Sequence[str]) -> str:
     return f"{short}\n(too many to name; search for what you need)"
 
 
-def told_before(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The names that a conversation has been told already, without those that were only counted."""
+def listed_before(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The names that a conversation has listed already, without those that were only counted."""
     for message in messages:
         content: Any = message["content"] if message["role"] == "user" else ""
         for block in () if isinstance(content, str) else content:

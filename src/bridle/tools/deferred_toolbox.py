@@ -1,4 +1,4 @@
-"""The tools of a session where not all are told to the model at once."""
+"""A toolbox that defers tools: the model gets their names first, and loads definitions on demand."""
 
 from collections.abc import Callable, Iterable, Sequence
 from weakref import WeakKeyDictionary
@@ -21,7 +21,7 @@ _CHARS_PER_TOKEN = 2.5
 
 
 class DeferredToolbox:
-    """Tools from the catalogue and from outside; what was told once stays, and new ones come last.
+    """Tools from the catalog and from outside; a definition that was sent once stays, and new ones come last.
 
     Tools that were loaded are marked in the definitions: a dialect that knows references to tools sends
     them beside its list, and all others leave them out, because the model calls them with `CallTool`. So no
@@ -36,7 +36,7 @@ class DeferredToolbox:
         deferral: Deferral,
         window: Callable[[], int],
         loaded: Iterable[str] = (),
-        heard: Callable[[object], Iterable[str]] = lambda _: (),
+        listed: Callable[[object], Iterable[str]] = lambda _: (),
         waiting: Callable[[], tuple[str, ...]] = lambda: (),
     ) -> None:
         self._own = own
@@ -54,8 +54,8 @@ class DeferredToolbox:
         self._own_deferred: frozenset[str] = frozenset()
         self._tools: dict[str, Tool] = {}
         self._definitions: tuple[ToolDefinition, ...] | None = None
-        self._heard = heard
-        """The names that a conversation was told before this toolbox was made."""
+        self._listed = listed
+        """The names that a conversation had listed before this toolbox was made."""
         self._waiting = waiting
         self._search: Tool | None = None
         self._announced: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
@@ -72,17 +72,17 @@ class DeferredToolbox:
             first = [each for each in self._own.definitions() if each["name"] not in hidden]
             if self._searched:
                 first = sorted((*first, DEFINITION, CALL_DEFINITION), key=lambda each: each["name"])
-            told = (self.definition(name) for name in self._told)
+            sent = (self.definition(name) for name in self._told)
             loaded = (self.definition(name) for name in self._loaded if self._is_deferred(name))
             self._definitions = (
                 *first,
-                *(each for each in told if each is not None),
+                *(each for each in sent if each is not None),
                 *({**each, "defer_loading": True} for each in loaded if each is not None),
             )
         return self._definitions
 
     def definition(self, name: str) -> ToolDefinition | None:
-        """All that there is to tell about a tool, whether it is told or not."""
+        """The full definition of a tool, loaded or not."""
         if (tool := self._tools.get(name)) is not None:
             return tool.own_definition()
         return next((each for each in self._own.definitions() if each["name"] == name), None)
@@ -106,10 +106,10 @@ class DeferredToolbox:
         return definition
 
     def news(self, conversation: object, offered: Toolbox) -> str | None:
-        """The names among those `offered` that this conversation has not heard of, if there are any."""
+        """The list of `offered` tools that this conversation has not listed yet; None for none."""
         self._look()
         if (known := self._announced.get(conversation)) is None:
-            known = self._announced[conversation] = set(self._heard(conversation))
+            known = self._announced[conversation] = set(self._listed(conversation))
         hidden = [each.name for each in self._findable() if each.name not in known]
         known.update(hidden)
         names = set(offered.names()) if hidden else set[str]()
@@ -119,7 +119,7 @@ class DeferredToolbox:
         return f"{NEWS}\n{listing(fresh)}"
 
     def again(self, offered: Toolbox) -> str | None:
-        """What a conversation that has lost its beginning must hear once more of what is `offered`."""
+        """The list of `offered` tools for a conversation that was compacted."""
         self._look()
         names = set(offered.names())
         hidden = [each.name for each in self._findable() if each.name in names]

@@ -1,4 +1,4 @@
-"""What the model is told about each tool: written from the code by `make definitions`, read as one file.
+"""The definition of each tool for the model: written from the code by `make definitions`, read as one file.
 
 Building a schema costs more than reading it, and a file under version control shows every change of the
 text that users pay for.
@@ -61,7 +61,7 @@ def _file_name(listing: Listing) -> str:
 def _plain(schema: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
     """Models read a schema better without `$ref`, titles, null alternatives and what others fill in.
 
-    That no other parameters are taken goes without saying: the model hears of each that it sends.
+    `additionalProperties` is left out too: an unknown parameter is answered with an error anyway.
     """
     if "$ref" in schema:
         return _plain(parts[schema["$ref"].rpartition("/")[2]], parts)

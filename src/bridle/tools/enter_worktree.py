@@ -44,7 +44,7 @@ def _check(input: EnterWorktreeInput, ctx: ToolContext) -> None:
     check=_check,
 )
 async def enter_worktree(input: EnterWorktreeInput, ctx: ToolContext) -> ToolOutput:
-    """Go on in a copy of the repository on a branch of its own."""
+    """Continue in a copy of the repository on a branch of its own."""
     visit, notes = await ctx.need(WORKTREES).enter(name=input.name, path=input.path)
     branch = "" if visit.branch is None else f" on the branch {visit.branch}"
     message = (

@@ -31,7 +31,7 @@ def _check(input: ExitPlanModeInput, ctx: ToolContext) -> None:
     planning = ctx.need(PLANNING)
     # An approval that chooses the next mode comes with the plan and has ended plan mode already.
     if not planning.active and input.plan is None:
-        raise ToolError("You are not in plan mode, so there is nothing to leave; go on with the work.")
+        raise ToolError("You are not in plan mode, so there is nothing to leave; continue with the work.")
     if planning.read() is None:
         raise ToolError(f"There is no plan yet: write it to {planning.path} first.")
 

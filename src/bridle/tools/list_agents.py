@@ -1,4 +1,4 @@
-"""List everybody who can be written to."""
+"""List the agents and sessions that can receive messages."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ async def TOOL(input: ListAgentsInput, ctx: ToolContext) -> ToolOutput:
     if len(found) > _MOST:
         lines.insert(0, f"({len(found) - _MOST} older ones are left out)")
     return ToolOutput(
-        content="\n".join(lines) or "There is nobody: start an agent with Agent.",
+        content="\n".join(lines) or "No agents: start one with Agent.",
         data={"agents": [_data(each) for each in found[-_MOST:]]},
     )
 

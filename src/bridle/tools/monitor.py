@@ -1,4 +1,4 @@
-"""Watch something and hear of every line that it says."""
+"""Watch a command or a web socket and report each line of its output."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -59,7 +59,7 @@ def _subject(input: MonitorInput) -> str:
     shell="background",
 )
 async def TOOL(input: MonitorInput, ctx: ToolContext) -> ToolOutput:
-    """Watch a command or a web socket in the background and hear of what it says."""
+    """Watch a command or a web socket in the background and report its output."""
     monitors = ctx.need(MONITORS)
     asked = _USUAL_MS if input.timeout_ms is None else max(input.timeout_ms, _LEAST_MS)
     seconds = monitors.longest if input.persistent else min(asked / 1000, monitors.longest)
@@ -72,8 +72,8 @@ async def TOOL(input: MonitorInput, ctx: ToolContext) -> ToolOutput:
         )
     )
     text = (
-        f"Monitor {task.id} runs for at most {seconds:g} s. What it says comes as notes; go on with other "
-        f"work or end your turn. All its output is in {task.output_file}; TaskStop ends it."
+        f"Monitor {task.id} runs for at most {seconds:g} s. You are notified of its output; continue with "
+        f"other work or end your turn. All its output is in {task.output_file}; TaskStop ends it."
     )
     return ToolOutput(
         content=text,

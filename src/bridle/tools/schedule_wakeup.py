@@ -1,4 +1,4 @@
-"""Let the session go on by itself after a while."""
+"""Continue the session automatically after a delay."""
 
 from typing import Annotated
 
@@ -50,7 +50,7 @@ async def TOOL(input: ScheduleWakeupInput, ctx: ToolContext) -> ToolOutput:
     seconds = min(max(asked, _LEAST), _MOST)
     planned = ctx.need(SCHEDULES).wake_in(seconds, reason=input.reason or "", prompt=input.prompt or "")
     return ToolOutput(
-        content=f"The session goes on by itself in {seconds:g} s. End your turn now.",
+        content=f"The session continues automatically in {seconds:g} s. End your turn now.",
         data={
             "scheduledFor": round(planned.at * 1000),
             "clampedDelaySeconds": seconds,

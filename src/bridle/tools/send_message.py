@@ -23,16 +23,14 @@ class SendMessageInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     ]
     message: Annotated[str, Meta(description="What to say; the receiver knows nothing else of it.")]
     summary: Annotated[str | None, Meta(description="The message in five to ten words.")] = None
-    notify_when_idle: Annotated[
-        bool | None, Meta(description="Be told when the receiver has nothing to do any more.")
-    ] = None
+    notify_when_idle: Annotated[bool | None, Meta(description="Notify you when the receiver is idle.")] = None
 
 
 @tool(
     "SendMessage",
     SendMessageInput,
     subject=lambda input: input.to.strip(),
-    # What the receiver does about it passes the gate by itself.
+    # The receiver's own calls pass the gate.
     read_only=True,
     parallel=lambda _: False,
 )

@@ -22,5 +22,5 @@ async def TOOL(input: SleepInput, ctx: ToolContext) -> ToolOutput:
     seconds = waited if waited is not None else input.seconds
     said = f"Waited {seconds:.0f} s."
     if early:
-        said += " Something has come in: end your turn, or go on, and you will see it."
+        said += " A message arrived: end your turn, or continue, and you will see it."
     return ToolOutput(content=said, data={"seconds": seconds, "interrupted": early})

@@ -1,4 +1,4 @@
-"""Tools that are told to the model by name alone, and the tool with which it looks for more about them."""
+"""Search among deferred tools, which the model knows by name alone."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -12,13 +12,13 @@ from bridle.types.tool import Tool, Toolbox
 from bridle.types.variables import is_off
 
 OPT_IN = frozenset(listing.name for listing in CATALOG if listing.opt_in)
-"""Tools that are not offered unless somebody wants them."""
+"""Tools that are offered only after the user opted in."""
 
 _USUAL_PERCENT = 10
 
 
 class Deferral(Struct, frozen=True, kw_only=True):
-    """When tools are told by name alone: always, never, or once they would take too much room."""
+    """When tools are listed by name alone: always, never, or once they would take too many tokens."""
 
     when: Literal["always", "never", "crowded"]
     percent: int = _USUAL_PERCENT
@@ -143,8 +143,8 @@ def choose(
 ) -> BuiltinToolbox:
     """The tools named in `base` (all when None) less those `removed`, `*` being every one.
 
-    Those that are `absent` come and go with what they need; `rare` ones are told by name alone where that is
-    possible.
+    Those that are `absent` come and go with what they need; `rare` ones are listed by name alone where
+    that is possible.
     """
     chosen = [
         listing

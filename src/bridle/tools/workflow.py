@@ -29,9 +29,7 @@ class WorkflowInput(
     args: Annotated[Any, Meta(description="JSON for the script's args.")] = None
     resume: Annotated[
         str | None,
-        Meta(
-            description="A run to go on with: what it has finished is not done again. Alone: its own script."
-        ),
+        Meta(description="A run to continue: what it has finished is not done again. Alone: its own script."),
     ] = None
 
 
@@ -55,7 +53,7 @@ def _check(input: WorkflowInput, ctx: ToolContext) -> None:
         raise ToolError(f"The script has more than {_LARGEST_SCRIPT:,} characters.")
 
 
-# Whatever the agents do passes the gate by itself; to put many to work costs money, so that is asked about.
+# The agents' own calls pass the gate; many agents cost money, so starting them is asked about.
 @tool("Workflow", WorkflowInput, subject=_subject, check=_check, parallel=lambda _: True)
 async def TOOL(input: WorkflowInput, ctx: ToolContext) -> ToolOutput:
     """Run a script that puts many agents to work, in the background."""
@@ -79,7 +77,7 @@ def _meant(text: str | None) -> str | None:
 
 
 async def _awaited(launched: Launched, ctx: ToolContext) -> ToolOutput:
-    """The end of a run where nothing may go on beside the conversation; who stops waiting stops the run."""
+    """The end of a run where background work is off; cancelling the wait stops the run."""
     tasks = ctx.workspace.tasks
     try:
         task = await tasks.wait(launched.run_id, math.inf)
@@ -103,9 +101,9 @@ def _told(launched: Launched) -> str:
     return (
         f"The workflow {launched.name} runs in the background. runId and task id: {launched.run_id}.{known}\n"
         f"Script: {launched.script_path}\nProgress: {launched.output_file}\n"
-        "A note will bring its result; until then go on with something else, or end your turn. Do not do its "
-        "work yourself and do not guess its result. TaskStop ends it. To change it, edit the script and call "
-        f"Workflow with scriptPath and resumeFromRunId {launched.run_id}: the unchanged is not done again."
+        "You are notified with its result; until then work on something else, or end your turn. Do not do "
+        "its work yourself and do not guess its result. TaskStop ends it. To change it, edit the script and "
+        f"call Workflow with scriptPath and resumeFromRunId {launched.run_id}: what is unchanged is kept."
     )
 
 

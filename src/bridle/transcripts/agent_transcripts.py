@@ -6,7 +6,7 @@ from typing import Any
 
 from bridle.transcripts.agent_metadata import agent_facts
 from bridle.transcripts.listing import locate
-from bridle.transcripts.management import Spoken, page
+from bridle.transcripts.management import SessionMessage, page
 from bridle.transcripts.reader import Loaded, load
 
 
@@ -29,7 +29,7 @@ def agent_messages(
     directory: str | None = None,
     limit: int | None = None,
     offset: int = 0,
-) -> list[Spoken]:
+) -> list[SessionMessage]:
     """What was said to and by an agent, oldest first; nothing where there is no such agent."""
     transcript = locate(session_id, env, directory)
     found = () if transcript is None else agent_files(transcript)
@@ -45,11 +45,11 @@ def agent_messages(
 
 def said_by_agent(
     loaded: Loaded, facts: Mapping[str, Any] | None, *, limit: int | None = None, offset: int = 0
-) -> list[Spoken]:
+) -> list[SessionMessage]:
     """The messages of an agent, each with the call and the agent that started it."""
     call, starter = (None if facts is None else facts.get(key) for key in ("toolUseId", "parentAgentId"))
     found = [
-        Spoken(
+        SessionMessage(
             type=row["type"],
             uuid=row["uuid"],
             session_id=row["sessionId"],

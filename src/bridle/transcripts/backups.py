@@ -114,7 +114,7 @@ def stamp_at(path: str) -> tuple[int, ...] | None:
 
 
 class BackupFolder:
-    """Where the copies of one session lie; nobody else may read them."""
+    """The copies of one session, readable by the user alone."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -74,7 +74,7 @@ def _look_at(paths: Iterable[str]) -> dict[str, Seen]:
         try:
             seen = look(os.path.normpath(path), most=_MOST_BYTES)
         except OSError:
-            continue  # Too large, not a file or behind a link: nobody will miss it here.
+            continue  # Too large, not a file or behind a link: not needed here.
         found[path] = seen
         left -= len(seen.data or b"")
     return found

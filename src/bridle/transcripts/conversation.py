@@ -122,7 +122,7 @@ def blocks_of(content: str | list[Any]) -> list[Any]:
 
 
 def is_prompt(entry: UserEntry) -> bool:
-    """Whether somebody asks for something here: no result, no summary, no text of the program's own."""
+    """Whether this is a prompt: no result, no summary, no text that bridle wrote."""
     if entry.get("isMeta") or entry.get("isCompactSummary"):
         return False
     return any(block["type"] != "tool_result" for block in blocks_of(entry["message"]["content"]))
@@ -173,7 +173,7 @@ class _Exchange:
     def said(self) -> list[AssistantEntry]:
         return [row for row in self.rows if row["type"] == "assistant" and _message_id(row) in self.ids]
 
-    def heard(self) -> list[UserEntry]:
+    def user_rows(self) -> list[UserEntry]:
         return [row for row in self.rows if row["type"] == "user"]
 
     def calls(self) -> dict[str, ToolUseBlock]:
@@ -187,7 +187,7 @@ class _Exchange:
     def results(self) -> dict[str, ToolResultBlock]:
         calls = self.calls()
         found: dict[str, ToolResultBlock] = {}
-        for row in self.heard():
+        for row in self.user_rows():
             for block in blocks_of(row["message"]["content"]):
                 if block["type"] == "tool_result" and block["tool_use_id"] in calls:
                     found.setdefault(block["tool_use_id"], block)
@@ -241,7 +241,7 @@ def _is_of_another_request(entry: AssistantEntry, exchange: _Exchange) -> bool:
         return False
     if request is not None and (other := before.get("requestId")) is not None and other != request:
         return True
-    # What was whole when results came cannot go on behind them.
+    # An answer that was complete when results came cannot continue behind them.
     ended = before["message"].get("stop_reason") is not None
     return ended and exchange.rows[-1]["type"] == "user"
 
@@ -285,7 +285,7 @@ def _answer_content(exchange: _Exchange) -> list[Block]:
 
 
 def _user_content(exchange: _Exchange) -> str | list[Block] | None:
-    contents = [row["message"]["content"] for row in exchange.heard()]
+    contents = [row["message"]["content"] for row in exchange.user_rows()]
     rest: list[UserBlock] = [
         block
         for content in contents

@@ -25,7 +25,7 @@ class Unknown(SessionError):
     """There is no such conversation."""
 
 
-class Spoken(Struct, kw_only=True):
+class SessionMessage(Struct, kw_only=True):
     """A message of a conversation."""
 
     type: str
@@ -134,16 +134,20 @@ def messages(
     directory: str | None = None,
     limit: int | None = None,
     offset: int = 0,
-) -> list[Spoken]:
+) -> list[SessionMessage]:
     """What was said, oldest first; nothing for a conversation that is not there."""
     path = locate(session_id, env, directory)
-    return [] if path is None else spoken(_chain(path), limit=limit, offset=offset)
+    return [] if path is None else session_messages(_chain(path), limit=limit, offset=offset)
 
 
-def spoken(chain: list[dict[str, Any]], *, limit: int | None = None, offset: int = 0) -> list[Spoken]:
-    """What was said in rows of a conversation, without what nobody said."""
+def session_messages(
+    chain: list[dict[str, Any]], *, limit: int | None = None, offset: int = 0
+) -> list[SessionMessage]:
+    """The messages of user and model in rows of a conversation, without text that bridle added."""
     found = [
-        Spoken(type=row["type"], uuid=row["uuid"], session_id=row["sessionId"], message=row["message"])
+        SessionMessage(
+            type=row["type"], uuid=row["uuid"], session_id=row["sessionId"], message=row["message"]
+        )
         for row in chain
         if row["type"] in ("user", "assistant") and not (row.get("isMeta") or row.get("teamName"))
     ]
@@ -157,7 +161,7 @@ def page(found: list[_Each], *, limit: int | None, offset: int) -> list[_Each]:
 
 
 def visible(word: str) -> str:
-    """The word without characters that nobody can see, which filters would trip over."""
+    """The word without invisible characters, which would break filters."""
     import unicodedata
 
     for _ in range(10):
@@ -188,7 +192,7 @@ def _append(path: str, row: Mapping[str, object]) -> None:
         try:
             size = os.fstat(file).st_size
             torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
-            # In one write, so that it cannot land in the middle of a line of whoever is in the conversation.
+            # In one write, so that it cannot land inside a line of another process in this conversation.
             os.write(file, b"\n" + line if torn else line)
         finally:
             os.close(file)

@@ -1,4 +1,4 @@
-"""Lets somebody follow what is written to a transcript."""
+"""A writer that also reports to an observer what is written to a transcript."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,9 +7,9 @@ from bridle.transcripts.transcript import Follow, Writer
 
 
 class MirroredWriter:
-    """Writes as the writer inside it does, then tells what was written.
+    """Writes with the inner writer, then reports what was written.
 
-    What is kept beside the transcript of an agent is told with its first lines, as `agent_metadata`.
+    The metadata of an agent's transcript is reported with its first lines, as `agent_metadata`.
     """
 
     def __init__(self, writer: Writer, path: str, follow: Follow, *, of_agent: bool = False) -> None:

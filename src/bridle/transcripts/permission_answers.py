@@ -13,7 +13,7 @@ ANSWER = "bridle-permission-answer"
 
 
 def note_answer(session: Session, call_id: str, tool: str, answer: Permitted | Refused) -> None:
-    """Write down an answer to the question about one call; that nobody could be asked is no answer."""
+    """Write down an answer to the question about one call; a refusal without a person is no answer."""
     if isinstance(answer, Refused) and not answer.by_person:
         return
     origin = answer.origin or Origin(source="program")

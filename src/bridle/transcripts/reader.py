@@ -1,4 +1,4 @@
-"""Reads a transcript back, whoever wrote it and however it ended."""
+"""Reads a transcript back, of any version and however it ended."""
 
 import os.path
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ def load(path: str, *, sidechain: bool = False, team: bool = False) -> Loaded:
 def gather(
     lines: Iterable[dict[str, Any] | None], *, path: str, sidechain: bool = False, team: bool = False
 ) -> Loaded:
-    """The same of lines that are at hand, None for one that cannot be read; `path` is where they belong."""
+    """Load parsed lines, None for one that cannot be read; `path` is where they belong."""
     rows: list[dict[str, Any]] = []
     notes: dict[str, NoteEntry] = {}
     broken = 0

@@ -63,11 +63,11 @@ class Session:
         self.git_branch = git_branch
         self.entrypoint = entrypoint
         self.title: str | None = None
-        """The name that somebody gave it while this process was in it."""
+        """The name that the user gave it during this process."""
         self.team: tuple[str, str] | None = None
         """The team that this whole conversation is a member's of, and the member's name."""
         self.worktree: str | None = None
-        """The work tree in which it was left before, where it goes on from disk."""
+        """The work tree in which it ended before, if it was resumed."""
         self.entries: list[ConversationEntry] = []
         self.state = SessionState()
         self._cost = Cost()
@@ -161,7 +161,7 @@ class Session:
         return self._conversation.branched()
 
     def swap(self, **changes: Unpack[StateChanges]) -> None:
-        """Go on with other settings; the mode before plan mode is remembered."""
+        """Change the state; the mode before plan mode is remembered."""
         if changes.get("mode") == "plan" and self.state.mode != "plan":
             changes.setdefault("pre_plan_mode", self.state.mode)
         self.state = msgspec.structs.replace(self.state, **changes)
@@ -279,7 +279,7 @@ class Session:
         self._say(copy)
 
     def rewrite(self, entries: Sequence[ConversationEntry]) -> None:
-        """Go on with the same entries in a shorter form; the file keeps them as they were."""
+        """Replace the entries by shorter ones; the file keeps them as they were."""
         self.flush()
         self.entries[:] = entries
         self._conversation.replace(entries)
@@ -292,7 +292,7 @@ class Session:
         self.note({"type": "bridle-leaf", "leafUuid": self._leaf(), "sessionId": self.id})
 
     def become(self, other: "Session") -> None:
-        """Go on with another conversation in its own file; model, mode and rules stay as they are."""
+        """Switch to another conversation in its own file; model, mode and rules stay as they are."""
         self.close()
         self.id, self.git_branch, self._writer = other.id, other.git_branch, other._writer
         self.title, self.worktree = other.title, other.worktree

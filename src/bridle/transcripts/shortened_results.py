@@ -22,7 +22,7 @@ def shorten(session: Session, texts: Mapping[str, str]) -> None:
 
 
 def shortened(entries: Iterable[ConversationEntry], texts: Mapping[str, str]) -> list[ConversationEntry]:
-    """The same entries, those with a replaced result as new objects."""
+    """The entries, with a new object for each one that has a replaced result."""
     return [_shortened(entry, texts) for entry in entries]
 
 

@@ -23,7 +23,7 @@ class SessionState(Struct, frozen=True):
     rules: tuple[Rule, ...] = ()
     denials: Denials = Denials()
     thinking: Thinking | None = None
-    """How much the model may think, where somebody has said so; None for what is usual."""
+    """How much the model may think, if the user chose it; None for the default."""
     measured: Measured | None = None
     """How large the conversation was when a service last counted."""
     ledger: Ledger = Ledger()
@@ -33,7 +33,7 @@ class SessionState(Struct, frozen=True):
     skills: tuple[tuple[str, str], ...] = ()
     """Names and texts of the skills that are followed, the last used last."""
     failed_compactions: int = 0
-    """In a row, without anybody asking for them."""
+    """Automatic compactions that failed in a row."""
     scheduled: "tuple[Scheduled, ...]" = ()
     """The prompts that are to come in this conversation alone."""
     deferred: str | None = None

@@ -22,12 +22,12 @@ class TranscriptPath(Struct, frozen=True, kw_only=True):
     cwd: str
     env: Mapping[str, str]
     warn: Callable[[str], None]
-    """Told once when the transcript cannot be written."""
+    """Called once when the transcript cannot be written."""
     git_branch: str = ""
     entrypoint: str = INTERACTIVE
     persist: bool = True
     follow: Follow | None = None
-    """Told every line of the transcript once it is written."""
+    """Called with every line of the transcript once it is written."""
     clock: Callable[[], float] = time.time
 
 

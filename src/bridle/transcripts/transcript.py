@@ -10,7 +10,7 @@ from bridle.transcripts.line import encode_line
 from bridle.types.errors import SessionError
 
 Follow = Callable[[str, Sequence[Mapping[str, object]]], None]
-"""Told the file and its new lines."""
+"""Called with the file and its new lines."""
 
 
 class Writer(Protocol):
@@ -51,7 +51,7 @@ class NoTranscript:
 class Transcript:
     """A file that is made by its first line, belongs to one writer at a time, and never holds half a batch.
 
-    When the disk refuses, `warn` hears of it once and the lines wait in memory; later appends try again.
+    When the disk refuses, `warn` is called once and the lines wait in memory; later appends try again.
     """
 
     def __init__(self, path: str, *, warn: Callable[[str], None], durable: bool = True) -> None:
@@ -164,13 +164,13 @@ class Transcript:
         if not self._warned:
             self._warned = True
             self._warn(
-                f"Cannot save this session to {self.path} ({error.strerror}): it goes on in memory, "
-                "so free some space or mend the permissions to have it saved."
+                f"Cannot save this session to {self.path} ({error.strerror}). It continues in memory; "
+                "free some space or fix the permissions to save it."
             )
 
 
 def _cut_back(fd: int, start: int, written: int) -> bool:
-    """Take half a batch off the end again, unless somebody has written behind it."""
+    """Take half a batch off the end again, unless another process has written behind it."""
     try:
         if os.fstat(fd).st_size != start + written:
             return False

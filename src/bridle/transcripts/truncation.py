@@ -22,7 +22,7 @@ def cut_at(
 
 
 def without_leftovers(entries: list[ConversationEntry]) -> list[ConversationEntry]:
-    """The same without an answer at the end that says nothing: only thinking, or only blank text."""
+    """The entries without an empty answer at the end: only thinking, or only blank text."""
     stop = len(entries)
     while stop and _is_silent(entries[stop - 1]):
         stop -= 1

@@ -96,7 +96,7 @@ async def test_counts_are_totalled_over_all_results(tmp_path: Path, env: dict[st
     plant(tmp_path, a="foo\nfoo\n", b="foo\n", c="foo\n")
     output = await grep(tmp_path, env, pattern="foo", output_mode="count", head_limit=1)
     assert str(output.content).removesuffix(NOTE) == (
-        "a:2\n\n4 matching lines in 3 files.\n\n(Files 1 to 1 of 3; use offset 1 to go on.)"
+        "a:2\n\n4 matching lines in 3 files.\n\n(Files 1 to 1 of 3; use offset 1 for more.)"
     )
     assert output.data == {
         "mode": "count",
@@ -210,7 +210,7 @@ async def test_results_come_in_pages(tmp_path: Path):
     plant(tmp_path, a="".join(f"foo {n}\n" for n in range(300)))
     first = await grep(tmp_path, pattern="foo", output_mode="content")
     assert (first.data["numLines"], first.data["appliedLimit"]) == (250, 250)
-    assert str(first.content).endswith("(Lines 1 to 250 of 300; use offset 250 to go on.)")
+    assert str(first.content).endswith("(Lines 1 to 250 of 300; use offset 250 for more.)")
     last = await grep(tmp_path, pattern="foo", output_mode="content", offset=250)
     assert (last.data["numLines"], last.data.get("appliedLimit"), last.data["appliedOffset"]) == (
         50,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bridle.frontends.print.channel import NO_APPROVER, Presenter
-from bridle.protocol.control import ControlExchange, HostGone, HostRefused
+from bridle.protocol.control import ControlExchange, HostClosed, HostRefused
 from bridle.protocol.frames import Frame, Framer
 from bridle.protocol.input_lines import read_origin
 from bridle.types.event import Event, TurnFinished
@@ -113,7 +113,7 @@ class HostChannel:
                 )
         except TimeoutError:
             return Supplied(action="cancel")
-        except (HostRefused, HostGone) as error:
+        except (HostRefused, HostClosed) as error:
             return Refused(message=str(error), by_person=False)
         content = answer.get("content")
         match answer.get("action"):
@@ -187,7 +187,7 @@ class HostChannel:
         self._change_state("requires_action")
         try:
             return await self._correspondence.ask("can_use_tool", **fields)
-        except (HostRefused, HostGone) as error:
+        except (HostRefused, HostClosed) as error:
             return {"behavior": "deny", "message": str(error)}
         finally:
             self._change_state("running")

@@ -22,7 +22,7 @@ from bridle.protocol.control_requests.catalog import CATALOG
 from bridle.protocol.control_requests.dispatcher import (
     ControlDispatcher,
     ControlServices,
-    HostGreeting,
+    InitializeReply,
     Prompting,
 )
 from bridle.protocol.control_requests.initialize import listed_commands
@@ -186,7 +186,7 @@ class HostProgram:
 
     def _make_desk(self, inbox: Inbox, server: Server, settings: SessionSettings) -> ControlDispatcher:
         setup = self._setup
-        offer = HostGreeting(
+        offer = InitializeReply(
             models=tuple(_models(setup)),
             account={
                 "tokenSource": "ANTHROPIC_AUTH_TOKEN" if setup.env.get("ANTHROPIC_AUTH_TOKEN") else "none",

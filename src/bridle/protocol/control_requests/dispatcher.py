@@ -21,7 +21,7 @@ Prompting = Mapping[str, Any]
 """What a host wants the system prompt to be: `custom`, `append`, `facts_apart`."""
 
 
-class HostGreeting(Struct, frozen=True, kw_only=True):
+class InitializeReply(Struct, frozen=True, kw_only=True):
     """What a host gets in reply to `initialize`."""
 
     models: tuple[Mapping[str, Any], ...]
@@ -103,7 +103,7 @@ class ControlDispatcher:
         server: Server,
         inbox: Inbox,
         *,
-        offer: HostGreeting,
+        offer: InitializeReply,
         services: ControlServices,
         catalog: RequestCatalog,
     ) -> None:

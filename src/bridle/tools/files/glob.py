@@ -10,7 +10,14 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from bridle.host.globs import compile_glob, depth_of, split_glob
-from bridle.tools.files.search import NEVER_SEARCHED, below, newest_first, require_existing, search, shown
+from bridle.tools.files.search import (
+    NEVER_SEARCHED,
+    newest_first,
+    require_existing,
+    search,
+    shown,
+    without_common_folder,
+)
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
 from bridle.types.tool import ToolContext, ToolOutput, tool
@@ -56,8 +63,8 @@ async def TOOL(input: GlobInput, ctx: ToolContext) -> ToolOutput:
     found, complete = await _find(input, ctx, folder=folder, pattern=pattern)
     found = [path for path in found if not ctx.permit.hides(os.path.normpath(os.path.join(folder, path)))]
     names = [shown(ctx.cwd, folder, path) for path in found[:_MOST]]
-    told = below(names)
-    lines = [*filter(None, (told.heading,)), *told.names] or ["No files found"]
+    relative = without_common_folder(names)
+    lines = [*filter(None, (relative.heading,)), *relative.names] or ["No files found"]
     if len(found) > _MOST:
         lines.append(
             f"(The newest {_MOST} of {len(found):,} files; use a narrower path or pattern for others.)"

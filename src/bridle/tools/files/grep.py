@@ -11,7 +11,14 @@ from msgspec import Meta, Struct, field
 
 from bridle.host.ripgrep import find_ripgrep
 from bridle.tools.files.grep_matches import FileMatches, Line, read_contents, read_counts, read_names
-from bridle.tools.files.search import below, held_file, newest_first, require_existing, search, shown
+from bridle.tools.files.search import (
+    held_file,
+    newest_first,
+    require_existing,
+    search,
+    shown,
+    without_common_folder,
+)
 from bridle.types.errors import ToolError
 from bridle.types.permission import Access
 from bridle.types.tool import UNLISTED, ToolContext, ToolOutput, tool
@@ -161,9 +168,9 @@ def _name_page(paths: list[str], input: GrepInput, name: Callable[[str], str]) -
     cut = _Cut.of(input, len(paths))
     names = [name(path) for path in cut.take(paths)]
     files = "file" if len(paths) == 1 else "files"
-    told = below(names)
-    heading = (f"Found {len(paths):,} {files}", *filter(None, (told.heading,)))
-    text = "\n".join((*heading, *told.names)) if paths else "No files found"
+    relative = without_common_folder(names)
+    heading = (f"Found {len(paths):,} {files}", *filter(None, (relative.heading,)))
+    text = "\n".join((*heading, *relative.names)) if paths else "No files found"
     return _Page(text, cut.note("files"), {"filenames": names, "numFiles": len(names), **cut.data()})
 
 
@@ -176,7 +183,7 @@ def _content_page(
     for file in files:
         if lines and separated:
             lines.append(Line("", "--", "--"))
-        lines += file.told(name(file.path), numbered=input.line_numbers is not False)
+        lines += file.shown_lines(name(file.path), numbered=input.line_numbers is not False)
     cut = _Cut.of(input, len(lines))
     taken = cut.take(lines)
     names = list(dict.fromkeys(line.file for line in taken if line.file))
@@ -197,9 +204,9 @@ def _content_page(
 def _shortest(lines: list[Line], names: list[str]) -> str:
     """Lines with the file before each, or below the name of their file where that is clearly shorter."""
     flat = "\n".join(line.named for line in lines)
-    told = below(names)
-    short = dict(zip(names, told.names, strict=True))
-    blocks = [told.heading] if told.heading else []
+    relative = without_common_folder(names)
+    short = dict(zip(names, relative.names, strict=True))
+    blocks = [relative.heading] if relative.heading else []
     for file, group in groupby((line for line in lines if line.file), key=lambda line: line.file):
         blocks.append("\n".join((short[file], *(line.text for line in group))))
     grouped = "\n\n".join(blocks)
@@ -213,9 +220,9 @@ def _count_page(found: dict[str, int], input: GrepInput, name: Callable[[str], s
     cut = _Cut.of(input, len(counts))
     summary = f"{total:,} matching lines in {len(counts):,} files."
     taken = cut.take(counts)
-    told = below([name(path) for path, _ in taken])
-    rows = (f"{each}:{count}" for each, (_, count) in zip(told.names, taken, strict=True))
-    content = "\n".join((*filter(None, (told.heading,)), *rows))
+    relative = without_common_folder([name(path) for path, _ in taken])
+    rows = (f"{each}:{count}" for each, (_, count) in zip(relative.names, taken, strict=True))
+    content = "\n".join((*filter(None, (relative.heading,)), *rows))
     return _Page(
         f"{content}\n\n{summary}" if counts else "No matches found",
         cut.note("files"),
@@ -250,7 +257,7 @@ class _Cut(Struct, frozen=True):
             return ""
         if self.first == self.last:
             return f"(There are only {self.total:,} {things}: use a smaller offset.)"
-        more = f"; use offset {self.last} to go on" if self.last < self.total else ""
+        more = f"; use offset {self.last} for more" if self.last < self.total else ""
         return f"({things.capitalize()} {self.first + 1:,} to {self.last:,} of {self.total:,}{more}.)"
 
     def data(self) -> dict[str, int]:

@@ -24,7 +24,7 @@ class FileMatches(Struct):
     lines: list[str]
     """`12:text` for a match, `12-text` for a line beside one, `--` between places."""
 
-    def told(self, name: str, *, numbered: bool) -> "list[Line]":
+    def shown_lines(self, name: str, *, numbered: bool) -> "list[Line]":
         """The lines as they are shown."""
         return [
             Line(name, _named(None, line, numbered=numbered), _named(name, line, numbered=numbered))

@@ -112,15 +112,15 @@ def newest_first(folder: str, paths: Iterable[str]) -> list[str]:
 def shown(cwd: str, folder: str, path: str) -> str:
     """A path below a directory as text, relative where it is inside the current directory."""
     whole = os.path.normpath(os.path.join(folder, path)).removeprefix(cwd.rstrip("/") + "/")
-    # What is not UTF-8 in a name could not be sent to anybody.
+    # A name that is not UTF-8 could not be sent.
     return whole.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-class Below(Struct, frozen=True):
-    """Names with the folder that all of them are in told once."""
+class RelativeNames(Struct, frozen=True):
+    """Names of files relative to a folder that they have in common."""
 
     folder: str
-    """Ends with a slash; empty where the names stand for themselves."""
+    """Ends with a slash; empty where the names are complete."""
     names: tuple[str, ...]
 
     @property
@@ -128,14 +128,14 @@ class Below(Struct, frozen=True):
         return f"In {self.folder} (join it with each path):" if self.folder else ""
 
 
-def below(names: Sequence[str]) -> Below:
+def without_common_folder(names: Sequence[str]) -> RelativeNames:
     """Names of files with a long common folder taken off; those in the current directory stay as they are."""
     if len(names) < _WORTH_A_HEADING or not all(name.startswith("/") for name in names):
-        return Below("", tuple(names))
+        return RelativeNames("", tuple(names))
     folder = os.path.commonpath([os.path.dirname(name) for name in names])
     if len(folder) < _LONG_FOLDER:
-        return Below("", tuple(names))
-    return Below(f"{folder}/", tuple(name[len(folder) + 1 :] for name in names))
+        return RelativeNames("", tuple(names))
+    return RelativeNames(f"{folder}/", tuple(name[len(folder) + 1 :] for name in names))
 
 
 def require_existing(path: str, shown: str) -> None:

@@ -9,7 +9,7 @@ from bridle.types.workspace import FileState, FileStates
 def remember(files: FileStates, results: Iterable[Any]) -> None:
     """Note every file that was seen or written whole, as it was then.
 
-    Whoever changes one compares it with the disk first, so a file that others touched meanwhile is noticed.
+    A later change compares the file with the disk first, so changes by others are noticed.
     """
     for result in results:
         match result:

@@ -114,9 +114,9 @@ async def _run(
                 shell, timeout=limit_ms / 1000, on_output=lambda: _report_progress(shell, ctx)
             )
             if ending == "moved":
-                return _go_on(input, ctx, shells, shell, limit_ms=None)
+                return _move_to_background(input, ctx, shells, shell, limit_ms=None)
             if ending == "timeout" and _may_use_background(ctx.env) and may_outlive_its_limit(input.command):
-                return _go_on(input, ctx, shells, shell, limit_ms=limit_ms)
+                return _move_to_background(input, ctx, shells, shell, limit_ms=limit_ms)
             if ending != "ended":
                 await shell.process.end(grace=_LIMIT_GRACE)
         except asyncio.CancelledError:
@@ -183,10 +183,10 @@ def _view(input: BashInput, ctx: ToolContext) -> View | None:
     return ctx.permit.view if _sandbox(input, ctx) is None else None
 
 
-def _go_on(
+def _move_to_background(
     input: BashInput, ctx: ToolContext, shells: BackgroundShells, shell: Shell, *, limit_ms: int | None
 ) -> ToolOutput:
-    """Let a command go on as a job: its time is over, or without a limit the user wants it so."""
+    """Move a command to the background: it timed out, or, without a limit, the user asked for it."""
     task = shells.adopt(
         shell,
         command=input.command,

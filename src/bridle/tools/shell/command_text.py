@@ -1,4 +1,4 @@
-"""What can be told from the text of a shell command without running it; when in doubt, nothing."""
+"""Facts about a shell command from its text alone; when in doubt, none."""
 
 import re
 from collections.abc import Iterator
@@ -61,11 +61,11 @@ def simple_commands(command: str) -> tuple[Simple, ...] | None:
 
 
 def may_outlive_its_limit(command: str) -> bool:
-    """Whether a command that is out of time may go on in the background."""
+    """Whether a command that timed out may continue in the background."""
     commands = simple_commands(command)
     if not commands:
         return False
-    # A git that nobody watches keeps its locks; a sleep was only ever waited for.
+    # A git in the background would keep its locks; a sleep has no result.
     return not any(
         each.program.startswith("sleep") or any(_names_git(word) for word in each.words) for each in commands
     )

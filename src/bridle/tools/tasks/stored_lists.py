@@ -1,4 +1,4 @@
-"""Task lists on disk: one folder each, one file for each item, shared by everybody who knows the name."""
+"""Task lists on disk: one folder each, one file for each item, shared by all sessions that use the name."""
 
 import os
 import re
@@ -95,7 +95,7 @@ def add_item(
 
 
 def change_item(folder: str, item_id: str, change: Callable[[Item], None]) -> Item:
-    """Read, change and write one item while nobody else can.
+    """Read, change and write one item under a lock.
 
     Raises:
         ToolError: there is no such item, or the list cannot be written.

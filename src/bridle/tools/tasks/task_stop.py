@@ -18,7 +18,7 @@ class TaskStopInput(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     "TaskStop",
     TaskStopInput,
     subject=lambda input: input.task_id or input.shell_id or "",
-    # It undoes what this session was allowed to start, so nobody needs to be asked.
+    # It undoes what this session was allowed to start, so it needs no approval.
     read_only=True,
     parallel=lambda _: False,
 )

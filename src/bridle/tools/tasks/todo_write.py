@@ -27,7 +27,7 @@ async def todo_write(input: TodoWriteInput, ctx: ToolContext) -> ToolOutput:
     ctx.workspace.todos = new
     done = sum(todo.status == "completed" for todo in input.todos)
     return ToolOutput(
-        content=f"The list is saved: {done} of {len(new)} done. Go on with the current item.",
+        content=f"The list is saved: {done} of {len(new)} done. Continue with the current item.",
         data={"oldTodos": old, "newTodos": new},
     )
 

@@ -96,7 +96,7 @@ async def find_addresses(target: WebAddress, env: Mapping[str, str]) -> tuple[st
 
 
 async def require_public_name(target: WebAddress, env: Mapping[str, str]) -> None:
-    """Check a host that a proxy will look up for us, as far as can be told from here.
+    """Check a host that a proxy will look up for us, as far as local names allow.
 
     Raises:
         ToolError: the host is known here by an address that is not public.

@@ -38,7 +38,7 @@ class Page(Struct, frozen=True, kw_only=True, tag="page"):
 
 
 class Moved(Struct, frozen=True, kw_only=True, tag="moved"):
-    """The page is on another host, which nobody has agreed to."""
+    """The page is on another host, which was not approved."""
 
     code: int
     reason: str
@@ -99,7 +99,7 @@ async def _follow(target: WebAddress, env: Mapping[str, str]) -> Fetched:
         try:
             following = read_url(urljoin(target.url, location))
         except (ToolError, ValueError):
-            # Another scheme, a user's name, nonsense: not followed, and told like a move to another host.
+            # Another scheme, a user's name, nonsense: not followed, and reported like a move to another host.
             return Moved(code=code, reason=reason, url=_shown(target, location))
         if not same_site(target, following):
             return Moved(code=code, reason=reason, url=following.url)

@@ -178,7 +178,7 @@ def _count(ctx: ToolContext) -> None:
     file = os.open(os.path.join(ctx.storage, "web-searches"), flags, 0o600)
     try:
         if os.fstat(file).st_size >= limit:
-            raise ToolError(f"This session has used its {limit} web searches; go on with what is known.")
+            raise ToolError(f"This session has used its {limit} web searches; continue with what is known.")
         os.write(file, b".")
     finally:
         os.close(file)
